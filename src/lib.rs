@@ -30,6 +30,7 @@
 //! - `platform` (what is not the same on every system), `text` (shortening, hidden characters, escaping, causes of errors),
 //!   `secrets`, `setup`, `parallel`: none.
 //! - `connections` (over HTTP, within limits), `temporary` (folders for one run): `platform`.
+//! - `runs` (commands of people and agents): `domain`, `platform`, `project`, `remote`, `temporary`, `text`.
 //! - `markdown`, `yaml`: `text`.
 //! - `domain`: `text`, `yaml` (how texts stand in files).
 //! - `world`: `domain`.
@@ -89,7 +90,8 @@
 //! - `pulldown-cmark`, `ammonia`, `linkify`: `markdown`.
 //! - `layout-rs`: `graph::ranked`.
 //! - `minijinja`, `include_dir`: `report::templates`.
-//! - `sha2`: `report::parts`.
+//! - `sha2`: `report::parts`, `runs`.
+//! - `regex-lite`: `runs`.
 //! - `roxmltree`: `report::svg`.
 //! - `imagesize`: `report::attachments`.
 //! - `similar`: `report::difference`.
@@ -109,9 +111,10 @@
 //!   `signoff::judge`, `signoff::statement`, `text`, `view`, `withhold`, `yaml`: pure. No file, no clock, no git, no protocol.
 //! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `background`,
-//!   `cli`, `mcp`, `remote` and `store::git`.
+//!   `cli`, `mcp`, `remote`, `runs` and `store::git`.
 //! - `Command`: programs are started by `remote` (git, which nothing else in the library starts, and the editor and
-//!   the pager that git names) and `demo` (our own); a browser by the library `open`. `platform` puts those into groups.
+//!   the pager that git names), `runs` (what a person or an agent has `tot run` and `tot rerun` run) and `demo` (our own); a
+//!   browser by the library `open`. `platform` puts those into groups.
 //! - `cfg` of a system: `platform` alone asks which one it is built for.
 //! - How sure an answer or the whole is, in which order, in which words and by which class: `assess` alone says so.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.
@@ -136,6 +139,7 @@ pub mod project;
 pub mod remote;
 pub mod report;
 pub mod review;
+pub mod runs;
 pub mod service;
 pub mod setup;
 pub mod signoff;

@@ -14,7 +14,7 @@ mod windows;
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::time::SystemTime;
 
 use tokio::sync::watch;
@@ -110,6 +110,16 @@ pub fn ask_group_to_end(child: &Child) {
     family::ask_group_to_end(child);
 }
 
+/// Sends a signal to the group that a child has begun. Where there are no groups, nobody gets it.
+pub fn signal_group(child: &Child, signal: i32) {
+    family::signal_group(child, signal);
+}
+
+/// The signal that ended a process, where there are signals and one did.
+pub fn signal_of(status: ExitStatus) -> Option<i32> {
+    family::signal_of(status)
+}
+
 /// Ends the group that a child has begun. Where there are no groups, nothing ends: whoever waits for the child ends it.
 pub fn end_group(child: &Child) {
     family::end_group(child);
@@ -160,6 +170,9 @@ impl Signals {
         }
     }
 }
+
+/// The signal of a terminal that is closed, where there is one.
+pub const HANGUP: Option<i32> = if cfg!(unix) { Some(1) } else { None };
 
 /// Whether there is always a screen that a browser can show something on. Elsewhere the environment names it.
 pub const HAS_SCREEN: bool = cfg!(any(windows, target_os = "macos"));

@@ -1,9 +1,9 @@
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 
 use rustix::io::Errno;
 use rustix::process::{
@@ -59,6 +59,16 @@ pub(super) fn begin_group(command: &mut Command) {
 
 pub(super) fn ask_group_to_end(child: &Child) {
     let _ = kill_process_group(Pid::from_child(child), Signal::TERM);
+}
+
+pub(super) fn signal_group(child: &Child, signal: i32) {
+    if let Some(signal) = Signal::from_named_raw(signal) {
+        let _ = kill_process_group(Pid::from_child(child), signal);
+    }
+}
+
+pub(super) fn signal_of(status: ExitStatus) -> Option<i32> {
+    status.signal()
 }
 
 pub(super) fn end_group(child: &Child) {

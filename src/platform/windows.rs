@@ -1,7 +1,7 @@
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 
 use tokio::signal::windows::{CtrlC, ctrl_c};
 
@@ -43,6 +43,12 @@ pub(super) fn is_alive(_: i32) -> bool {
 pub(super) fn begin_group(_: &mut Command) {}
 
 pub(super) fn ask_group_to_end(_: &Child) {}
+
+pub(super) fn signal_group(_: &Child, _: i32) {}
+
+pub(super) fn signal_of(_: ExitStatus) -> Option<i32> {
+    None
+}
 
 pub(super) fn end_group(_: &Child) {}
 

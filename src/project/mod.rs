@@ -129,6 +129,11 @@ impl Project {
         &self.root
     }
 
+    /// The folder that it was found from, with `/` between the parts; empty for the root, `None` where it has no name in text.
+    pub fn folder(&self) -> Option<String> {
+        path_in(&self.root, &self.folder)
+    }
+
     /// What is there of these paths now, or was in the commits that they name.
     pub fn look_up(&self, cited: &[CitedPath]) -> LookedUpPaths {
         if cited.is_empty() {

@@ -4,7 +4,7 @@
 //! goes over the network is done by the user's own git, as a child process. One concern per file: `process` (how it is
 //! run), `place` (what an investigation is called on a remote), `settings` (git's own configuration of remotes), `transfer`
 //! (what is there, fetch, push), `objects` (what is here), `signature` (signed tags), `editor` (the user's editor and pager,
-//! as git finds them).
+//! as git finds them), `worktree` (a project as it is, and further work trees of it).
 //!
 //! # Guarantees
 //!
@@ -30,6 +30,7 @@ mod process;
 mod settings;
 mod signature;
 mod transfer;
+mod worktree;
 
 use std::fmt;
 use std::io;

@@ -115,6 +115,8 @@ pub(super) struct Call<'a> {
     pub hooks: bool,
     /// Whether it may tidy the repository up.
     pub upkeep: bool,
+    /// The most bytes that it may print, where that is less than usual.
+    pub most: Option<usize>,
 }
 
 /// What a call gave.
@@ -229,7 +231,8 @@ impl GitProgram {
         };
         // On a terminal it stays in the group that the terminal belongs to: else it could not ask for a password.
         let is_group = !asks;
-        run(command, call.what, call.input, &Limit { time: limit, deadline: &self.deadline }, is_group)
+        let limit = Limit { time: limit, deadline: &self.deadline, most: call.most.unwrap_or(MAX_OUTPUT) };
+        run(command, call.what, call.input, &limit, is_group)
     }
 
     /// Whether the user has an ssh command of their own, which knows better than we do.
@@ -240,7 +243,7 @@ impl GitProgram {
         let call = Call { what: "git config", ..Call::default() };
         let mut command = self.command(folder, &call);
         command.args(["config", "--get", "core.sshCommand"]);
-        let limit = Limit { time: Some(LOCAL), deadline: &self.deadline };
+        let limit = Limit { time: Some(LOCAL), deadline: &self.deadline, most: MAX_OUTPUT };
         Ok(run(command, call.what, None, &limit, true)?.status == Some(0))
     }
 
@@ -281,10 +284,11 @@ fn version(text: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// How long a call may take.
+/// How long a call may take, and how many bytes it may print.
 struct Limit<'a> {
     time: Option<Duration>,
     deadline: &'a Deadline,
+    most: usize,
 }
 
 fn run(
@@ -305,7 +309,7 @@ fn run(
         ErrorKind::NotFound | ErrorKind::PermissionDenied => RemoteError::NoGit(source),
         _ => io(source),
     })?;
-    let (output, errors) = match threads(&mut child, input) {
+    let (output, errors) = match threads(&mut child, input, limit.most) {
         Ok(readers) => readers,
         Err(source) => {
             end(&mut child, is_group);
@@ -330,7 +334,7 @@ fn run(
         thread::sleep(pauses.next().unwrap_or(PAUSES[2]));
     };
     let (output, errors) = (output.rest(), errors.rest());
-    if output.len() > MAX_OUTPUT {
+    if output.len() > limit.most {
         return Err(RemoteError::TooMuch { what: what.to_owned() });
     }
     let errors = String::from_utf8_lossy(&errors).into_owned();
@@ -338,14 +342,14 @@ fn run(
 }
 
 /// Begins to write what the child reads, and to read what it writes. It fails where the machine has no thread left.
-fn threads(child: &mut Child, input: Option<Vec<u8>>) -> std::io::Result<(Reader, Reader)> {
+fn threads(child: &mut Child, input: Option<Vec<u8>>, most: usize) -> std::io::Result<(Reader, Reader)> {
     if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
         // One that ends before it has read all says so by its status.
         thread::Builder::new().spawn(move || pipe.write_all(&input))?;
     }
-    let output = Reader::begin(child.stdout.take(), |kept, new| {
+    let output = Reader::begin(child.stdout.take(), move |kept, new| {
         kept.extend_from_slice(new);
-        kept.len() <= MAX_OUTPUT
+        kept.len() <= most
     })?;
     let errors = Reader::begin(child.stderr.take(), |kept, new| {
         kept.extend_from_slice(new);
@@ -460,7 +464,8 @@ mod tests {
         let (mut mark, held) = std::io::pipe().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600 & wait"]).stdin(held).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let limit = Limit { time: Some(Duration::from_millis(300)), deadline: &Deadline::default() };
+        let limit =
+            Limit { time: Some(Duration::from_millis(300)), deadline: &Deadline::default(), most: MAX_OUTPUT };
         let ran = run(command, "a fetch", None, &limit, true);
         assert!(matches!(ran, Err(RemoteError::TimedOut { .. })));
         assert_eq!(mark.read(&mut [0]).unwrap(), 0);
@@ -473,7 +478,7 @@ mod tests {
         let sleep = || {
             let mut command = Command::new("sleep");
             command.arg("600").stdout(Stdio::piped()).stderr(Stdio::piped());
-            run(command, "a fetch", None, &Limit { time: None, deadline: &deadline }, true)
+            run(command, "a fetch", None, &Limit { time: None, deadline: &deadline, most: MAX_OUTPUT }, true)
         };
         thread::scope(|scope| {
             let running = scope.spawn(sleep);

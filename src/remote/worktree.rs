@@ -1,0 +1,162 @@
+//! A project as it is, and further work trees of it. The project's branches, its index and its files stay as they are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::process::{Call, Ran};
+use super::{GitProgram, RemoteError, Result};
+use crate::domain::run::ProjectState;
+
+/// The most bytes of a patch, and of the files that git does not track, whose whole content is in it.
+const PATCH_MAX: usize = 64 << 10;
+const UNTRACKED_MAX: u64 = 1 << 20;
+/// The most files that are named.
+const CHANGED_MAX: usize = 1_000;
+
+impl GitProgram {
+    fn local(&self, folder: &Path, arguments: &[&str], call: Call<'_>) -> Result<Ran> {
+        let what = format!("git {}", arguments.iter().find(|it| !it.starts_with('-')).unwrap_or(&""));
+        self.run(folder, arguments, Call { what: &what, ..call })?.succeeded(&what)
+    }
+
+    /// The project with that root: its commit, what is not as in it, and the patch of that. `index` is a file that is not there
+    /// yet, for an index beside the project's own.
+    ///
+    /// # Errors
+    ///
+    /// What git says.
+    pub fn project_state(&self, root: &Path, index: &Path) -> Result<ProjectState> {
+        let commit = self.resolve(root, "HEAD")?;
+        // Without optional locks git does not write the index.
+        let status = ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
+        let status = self.local(root, &status, Call::default())?.text();
+        // What ends in a slash is a repository of its own, such as an investigation.
+        let entries = || {
+            status.split('\0').filter_map(|entry| entry.split_at_checked(3)).filter(|(_, path)| !path.ends_with('/'))
+        };
+        let changed: Vec<String> = entries().map(|(_, path)| path.to_owned()).take(CHANGED_MAX).collect();
+        let untracked: Vec<&str> = entries().filter(|(state, _)| *state == "?? ").map(|(_, path)| path).collect();
+        let bytes = |path: &&str| fs::symlink_metadata(root.join(path)).map_or(0, |file| file.len());
+        let is_whole = entries().count() == changed.len()
+            && untracked.iter().map(bytes).sum::<u64>() <= UNTRACKED_MAX
+            // The files of another repository can't be patched from here.
+            && !changed.iter().any(|path| root.join(path).is_dir());
+        let patch = match commit.is_some() && is_whole && !changed.is_empty() {
+            true => self.patch(root, index, &untracked)?,
+            false => None,
+        };
+        Ok(ProjectState { commit, changed, patch })
+    }
+
+    /// What leads from the commit to the files here; `None` where that is long, or not text.
+    fn patch(&self, root: &Path, index: &Path, untracked: &[&str]) -> Result<Option<String>> {
+        let own = self.local(root, &["rev-parse", "--git-path", "index"], Call::default())?.text();
+        let own = root.join(own.trim_end_matches('\n'));
+        let aside = || Call { index: Some(index), ..Call::default() };
+        // With the times that are in it, git need not read what has not changed. There is none before the first `git add`.
+        if own.exists() {
+            let copied = fs::copy(&own, index);
+            copied.map_err(|source| RemoteError::Io { action: format!("copy {}", own.display()), source })?;
+        }
+        if !untracked.is_empty() {
+            let add = ["--literal-pathspecs", "add", "-N", "--pathspec-from-file=-", "--pathspec-file-nul"];
+            self.local(root, &add, Call { input: Some(untracked.join("\0").into_bytes()), ..aside() })?;
+        }
+        let diff = [
+            "--no-optional-locks",
+            "-c",
+            "diff.noprefix=false",
+            "-c",
+            "diff.mnemonicPrefix=false",
+            "diff",
+            "--binary",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-renames",
+            "HEAD",
+        ];
+        match self.local(root, &diff, Call { most: Some(PATCH_MAX), ..aside() }) {
+            Ok(ran) => Ok(String::from_utf8(ran.output).ok().filter(|patch| !patch.is_empty())),
+            Err(RemoteError::TooMuch { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The commit of that name; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// What git says.
+    pub fn resolve(&self, root: &Path, name: &str) -> Result<Option<String>> {
+        let name = format!("{name}^{{commit}}");
+        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
+        let ran = self.run(root, &arguments, Call { what: "git rev-parse", ..Call::default() })?;
+        Ok((ran.status == Some(0)).then(|| ran.text().trim().to_owned()))
+    }
+
+    /// Puts the files of a commit into another folder, which is not there yet or empty. No filter that the configuration
+    /// names is started for them.
+    ///
+    /// # Errors
+    ///
+    /// What git says.
+    pub fn add_worktree(&self, root: &Path, folder: &Path, commit: &str) -> Result<()> {
+        let what = "git config";
+        let names = ["config", "--name-only", "--get-regexp", r"^filter\..*\.(smudge|process|required)$"];
+        let names = self.run(root, &names, Call { what, ..Call::default() })?.text();
+        let off = names.lines().map(|name| format!("{name}={}", if name.ends_with("d") { "false" } else { "" }));
+        let off: Vec<String> = off.flat_map(|setting| ["-c".to_owned(), setting]).collect();
+        let folder = folder.to_string_lossy();
+        let add = ["worktree", "add", "--quiet", "--detach", "--force", &folder, commit];
+        let arguments: Vec<&str> = off.iter().map(String::as_str).chain(add).collect();
+        let what = "git worktree add";
+        self.run(root, &arguments, Call { what, ..Call::default() })?.succeeded(what).map(drop)
+    }
+
+    /// Has git forget a work tree, whose folder may be gone.
+    ///
+    /// # Errors
+    ///
+    /// What git says.
+    pub fn remove_worktree(&self, root: &Path, folder: &Path) -> Result<()> {
+        let folder = folder.to_string_lossy();
+        let arguments = ["worktree", "remove", "--force", "--force", &folder];
+        self.local(root, &arguments, Call::default()).map(drop)
+    }
+
+    /// The folders of all work trees, whether or not they are there.
+    ///
+    /// # Errors
+    ///
+    /// What git says.
+    pub fn worktrees(&self, root: &Path) -> Result<Vec<PathBuf>> {
+        let listed = self.local(root, &["worktree", "list", "--porcelain"], Call::default())?.text();
+        Ok(listed.lines().filter_map(|line| line.strip_prefix("worktree ")).map(PathBuf::from).collect())
+    }
+
+    /// Applies a patch to the files in a folder.
+    ///
+    /// # Errors
+    ///
+    /// What git says.
+    pub fn apply(&self, folder: &Path, patch: &str) -> Result<()> {
+        let input = Some(patch.as_bytes().to_vec());
+        let arguments = ["apply", "--whitespace=nowarn", "-"];
+        self.local(folder, &arguments, Call { input, ..Call::default() }).map(drop)
+    }
+
+    /// The submodules of a commit: each path, and its commit.
+    ///
+    /// # Errors
+    ///
+    /// What git says.
+    pub fn submodules(&self, root: &Path, commit: &str) -> Result<Vec<(String, String)>> {
+        let text = self.local(root, &["ls-tree", "-r", "-z", "--full-tree", commit], Call::default())?.text();
+        let entry = |line: &str| {
+            let (about, path) = line.split_once('\t')?;
+            Some((path.to_owned(), about.strip_prefix("160000 commit ")?.to_owned()))
+        };
+        Ok(text.split('\0').filter_map(entry).collect())
+    }
+}

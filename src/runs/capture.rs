@@ -1,0 +1,378 @@
+//! Runs a command, passes on what it prints, and keeps what is stored of that.
+//!
+//! 1. The command begins in a group of its own, with a thread for each of its streams.
+//! 2. Each thread takes what comes into the [`Recorder`], then passes it on.
+//! 3. This thread waits for the command, for the end of its time, and for somebody who asks for an end.
+//! 4. When the command has ended, what is left in its pipes is waited for as long as something comes.
+
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, IsTerminal, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::expect::Expected;
+use super::output::Recorder;
+use crate::domain::run::{Ended, Expectation, Output, Seconds};
+use crate::platform;
+
+/// How long a command may take to end when it is asked to, until it is made to.
+const TO_END: Duration = Duration::from_secs(2);
+/// How long the rest of the output may be late when the command has ended: something in the background may hold the pipe.
+const GRACE: Duration = Duration::from_secs(1);
+/// The most bytes that a pipe holds when the command has ended. More comes from something else.
+const PIPE_MAX: u64 = 1 << 20;
+/// How often it is looked whether it has ended: soon at first, since many commands take milliseconds.
+const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(5), Duration::from_millis(20)];
+const BUFFER: usize = 32 << 10;
+
+/// Where what a command prints is passed on to.
+pub type Sink = Box<dyn Write + Send>;
+
+/// What a command reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// What this process would read.
+    Own,
+    /// Nothing.
+    Nothing,
+}
+
+/// A command to run.
+pub struct Request<'a> {
+    /// The program and its arguments; at least one word.
+    pub command: &'a [String],
+    /// What starts it, such as a sandbox; usually nothing.
+    pub starter: &'a [OsString],
+    /// Where it runs.
+    pub folder: &'a Path,
+    /// What it reads.
+    pub input: Input,
+    /// Where its output and its errors are passed on to.
+    pub sinks: [Option<Sink>; 2],
+    /// What its output has to match.
+    pub expected: Vec<Expected>,
+    /// How long it may take.
+    pub timeout: Option<Duration>,
+    /// Whether what it has left in the background ends with it.
+    pub ends_all: bool,
+}
+
+/// What came of a command.
+#[derive(Debug)]
+pub struct Captured {
+    /// How it ended.
+    pub ended: Ended,
+    /// How long it took.
+    pub seconds: Seconds,
+    /// What it printed.
+    pub output: Output,
+    /// What came of the expectations.
+    pub expectations: Vec<Expectation>,
+    /// The signal by which somebody asked for its end before it came.
+    pub interrupted: Option<i32>,
+}
+
+/// Runs a command. `asked` gives the signal by which somebody has asked for an end since it was last called: the command gets
+/// the first one and is given a moment, and is killed at the second.
+pub fn capture(request: Request<'_>, asked: &mut dyn FnMut() -> Option<i32>) -> Captured {
+    let started = Instant::now();
+    let mut captured = Captured {
+        ended: Ended::NotRun(String::new()),
+        seconds: Seconds::default(),
+        output: Output::default(),
+        expectations: Vec::new(),
+        interrupted: None,
+    };
+    let shared = Arc::new(Shared {
+        recorder: Mutex::new(Recorder::new(request.expected)),
+        passed: AtomicU64::new(0),
+        writing: AtomicUsize::new(0),
+        reading: AtomicUsize::new(0),
+        has_ended: AtomicBool::new(false),
+    });
+    captured.ended = match start(request.command, request.starter, request.folder, request.input) {
+        Err(reason) => Ended::NotRun(reason),
+        Ok(mut child) => {
+            let pipes = pipes(&mut child, request.sinks);
+            let readers = pipes.into_iter().try_for_each(|(stream, pipe, sink)| shared.read(stream, pipe, sink));
+            let wait = Wait { started, timeout: request.timeout };
+            let ended = match readers {
+                Ok(()) => wait.end_of(&mut child, asked, &mut captured.interrupted),
+                Err(error) => {
+                    kill(&mut child);
+                    Ended::NotRun(format!("the machine has no thread for its output: {error}"))
+                }
+            };
+            captured.seconds = Seconds { milliseconds: milliseconds(started.elapsed()) };
+            if request.ends_all || captured.interrupted.is_some() {
+                platform::end_group(&child);
+            }
+            shared.rest(asked);
+            ended
+        }
+    };
+    let recorder = &mut *shared.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+    (captured.output, captured.expectations) = std::mem::replace(recorder, Recorder::new(Vec::new())).finish();
+    captured
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Starts it, or says why it can't be.
+fn start(
+    words: &[String],
+    starter: &[OsString],
+    folder: &Path,
+    input: Input,
+) -> Result<Child, String> {
+    let Some(program) = words.first() else { return Err("the command is empty".to_owned()) };
+    if !folder.is_dir() {
+        return Err(format!("the folder {} is not there", folder.display()));
+    }
+    let all: Vec<OsString> = starter.iter().cloned().chain(words.iter().map(OsString::from)).collect();
+    let mut command = Command::new(&all[0]);
+    command.args(&all[1..]).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let is_pumped = input == Input::Own && io::stdin().is_terminal();
+    command.stdin(match input {
+        Input::Own if is_pumped => Stdio::piped(),
+        Input::Own => Stdio::inherit(),
+        Input::Nothing => Stdio::null(),
+    });
+    platform::begin_group(&mut command);
+    let mut child = command.spawn().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => format!("the program {program} is not there"),
+        ErrorKind::PermissionDenied => format!("the program {program} may not be started"),
+        _ => format!("the program {program} can't be started: {error}"),
+    })?;
+    if let Some(mut pipe) = child.stdin.take() {
+        // A group of its own may not read the terminal. Whoever waits for a line here is not waited for.
+        let _ = thread::Builder::new().spawn(move || io::copy(&mut io::stdin().lock(), &mut pipe));
+    }
+    Ok(child)
+}
+
+type Pipe = Box<dyn Read + Send>;
+
+fn pipes(child: &mut Child, [output, errors]: [Option<Sink>; 2]) -> Vec<(usize, Pipe, Option<Sink>)> {
+    let first = child.stdout.take().map(|pipe| (0, Box::new(pipe) as Pipe, output));
+    let second = child.stderr.take().map(|pipe| (1, Box::new(pipe) as Pipe, errors));
+    first.into_iter().chain(second).collect()
+}
+
+/// Kills it with its group.
+fn kill(child: &mut Child) {
+    platform::end_group(child);
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// How long a command may take.
+struct Wait {
+    started: Instant,
+    timeout: Option<Duration>,
+}
+
+impl Wait {
+    /// Waits until it ends, or ends it.
+    fn end_of(
+        &self,
+        child: &mut Child,
+        asked: &mut dyn FnMut() -> Option<i32>,
+        interrupted: &mut Option<i32>,
+    ) -> Ended {
+        let mut pauses = PAUSES.iter().flat_map(|pause| std::iter::repeat_n(*pause, 20));
+        let mut kill_at = None;
+        let mut is_late = false;
+        loop {
+            match child.try_wait() {
+                Ok(Some(_)) if is_late => {
+                    platform::end_group(child);
+                    return Ended::TimedOut;
+                }
+                Ok(Some(status)) => {
+                    let signal = platform::signal_of(status).map(Ended::Signal);
+                    return signal.unwrap_or_else(|| Ended::Exit(status.code().unwrap_or(-1)));
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    kill(child);
+                    return Ended::NotRun(format!("nobody can wait for it: {error}"));
+                }
+            }
+            if let Some(signal) = asked() {
+                platform::signal_group(child, signal);
+                let at = if interrupted.is_some() { Duration::ZERO } else { TO_END };
+                kill_at = Some(Instant::now() + at);
+                *interrupted = Some(signal);
+            }
+            if !is_late && self.timeout.is_some_and(|timeout| self.started.elapsed() >= timeout) {
+                is_late = true;
+                platform::ask_group_to_end(child);
+                kill_at = Some(Instant::now() + TO_END);
+            }
+            if kill_at.is_some_and(|at| Instant::now() >= at) {
+                platform::end_group(child);
+                let _ = child.kill();
+            }
+            thread::sleep(pauses.next().unwrap_or(PAUSES[2]));
+        }
+    }
+}
+
+/// What the threads of the two streams share.
+struct Shared {
+    recorder: Mutex<Recorder>,
+    /// The bytes that were taken.
+    passed: AtomicU64,
+    /// How many threads pass something on just now.
+    writing: AtomicUsize,
+    /// How many threads have not come to the end of their pipe.
+    reading: AtomicUsize,
+    has_ended: AtomicBool,
+}
+
+impl Shared {
+    /// Reads a pipe to its end, in a thread.
+    fn read(self: &Arc<Self>, stream: usize, mut pipe: Pipe, mut sink: Option<Sink>) -> io::Result<()> {
+        self.reading.fetch_add(1, Ordering::SeqCst);
+        let shared = Arc::clone(self);
+        let read = move || {
+            shared.copy(stream, &mut pipe, &mut sink);
+            drop(pipe);
+            shared.reading.fetch_sub(1, Ordering::SeqCst);
+        };
+        thread::Builder::new().spawn(read).map(drop)
+    }
+
+    fn copy(&self, stream: usize, pipe: &mut Pipe, sink: &mut Option<Sink>) {
+        let mut buffer = vec![0; BUFFER];
+        let mut rest = PIPE_MAX;
+        loop {
+            let read = match pipe.read(&mut buffer) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Ok(0) | Err(_) => return,
+                Ok(read) => read,
+            };
+            self.writing.fetch_add(1, Ordering::SeqCst);
+            self.recorder.lock().unwrap_or_else(PoisonError::into_inner).take(stream, &buffer[..read]);
+            let passed = sink.as_mut().map_or(Ok(()), |sink| sink.write_all(&buffer[..read]).and_then(|()| sink.flush()));
+            self.passed.fetch_add(read as u64, Ordering::SeqCst);
+            self.writing.fetch_sub(1, Ordering::SeqCst);
+            // Nobody reads it: without the pipe, the command is told so, as it would be without us.
+            if passed.is_err() {
+                return;
+            }
+            if self.has_ended.load(Ordering::SeqCst) {
+                rest = rest.saturating_sub(read as u64);
+                if rest == 0 {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Waits for what is left in the pipes of a command that has ended.
+    fn rest(&self, asked: &mut dyn FnMut() -> Option<i32>) {
+        self.has_ended.store(true, Ordering::SeqCst);
+        let (mut passed, mut since) = (self.passed.load(Ordering::SeqCst), Instant::now());
+        let mut pauses = PAUSES.iter().flat_map(|pause| std::iter::repeat_n(*pause, 20));
+        while self.reading.load(Ordering::SeqCst) > 0 && asked().is_none() {
+            let now = self.passed.load(Ordering::SeqCst);
+            // One who reads slowly is waited for.
+            if now != passed || self.writing.load(Ordering::SeqCst) > 0 {
+                (passed, since) = (now, Instant::now());
+            } else if since.elapsed() >= GRACE {
+                return;
+            }
+            thread::sleep(pauses.next().unwrap_or(PAUSES[2]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request<'a>(command: &'a [String], folder: &'a Path) -> Request<'a> {
+        Request {
+            command,
+            starter: &[],
+            folder,
+            input: Input::Nothing,
+            sinks: [None, None],
+            expected: Vec::new(),
+            timeout: None,
+            ends_all: false,
+        }
+    }
+
+    #[test]
+    fn a_missing_program_and_a_missing_folder_are_named() {
+        let words = ["no-such-program".to_owned()];
+        let reason = |folder: &Path| match capture(request(&words, folder), &mut || None).ended {
+            Ended::NotRun(reason) => reason,
+            ended => panic!("{ended}"),
+        };
+        assert_eq!(reason(Path::new(".")), "the program no-such-program is not there");
+        assert_eq!(reason(Path::new("no/such")), "the folder no/such is not there");
+        assert!(matches!(capture(request(&[], Path::new(".")), &mut || None).ended, Ended::NotRun(_)));
+    }
+
+    #[cfg(unix)]
+    fn shell(script: &str) -> Vec<String> {
+        ["sh", "-c", script].map(str::to_owned).to_vec()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_ends_by_a_signal_or_a_status_says_so() {
+        for (script, ended) in [("exit 3", Ended::Exit(3)), ("kill -9 $$", Ended::Signal(9)), ("", Ended::Exit(0))] {
+            assert_eq!(capture(request(&shell(script), Path::new(".")), &mut || None).ended, ended, "{script}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn something_in_the_background_is_not_waited_for() {
+        for script in ["echo done; sleep 600 &", "echo done; yes > /dev/stderr &"] {
+            let words = shell(script);
+            let started = Instant::now();
+            let captured = capture(Request { ends_all: true, ..request(&words, Path::new(".")) }, &mut || None);
+            assert!(captured.output.text.starts_with("done\n"), "{:?}", captured.output);
+            assert_eq!(captured.ended, Ended::Exit(0));
+            assert!(started.elapsed() < Duration::from_secs(60), "{script}");
+        }
+        // It goes on where it may.
+        let words = shell("sleep 600 & echo $!");
+        let captured = capture(request(&words, Path::new(".")), &mut || None);
+        let process: i32 = captured.output.text.trim().parse().unwrap();
+        assert!(platform::is_alive(process));
+        Command::new("kill").arg(process.to_string()).status().unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_slow_reader_gets_all_of_it() {
+        struct Slow(Arc<AtomicU64>);
+        impl Write for Slow {
+            fn write(&mut self, new: &[u8]) -> io::Result<usize> {
+                thread::sleep(GRACE + Duration::from_millis(200));
+                self.0.fetch_add(new.len() as u64, Ordering::SeqCst);
+                Ok(new.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let (words, count) = (shell("head -c 60000 /dev/zero"), Arc::new(AtomicU64::new(0)));
+        let sinks: [Option<Sink>; 2] = [Some(Box::new(Slow(Arc::clone(&count)))), None];
+        let captured = capture(Request { sinks, ..request(&words, Path::new(".")) }, &mut || None);
+        assert_eq!((captured.output.bytes, count.load(Ordering::SeqCst)), (60_000, 60_000));
+    }
+}

@@ -1,0 +1,154 @@
+//! What the output of a command has to match. Pure.
+
+use regex_lite::{Regex, RegexBuilder};
+
+use super::output::clean;
+use crate::domain::run::Expectation;
+use crate::text::shorten;
+
+/// The most bytes that a compiled expression may take.
+const EXPRESSION_MAX: usize = 256 << 10;
+/// The most characters of a line that are stored as found.
+const FOUND_MAX: usize = 500;
+
+/// An expectation, and what was found of it so far.
+#[derive(Debug)]
+pub struct Expected {
+    pattern: String,
+    range: Option<(String, f64, f64)>,
+    expression: Regex,
+    found: Option<String>,
+}
+
+impl Expected {
+    /// Reads `REGEX`, or `REGEX in LOW..HIGH`, where the number in the first group has to lie between the two.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Expected, String> {
+        let range = text.rsplit_once(" in ").filter(|(_, range)| bounds(range).is_some());
+        match range {
+            Some((pattern, range)) => Expected::new(pattern, Some(range)),
+            None => Expected::new(text, None),
+        }
+    }
+
+    /// The expectation of an earlier run, to be tried again.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it: a hand may have written it.
+    pub fn again(stored: &Expectation) -> Result<Expected, String> {
+        Expected::new(&stored.pattern, stored.range.as_deref())
+    }
+
+    fn new(pattern: &str, range: Option<&str>) -> Result<Expected, String> {
+        let expression = RegexBuilder::new(pattern).size_limit(EXPRESSION_MAX).build();
+        let expression =
+            expression.map_err(|error| format!("`{pattern}` is not a regular expression: {error}"))?;
+        let range = match range {
+            None => None,
+            Some(text) => {
+                let (low, high) =
+                    bounds(text).ok_or_else(|| format!("`{text}` is not a range, as 0..50 is"))?;
+                if low > high {
+                    return Err(format!("no number lies in {text}: the lower end comes first"));
+                }
+                if expression.captures_len() < 2 {
+                    return Err(format!(
+                        "`{pattern}` has no group for the number that lies in {text}: put it in brackets, as in \
+                         `took ([0-9.]+) ms`"
+                    ));
+                }
+                Some((text.to_owned(), low, high))
+            }
+        };
+        Ok(Expected { pattern: pattern.to_owned(), range, expression, found: None })
+    }
+
+    /// Looks at the next line, as it was printed.
+    pub(super) fn see(&mut self, line: &[u8]) {
+        let line = clean(line);
+        let found = match self.range {
+            None => self.expression.is_match(&line).then_some(line.as_str()),
+            Some(_) => self.expression.captures(&line).map(|it| it.get(1).map_or("", |number| number.as_str())),
+        };
+        if let Some(found) = found {
+            self.found = Some(shorten(found, FOUND_MAX));
+        }
+    }
+
+    /// What came of it.
+    pub(super) fn seen(self) -> Expectation {
+        let held = match (&self.range, &self.found) {
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some((_, low, high)), Some(found)) => number(found).is_some_and(|it| (*low..=*high).contains(&it)),
+        };
+        let range = self.range.map(|(text, ..)| text);
+        Expectation { pattern: self.pattern, range, found: self.found, held }
+    }
+}
+
+/// The ends of `LOW..HIGH`.
+fn bounds(range: &str) -> Option<(f64, f64)> {
+    let (low, high) = range.split_once("..")?;
+    Some((number(low)?, number(high)?))
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(expectation: &str, lines: &[&str]) -> Expectation {
+        let mut expected = Expected::parse(expectation).unwrap();
+        lines.iter().for_each(|line| expected.see(line.as_bytes()));
+        expected.seen()
+    }
+
+    #[test]
+    fn an_expectation_is_an_expression_and_perhaps_a_range() {
+        for (text, pattern, range) in [
+            ("ok$", "ok$", None),
+            ("took ([0-9.]+) ms in 0..50", "took ([0-9.]+) ms", Some("0..50")),
+            ("error in line 3", "error in line 3", None),
+            ("(x) in -1.5..1e3", "(x)", Some("-1.5..1e3")),
+            ("a in b in 1..x", "a in b in 1..x", None),
+            // Every number but those of a computer.
+            ("in inf..NaN", "in inf..NaN", None),
+        ] {
+            let expected = Expected::parse(text).unwrap().seen();
+            assert_eq!((expected.pattern.as_str(), expected.range.as_deref()), (pattern, range), "{text}");
+        }
+        for (text, reason) in [
+            ("(", "is not a regular expression"),
+            ("x in 1..2", "has no group"),
+            ("(x) in 2..1", "the lower end comes first"),
+            ("(\\w{1000}){1000}", "is not a regular expression"),
+        ] {
+            let error = Expected::parse(text).unwrap_err();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_last_line_that_matches_counts() {
+        for (expectation, lines, found, held) in [
+            ("ok", &["ok 1", "no", "ok 2"][..], Some("ok 2"), true),
+            ("ok", &["no"], None, false),
+            ("n=([0-9]+) in 0..50", &["n=51", "n=50"], Some("50"), true),
+            ("n=([0-9]+) in 0..50", &["n=50", "n=51"], Some("51"), false),
+            ("n=(.*) in 0..50", &["n=many"], Some("many"), false),
+            ("n=([0-9]+)? in 0..50", &["n="], Some(""), false),
+            ("^␛\\[1mok", &["\u{1b}[1mok"], Some("␛[1mok"), true),
+        ] {
+            let seen = seen(expectation, lines);
+            assert_eq!((seen.found.as_deref(), seen.held), (found, held), "{expectation} {lines:?}");
+        }
+    }
+}

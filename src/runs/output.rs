@@ -1,0 +1,236 @@
+//! What is kept of the output of a command, however much it is. Pure.
+//!
+//! # Guarantees
+//!
+//! - Of each stream at most a line and a character are held, and of both together 96 KiB.
+//! - The checksum does not depend on how two streams happened to mix.
+
+use sha2::{Digest, Sha256};
+
+use super::expect::Expected;
+use crate::domain::run::{Expectation, Output};
+use crate::text::visible;
+
+/// The most bytes of text that are kept of the beginning, and of the end.
+const HALF: usize = 32 << 10;
+/// A longer line is cut before expectations look at it.
+const LINE_MAX: usize = 64 << 10;
+
+/// What a command prints on its two streams.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    streams: [Stream; 2],
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    bytes: u64,
+    expected: Vec<Expected>,
+}
+
+#[derive(Debug, Default)]
+struct Stream {
+    hash: Sha256,
+    bytes: u64,
+    /// The beginning of a character whose end is not there yet.
+    begun: Vec<u8>,
+    /// The line that is not complete yet.
+    line: Vec<u8>,
+}
+
+impl Recorder {
+    pub(super) fn new(expected: Vec<Expected>) -> Recorder {
+        let streams = Default::default();
+        Recorder { streams, head: Vec::new(), tail: Vec::new(), bytes: 0, expected }
+    }
+
+    /// Takes what has come on one of the streams.
+    pub(super) fn take(&mut self, stream: usize, new: &[u8]) {
+        let stream = &mut self.streams[stream];
+        stream.hash.update(new);
+        let count = new.len() as u64;
+        (stream.bytes, self.bytes) = (stream.bytes + count, self.bytes + count);
+        if !self.expected.is_empty() {
+            let mut parts = new.split(|byte| *byte == b'\n');
+            let last = parts.next_back().unwrap_or_default();
+            for part in parts {
+                append(&mut stream.line, part);
+                self.expected.iter_mut().for_each(|it| it.see(&stream.line));
+                stream.line.clear();
+            }
+            append(&mut stream.line, last);
+        }
+        // What another stream prints in between does not part a character.
+        let mut whole = std::mem::take(&mut stream.begun);
+        whole.extend_from_slice(new);
+        let end = whole.len() - begun(&whole);
+        stream.begun = whole.split_off(end);
+        self.keep(&whole);
+    }
+
+    fn keep(&mut self, new: &[u8]) {
+        let (first, rest) = new.split_at(new.len().min(HALF - self.head.len()));
+        self.head.extend_from_slice(first);
+        self.tail.extend_from_slice(&rest[rest.len().saturating_sub(HALF)..]);
+        if self.tail.len() > 2 * HALF {
+            self.tail.drain(..self.tail.len() - HALF);
+        }
+    }
+
+    /// All that is stored of it.
+    pub(super) fn finish(mut self) -> (Output, Vec<Expectation>) {
+        for stream in 0..self.streams.len() {
+            let begun = std::mem::take(&mut self.streams[stream].begun);
+            self.keep(&begun);
+            let line = std::mem::take(&mut self.streams[stream].line);
+            if !line.is_empty() {
+                self.expected.iter_mut().for_each(|it| it.see(&line));
+            }
+        }
+        let is_whole = self.bytes <= (self.head.len() + self.tail.len()) as u64;
+        let (text, end) = match is_whole {
+            true => halves(clean(&[self.head, self.tail].concat())),
+            false => {
+                // The first of the end may be the rest of a character.
+                let rest = self.tail.iter().take(3).take_while(|byte| is_continuation(**byte)).count();
+                (first_half(&clean(&self.head)).to_owned(), Some(last_half(&clean(&self.tail[rest..])).to_owned()))
+            }
+        };
+        let sha256 = sum(self.streams);
+        (Output { text, end, bytes: self.bytes, sha256 }, self.expected.into_iter().map(Expected::seen).collect())
+    }
+}
+
+fn append(line: &mut Vec<u8>, part: &[u8]) {
+    line.extend_from_slice(&part[..part.len().min(LINE_MAX - line.len())]);
+}
+
+/// The SHA-256 of what was printed. Where both streams have something, that of their two sums: it does not depend on which of
+/// the two was read first.
+fn sum(streams: [Stream; 2]) -> String {
+    let has_both = streams.iter().all(|stream| stream.bytes > 0);
+    let has_errors = streams[1].bytes > 0;
+    let [output, errors] = streams.map(|stream| stream.hash.finalize());
+    let sum = match (has_both, has_errors) {
+        (true, _) => Sha256::new().chain_update(output).chain_update(errors).finalize(),
+        (false, true) => errors,
+        (false, false) => output,
+    };
+    sum.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// All of a text that is short enough; else its two halves.
+fn halves(text: String) -> (String, Option<String>) {
+    match text.len() <= 2 * HALF {
+        true => (text, None),
+        false => (first_half(&text).to_owned(), Some(last_half(&text).to_owned())),
+    }
+}
+
+fn first_half(text: &str) -> &str {
+    let end = (0..=text.len().min(HALF)).rev().find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or_default()]
+}
+
+fn last_half(text: &str) -> &str {
+    let begin = text.len().saturating_sub(HALF);
+    &text[(begin..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())..]
+}
+
+/// How many bytes at the end begin a character that is not complete.
+fn begun(bytes: &[u8]) -> usize {
+    let last = &bytes[bytes.len().saturating_sub(3)..];
+    let begins = last.iter().rposition(|byte| !is_continuation(*byte));
+    let Some(at) = begins else { return 0 };
+    let length = match last[at] {
+        0xC2..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0..=0xF4 => 4,
+        _ => 1,
+    };
+    let there = last.len() - at;
+    if there < length { there } else { 0 }
+}
+
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
+}
+
+/// The text of bytes, with a picture in the place of each control character that is neither an end of a line nor a tab. What
+/// hides or reorders text stays: who shows it makes it visible.
+pub(super) fn clean(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
+    let shown = |c: char| match c {
+        '\n' | '\t' => c,
+        '\r' => '\u{240D}',
+        c if c.is_control() => visible(c),
+        c => c,
+    };
+    text.chars().map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(parts: &[(usize, &[u8])]) -> Output {
+        let mut recorder = Recorder::new(Vec::new());
+        parts.iter().for_each(|(stream, bytes)| recorder.take(*stream, bytes));
+        recorder.finish().0
+    }
+
+    #[test]
+    fn nothing_that_commands_a_terminal_is_kept_and_nothing_that_was_there_is_lost() {
+        let output = recorded(&[(0, b"a\0b\x1b[2Jc\x7f\r\n\td\re\xff\xc2\x9b \xe2\x80\xaex\n")]);
+        assert_eq!(output.text, "a␀b␛[2Jc␡\n\td␍e\u{FFFD}\u{FFFD} \u{202e}x\n");
+        assert_eq!((output.end, output.bytes), (None, 24));
+    }
+
+    #[test]
+    fn a_character_that_comes_in_parts_is_one_whatever_comes_between() {
+        let parts: &[(usize, &[u8])] = &[(0, b"\xf0\x9f"), (1, b"err\n"), (0, b"\x9a\x80"), (0, b" \xe2\x82")];
+        assert_eq!(recorded(parts).text, "err\n🚀 \u{FFFD}");
+    }
+
+    #[test]
+    fn the_checksum_is_that_of_the_output_and_independent_of_how_streams_mix() {
+        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(recorded(&[]).sha256, empty);
+        assert_eq!(recorded(&[(0, b"ab"), (0, b"c")]).sha256, abc);
+        assert_eq!(recorded(&[(1, b"abc")]).sha256, abc);
+        let mixed = recorded(&[(0, b"a"), (1, b"x"), (0, b"bc")]);
+        assert_eq!(mixed.sha256, recorded(&[(1, b"x"), (0, b"abc")]).sha256);
+        assert_ne!(mixed.sha256, recorded(&[(0, b"abcx")]).sha256);
+    }
+
+    #[test]
+    fn of_a_long_output_both_ends_are_kept() {
+        let line = "0123456789abcde\n";
+        let all: String = (0..100_000).map(|_| line).collect();
+        let output = recorded(&[(0, b"first\n"), (0, all.as_bytes()), (1, b"last\n")]);
+        let end = output.end.unwrap();
+        assert!(output.text.starts_with("first\n0123") && end.ends_with("cde\nlast\n"), "{end}");
+        assert_eq!((output.text.len(), end.len()), (HALF, HALF));
+        assert_eq!(output.bytes, 1_600_011);
+        // Stand-ins take three bytes each.
+        let output = recorded(&[(0, &[0; 2 * HALF])]);
+        assert!(output.text.len() <= HALF && output.end.unwrap().len() <= HALF);
+        let output = recorded(&[(0, "é".repeat(HALF).as_bytes()), (0, b"!")]);
+        let end = output.end.unwrap();
+        assert!(!output.text.contains('\u{FFFD}') && !end.contains('\u{FFFD}') && end.ends_with("é!"));
+        // What is kept whole has no second part.
+        let output = recorded(&[(0, &[b'x'; 2 * HALF])]);
+        assert_eq!((output.text.len(), output.end), (2 * HALF, None));
+    }
+
+    #[test]
+    fn expectations_see_each_stream_line_by_line() {
+        let expected = vec![Expected::parse("^whole$").unwrap(), Expected::parse("^last$").unwrap()];
+        let mut recorder = Recorder::new(expected);
+        recorder.take(0, &vec![b'x'; 3 * LINE_MAX]);
+        recorder.take(0, b"\nwho");
+        recorder.take(1, b"err");
+        recorder.take(0, b"le\nlast");
+        let (_, expectations) = recorder.finish();
+        assert!(expectations.iter().all(|it| it.held), "{expectations:?}");
+    }
+}

@@ -1,0 +1,106 @@
+//! The project as it was, in a folder of its own, for the time of one command.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::domain::run::ProjectState;
+use crate::project::Project;
+use crate::remote::{GitProgram, RemoteError};
+use crate::temporary::{TemporaryFolder, remove_abandoned};
+use crate::text::{causes, one_line, shorten};
+
+/// What the names of temporary folders begin with.
+const PREFIX: &str = "tot-rerun-";
+/// The name of a work tree in such a folder, by which git lists it.
+const NAME: &str = "tot-rerun";
+/// How deep submodules may lie in each other.
+const DEPTH: usize = 8;
+
+/// The project as it is now.
+///
+/// # Errors
+///
+/// What git or the file system says.
+pub fn project_state(git: &GitProgram, project: &Project) -> Result<ProjectState, Box<dyn std::error::Error>> {
+    let folder = TemporaryFolder::new(&std::env::temp_dir(), PREFIX)?;
+    Ok(git.project_state(project.root(), &folder.path().join("index"))?)
+}
+
+/// A commit of the project in a temporary work tree, which is removed when this is dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct Workspace<'a> {
+    git: &'a GitProgram,
+    folder: TemporaryFolder,
+    /// The work trees, each with the repository that it belongs to; the project's own is the first.
+    worktrees: Vec<(PathBuf, PathBuf)>,
+}
+
+impl<'a> Workspace<'a> {
+    /// The files of a commit, and of its submodules as far as they are here; with a patch applied.
+    ///
+    /// # Errors
+    ///
+    /// Why it can't be had, for people.
+    pub fn new(
+        git: &'a GitProgram,
+        root: &Path,
+        commit: &str,
+        patch: Option<&str>,
+    ) -> Result<Workspace<'a>, String> {
+        let failed = |error: RemoteError| one_line(&causes(&error));
+        let folder = TemporaryFolder::new(&std::env::temp_dir(), PREFIX)
+            .map_err(|error| format!("no temporary folder can be made: {error}"))?;
+        let mut workspace = Workspace { git, folder, worktrees: Vec::new() };
+        let place = workspace.root();
+        workspace.check_out(root, &place, commit, DEPTH)?;
+        if let Some(patch) = patch {
+            git.apply(&place, patch).map_err(failed)?;
+        }
+        Ok(workspace)
+    }
+
+    /// Where the files are.
+    pub fn root(&self) -> PathBuf {
+        self.folder.path().join(NAME)
+    }
+
+    fn check_out(&mut self, root: &Path, place: &Path, commit: &str, depth: usize) -> Result<(), String> {
+        let failed = |error: RemoteError| one_line(&causes(&error));
+        if self.git.resolve(root, commit).map_err(failed)?.is_none() {
+            return Err(format!("the commit {} is not in {}", shorten(commit, 40), root.display()));
+        }
+        self.worktrees.push((root.to_owned(), place.to_owned()));
+        self.git.add_worktree(root, place, commit).map_err(failed)?;
+        for (path, commit) in self.git.submodules(root, commit).map_err(failed)? {
+            let source = root.join(&path);
+            if !source.join(".git").exists() || depth == 0 {
+                return Err(format!("the submodule {} is not checked out here", one_line(&path)));
+            }
+            self.check_out(&source, &place.join(&path), &commit, depth - 1)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Workspace<'_> {
+    fn drop(&mut self) {
+        for (root, place) in self.worktrees.iter().rev() {
+            let _ = fs::remove_dir_all(place);
+            let _ = self.git.remove_worktree(root, place);
+        }
+    }
+}
+
+/// Removes what a killed call has left: folders, and what git knows of them.
+pub fn tidy(git: &GitProgram, root: &Path) {
+    remove_abandoned(&std::env::temp_dir(), PREFIX, &|_| true);
+    let is_ours = |place: &&PathBuf| {
+        let above = place.parent().and_then(Path::file_name);
+        let is_in = above.is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
+        is_in && place.file_name().is_some_and(|name| name == NAME) && !place.exists()
+    };
+    for place in git.worktrees(root).unwrap_or_default().iter().filter(is_ours) {
+        let _ = git.remove_worktree(root, place);
+    }
+}
