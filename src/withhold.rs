@@ -645,6 +645,7 @@ impl Texts<'_> {
             output,
             expectations,
             attachments,
+            expected_exit: _,
             system: _,
         } = it;
         self.forget([command.join(" ")]);

@@ -110,7 +110,11 @@ fn attach(arguments: &AttachArguments) -> Outcome {
 }
 
 /// A file as it is here, with the name that it is to have.
-fn read(file: &str, name: Option<&str>, most: u64) -> Result<attach::File, Box<dyn std::error::Error>> {
+pub(super) fn read(
+    file: &str,
+    name: Option<&str>,
+    most: u64,
+) -> Result<attach::File, Box<dyn std::error::Error>> {
     let (path, shown) = (Path::new(file), one_line(file));
     let name = match (name, path.file_name()) {
         (Some(name), _) => name.to_owned(),

@@ -27,7 +27,7 @@ const GROUPS: &[(&str, &[Row])] = &[
             (&["propose", "commit"], "say what you will look into, and what you found"),
             (&["reclassify", "amend"], "correct a state, or what a node says"),
             (&["claim", "release"], "take proposals on, and make them free again"),
-            (&["attach"], "put files beside a node: a log, a plot, an output"),
+            (&["run", "attach"], "run a command as evidence, put files beside a node"),
         ],
     ),
     (
@@ -98,7 +98,11 @@ pub(super) fn with_plain_usage(command: Command) -> Command {
         let is_open = arg.get_num_args().is_none_or(|number| number.max_values() == usize::MAX);
         Some(names + if is_open { "..." } else { "" })
     };
-    let Some(given) = command.get_positionals().find_map(given) else { return command };
+    let Some(mut given) = command.get_positionals().find_map(given) else { return command };
+    for last in command.get_positionals().filter(|arg| arg.is_last_set()) {
+        let names = last.get_value_names().into_iter().flatten().map(|name| format!(" {name}"));
+        given = format!("{given} --{}...", names.collect::<String>());
+    }
     let styles = Styles::styled();
     let (literal, placeholder) = (styles.get_literal(), styles.get_placeholder());
     let name = command.get_name();
@@ -174,6 +178,7 @@ mod tests {
             Usage: tot release [OPTIONS] [ID] NODE...
             Usage: tot resolve [OPTIONS] [ID] COMMENT
             Usage: tot review [OPTIONS] [ID]
+            Usage: tot run [OPTIONS] [ID] [NODE] -- COMMAND...
             Usage: tot show [OPTIONS] [ID] [NODE]
             Usage: tot sync [OPTIONS] [ID]...
             Usage: tot verify [OPTIONS] [ID]

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
+use crate::platform::HANGUP;
 use crate::report::ReportError;
 
 /// What shells say of a program that Ctrl-C has ended.
@@ -32,6 +33,27 @@ impl Interrupt {
     /// An error if somebody has.
     pub(super) fn check(&self) -> Result<(), ReportError> {
         if self.0.load(Ordering::Relaxed) { Err(ReportError::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// The signals that ask the program to end, for what passes them on to another program. They end this one no more.
+#[derive(Debug)]
+pub(super) struct Passed(Vec<(i32, Arc<AtomicBool>)>);
+
+impl Passed {
+    /// From now on.
+    pub(super) fn watch() -> io::Result<Passed> {
+        let signals = [SIGINT, SIGTERM].into_iter().chain(HANGUP);
+        let watched = signals.map(|signal| {
+            let asked = Arc::new(AtomicBool::new(false));
+            flag::register(signal, Arc::clone(&asked)).map(|_| (signal, asked))
+        });
+        watched.collect::<io::Result<_>>().map(Passed)
+    }
+
+    /// One that has arrived since this was last asked.
+    pub(super) fn take(&self) -> Option<i32> {
+        self.0.iter().find(|(_, asked)| asked.swap(false, Ordering::Relaxed)).map(|(signal, _)| *signal)
     }
 }
 

@@ -35,6 +35,7 @@ mod remote;
 mod report;
 mod review;
 mod ruleset;
+mod run;
 mod screen;
 mod search;
 mod serve;
@@ -129,6 +130,7 @@ enum Command {
     Review(review::ReviewArguments),
     /// Lists, shows and checks rulesets: the methods of investigation
     Ruleset(RulesetArguments),
+    Run(run::RunArguments),
     Search(search::SearchArguments),
     /// Tells an MCP client of this server: prints what goes into its configuration, or writes it
     Setup(setup::SetupArguments),
@@ -263,6 +265,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Resolve(arguments)) => comment::resolve(&arguments),
         Ok(Command::Review(arguments)) => review::run(&arguments),
         Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
+        Ok(Command::Run(arguments)) => run::run(&arguments),
         Ok(Command::Search(arguments)) => search::run(&arguments),
         Ok(Command::Setup(arguments)) => finish("tot setup", setup::run(&arguments)),
         Ok(Command::Show(arguments)) => show::run(&arguments),

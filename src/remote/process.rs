@@ -464,8 +464,11 @@ mod tests {
         let (mut mark, held) = std::io::pipe().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600 & wait"]).stdin(held).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let limit =
-            Limit { time: Some(Duration::from_millis(300)), deadline: &Deadline::default(), most: MAX_OUTPUT };
+        let limit = Limit {
+            time: Some(Duration::from_millis(300)),
+            deadline: &Deadline::default(),
+            most: MAX_OUTPUT,
+        };
         let ran = run(command, "a fetch", None, &limit, true);
         assert!(matches!(ran, Err(RemoteError::TimedOut { .. })));
         assert_eq!(mark.read(&mut [0]).unwrap(), 0);

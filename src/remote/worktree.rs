@@ -28,14 +28,19 @@ impl GitProgram {
     pub fn project_state(&self, root: &Path, index: &Path) -> Result<ProjectState> {
         let commit = self.resolve(root, "HEAD")?;
         // Without optional locks git does not write the index.
-        let status = ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
+        let status =
+            ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
         let status = self.local(root, &status, Call::default())?.text();
         // What ends in a slash is a repository of its own, such as an investigation.
         let entries = || {
-            status.split('\0').filter_map(|entry| entry.split_at_checked(3)).filter(|(_, path)| !path.ends_with('/'))
+            status
+                .split('\0')
+                .filter_map(|entry| entry.split_at_checked(3))
+                .filter(|(_, path)| !path.ends_with('/'))
         };
         let changed: Vec<String> = entries().map(|(_, path)| path.to_owned()).take(CHANGED_MAX).collect();
-        let untracked: Vec<&str> = entries().filter(|(state, _)| *state == "?? ").map(|(_, path)| path).collect();
+        let untracked: Vec<&str> =
+            entries().filter(|(state, _)| *state == "?? ").map(|(_, path)| path).collect();
         let bytes = |path: &&str| fs::symlink_metadata(root.join(path)).map_or(0, |file| file.len());
         let is_whole = entries().count() == changed.len()
             && untracked.iter().map(bytes).sum::<u64>() <= UNTRACKED_MAX
@@ -105,7 +110,8 @@ impl GitProgram {
         let what = "git config";
         let names = ["config", "--name-only", "--get-regexp", r"^filter\..*\.(smudge|process|required)$"];
         let names = self.run(root, &names, Call { what, ..Call::default() })?.text();
-        let off = names.lines().map(|name| format!("{name}={}", if name.ends_with("d") { "false" } else { "" }));
+        let off =
+            names.lines().map(|name| format!("{name}={}", if name.ends_with("d") { "false" } else { "" }));
         let off: Vec<String> = off.flat_map(|setting| ["-c".to_owned(), setting]).collect();
         let folder = folder.to_string_lossy();
         let add = ["worktree", "add", "--quiet", "--detach", "--force", &folder, commit];

@@ -98,7 +98,8 @@ pub fn capture(request: Request<'_>, asked: &mut dyn FnMut() -> Option<i32>) -> 
         Err(reason) => Ended::NotRun(reason),
         Ok(mut child) => {
             let pipes = pipes(&mut child, request.sinks);
-            let readers = pipes.into_iter().try_for_each(|(stream, pipe, sink)| shared.read(stream, pipe, sink));
+            let readers =
+                pipes.into_iter().try_for_each(|(stream, pipe, sink)| shared.read(stream, pipe, sink));
             let wait = Wait { started, timeout: request.timeout };
             let ended = match readers {
                 Ok(()) => wait.end_of(&mut child, asked, &mut captured.interrupted),
@@ -116,7 +117,8 @@ pub fn capture(request: Request<'_>, asked: &mut dyn FnMut() -> Option<i32>) -> 
         }
     };
     let recorder = &mut *shared.recorder.lock().unwrap_or_else(PoisonError::into_inner);
-    (captured.output, captured.expectations) = std::mem::replace(recorder, Recorder::new(Vec::new())).finish();
+    (captured.output, captured.expectations) =
+        std::mem::replace(recorder, Recorder::new(Vec::new())).finish();
     captured
 }
 
@@ -125,12 +127,7 @@ fn milliseconds(duration: Duration) -> u64 {
 }
 
 /// Starts it, or says why it can't be.
-fn start(
-    words: &[String],
-    starter: &[OsString],
-    folder: &Path,
-    input: Input,
-) -> Result<Child, String> {
+fn start(words: &[String], starter: &[OsString], folder: &Path, input: Input) -> Result<Child, String> {
     let Some(program) = words.first() else { return Err("the command is empty".to_owned()) };
     if !folder.is_dir() {
         return Err(format!("the folder {} is not there", folder.display()));
@@ -261,7 +258,9 @@ impl Shared {
             };
             self.writing.fetch_add(1, Ordering::SeqCst);
             self.recorder.lock().unwrap_or_else(PoisonError::into_inner).take(stream, &buffer[..read]);
-            let passed = sink.as_mut().map_or(Ok(()), |sink| sink.write_all(&buffer[..read]).and_then(|()| sink.flush()));
+            let passed = sink
+                .as_mut()
+                .map_or(Ok(()), |sink| sink.write_all(&buffer[..read]).and_then(|()| sink.flush()));
             self.passed.fetch_add(read as u64, Ordering::SeqCst);
             self.writing.fetch_sub(1, Ordering::SeqCst);
             // Nobody reads it: without the pipe, the command is told so, as it would be without us.
@@ -332,8 +331,14 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_ends_by_a_signal_or_a_status_says_so() {
-        for (script, ended) in [("exit 3", Ended::Exit(3)), ("kill -9 $$", Ended::Signal(9)), ("", Ended::Exit(0))] {
-            assert_eq!(capture(request(&shell(script), Path::new(".")), &mut || None).ended, ended, "{script}");
+        for (script, ended) in
+            [("exit 3", Ended::Exit(3)), ("kill -9 $$", Ended::Signal(9)), ("", Ended::Exit(0))]
+        {
+            assert_eq!(
+                capture(request(&shell(script), Path::new(".")), &mut || None).ended,
+                ended,
+                "{script}"
+            );
         }
     }
 
@@ -343,7 +348,8 @@ mod tests {
         for script in ["echo done; sleep 600 &", "echo done; yes > /dev/stderr &"] {
             let words = shell(script);
             let started = Instant::now();
-            let captured = capture(Request { ends_all: true, ..request(&words, Path::new(".")) }, &mut || None);
+            let captured =
+                capture(Request { ends_all: true, ..request(&words, Path::new(".")) }, &mut || None);
             assert!(captured.output.text.starts_with("done\n"), "{:?}", captured.output);
             assert_eq!(captured.ended, Ended::Exit(0));
             assert!(started.elapsed() < Duration::from_secs(60), "{script}");

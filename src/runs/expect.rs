@@ -72,7 +72,9 @@ impl Expected {
         let line = clean(line);
         let found = match self.range {
             None => self.expression.is_match(&line).then_some(line.as_str()),
-            Some(_) => self.expression.captures(&line).map(|it| it.get(1).map_or("", |number| number.as_str())),
+            Some(_) => {
+                self.expression.captures(&line).map(|it| it.get(1).map_or("", |number| number.as_str()))
+            }
         };
         if let Some(found) = found {
             self.found = Some(shorten(found, FOUND_MAX));
@@ -84,7 +86,9 @@ impl Expected {
         let held = match (&self.range, &self.found) {
             (_, None) => false,
             (None, Some(_)) => true,
-            (Some((_, low, high)), Some(found)) => number(found).is_some_and(|it| (*low..=*high).contains(&it)),
+            (Some((_, low, high)), Some(found)) => {
+                number(found).is_some_and(|it| (*low..=*high).contains(&it))
+            }
         };
         let range = self.range.map(|(text, ..)| text);
         Expectation { pattern: self.pattern, range, found: self.found, held }

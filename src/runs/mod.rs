@@ -23,4 +23,4 @@ mod workspace;
 
 pub use capture::{Captured, Input, Request, Sink, capture};
 pub use expect::Expected;
-pub use workspace::{Workspace, project_state, tidy};
+pub use workspace::{Workspace, folder_in, project_state, tidy};

@@ -91,11 +91,17 @@ impl Recorder {
             false => {
                 // The first of the end may be the rest of a character.
                 let rest = self.tail.iter().take(3).take_while(|byte| is_continuation(**byte)).count();
-                (first_half(&clean(&self.head)).to_owned(), Some(last_half(&clean(&self.tail[rest..])).to_owned()))
+                (
+                    first_half(&clean(&self.head)).to_owned(),
+                    Some(last_half(&clean(&self.tail[rest..])).to_owned()),
+                )
             }
         };
         let sha256 = sum(self.streams);
-        (Output { text, end, bytes: self.bytes, sha256 }, self.expected.into_iter().map(Expected::seen).collect())
+        (
+            Output { text, end, bytes: self.bytes, sha256 },
+            self.expected.into_iter().map(Expected::seen).collect(),
+        )
     }
 }
 
@@ -186,7 +192,8 @@ mod tests {
 
     #[test]
     fn a_character_that_comes_in_parts_is_one_whatever_comes_between() {
-        let parts: &[(usize, &[u8])] = &[(0, b"\xf0\x9f"), (1, b"err\n"), (0, b"\x9a\x80"), (0, b" \xe2\x82")];
+        let parts: &[(usize, &[u8])] =
+            &[(0, b"\xf0\x9f"), (1, b"err\n"), (0, b"\x9a\x80"), (0, b" \xe2\x82")];
         assert_eq!(recorded(parts).text, "err\n🚀 \u{FFFD}");
     }
 

@@ -21,7 +21,10 @@ const DEPTH: usize = 8;
 /// # Errors
 ///
 /// What git or the file system says.
-pub fn project_state(git: &GitProgram, project: &Project) -> Result<ProjectState, Box<dyn std::error::Error>> {
+pub fn project_state(
+    git: &GitProgram,
+    project: &Project,
+) -> Result<ProjectState, Box<dyn std::error::Error>> {
     let folder = TemporaryFolder::new(&std::env::temp_dir(), PREFIX)?;
     Ok(git.project_state(project.root(), &folder.path().join("index"))?)
 }
@@ -67,12 +70,16 @@ impl<'a> Workspace<'a> {
 
     fn check_out(&mut self, root: &Path, place: &Path, commit: &str, depth: usize) -> Result<(), String> {
         let failed = |error: RemoteError| one_line(&causes(&error));
-        if self.git.resolve(root, commit).map_err(failed)?.is_none() {
-            return Err(format!("the commit {} is not in {}", shorten(commit, 40), root.display()));
-        }
+        let Some(commit) = self.git.resolve(root, commit).map_err(failed)? else {
+            return Err(format!(
+                "the commit {} is not in {}",
+                shorten(&one_line(commit), 40),
+                root.display()
+            ));
+        };
         self.worktrees.push((root.to_owned(), place.to_owned()));
-        self.git.add_worktree(root, place, commit).map_err(failed)?;
-        for (path, commit) in self.git.submodules(root, commit).map_err(failed)? {
+        self.git.add_worktree(root, place, &commit).map_err(failed)?;
+        for (path, commit) in self.git.submodules(root, &commit).map_err(failed)? {
             let source = root.join(&path);
             if !source.join(".git").exists() || depth == 0 {
                 return Err(format!("the submodule {} is not checked out here", one_line(&path)));
@@ -90,6 +97,13 @@ impl Drop for Workspace<'_> {
             let _ = self.git.remove_worktree(root, place);
         }
     }
+}
+
+/// The folder below a root that a run names; `None` where it leads out, or is not there.
+pub fn folder_in(root: &Path, folder: Option<&str>) -> Option<PathBuf> {
+    let root = fs::canonicalize(root).ok()?;
+    let folder = fs::canonicalize(root.join(folder.unwrap_or_default())).ok()?;
+    (folder.starts_with(&root) && folder.is_dir()).then_some(folder)
 }
 
 /// Removes what a killed call has left: folders, and what git knows of them.

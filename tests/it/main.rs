@@ -16,6 +16,8 @@ mod remote;
 mod report;
 mod rules;
 mod rulesets;
+#[cfg(unix)]
+mod runs;
 mod setup;
 #[path = "../specimens/mod.rs"]
 mod specimens;

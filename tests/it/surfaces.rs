@@ -128,6 +128,7 @@ const SURFACES: &[(&str, Reads)] = &[
     ("command object", WRITES),
     ("command resolve", WRITES),
     ("command attach", WRITES),
+    ("command run", WRITES),
     ("command import", WRITES),
     ("command next", Nothing("what is to be done next")),
     ("command remote", ELSEWHERE),

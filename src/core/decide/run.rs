@@ -219,6 +219,7 @@ mod tests {
             seconds: Default::default(),
             timeout: None,
             ended: Ended::Exit(0),
+            expected_exit: None,
             output: Output { text: output.into(), sha256: output.into(), ..Output::default() },
             expectations: Vec::new(),
             attachments: Vec::new(),
@@ -276,6 +277,10 @@ mod tests {
             let (run, _) = stored(&after, again(first.id, Ran { ended, ..ran(output) })).unwrap();
             assert!(matches!(run.what, RunKind::Repeated { verdict, .. } if verdict == expected), "{run:?}");
             assert_eq!((run.node, run.id), (first.node.clone(), first.id.next()));
+        }
+        for (expected_exit, verdict) in [(Some(1), Compared::Differs), (Some(0), Compared::Same)] {
+            let first = Ran { expected_exit, ended: Ended::Exit(1), ..ran("1") };
+            assert_eq!(ran("1").verdict(&first), verdict, "{expected_exit:?}");
         }
         let expects = |held| Expectation { pattern: "x".into(), range: None, found: None, held };
         for (held, expected) in [(true, Compared::Same), (false, Compared::Differs)] {

@@ -72,6 +72,9 @@ pub struct Ran {
     pub timeout: Option<u64>,
     /// How it ended.
     pub ended: Ended,
+    /// The status that was expected; absent where the one that came counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_exit: Option<i32>,
     /// What it printed.
     pub output: Output,
     /// What the output had to match.
@@ -126,7 +129,8 @@ pub struct Output {
     pub end: Option<String>,
     /// The number of bytes of all that was printed.
     pub bytes: u64,
-    /// The SHA-256 of all that was printed, in hexadecimal digits.
+    /// The SHA-256 of all that was printed, in hexadecimal digits; where both streams have something, that of the SHA-256 of each,
+    /// so that it does not depend on how they mixed.
     #[serde(serialize_with = "yaml::text")]
     pub sha256: String,
 }
@@ -236,7 +240,11 @@ impl Ran {
             [] => self.output.sha256 == first.output.sha256 && self.output.bytes == first.output.bytes,
             expectations => expectations.iter().all(|it| it.held),
         };
-        if self.ended == first.ended && holds { Verdict::Same } else { Verdict::Differs }
+        let has_ended_so = match first.expected_exit {
+            Some(status) => self.ended == Ended::Exit(status),
+            None => self.ended == first.ended,
+        };
+        if has_ended_so && holds { Verdict::Same } else { Verdict::Differs }
     }
 }
 

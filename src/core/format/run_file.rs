@@ -151,6 +151,7 @@ mod tests {
             seconds: Seconds { milliseconds: 55_012 },
             timeout: Some(60),
             ended: Ended::Exit(0),
+            expected_exit: Some(0),
             output: Output {
                 text: "p99 41 ms\n\ttab\n␛[0m\n".into(),
                 end: Some("done\n".into()),

@@ -126,6 +126,7 @@ fn run(number: u8, node: Option<&str>, what: fn(RunId, Ran) -> RunKind, of: u8) 
         seconds: Seconds { milliseconds: 1_000 },
         timeout: None,
         ended: Ended::NotRun(text("reason")),
+        expected_exit: None,
         output: Output {
             text: text("output"),
             end: Some(text("end of the output")),

@@ -204,6 +204,7 @@ impl Pair {
                     seconds: Seconds::default(),
                     timeout: None,
                     ended: Ended::Exit(0),
+                    expected_exit: None,
                     output: Output { text: text("output", &word), ..Output::default() },
                     expectations: Vec::new(),
                     attachments: Vec::new(),

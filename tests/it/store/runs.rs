@@ -92,6 +92,7 @@ fn ran(output: &str) -> Ran {
         seconds: Seconds { milliseconds: 250 },
         timeout: None,
         ended: Ended::Exit(0),
+        expected_exit: None,
         output: Output { text: output.into(), end: None, bytes: output.len() as u64, sha256: output.into() },
         expectations: Vec::new(),
         attachments: Vec::new(),

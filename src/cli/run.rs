@@ -1,0 +1,257 @@
+//! `tot run`: a command that is evidence.
+
+use std::error::Error;
+use std::io;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::caller::caller;
+use super::interrupt::Passed;
+use super::place::RootArgument;
+use super::print::tell;
+use super::{attach, chain, finish, is_person, misused, place, refused, work};
+use crate::decide::run::{NewRun, Record};
+use crate::domain::run::{Ended, Expectation, ProjectState, Ran, System};
+use crate::domain::{Caller, Event, NodeId, RunKind, Timestamp};
+use crate::project::Project;
+use crate::remote::GitProgram;
+use crate::ruleset::ATTACHMENT_MAX;
+use crate::runs::{Captured, Expected, Input, Request, Sink, capture, project_state};
+use crate::service::Service;
+use crate::text::one_line;
+use crate::world::World;
+
+/// What shells say of a command that is missing, and of one that a signal ended beside its number; what timeout(1) says of one
+/// that took too long.
+const NOT_RUN: i32 = 127;
+const SIGNALLED: i32 = 128;
+const TIMED_OUT: i32 = 124;
+
+/// Runs a command here and stores what it printed and how it ended: evidence that anybody can run again with tot rerun.
+///
+/// The command reads, prints and ends as it would without: its status is the status of this, also where nothing could be
+/// stored, which is said on standard error. A command that can't be started ends with 127, one that took too long with 124, one
+/// that a signal ended with 128 and the signal's number. Its failure is evidence, too. Stored are the command, the folder, the
+/// commit of the project with what is not committed, the first and last 32 KiB of the output, and its checksum.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct RunArguments {
+    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the node that it is
+    /// evidence for; without a node it belongs to the whole until a result names it
+    #[arg(value_names = ["ID", "NODE"], num_args = 0..=2)]
+    what: Vec<String>,
+    /// The program and its arguments, after --
+    #[arg(value_name = "COMMAND", last = true, required = true)]
+    command: Vec<String>,
+    /// A regular expression that a line of the output has to match; 'REGEX in LOW..HIGH' has a group, whose number in the last
+    /// such line has to lie in the range
+    #[arg(long, value_name = "REGEX")]
+    expect: Vec<String>,
+    /// The status that it has to end with; without it the one that it ends with is expected of those who run it again
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    exit: Option<i32>,
+    /// End it, with all that it has started, after so many seconds
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
+    timeout: Option<u64>,
+    /// A file that is put beside the node when the command has ended, such as a plot that it makes
+    #[arg(long, value_name = "FILE")]
+    attach: Vec<String>,
+    /// What you say of it
+    #[arg(short, long, value_name = "NOTE")]
+    message: Option<String>,
+    /// Store nothing if it printed what looks like a credential, where the ruleset only warns of that
+    #[arg(long)]
+    reject_secrets: bool,
+    #[command(flatten)]
+    root: RootArgument,
+    /// Read the time from this file: for replays
+    #[arg(long, value_name = "FILE", hide = true)]
+    clock_file: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot run R2.A1 -- python3 load.py --seconds 55
+  tot run R2.A1 --expect 'p99 ([0-9.]+) ms in 0..50' -- ./bench
+  tot run 0196 R2.A1 --exit 1 --expect 'database is locked' -m 'It fails at once.' -- ./two-writers
+  tot run --timeout 60 -- sh -c 'cargo test 2>&1 | tail -20'";
+
+pub(super) fn run(arguments: &RunArguments) -> ExitCode {
+    let (prepared, expected) = match prepare(arguments) {
+        Ok(prepared) => prepared,
+        Err(error) => return finish("tot run", Err(error)),
+    };
+    let sinks: [Option<Sink>; 2] = [Some(Box::new(io::stdout())), Some(Box::new(io::stderr()))];
+    let request = Request {
+        command: &arguments.command,
+        starter: &[],
+        folder: &prepared.folder,
+        input: Input::Own,
+        sinks,
+        expected,
+        timeout: arguments.timeout.map(Duration::from_secs),
+        ends_all: false,
+    };
+    let captured = capture(request, &mut || prepared.signals.take());
+    let status = status(&captured.ended);
+    // git needs some folder to stand in, and the command may have removed this one.
+    if std::env::current_dir().is_err() {
+        let _ = std::env::set_current_dir(&prepared.root);
+    }
+    if let Err(error) = prepared.store(arguments, captured) {
+        tell(&format!("tot run: nothing was stored: {}", chain(error.as_ref())));
+    }
+    status
+}
+
+/// The status that a shell would give the command.
+fn status(ended: &Ended) -> ExitCode {
+    let status = match ended {
+        Ended::Exit(status) => *status,
+        Ended::Signal(signal) => SIGNALLED + signal,
+        Ended::TimedOut => TIMED_OUT,
+        Ended::NotRun(_) => NOT_RUN,
+    };
+    // Windows has larger ones.
+    u8::try_from(status).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// What is known before it runs.
+struct Prepared {
+    session: String,
+    caller: Caller,
+    service: Service,
+    /// The folder of the investigations.
+    root: PathBuf,
+    node: Option<NodeId>,
+    folder: PathBuf,
+    /// The project, and the folder in it.
+    project: Option<(ProjectState, Option<String>)>,
+    started_at: Timestamp,
+    signals: Passed,
+}
+
+/// Finds out all that could be wrong, before a command takes its time.
+fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dyn Error>> {
+    let (id, rest) = work::id_and_rest(&arguments.what);
+    let node = match rest {
+        [] => None,
+        [node] => Some(place::node(node)?),
+        _ => return Err(misused("there is more than one node before --")),
+    };
+    if !arguments.attach.is_empty() && node.is_none() {
+        return Err(misused("files are put beside a node: name the node before --"));
+    }
+    let expected = arguments.expect.iter().map(|text| Expected::parse(text).map_err(misused));
+    let expected = expected.collect::<Result<Vec<_>, _>>()?;
+    let place = arguments.root.place();
+    let path = place.one(id)?;
+    let session = place.store.load(&path)?.investigation.meta().id.to_string();
+    let world = arguments.clock_file.clone().map_or(World::Machine, World::File);
+    let started_at = world.now()?;
+    // The command may remove the folder that this is in.
+    let root = std::path::absolute(place.store.root())?;
+    let service = Service::new(root.clone(), world, None).rejecting_secrets(arguments.reject_secrets);
+    let standing = service.read(&session).map_err(refused)?;
+    if let Some(node) = node.as_ref().filter(|node| standing.investigation().node(node).is_none()) {
+        let advice = "propose it first, or name none, and later the run in the result that it belongs to";
+        return Err(format!("there is no node {node}: {advice}").into());
+    }
+    let project = Project::here().and_then(|project| match state(&project) {
+        Ok(state) => Some((state, project.folder().filter(|folder| !folder.is_empty()))),
+        Err(error) => {
+            let reason = chain(error.as_ref());
+            tell(&format!("tot run: how the project stands is not stored with the run: {reason}"));
+            None
+        }
+    });
+    let caller = caller(&place.store, &path)?;
+    let folder = std::env::current_dir()?;
+    let signals = Passed::watch()?;
+    Ok((Prepared { session, caller, service, root, node, folder, project, started_at, signals }, expected))
+}
+
+fn state(project: &Project) -> Result<ProjectState, Box<dyn Error>> {
+    project_state(&GitProgram::find(is_person())?, project)
+}
+
+/// This machine.
+pub(super) fn system() -> System {
+    System {
+        os: std::env::consts::OS.to_owned(),
+        architecture: std::env::consts::ARCH.to_owned(),
+        cpus: available_parallelism().map_or(1, NonZero::get),
+    }
+}
+
+impl Prepared {
+    fn store(self, arguments: &RunArguments, captured: Captured) -> Result<(), Box<dyn Error>> {
+        for reason in unmet(&captured, arguments.exit) {
+            tell(&format!("tot run: {reason}"));
+        }
+        if let Ended::NotRun(reason) = &captured.ended {
+            tell(&format!("tot run: {reason}"));
+        }
+        let read = |file: &String| match attach::read(file, None, ATTACHMENT_MAX) {
+            Ok(file) => Some(file),
+            Err(error) => {
+                tell(&format!("tot run: the run is stored without that file: {error}"));
+                None
+            }
+        };
+        let attachments = arguments.attach.iter().filter_map(read).collect();
+        let (project, folder) = self.project.map_or((None, None), |(state, folder)| (Some(state), folder));
+        let ran = Ran {
+            command: arguments.command.clone(),
+            folder,
+            project,
+            started_at: self.started_at,
+            seconds: captured.seconds,
+            timeout: arguments.timeout,
+            ended: captured.ended,
+            expected_exit: arguments.exit,
+            output: captured.output,
+            expectations: captured.expectations,
+            attachments: Vec::new(),
+            system: system(),
+        };
+        let run = NewRun { node: self.node, note: arguments.message.clone(), what: RunKind::Captured(ran) };
+        let request = Record { runs: vec![run], attachments };
+        let written = self.service.record(&self.session, request, &self.caller).map_err(refused)?;
+        for warning in &written.decision.warnings {
+            tell(&format!("tot run: warning: {}", work::spoken(&warning.message)));
+        }
+        if let Some(Event::Ran { runs, .. }) = &written.decision.event {
+            let commit = written.standing.snapshot.head.to_string();
+            for run in runs {
+                let node = run.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
+                tell(&format!("tot run: stored as {}{node}, commit {}", run.id, &commit[..10]));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was expected of a command and did not come, in a line each. Pure.
+fn unmet(captured: &Captured, exit: Option<i32>) -> Vec<String> {
+    let ended = exit.filter(|exit| captured.ended != Ended::Exit(*exit));
+    let ended = ended.map(|exit| format!("expected exit {exit}, and it was: {}", captured.ended));
+    let missed = captured.expectations.iter().filter(|it| !it.held).map(missed);
+    ended.into_iter().chain(missed).collect()
+}
+
+/// What came in the place of what was expected. Pure.
+pub(super) fn missed(expectation: &Expectation) -> String {
+    let pattern = &expectation.pattern;
+    match (&expectation.found, &expectation.range) {
+        (Some(found), Some(range)) => {
+            format!("`{pattern}`: expected a number in {range}, and it was: {}", one_line(found))
+        }
+        _ => format!("`{pattern}`: no line of the output matches"),
+    }
+}

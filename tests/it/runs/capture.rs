@@ -1,0 +1,292 @@
+//! `tot run`.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tree_of_thoughts::domain::run::Ended;
+
+use super::{World, eventually, is_alive};
+
+#[test]
+fn a_run_ends_and_prints_as_its_command_and_is_stored_whole() {
+    let world = World::new();
+    world.write("value", "2\n");
+    world.write("new", "3");
+    world.write("deep/er/file", "4");
+    let commit = world.git(&["rev-parse", "HEAD"]);
+    let before = (world.git(&["status", "--porcelain"]), fs::read(world.project.join(".git/index")).unwrap());
+    let options = ["--expect", "n=([0-9]+) in 1..2", "--exit", "3", "-m", "As expected."];
+    let script = "echo n=2; echo 'error \u{202e}' >&2; exit 3";
+    let mut command = world.tot_in(&world.project.join("deep"), &["run", "R1.A"]);
+    let said: super::Said = command.args(options).args(["--", "sh", "-c", script]).output().unwrap().into();
+    assert_eq!((said.status, said.out.as_str()), (3, "n=2\n"), "{said:?}");
+    let lines: Vec<&str> = said.err.lines().collect();
+    assert_eq!(lines[0], "error \u{202e}");
+    let id = world.runs()[0].id;
+    assert_eq!(lines[1..], [format!("tot run: stored as {id} of R1.A, commit {}", &world.head()[..10])]);
+    let ran = world.captured();
+    assert_eq!(ran.command, ["sh", "-c", script]);
+    assert_eq!(ran.folder.as_deref(), Some("deep"));
+    assert_eq!((ran.ended, ran.expected_exit), (Ended::Exit(3), Some(3)));
+    assert_eq!((ran.expectations[0].found.as_deref(), ran.expectations[0].held), (Some("2"), true));
+    assert!(ran.output.text.contains("n=2\n") && ran.output.text.contains("error \u{202e}\n"));
+    let project = ran.project.unwrap();
+    assert_eq!(project.commit.as_deref(), Some(commit.trim()));
+    assert_eq!(project.changed, ["value", "deep/er/file", "new"]);
+    let patch = project.patch.unwrap();
+    assert!(patch.contains("-1\n+2\n") && patch.contains("+++ b/deep/er/file\n"), "{patch}");
+    // The project is as it was, and so is its index.
+    let after = (world.git(&["status", "--porcelain"]), fs::read(world.project.join(".git/index")).unwrap());
+    assert_eq!(before, after);
+    assert_eq!(fs::read_dir(world.sandbox.path("tmp")).unwrap().count(), 0);
+    world.assert_sound();
+}
+
+#[test]
+fn what_was_expected_and_did_not_come_is_said_and_changes_no_status() {
+    let world = World::new();
+    let said = world.run(&["--expect", "^yes", "--expect", "n=(.*) in 0..1", "--exit", "1"], "echo n=2");
+    assert_eq!(said.status, 0);
+    let lines: Vec<&str> = said.err.lines().collect();
+    assert_eq!(
+        lines[..3],
+        [
+            "tot run: expected exit 1, and it was: exit 0",
+            "tot run: `^yes`: no line of the output matches",
+            "tot run: `n=(.*)`: expected a number in 0..1, and it was: 2",
+        ]
+    );
+    assert!(world.captured().expectations.iter().all(|it| !it.held));
+}
+
+#[test]
+fn wrong_usage_and_a_node_that_is_not_there_are_told_before_the_command_takes_its_time() {
+    let world = World::new();
+    for (arguments, status, reason) in [
+        (&["R2.A1", "--"][..], 1, "there is no node R2.A1"),
+        (&["R1.A", "--expect", "(", "--"], 2, "is not a regular expression"),
+        (&["--attach", "value", "--"], 2, "name the node"),
+        (&["R1.A"], 2, "COMMAND"),
+        (&["ffff", "--"], 1, "ffff"),
+    ] {
+        let said = world.tot(&[&["run"], arguments, &["touch", "ran"]].concat());
+        assert_eq!(said.status, status, "{said:?}");
+        assert!(said.err.contains(reason), "{said:?}");
+    }
+    assert!(!world.project.join("ran").exists());
+    assert!(world.runs().is_empty());
+}
+
+#[test]
+fn a_command_reads_what_it_is_given() {
+    let world = World::new();
+    let mut command = world.tot_in(&world.project, &["run", "R1.A", "--", "cat"]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"given").unwrap();
+    assert_eq!(child.wait_with_output().unwrap().stdout, b"given");
+    assert_eq!(world.captured().output.text, "given");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_command_as_it_would_without() {
+    let world = World::new();
+    let mut command = world.tot_in(&world.project, &["run", "R1.A", "--", "yes"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 13));
+    assert_eq!(world.captured().ended, Ended::Signal(13));
+}
+
+#[test]
+fn a_command_that_never_ends_is_ended_with_all_that_it_has_started() {
+    let world = World::new();
+    let said =
+        world.run(&["--timeout", "1"], "trap '' TERM; sleep 600 & echo $! $$; while true; do sleep 1; done");
+    assert_eq!(said.status, 124, "{said:?}");
+    assert_eq!(world.captured().ended, Ended::TimedOut);
+    for process in said.out.split_whitespace() {
+        eventually("its end", || !is_alive(process));
+    }
+}
+
+#[test]
+fn a_fork_into_the_background_that_holds_the_pipe_is_not_waited_for() {
+    let world = World::new();
+    let started = Instant::now();
+    let said = world.run(&[], "(sleep 600; echo late) & echo $!");
+    assert!(started.elapsed() < Duration::from_secs(60));
+    assert_eq!(said.status, 0);
+    assert!(is_alive(&said.out), "as in a shell, it goes on");
+    Command::new("kill").arg(said.out.trim()).status().unwrap();
+    assert_eq!(world.captured().output.text, said.out);
+}
+
+#[test]
+fn ctrl_c_ends_the_command_and_what_came_until_then_is_stored() {
+    let world = World::new();
+    let script = "echo $$ > pid; echo begun; sleep 600";
+    let mut command = world.tot_in(&world.project, &["run", "R1.A", "--", "sh", "-c", script]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let pid = world.project.join("pid");
+    eventually("its beginning", || fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n')));
+    let process = fs::read_to_string(&pid).unwrap();
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    eventually("its end", || !is_alive(&process));
+    let ran = world.captured();
+    assert_eq!((ran.ended, ran.output.text.as_str()), (Ended::Signal(2), "begun\n"));
+    world.assert_sound();
+}
+
+#[test]
+fn a_command_that_kills_its_parent_loses_nothing_that_was_there() {
+    let world = World::new();
+    assert_eq!(world.run(&[], "echo first").status, 0);
+    let said = world.run(&[], "kill -KILL $PPID; sleep 0.2");
+    assert_eq!((said.status, world.runs().len()), (-1, 1));
+    world.assert_sound();
+    // Asked politely, it hands the question on.
+    let said = world.run(&[], "kill -TERM $PPID; sleep 600");
+    assert_eq!((said.status, world.runs().len()), (128 + 15, 2), "{said:?}");
+    world.assert_sound();
+}
+
+#[test]
+fn a_command_may_delete_the_folder_that_it_runs_in_and_the_whole_project() {
+    let world = World::new();
+    for (folder, script) in [("sub", "rm -rf ../sub"), ("sub", "rm -rf ../.git ../*")] {
+        world.write(&format!("{folder}/file"), "");
+        let mut command =
+            world.tot_in(&world.project.join(folder), &["run", "R1.A", "--", "sh", "-c", script]);
+        let said: super::Said = command.output().unwrap().into();
+        assert_eq!(said.status, 0, "{said:?}");
+        assert!(said.err.contains("stored as"), "{said:?}");
+    }
+    assert_eq!(world.runs().len(), 2);
+    world.sandbox.assert_sound(&world.repository());
+}
+
+#[test]
+fn what_can_not_be_stored_is_said_and_the_status_is_that_of_the_command() {
+    let world = World::new();
+    let secret = format!("echo ghp_{}; exit 7", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let said = world.run(&["--reject-secrets"], &secret);
+    assert_eq!((said.status, world.runs().len()), (7, 0), "{said:?}");
+    assert!(said.err.contains("nothing was stored"), "{said:?}");
+    let said = world.run(&[], &secret);
+    assert_eq!((said.status, world.runs().len()), (7, 1));
+    assert!(said.err.contains("tot run: warning: ") && said.err.contains("stored as"), "{said:?}");
+    let root = world.sandbox.root();
+    let said = world.run(&[], &format!("mv {0} {0}-gone; exit 5", root.display()));
+    assert_eq!(said.status, 5);
+    assert!(said.err.contains("nothing was stored"), "{said:?}");
+}
+
+#[test]
+fn a_missing_program_is_stored_as_not_run() {
+    let world = World::new();
+    let said = world.tot(&["run", "R1.A", "--", "no-such-program"]);
+    assert_eq!(said.status, 127);
+    assert_eq!(world.captured().ended, Ended::NotRun("the program no-such-program is not there".into()));
+}
+
+#[test]
+fn a_folder_that_is_no_repository_has_no_project() {
+    let world = World::without_repository();
+    assert_eq!(world.run(&[], "echo 1").status, 0);
+    let ran = world.captured();
+    assert_eq!((ran.project, ran.folder), (None, None));
+    world.assert_sound();
+}
+
+#[test]
+fn an_unborn_and_a_shallow_repository_and_one_with_submodules_are_named_as_they_are() {
+    let world = World::without_repository();
+    world.write("file", "1");
+    world.git(&["init", "-q", "-b", "main"]);
+    assert_eq!(world.run(&[], "true").status, 0);
+    let project = world.captured().project.unwrap();
+    assert_eq!((project.commit, project.changed, project.patch), (None, vec!["file".to_owned()], None));
+
+    let world = World::new();
+    world.write("value", "2\n");
+    let last = world.commit();
+    let shallow = world.sandbox.path("shallow");
+    let address = format!("file://{}", world.project.display());
+    world.git(&["clone", "-q", "--depth", "1", &address, shallow.to_str().unwrap()]);
+    assert!(world.tot_in(&shallow, &["run", "R1.A", "--", "true"]).output().unwrap().status.success());
+    assert_eq!(world.captured().project.unwrap().commit, Some(last));
+
+    let world = World::new();
+    let address = world.project.display().to_string();
+    world.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", &address, "part"]);
+    world.commit();
+    world.write("part/value", "2\n");
+    assert_eq!(world.run(&[], "true").status, 0);
+    let project = world.captured().project.unwrap();
+    // A patch of the project can't have it.
+    assert_eq!((project.changed, project.patch), (vec!["part".to_owned()], None));
+}
+
+#[test]
+fn more_changes_than_are_kept_are_named_without_a_patch() {
+    let world = World::new();
+    world.write("value", &"many words\n".repeat(10_000));
+    assert_eq!(world.run(&[], "true").status, 0);
+    let project = world.captured().project.unwrap();
+    assert_eq!((project.changed, project.patch), (vec!["value".to_owned()], None));
+}
+
+#[test]
+fn nothing_that_commands_a_terminal_gets_into_a_file() {
+    let world = World::new();
+    let said = world.run(&[], r"printf 'a\000b\033[2J\033]0;title\007\r\nc\377\302\233\n'");
+    assert!(said.out.contains("\u{1b}[2J"), "to the terminal it goes as it comes");
+    let ran = world.captured();
+    assert_eq!(ran.output.text, "a␀b␛[2J␛]0;title␇\nc\u{FFFD}\u{FFFD}\n");
+    let file = fs::read_dir(world.repository().join("runs")).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(file).unwrap();
+    assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text}");
+    world.assert_sound();
+}
+
+/// Prints so many bytes, and says what memory that took of the program that reads them, at most, and of its file.
+fn memory_for(bytes: u64) -> (u64, u64) {
+    let world = World::new();
+    let script = format!("head -c {bytes} /dev/zero | tr '\\0' 'x'; grep VmHWM /proc/$PPID/status >&2");
+    let mut command =
+        world.tot_in(&world.project, &["run", "R1.A", "--expect", "Vm", "--", "sh", "-c", &script]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
+    let peak = said.split_whitespace().nth(1).unwrap().parse().unwrap();
+    let ran = world.captured();
+    assert!(ran.output.bytes > bytes && ran.expectations[0].held);
+    let file = fs::read_dir(world.repository().join("runs")).unwrap().next().unwrap().unwrap();
+    (peak, file.metadata().unwrap().len())
+}
+
+fn assert_bounded(bytes: u64) {
+    // So much that all buffers are full.
+    let (small, _) = memory_for(1_000_000);
+    let (large, file) = memory_for(bytes);
+    assert!(large < small + 1_024, "{large} KiB, and {small} KiB with a megabyte");
+    assert!(file < 100_000, "{file} bytes");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_and_file_are_bounded_however_much_is_printed() {
+    assert_bounded(200_000_000);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "takes minutes"]
+fn ten_gigabytes_cost_a_megabyte() {
+    assert_bounded(10_000_000_000);
+}

@@ -1,0 +1,143 @@
+//! Commands that are evidence, with real processes: captured by `tot run`, repeated by `tot rerun`.
+
+mod capture;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::json;
+use tree_of_thoughts::domain::run::Ran;
+use tree_of_thoughts::domain::{Run, RunKind};
+use tree_of_thoughts::format::run_file;
+
+use crate::support::{Sandbox, TOT, node};
+
+/// What a command printed, and its exit status.
+#[derive(Debug)]
+struct Said {
+    out: String,
+    err: String,
+    status: i32,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Said {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Said {
+            out: text(output.stdout),
+            err: text(output.stderr),
+            status: output.status.code().unwrap_or(-1),
+        }
+    }
+}
+
+/// A project, and an investigation beside it with the proposed node `R1.A`.
+struct World {
+    sandbox: Sandbox,
+    project: PathBuf,
+    id: String,
+}
+
+impl World {
+    /// The project is a repository with one file, `value`, that holds 1.
+    fn new() -> World {
+        let world = World::without_repository();
+        world.write("value", "1\n");
+        world.git(&["init", "-q", "-b", "main"]);
+        world.commit();
+        world
+    }
+
+    fn without_repository() -> World {
+        let sandbox = Sandbox::new();
+        let project = sandbox.path("project");
+        fs::create_dir(&project).unwrap();
+        fs::create_dir(sandbox.path("tmp")).unwrap();
+        let mut server = sandbox.server();
+        let started = server.ok("tot_start", json!({"query": "Why is the sky blue?", "mode": "smoke"}));
+        let id = started["sessionId"].as_str().unwrap().to_owned();
+        server.ok("tot_propose", json!({"sessionId": id, "nodes": [node("R1.A", None)]}));
+        drop(server);
+        World { sandbox, project, id }
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        fs::create_dir_all(self.project.join(file).parent().unwrap()).unwrap();
+        fs::write(self.project.join(file), text).unwrap();
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        self.sandbox.git(&self.project, arguments)
+    }
+
+    fn commit(&self) -> String {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", "Change"]);
+        self.git(&["rev-parse", "HEAD"]).trim().to_owned()
+    }
+
+    /// `tot`, in a folder of the project, with temporary folders of its own.
+    fn tot_in(&self, folder: &Path, arguments: &[&str]) -> Command {
+        let mut command = self.sandbox.command(TOT);
+        command.args(arguments).current_dir(folder).stdin(Stdio::null());
+        command.env("TOT_ROOT", self.sandbox.root()).env("TMPDIR", self.sandbox.path("tmp"));
+        command
+    }
+
+    fn tot(&self, arguments: &[&str]) -> Said {
+        self.tot_in(&self.project, arguments).output().unwrap().into()
+    }
+
+    /// Runs a shell script as evidence of `R1.A`.
+    fn run(&self, options: &[&str], script: &str) -> Said {
+        self.tot(&[&["run", "R1.A"], options, &["--", "sh", "-c", script]].concat())
+    }
+
+    fn head(&self) -> String {
+        self.sandbox.head(&self.repository())
+    }
+
+    fn repository(&self) -> PathBuf {
+        self.sandbox.repository(&self.id)
+    }
+
+    /// The records, the oldest first.
+    fn runs(&self) -> Vec<Run> {
+        let Ok(files) = fs::read_dir(self.repository().join("runs")) else { return Vec::new() };
+        let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+        files.sort();
+        files.iter().map(|file| run_file::read(&fs::read_to_string(file).unwrap()).unwrap()).collect()
+    }
+
+    /// The only run that was captured.
+    fn captured(&self) -> Ran {
+        match <[Run; 1]>::try_from(self.runs()) {
+            Ok([Run { what: RunKind::Captured(ran), .. }]) => ran,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn assert_sound(&self) {
+        self.sandbox.assert_sound(&self.repository());
+        let check = self.tot(&["check"]);
+        assert_eq!(check.status, 0, "{check:#?}");
+    }
+}
+
+/// Whether a process of that number lives; one that only its parent still has to hear of does not.
+fn is_alive(process: &str) -> bool {
+    let state = fs::read_to_string(format!("/proc/{}/stat", process.trim())).unwrap_or_default();
+    !state.is_empty() && !state.contains(") Z ")
+}
+
+/// Waits until something is so.
+fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..600 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("it never came: {what}");
+}
