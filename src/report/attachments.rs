@@ -166,7 +166,7 @@ fn encoded(path: &str) -> String {
 }
 
 /// `812 bytes`, `12.5 kB`, `1.0 MB`.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     match bytes {
         1 => "1 byte".to_owned(),
         0..1_000 => format!("{bytes} bytes"),

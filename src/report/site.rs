@@ -390,7 +390,7 @@ fn pages(
         add("graph.html", "graph.html", page("graph", "Graph"), graph)?;
     }
     let references = Content::References(ReferencesContent { references: &report.references });
-    add("references.html", "references.html", page("references", "Sources"), references)?;
+    add("references.html", "references.html", page("references", "Evidence"), references)?;
     for (path, history) in report.history.pages() {
         let history = Content::History(HistoryContent { history, ends: &between });
         add(&path, "history.html", page("history", "History"), history)?;

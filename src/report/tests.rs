@@ -13,11 +13,12 @@ use std::sync::Arc;
 
 use super::model::Time;
 use super::*;
+use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran, Seconds, System, Verdict};
 use crate::domain::{
     AmendedConclusion, Amendment, Asked, Attached, Author, BoundAnswer, BoundAs, Caller, Change, Citation,
     Classification, Code, Command, Comment, CommentId, CommentKind, Commenter, Conclusion, Happening,
     Investigation, Lines, Link, LinkKind, Meta, NamedIn, Node, NodeId, PersonsAnswer, Pin, Reclassification,
-    StopReason, Stopped, Timestamp, Warning,
+    Run, RunId, RunKind, StopReason, Stopped, Timestamp, Warning,
 };
 use crate::project::{Drift, Evidence, Forge};
 use crate::ruleset::{EffectiveRules, builtin};
@@ -965,6 +966,47 @@ fn references_that_the_findings_list_are_not_listed_again() {
 }
 
 #[test]
+fn a_run_stands_at_its_node_with_what_came_of_it_again_and_all_are_on_the_page_of_evidence() {
+    let mut input = sample();
+    let plain = |what: &str| what.to_owned();
+    let mut runs = [
+        run(1, Some("R4.A1a1"), captured, 0, &plain),
+        run(2, None, repeated, 1, &plain),
+        run(3, None, judged, 2, &plain),
+        run(4, None, captured, 0, &plain),
+    ];
+    if let RunKind::Repeated { ran, .. } = &mut Arc::make_mut(&mut runs[1]).what {
+        ran.output =
+            Output { text: "another output".to_owned(), sha256: "1".repeat(64), ..Output::default() };
+        ran.expectations.iter_mut().for_each(|it| it.held = false);
+    }
+    let investigation = Arc::unwrap_or_clone(input.snapshot.investigation);
+    input.snapshot.investigation = Arc::new(investigation.with_runs(runs.clone()));
+    let files = render(&[input]);
+    let node = page(&files, "nodes/R4.A1a1.html");
+    for told in [
+        "<code class=\"break\">program argument</code>",
+        "not run: reason",
+        "at commit <code class=\"break\">3f2a91c</code> with 1 changed file",
+        "Of 100.0 kB the beginning and the end:",
+        "<b>Differs</b>, run again by",
+        "another",
+        "It holds, says",
+    ] {
+        assert!(node.contains(told), "{told}");
+    }
+    assert_eq!(node.matches("class=\"unmet\"").count(), 1);
+    let evidence = page(&files, "references.html");
+    for run in [&runs[0], &runs[3]] {
+        let place = match run.node {
+            Some(_) => format!("href=\"nodes/R4.A1a1.html#run-{}\"", run.id),
+            None => format!("id=\"run-{}\"", run.id),
+        };
+        assert!(evidence.contains(&place), "{place}");
+    }
+}
+
+#[test]
 fn what_a_confirmed_answer_cites_comes_first() {
     let page = page(&render(&[sample()]), "references.html");
     let first = page.find("class=\"confirmed\"").expect("one is marked");
@@ -1513,6 +1555,62 @@ fn discussed(text: &str) -> ReportInput {
     input
 }
 
+/// What a run is, made of what it is about and what happened.
+type RunOf = fn(RunId, Ran) -> RunKind;
+
+/// A run with such texts wherever a stranger can write one.
+fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) -> String) -> Arc<Run> {
+    let id = |number: u8| format!("01989c3e-7f2a-7000-8000-0000000001{number:02x}").parse().unwrap();
+    let ran = Ran {
+        command: vec![text("program"), text("argument")],
+        folder: Some(text("folder")),
+        project: Some(ProjectState {
+            commit: Some("3f2a91c".to_owned()),
+            changed: vec![text("changed file")],
+            patch: Some(text("patch")),
+        }),
+        started_at: time(170),
+        seconds: Seconds { milliseconds: 1_000 },
+        timeout: None,
+        ended: Ended::NotRun(text("reason")),
+        expected_exit: None,
+        output: Output {
+            text: text("output"),
+            end: Some(text("end of the output")),
+            bytes: 100_000,
+            sha256: "0".repeat(64),
+        },
+        expectations: vec![Expectation {
+            pattern: text("pattern"),
+            range: Some(text("range")),
+            found: Some(text("found")),
+            held: true,
+        }],
+        attachments: Vec::new(),
+        system: System { os: "linux".to_owned(), architecture: "x86_64".to_owned(), cpus: 2 },
+    };
+    Arc::new(Run {
+        id: id(number),
+        node: node.map(|node| node.parse().unwrap()),
+        author: Commenter { name: "Maria".to_owned(), ..Commenter::default() },
+        at: time(181),
+        note: Some(text("note")),
+        what: what(id(of), ran),
+    })
+}
+
+fn captured(_: RunId, ran: Ran) -> RunKind {
+    RunKind::Captured(ran)
+}
+
+fn repeated(of: RunId, ran: Ran) -> RunKind {
+    RunKind::Repeated { of, at: Some("3f2a91c".to_owned()), verdict: Verdict::Differs, ran }
+}
+
+fn judged(of: RunId, _: Ran) -> RunKind {
+    RunKind::Judged { of, holds: true }
+}
+
 /// The sample, with `text` wherever a stranger can write one.
 fn all_texts(text: &str) -> ReportInput {
     let mut input = sample();
@@ -1542,7 +1640,14 @@ fn all_texts(text: &str) -> ReportInput {
         ..Conclusion::new(time(900))
     };
     let (evil, _) = Investigation::from_facts(meta, nodes, Some(conclusion));
-    input.snapshot.investigation = Arc::new(evil);
+    let all = |_: &str| text.to_owned();
+    let runs = [
+        run(1, Some("R4.A1a1"), captured, 0, &all),
+        run(2, None, repeated, 1, &all),
+        run(3, None, judged, 2, &all),
+        run(4, None, captured, 0, &all),
+    ];
+    input.snapshot.investigation = Arc::new(evil.with_runs(runs));
     input.snapshot.branch = Some(text.to_owned());
     input.snapshot.faults.push(Fault::new(text, None, text));
     for entry in &mut input.history {

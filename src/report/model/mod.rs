@@ -16,6 +16,7 @@ mod node;
 mod overview;
 mod references;
 mod rules;
+mod runs;
 mod sign_offs;
 mod since;
 mod tree;
@@ -85,8 +86,9 @@ impl Report {
             |node: &Node| texts.get(&node.id).map_or_else(String::new, |texts| texts.excerpt.clone());
         let cards = Cards::new(investigation, rules, &references, &input.withheld, excerpt);
         let history = history::view(input, &cards);
-        let (cited_page, places) = cards.references(&references);
+        let (mut cited_page, places) = cards.references(&references);
         let comments = cards.comments();
+        let runs = cards.runs();
         let attachments = Attachments::of(investigation, &input.attachments);
         let nodes = cards.node_views(
             texts,
@@ -94,8 +96,9 @@ impl Report {
             &places,
             &history,
             &input.evidence,
-            (&comments, &attachments),
+            (&comments, &runs, &attachments),
         );
+        cited_page.runs = runs.all();
         let warnings = cards.warnings();
         let states = cards.state_counts();
         let mut overview = cards.overview(&warnings, &states, references.len(), &comments);

@@ -8,6 +8,7 @@ use super::Reference;
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd, StateView, Time};
 use super::comments::{Comments, Thread};
 use super::judged::NodeWarning;
+use super::runs::{RunView, Runs};
 use crate::domain::{
     Amendment, Caller, Citation, Classification, Command, Node, NodeId, Pin, Reclassification,
 };
@@ -62,7 +63,9 @@ pub(in crate::report) struct NodePage {
     pub refutes: bool,
     /// Nodes elsewhere that it bears on, and those that bear on it.
     pub links: Vec<LinkView>,
-    /// What was run for it.
+    /// What the program ran for it, and what came of that.
+    pub runs: Vec<SharedValue<RunView>>,
+    /// What was run for it, as the agent says.
     pub commands: Vec<Command>,
     /// Its sources that were given as data.
     pub sources: Vec<Source>,
@@ -245,7 +248,7 @@ impl<'a> Cards<'a> {
         places: &[usize],
         history: &History,
         evidence: &Evidence,
-        (comments, attachments): (&Comments, &Attachments),
+        (comments, runs, attachments): (&Comments, &Runs, &Attachments),
     ) -> Vec<NodePage> {
         let order = self.investigation.preorder();
         let linked = self.linked();
@@ -329,6 +332,7 @@ impl<'a> Cards<'a> {
                     is_contested: classification.is_some_and(Classification::is_contested),
                     other_results: self.other_results(node),
                     comments: comments.of_node(&node.id),
+                    runs: runs.of_node(&node.id),
                     attachments: attachments.of_node(&node.id),
                     owes: self.open_end(node),
                     lists_references: texts.lists_references,

@@ -1,4 +1,4 @@
-//! What the findings cite, and who cites it.
+//! The evidence: what was run, what the findings cite, and who cites it.
 
 use std::collections::HashSet;
 
@@ -6,11 +6,14 @@ use serde::Serialize;
 
 use super::Reference;
 use super::cards::{Card, Cards};
+use super::runs::RunView;
 use crate::report::templates::SharedValue;
 
 /// What the findings cite: first what a confirmed answer rests on, the rest in the order of first mention.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct References {
+    /// What was run, the oldest first.
+    pub runs: Vec<SharedValue<RunView>>,
     pub urls: Vec<ReferenceView>,
     pub paths: Vec<ReferenceView>,
     /// How many of both a confirmed answer cites.
@@ -51,7 +54,8 @@ impl Cards<'_> {
             (references.get(*at).is_some_and(|reference| !reference.is_url), !confirmed.contains(at))
         });
         let mut numbers = vec![0; references.len()];
-        let mut page = References { urls: Vec::new(), paths: Vec::new(), confirmed: confirmed.len() };
+        let mut page =
+            References { runs: Vec::new(), urls: Vec::new(), paths: Vec::new(), confirmed: confirmed.len() };
         for (place, at) in order.into_iter().enumerate() {
             let Some(reference) = references.get(at) else { continue };
             let number = place + 1;

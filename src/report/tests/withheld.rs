@@ -1,10 +1,8 @@
 //! What is not to be public, and is found nowhere in a site.
 
 use super::*;
-use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran, Seconds, System, Verdict};
 use crate::domain::{
-    Amendment, Citation, Command, Comment, CommentKind, Commenter, NamedIn, Pin, Reclassification, Run,
-    RunId, RunKind, StateName,
+    Amendment, Citation, Command, Comment, CommentKind, Commenter, NamedIn, Pin, Reclassification, StateName,
 };
 use crate::withhold::{List, Withheld, WithheldError};
 
@@ -111,57 +109,13 @@ fn comment(number: u8, node: Option<&str>, reply_to: Option<u8>, text: &str) -> 
     })
 }
 
-/// A run with the secret in each of its texts: captured, repeated or judged.
-fn run(number: u8, node: Option<&str>, what: fn(RunId, Ran) -> RunKind, of: u8) -> Arc<Run> {
-    let id = |number: u8| format!("01989c3e-7f2a-7000-8000-0000000001{number:02x}").parse().unwrap();
-    let ran = Ran {
-        command: vec![SECRET.to_owned(), text("argument")],
-        folder: Some(text("folder")),
-        project: Some(ProjectState {
-            commit: Some("3f2a91c".to_owned()),
-            changed: vec![text("changed file")],
-            patch: Some(text("patch")),
-        }),
-        started_at: time(170),
-        seconds: Seconds { milliseconds: 1_000 },
-        timeout: None,
-        ended: Ended::NotRun(text("reason")),
-        expected_exit: None,
-        output: Output {
-            text: text("output"),
-            end: Some(text("end of the output")),
-            bytes: 100_000,
-            sha256: "0".repeat(64),
-        },
-        expectations: vec![Expectation {
-            pattern: text("pattern"),
-            range: Some(text("range")),
-            found: Some(text("found")),
-            held: true,
-        }],
-        attachments: vec![format!("{SECRET}.log").parse().unwrap()],
-        system: System { os: "linux".to_owned(), architecture: "x86_64".to_owned(), cpus: 2 },
-    };
-    Arc::new(Run {
-        id: id(number),
-        node: node.map(|node| node.parse().unwrap()),
-        author: Commenter { name: "Maria".to_owned(), ..Commenter::default() },
-        at: time(181),
-        note: Some(text("note")),
-        what: what(id(of), ran),
-    })
-}
-
-fn captured(_: RunId, ran: Ran) -> RunKind {
-    RunKind::Captured(ran)
-}
-
-fn repeated(of: RunId, ran: Ran) -> RunKind {
-    RunKind::Repeated { of, at: Some("3f2a91c".to_owned()), verdict: Verdict::Differs, ran }
-}
-
-fn judged(of: RunId, _: Ran) -> RunKind {
-    RunKind::Judged { of, holds: true }
+/// With the secret in each of its texts.
+fn run(number: u8, node: Option<&str>, what: RunOf, of: u8) -> Arc<Run> {
+    let mut run = super::run(number, node, what, of, &text);
+    if let RunKind::Captured(ran) | RunKind::Repeated { ran, .. } = &mut Arc::make_mut(&mut run).what {
+        ran.attachments.push(format!("{SECRET}.log").parse().unwrap());
+    }
+    run
 }
 
 /// The sample, whose one node has the secret in each of its texts, and in what each commit says and did.

@@ -1,0 +1,267 @@
+//! Commands that were run as evidence: at their nodes, and all of them on the page of evidence.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::Serialize;
+
+use super::cards::{Card, Cards, Time};
+use super::node::client;
+use crate::domain::run::{Ended, Ran, Verdict};
+use crate::domain::{NodeId, Run, RunId, RunKind};
+use crate::report::difference::{Difference, difference};
+use crate::report::templates::SharedValue;
+
+/// The most bytes of an output that a page shows; `investigation.json` has what is stored.
+const SHOWN: usize = 8 << 10;
+/// The most repetitions of one run that a page lists, the newest ones.
+const MOST_REPEATS: usize = 20;
+
+/// A command that the program ran, and what came of it then and since.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct RunView {
+    pub id: String,
+    /// The node that it was run for; absent for the whole, and where there is no such node.
+    pub card: Option<SharedValue<Card>>,
+    /// Where its output stands, from the investigation's folder.
+    pub href: String,
+    /// As a shell would take it.
+    pub command: String,
+    /// `exit 0`, `signal 9`, `timed out`, `not run: …`.
+    pub ended: String,
+    pub seconds: String,
+    pub by: String,
+    pub client: Option<String>,
+    pub at: Time,
+    pub note: Option<String>,
+    /// Where it ran, from the root of the project.
+    pub folder: Option<String>,
+    /// The commit of the project.
+    pub commit: Option<String>,
+    /// How many files were not as in that commit.
+    pub changed: usize,
+    /// `linux x86_64, 2 CPUs`.
+    pub system: String,
+    pub expectations: Vec<ExpectationView>,
+    pub output: OutputView,
+    /// The names of files that stand beside the node.
+    pub attachments: Vec<String>,
+    /// The newest first.
+    pub repeats: Vec<RepeatView>,
+    /// How many older ones are left out.
+    pub more_repeats: usize,
+}
+
+/// What the output had to match.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct ExpectationView {
+    pub pattern: String,
+    pub range: Option<String>,
+    pub found: Option<String>,
+    pub held: bool,
+}
+
+/// What a command printed.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(in crate::report) struct OutputView {
+    /// The beginning; all of it where `end` is absent.
+    pub text: String,
+    /// The end of a long one.
+    pub end: Option<String>,
+    /// All that was printed: `12.5 kB`.
+    pub size: String,
+}
+
+/// One repetition.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct RepeatView {
+    pub id: String,
+    /// `same`, `differs`, `could not run`.
+    pub verdict: &'static str,
+    /// For the style sheet.
+    pub class: &'static str,
+    pub ended: String,
+    pub by: String,
+    pub at: Time,
+    /// The commit of the project that it ran at.
+    pub commit: Option<String>,
+    pub system: String,
+    /// Expectations that did not hold.
+    pub unmet: Vec<ExpectationView>,
+    /// What was printed instead, where it differs.
+    pub difference: Option<Difference>,
+    /// What people said that the difference means, the oldest first.
+    pub judgements: Vec<JudgementView>,
+}
+
+/// What somebody says that a difference means.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct JudgementView {
+    pub holds: bool,
+    pub by: String,
+    pub at: Time,
+    pub reason: String,
+}
+
+/// All runs of an investigation.
+pub(in crate::report) struct Runs {
+    all: BTreeMap<RunId, SharedValue<RunView>>,
+    by_node: HashMap<NodeId, Vec<RunId>>,
+}
+
+impl Runs {
+    /// Those that are the evidence of a node, the oldest first.
+    pub(super) fn of_node(&self, node: &NodeId) -> Vec<SharedValue<RunView>> {
+        let ids = self.by_node.get(node).into_iter().flatten();
+        ids.filter_map(|id| self.all.get(id).cloned()).collect()
+    }
+
+    /// All of them, the oldest first.
+    pub(super) fn all(&self) -> Vec<SharedValue<RunView>> {
+        self.all.values().cloned().collect()
+    }
+}
+
+impl Cards<'_> {
+    /// What was run.
+    pub(super) fn runs(&self) -> Runs {
+        let mut about: HashMap<RunId, Vec<&Run>> = HashMap::new();
+        for run in self.investigation.runs() {
+            about.entry(run.of().unwrap_or(run.id)).or_default().push(run);
+        }
+        let mut by_node: HashMap<NodeId, Vec<RunId>> = HashMap::new();
+        // The first node whose result names a run.
+        let mut first: HashMap<RunId, &NodeId> = HashMap::new();
+        for node in self.investigation.nodes() {
+            let results =
+                node.classification.iter().flat_map(|own| std::iter::once(own).chain(&own.other_results));
+            let named: HashSet<RunId> = results.flat_map(|result| &result.runs).copied().collect();
+            for run in named {
+                first.entry(run).or_insert(&node.id);
+                by_node.entry(node.id.clone()).or_default().push(run);
+            }
+        }
+        let mut all = BTreeMap::new();
+        for run in self.investigation.runs() {
+            let RunKind::Captured(ran) = &run.what else { continue };
+            if let Some(node) = &run.node {
+                by_node.entry(node.clone()).or_default().push(run.id);
+            }
+            let node = run.node.as_ref().or(first.get(&run.id).copied());
+            let card = node.and_then(|node| self.get(node)).cloned();
+            let view = view(run, ran, card, &about);
+            all.insert(run.id, SharedValue::of(view));
+        }
+        for runs in by_node.values_mut() {
+            runs.sort();
+            runs.dedup();
+        }
+        Runs { all, by_node }
+    }
+}
+
+fn view(run: &Run, ran: &Ran, card: Option<SharedValue<Card>>, about: &HashMap<RunId, Vec<&Run>>) -> RunView {
+    let of = |id: RunId| about.get(&id).map_or(&[][..], Vec::as_slice);
+    let repeats: Vec<RepeatView> =
+        of(run.id).iter().rev().filter_map(|it| repeat(it, ran, of(it.id))).collect();
+    let more_repeats = repeats.len().saturating_sub(MOST_REPEATS);
+    let place = format!("#run-{}", run.id);
+    RunView {
+        id: run.id.to_string(),
+        href: match &card {
+            Some(card) => format!("{}{place}", card.href),
+            None => format!("references.html{place}"),
+        },
+        card,
+        command: ran.line(),
+        ended: ran.ended.to_string(),
+        seconds: ran.seconds.to_string(),
+        by: run.author.label().to_owned(),
+        client: client(&run.author.caller),
+        at: Time::of(run.at),
+        note: run.note.clone(),
+        folder: ran.folder.clone(),
+        commit: ran.project.as_ref().and_then(|project| project.commit.clone()),
+        changed: ran.project.as_ref().map_or(0, |project| project.changed.len()),
+        system: system(ran),
+        expectations: ran.expectations.iter().map(expectation).collect(),
+        output: output(ran),
+        attachments: ran.attachments.iter().map(ToString::to_string).collect(),
+        repeats: repeats.into_iter().take(MOST_REPEATS).collect(),
+        more_repeats,
+    }
+}
+
+fn repeat(run: &Run, first: &Ran, about: &[&Run]) -> Option<RepeatView> {
+    let RunKind::Repeated { at, verdict, ran, .. } = &run.what else { return None };
+    let judgement = |it: &&Run| match it.what {
+        RunKind::Judged { holds, .. } => Some(JudgementView {
+            holds,
+            by: it.author.label().to_owned(),
+            at: Time::of(it.at),
+            reason: it.note.clone().unwrap_or_default(),
+        }),
+        _ => None,
+    };
+    let printed = |ran: &Ran| format!("{}{}", ran.output.text, ran.output.end.as_deref().unwrap_or_default());
+    let differs = *verdict == Verdict::Differs && ran.output.sha256 != first.output.sha256;
+    Some(RepeatView {
+        id: run.id.to_string(),
+        verdict: verdict.label(),
+        class: match verdict {
+            Verdict::Same => "same",
+            Verdict::Differs => "differs",
+            Verdict::CouldNotRun => "not-run",
+        },
+        ended: ran.ended.to_string(),
+        by: run.author.label().to_owned(),
+        at: Time::of(run.at),
+        commit: at.clone(),
+        system: system(ran),
+        unmet: ran.expectations.iter().filter(|it| !it.held).map(expectation).collect(),
+        difference: differs.then(|| difference(&cut(&printed(first), SHOWN), &cut(&printed(ran), SHOWN))),
+        judgements: about.iter().filter_map(judgement).collect(),
+    })
+}
+
+fn expectation(it: &crate::domain::run::Expectation) -> ExpectationView {
+    ExpectationView {
+        pattern: it.pattern.clone(),
+        range: it.range.clone(),
+        found: it.found.clone(),
+        held: it.held,
+    }
+}
+
+/// Where it ran, and on what.
+fn system(ran: &Ran) -> String {
+    if matches!(ran.ended, Ended::NotRun(_)) || ran.system.os.is_empty() {
+        return String::new();
+    }
+    let cpus = crate::text::counted(ran.system.cpus, "CPU");
+    format!("{} {}, {cpus}", ran.system.os, ran.system.architecture)
+}
+
+fn output(ran: &Ran) -> OutputView {
+    let output = &ran.output;
+    let size = crate::report::attachments::size(output.bytes);
+    match &output.end {
+        None if output.text.len() <= SHOWN => OutputView { text: output.text.clone(), end: None, size },
+        end => {
+            let last = end.as_ref().unwrap_or(&output.text);
+            let mut from = last.len().saturating_sub(SHOWN / 2);
+            while !last.is_char_boundary(from) {
+                from += 1;
+            }
+            OutputView { text: cut(&output.text, SHOWN / 2), end: Some(last[from..].to_owned()), size }
+        }
+    }
+}
+
+/// The text up to so many bytes.
+fn cut(text: &str, most: usize) -> String {
+    let mut to = most.min(text.len());
+    while !text.is_char_boundary(to) {
+        to -= 1;
+    }
+    text[..to].to_owned()
+}
