@@ -17,7 +17,7 @@ const GROUPS: &[(&str, &[Row])] = &[
             (&["log", "diff"], "the history, and what came between two states"),
             (&["search"], "in every text of every investigation"),
             (&["review"], "what is new since you last looked, riskiest first"),
-            (&["check"], "what is wrong with files, rules, history, citations"),
+            (&["check", "rerun"], "what is wrong with it; whether its commands hold"),
         ],
     ),
     (
@@ -176,6 +176,7 @@ mod tests {
             Usage: tot propose [OPTIONS] [ID] [FILE]
             Usage: tot reclassify [OPTIONS] [ID] NODE STATE
             Usage: tot release [OPTIONS] [ID] NODE...
+            Usage: tot rerun [OPTIONS] [ID] [NODE]...
             Usage: tot resolve [OPTIONS] [ID] COMMENT
             Usage: tot review [OPTIONS] [ID]
             Usage: tot run [OPTIONS] [ID] [NODE] -- COMMAND...

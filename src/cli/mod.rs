@@ -33,6 +33,7 @@ mod propose;
 mod reclassify;
 mod remote;
 mod report;
+mod rerun;
 mod review;
 mod ruleset;
 mod run;
@@ -126,6 +127,7 @@ enum Command {
     Release(claim::ReleaseArguments),
     Remote(remote::RemoteArguments),
     Report(Box<report::InRootArguments>),
+    Rerun(rerun::RerunArguments),
     Resolve(comment::ResolveArguments),
     Review(review::ReviewArguments),
     /// Lists, shows and checks rulesets: the methods of investigation
@@ -262,6 +264,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Release(arguments)) => claim::release(&arguments),
         Ok(Command::Remote(arguments)) => remote::run(&arguments),
         Ok(Command::Report(arguments)) => finish("tot report", report::run_in_root(&arguments)),
+        Ok(Command::Rerun(arguments)) => rerun::run(&arguments),
         Ok(Command::Resolve(arguments)) => comment::resolve(&arguments),
         Ok(Command::Review(arguments)) => review::run(&arguments),
         Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),

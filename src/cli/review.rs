@@ -306,7 +306,7 @@ fn agrees(question: &str) -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 /// The key that is pressed; `q` for Ctrl-C and Escape.
-fn pressed() -> io::Result<char> {
+pub(super) fn pressed() -> io::Result<char> {
     io::stdout().flush()?;
     terminal::enable_raw_mode()?;
     let key = loop {

@@ -132,6 +132,10 @@ fn start(words: &[String], starter: &[OsString], folder: &Path, input: Input) ->
     if !folder.is_dir() {
         return Err(format!("the folder {} is not there", folder.display()));
     }
+    // What starts it would only say so in its own words.
+    if !starter.is_empty() && !is_there(program) {
+        return Err(format!("the program {program} is not there"));
+    }
     let all: Vec<OsString> = starter.iter().cloned().chain(words.iter().map(OsString::from)).collect();
     let mut command = Command::new(&all[0]);
     command.args(&all[1..]).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -152,6 +156,12 @@ fn start(words: &[String], starter: &[OsString], folder: &Path, input: Input) ->
         let _ = thread::Builder::new().spawn(move || io::copy(&mut io::stdin().lock(), &mut pipe));
     }
     Ok(child)
+}
+
+/// Whether a program is on the PATH, or named by its place.
+fn is_there(program: &str) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    program.contains('/') || std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
 }
 
 type Pipe = Box<dyn Read + Send>;

@@ -19,8 +19,10 @@
 mod capture;
 mod expect;
 mod output;
+mod sandbox;
 mod workspace;
 
 pub use capture::{Captured, Input, Request, Sink, capture};
 pub use expect::Expected;
+pub use sandbox::{sandbox, try_sandbox};
 pub use workspace::{Workspace, folder_in, project_state, tidy};

@@ -129,6 +129,7 @@ const SURFACES: &[(&str, Reads)] = &[
     ("command resolve", WRITES),
     ("command attach", WRITES),
     ("command run", WRITES),
+    ("command rerun", Nothing("whether commands do the same, which the assessment reads of what it stores")),
     ("command import", WRITES),
     ("command next", Nothing("what is to be done next")),
     ("command remote", ELSEWHERE),

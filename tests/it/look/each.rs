@@ -53,8 +53,8 @@ const SESSION: &[(&str, usize)] = &[
     ("completions bash", 2),
 ];
 
-/// The commands whose output is held elsewhere: `doctor` and `help` in terminal.rs, `run` in runs/, the server in mcp/.
-const ELSEWHERE: &[&str] = &["doctor", "help", "mcp", "run"];
+/// The commands whose output is held elsewhere: `doctor` and `help` in terminal.rs, `run` and `rerun` in runs/, the server in mcp/.
+const ELSEWHERE: &[&str] = &["doctor", "help", "mcp", "rerun", "run"];
 
 /// The commands that print JSON.
 const WITHOUT_JSON: &[&str] = &["export", "report", "ruleset", "setup", "demo", "man", "completions"];

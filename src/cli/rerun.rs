@@ -1,0 +1,530 @@
+//! `tot rerun`: evidence that runs again.
+//!
+//! 1. [`chosen`] says which runs are meant.
+//! 2. Each is shown whole, and asked for, unless `--yes` was given.
+//! 3. It runs in a temporary work tree of the project, or in place.
+//! 4. All repetitions of one call are stored as one commit.
+
+mod chosen;
+mod words;
+
+use std::error::Error;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use chosen::{Wanted, no_longer};
+use clap::Args;
+use serde::Serialize;
+
+use super::caller::caller;
+use super::interrupt::Passed;
+use super::place::Common;
+use super::print::{columns, say_json, tell, wrapped};
+use super::review::pressed;
+use super::run::system;
+use super::work::{Worked, id_and_rest, status};
+use super::{is_person, misused, place, refused, say};
+use crate::decide::run::{NewRun, Record, differing};
+use crate::domain::run::{Ended, Output, ProjectState, Ran, Verdict};
+use crate::domain::{Event, NodeId, Run, RunId, RunKind};
+use crate::project::Project;
+use crate::remote::GitProgram;
+use crate::runs::{
+    Captured, Expected, Input, Request, Workspace, capture, folder_in, project_state, sandbox, tidy,
+    try_sandbox,
+};
+use crate::service::{Service, Standing};
+use crate::text::{one_line, visible};
+use crate::world::World;
+
+/// How long a command may take that was captured without a limit: so many seconds, or so many times what it took.
+const LEAST_LIMIT: u64 = 600;
+const TIMES: u64 = 10;
+/// What shells say of a program that Ctrl-C has ended.
+const INTERRUPTED: u8 = 130;
+
+/// Runs captured commands again and says of each whether it is the same, differs, or could not run.
+///
+/// Without nodes, these are the commands that the conclusion's answers rest on: their own, those of the way to them and of
+/// what confirms them. Each is shown whole and asked for before it starts. It runs in a temporary work tree of the project
+/// around the current folder, at the commit that was recorded and with the changes that were recorded. The same is what ends
+/// alike and meets every expectation, or prints the same where there are none. What came of it is stored as one commit.
+///
+/// The status is 0 if all are the same, 1 if one differs or could not run, and 2 for wrong usage.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct RerunArguments {
+    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the nodes whose commands
+    /// are run again
+    #[arg(value_names = ["ID", "NODE"], num_args = 0..)]
+    what: Vec<String>,
+    /// Where they run: recorded, here (in place, with the files as they are now), or a commit, branch or tag of the project,
+    /// such as HEAD
+    #[arg(long, value_name = "WHERE", default_value = "recorded", hide_default_value = true)]
+    at: String,
+    /// Every command that was captured
+    #[arg(long, conflicts_with = "answers")]
+    all: bool,
+    /// Those that the answers rest on; so it is without nodes
+    #[arg(long)]
+    answers: bool,
+    /// Run them without asking, for CI
+    #[arg(long)]
+    yes: bool,
+    /// End each after so many seconds; without it after its own limit, or else after ten times what it took, and no less than
+    /// ten minutes
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
+    timeout: Option<u64>,
+    /// Within bubblewrap: without a network, and with nothing to write to but the work tree and an empty /tmp
+    #[arg(long)]
+    sandbox: bool,
+    /// Only tell, and store nothing
+    #[arg(long)]
+    no_store: bool,
+    /// Only show what would run
+    #[arg(long)]
+    dry_run: bool,
+    /// Say what a difference means, by the id of the repetition or its end: that the evidence holds nevertheless, or fails
+    #[arg(long, num_args = 2, value_names = ["RUN", "holds|fails"], requires = "message",
+          conflicts_with_all = ["at", "all", "answers", "yes", "timeout", "sandbox", "no_store", "dry_run"])]
+    judge: Vec<String>,
+    /// Why it holds or fails
+    #[arg(short, long, value_name = "REASON", requires = "judge")]
+    message: Option<String>,
+    #[command(flatten)]
+    common: Common,
+    /// Read the time from this file: for replays
+    #[arg(long, value_name = "FILE", hide = true)]
+    clock_file: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot rerun --dry-run                what would run, and where
+  tot rerun                          what the conclusion rests on, each after a key
+  tot rerun --all --at HEAD --yes    does it still hold? for CI
+  tot rerun R2.A1 --sandbox          without a network
+  tot rerun --judge 4c7d8f holds -m 'Only the order of the lines differs.'";
+
+/// Where commands run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Where {
+    /// At the commit that was recorded, with the changes that were.
+    Recorded,
+    /// In the project as it is.
+    Here,
+    /// At that commit of the project.
+    At(String),
+}
+
+/// What was run again, as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    id: String,
+    runs: Vec<Entry<'a>>,
+    /// `The conclusion no longer holds: …`; absent where it does, as far as was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_longer: Option<String>,
+    /// Absent where nothing was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry<'a> {
+    run: RunId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<&'a NodeId>,
+    command: &'a [String],
+    /// Absent of one that was only shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<Verdict>,
+    /// The commit that it ran at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<&'a str>,
+    /// In what it is another than the first.
+    reasons: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<&'a Output>,
+}
+
+/// A repetition.
+struct Repetition<'a> {
+    run: &'a Run,
+    first: &'a Ran,
+    at: Option<String>,
+    again: Ran,
+    verdict: Verdict,
+}
+
+pub(super) fn run(arguments: &RerunArguments) -> ExitCode {
+    status("tot rerun", try_run(arguments))
+}
+
+fn try_run(arguments: &RerunArguments) -> Worked {
+    let (id, nodes) = id_and_rest(&arguments.what);
+    let nodes = nodes.iter().map(|node| place::node(node)).collect::<Result<Vec<NodeId>, _>>()?;
+    if !nodes.is_empty() && (arguments.all || arguments.answers) {
+        return Err(misused("either nodes, or --all, or --answers"));
+    }
+    let place = arguments.common.place();
+    let path = place.one(id)?;
+    let session = place.store.load(&path)?.investigation.meta().id.to_string();
+    let world = arguments.clock_file.clone().map_or(World::Machine, World::File);
+    let service = Service::new(place.store.root().to_owned(), world.clone(), None);
+    let standing = service.read(&session).map_err(refused)?;
+    let record = |runs| -> Result<String, Box<dyn Error>> {
+        let request = Record { runs, attachments: Vec::new() };
+        let written = service.record(&session, request, &caller(&place.store, &path)?).map_err(refused)?;
+        for warning in &written.decision.warnings {
+            tell(&format!("tot rerun: warning: {}", warning.message));
+        }
+        let stored = match &written.decision.event {
+            Some(Event::Ran { runs, .. }) if !arguments.common.json => runs.as_slice(),
+            _ => &[],
+        };
+        for run in stored {
+            say(&format!("stored {} {}\n", run.id, one_line(&run.summary())))?;
+        }
+        Ok(written.standing.snapshot.head.to_string())
+    };
+    if let [named, judgement] = arguments.judge.as_slice() {
+        let commit = record(vec![judged(&standing, named, judgement, arguments.message.clone())?])?;
+        return told(arguments, &standing, &[], None, Some(commit)).map(|()| ExitCode::SUCCESS);
+    }
+    if let Some(node) = nodes.iter().find(|node| standing.investigation().node(node).is_none()) {
+        return Err(format!("there is no node {node}").into());
+    }
+    let wanted = match nodes.as_slice() {
+        [] if arguments.all => Wanted::All,
+        [] => Wanted::Answers,
+        nodes => Wanted::Of(nodes),
+    };
+    let assessment = standing.assessment();
+    let chosen = chosen::chosen(&assessment, wanted);
+    if chosen.is_empty() {
+        let all = chosen::chosen(&assessment, Wanted::All).len();
+        tell(&nothing(all, wanted));
+    }
+    let again = Again::new(arguments, world)?;
+    if arguments.dry_run {
+        let shown = chosen.iter().map(|(run, ran)| words::asked(run, ran, &again.place));
+        if arguments.common.json {
+            let entries = chosen.iter().map(|(run, ran)| entry(run, ran)).collect();
+            let document = Document { id: session.clone(), runs: entries, no_longer: None, commit: None };
+            say_json(&document)?;
+        } else {
+            say(&shown.collect::<String>())?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let asks = !arguments.yes;
+    if asks
+        && !chosen.is_empty()
+        && (arguments.common.json || !io::stdin().is_terminal() || !io::stdout().is_terminal())
+    {
+        return Err(misused(
+            "nobody is at a terminal to be asked: look at the commands with --dry-run, then give --yes",
+        ));
+    }
+    let mut repeated = Vec::new();
+    let is_interrupted = again.repeat(&chosen, asks, arguments.common.json, &mut repeated)?;
+    let verdicts: Vec<(RunId, Verdict)> = repeated.iter().map(|it| (it.run.id, it.verdict)).collect();
+    let no_longer = no_longer(&assessment, verdicts.iter());
+    let commit = match arguments.no_store || repeated.is_empty() {
+        true => None,
+        false => Some(record(repeated.iter().map(Repetition::record).collect())?),
+    };
+    told(arguments, &standing, &repeated, no_longer, commit)?;
+    Ok(match verdicts.iter().all(|(_, verdict)| *verdict == Verdict::Same) {
+        _ if is_interrupted => ExitCode::from(INTERRUPTED),
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+/// Why nothing is run.
+fn nothing(all: usize, wanted: Wanted<'_>) -> String {
+    let none = "tot rerun: no command was captured with `tot run`";
+    match (all, wanted) {
+        (0, _) | (_, Wanted::All) => none.to_owned(),
+        (_, Wanted::Of(_)) => format!("{none} for these nodes; --all runs those of all"),
+        (_, Wanted::Answers) => format!("{none} for what the answers rest on; --all runs all that were"),
+    }
+}
+
+/// A judgement of the repetition that is named.
+fn judged(
+    standing: &Standing,
+    named: &str,
+    judgement: &str,
+    reason: Option<String>,
+) -> Result<NewRun, Box<dyn Error>> {
+    let holds = match judgement {
+        "holds" => true,
+        "fails" => false,
+        _ => return Err(misused("a judgement is `holds` or `fails`")),
+    };
+    let of = differing(standing.investigation(), named).map_err(|error| refused(error.into()))?;
+    Ok(NewRun { node: of.node.clone(), note: reason, what: RunKind::Judged { of: of.id, holds } })
+}
+
+/// Tells what came of it.
+fn told(
+    arguments: &RerunArguments,
+    standing: &Standing,
+    repeated: &[Repetition<'_>],
+    no_longer: Option<String>,
+    commit: Option<String>,
+) -> Result<(), Box<dyn Error>> {
+    if arguments.common.json {
+        let id = standing.investigation().meta().id.to_string();
+        let runs = repeated.iter().map(Repetition::entry).collect();
+        return say_json(&Document { id, runs, no_longer, commit });
+    }
+    let mut text = String::new();
+    if !repeated.is_empty() {
+        let verdicts: Vec<Verdict> = repeated.iter().map(|it| it.verdict).collect();
+        text.push_str(&format!("{}\n", words::summary(&verdicts)));
+    }
+    text.extend(no_longer.map(|sentence| format!("{sentence}\n")));
+    text.extend(commit.map(|commit| format!("commit {}\n", &commit[..10])));
+    say(&wrapped(&text, columns()))
+}
+
+/// How commands are run again.
+struct Again<'a> {
+    arguments: &'a RerunArguments,
+    world: World,
+    place: Where,
+    git: Option<GitProgram>,
+    project: Option<Project>,
+    /// The project as it is, where commands run in place.
+    state: Option<ProjectState>,
+    here: PathBuf,
+    signals: Passed,
+}
+
+impl<'a> Again<'a> {
+    fn new(arguments: &'a RerunArguments, world: World) -> Result<Again<'a>, Box<dyn Error>> {
+        let project = Project::here();
+        let git = match &project {
+            Some(_) => Some(GitProgram::find(is_person())?),
+            None => None,
+        };
+        let place = match (arguments.at.as_str(), git.as_ref().zip(project.as_ref())) {
+            ("recorded", _) => Where::Recorded,
+            ("here", _) => Where::Here,
+            (name, Some((git, project))) => match git.resolve(project.root(), name)? {
+                Some(commit) => Where::At(commit),
+                None => {
+                    let root = project.root().display();
+                    return Err(misused(format!("the project {root} has no commit {}", one_line(name))));
+                }
+            },
+            (name, None) => {
+                let name = one_line(name);
+                return Err(misused(format!(
+                    "{name} is a commit of the project, and no repository is around here"
+                )));
+            }
+        };
+        let state = match (&place, git.as_ref().zip(project.as_ref())) {
+            (Where::Here, Some((git, project))) => Some(project_state(git, project)?),
+            _ => None,
+        };
+        let here = std::env::current_dir()?;
+        if arguments.sandbox && !arguments.dry_run {
+            try_sandbox(&here)?;
+        }
+        let signals = Passed::watch()?;
+        Ok(Again { arguments, world, place, git, project, state, here, signals })
+    }
+
+    /// Runs them one after the other; gives whether somebody has asked for an end meanwhile. What came to its end until then
+    /// counts.
+    fn repeat<'r>(
+        &self,
+        chosen: &[(&'r std::sync::Arc<Run>, &'r Ran)],
+        mut asks: bool,
+        is_quiet: bool,
+        repeated: &mut Vec<Repetition<'r>>,
+    ) -> Result<bool, Box<dyn Error>> {
+        if let Some((git, project)) = self.git.as_ref().zip(self.project.as_ref()) {
+            tidy(git, project.root());
+        }
+        for (run, first) in chosen {
+            if asks {
+                say(&words::asked(run, first, &self.place))?;
+                match self.key()? {
+                    'r' => {}
+                    'a' => asks = false,
+                    's' => continue,
+                    _ => break,
+                }
+            }
+            let (at, again, is_interrupted) = self.once(first)?;
+            if is_interrupted {
+                return Ok(true);
+            }
+            let verdict = again.verdict(first);
+            if !is_quiet {
+                say(&words::told(run, first, &again, verdict))?;
+            }
+            repeated.push(Repetition { run, first, at, again, verdict });
+        }
+        Ok(false)
+    }
+
+    fn key(&self) -> Result<char, Box<dyn Error>> {
+        say("[r]un [s]kip [a]ll [q]uit? ")?;
+        loop {
+            let key = pressed()?;
+            if "rsaq".contains(key) {
+                say(&format!("{}\n", visible(key)))?;
+                return Ok(key);
+            }
+        }
+    }
+
+    /// Runs one, and gives the commit that it ran at, what came of it, and whether somebody has asked for an end.
+    fn once(&self, first: &Ran) -> Result<(Option<String>, Ran, bool), Box<dyn Error>> {
+        let started_at = self.world.now()?;
+        let limit = first.timeout.unwrap_or_else(|| {
+            let took = first.seconds.milliseconds.div_ceil(1_000);
+            took.saturating_mul(TIMES).max(LEAST_LIMIT)
+        });
+        let limit = self.arguments.timeout.unwrap_or(limit);
+        let (project, captured) = match self.captured(first, Duration::from_secs(limit)) {
+            Ok((project, captured)) => (project, captured),
+            Err(reason) => (None, not_run(reason)),
+        };
+        let at = project.as_ref().and_then(|state| state.commit.clone());
+        let again = Ran {
+            command: first.command.clone(),
+            folder: first.folder.clone(),
+            project,
+            started_at,
+            seconds: captured.seconds,
+            timeout: Some(limit),
+            ended: captured.ended,
+            expected_exit: first.expected_exit,
+            output: captured.output,
+            expectations: captured.expectations,
+            attachments: Vec::new(),
+            system: system(),
+        };
+        Ok((at, again, captured.interrupted.is_some()))
+    }
+
+    /// Runs it where it is to run; gives the project as it was there.
+    fn captured(&self, first: &Ran, limit: Duration) -> Result<(Option<ProjectState>, Captured), String> {
+        let Some(recorded) = &first.project else {
+            return Ok((None, self.run_in(&self.here, None, first, limit)?));
+        };
+        let Some((git, project)) = self.git.as_ref().zip(self.project.as_ref()) else {
+            return Err("no repository is around here: run it again in a clone of the project".to_owned());
+        };
+        let state =
+            |commit: &str| ProjectState { commit: Some(commit.to_owned()), changed: Vec::new(), patch: None };
+        let (state, workspace) = match &self.place {
+            Where::Here => {
+                let folder = first.folder.as_deref();
+                return Ok((self.state.clone(), self.run_in(project.root(), folder, first, limit)?));
+            }
+            Where::At(commit) => (state(commit), Workspace::new(git, project.root(), commit, None)?),
+            Where::Recorded => {
+                let Some(commit) = &recorded.commit else {
+                    return Err("the project had no commit yet".to_owned());
+                };
+                if recorded.patch.is_none() && !recorded.changed.is_empty() {
+                    let changed = one_line(&recorded.changed.join(", "));
+                    return Err(format!("what was not committed is not stored: {changed}"));
+                }
+                let workspace = Workspace::new(git, project.root(), commit, recorded.patch.as_deref())?;
+                // What leads there from the commit stands in the first run.
+                (ProjectState { changed: recorded.changed.clone(), ..state(commit) }, workspace)
+            }
+        };
+        let captured = self.run_in(&workspace.root(), first.folder.as_deref(), first, limit)?;
+        Ok((Some(state), captured))
+    }
+
+    fn run_in(
+        &self,
+        root: &Path,
+        folder: Option<&str>,
+        first: &Ran,
+        limit: Duration,
+    ) -> Result<Captured, String> {
+        let Some(place) = folder_in(root, folder) else {
+            let folder = one_line(folder.unwrap_or_default());
+            return Err(format!("the folder {folder} is not there"));
+        };
+        let expected = first.expectations.iter().map(Expected::again).collect::<Result<Vec<_>, _>>()?;
+        let starter = if self.arguments.sandbox { sandbox(root, &place) } else { Vec::new() };
+        let request = Request {
+            command: &first.command,
+            starter: &starter,
+            folder: &place,
+            input: Input::Nothing,
+            sinks: [None, None],
+            expected,
+            timeout: Some(limit),
+            ends_all: true,
+        };
+        Ok(capture(request, &mut || self.signals.take()))
+    }
+}
+
+/// What is stored of one that could not run.
+fn not_run(reason: String) -> Captured {
+    Captured {
+        ended: Ended::NotRun(reason),
+        seconds: Default::default(),
+        output: Output::default(),
+        expectations: Vec::new(),
+        interrupted: None,
+    }
+}
+
+impl<'a> Repetition<'a> {
+    fn record(&self) -> NewRun {
+        let what = RunKind::Repeated {
+            of: self.run.id,
+            at: self.at.clone(),
+            verdict: self.verdict,
+            ran: self.again.clone(),
+        };
+        NewRun { node: self.run.node.clone(), note: None, what }
+    }
+
+    fn entry(&self) -> Entry<'_> {
+        Entry {
+            verdict: Some(self.verdict),
+            at: self.at.as_deref(),
+            reasons: match self.verdict {
+                Verdict::Same => Vec::new(),
+                _ => words::reasons(self.first, &self.again),
+            },
+            output: Some(&self.again.output),
+            ..entry(self.run, &self.again)
+        }
+    }
+}
+
+fn entry<'a>(run: &'a Run, ran: &'a Ran) -> Entry<'a> {
+    Entry {
+        run: run.id,
+        node: run.node.as_ref(),
+        command: &ran.command,
+        verdict: None,
+        at: None,
+        reasons: Vec::new(),
+        output: None,
+    }
+}

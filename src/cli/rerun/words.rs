@@ -1,0 +1,117 @@
+//! What `tot rerun` says of a run. Pure: what others wrote is shown with its hidden characters.
+
+use super::Where;
+use crate::cli::run::missed;
+use crate::cli::screen::{BAD, BOLD, DOUBT, GOOD, QUIET, plain_lines, styled};
+use crate::domain::Run;
+use crate::domain::run::{Output, Ran, Verdict};
+use crate::report::difference::difference;
+use crate::text::{counted, made_visible, one_line, shorten};
+
+/// The most lines of a difference, and characters of one.
+const LINES_MAX: usize = 40;
+const LINE_MAX: usize = 200;
+
+/// A command before it runs: all of it, who captured it when, and where it will run.
+pub(super) fn asked(run: &Run, ran: &Ran, place: &Where) -> String {
+    let node = run.node.as_ref().map_or("the whole", |node| node.as_str());
+    let who = one_line(run.author.label());
+    let heading = format!("Run {} of {node}, captured by {who} on {}", run.id, run.at.to_minute());
+    // A carriage return would else be shown as a blank.
+    let command = plain_lines(&ran.line().replace('\r', "\u{240D}"), 4);
+    let folder =
+        ran.folder.as_deref().map(|folder| format!(", folder {}", one_line(folder))).unwrap_or_default();
+    format!(
+        "{}\n{command}  {}\n",
+        styled(BOLD, &heading),
+        styled(QUIET, &format!("{}{folder}", whereabouts(ran, place)))
+    )
+}
+
+/// Where it will run.
+fn whereabouts(ran: &Ran, place: &Where) -> String {
+    let short = |commit: &str| shorten(&one_line(commit), 12);
+    match (&ran.project, place) {
+        (None, _) => "here, since it was captured outside of a repository".to_owned(),
+        (Some(_), Where::Here) => "here, in place".to_owned(),
+        (Some(_), Where::At(commit)) => format!("in a work tree of {}", short(commit)),
+        (Some(project), Where::Recorded) => {
+            let commit = project.commit.as_deref().map_or("no commit".to_owned(), short);
+            match project.changed.len() {
+                0 => format!("in a work tree of {commit}"),
+                number => format!(
+                    "in a work tree of {commit}, with {} as they were",
+                    counted(number, "changed file")
+                ),
+            }
+        }
+    }
+}
+
+/// What came of a repetition: the verdict, the command, and why it is no other.
+pub(super) fn told(run: &Run, first: &Ran, again: &Ran, verdict: Verdict) -> String {
+    let style = match verdict {
+        Verdict::Same => GOOD,
+        Verdict::Differs => BAD,
+        Verdict::CouldNotRun => DOUBT,
+    };
+    let node = run.node.as_ref().map(|node| format!("{node} ")).unwrap_or_default();
+    let line = shorten(&one_line(&again.line()), LINE_MAX);
+    let label = styled(style, &format!("{:<13}", verdict.label()));
+    let mut text =
+        format!("{label} {node}{line} ({}, {})\n", one_line(&again.ended.to_string()), again.seconds);
+    if verdict != Verdict::Same {
+        for reason in reasons(first, again) {
+            text.push_str(&format!("    {}\n", made_visible(&reason)));
+        }
+    }
+    if verdict == Verdict::Differs && again.output.sha256 != first.output.sha256 {
+        text.push_str(&changed(&first.output, &again.output));
+    }
+    text
+}
+
+/// In what a repetition is another than the first.
+pub(super) fn reasons(first: &Ran, again: &Ran) -> Vec<String> {
+    let expected = first.expected_exit.map_or(first.ended.to_string(), |status| format!("exit {status}"));
+    let ended = (again.ended.to_string() != expected).then(|| format!("{}; before: {expected}", again.ended));
+    ended.into_iter().chain(again.expectations.iter().filter(|it| !it.held).map(missed)).collect()
+}
+
+/// The lines of an output that are others than before.
+fn changed(before: &Output, after: &Output) -> String {
+    let whole = |output: &Output| match &output.end {
+        None => output.text.clone(),
+        Some(end) => format!("{}\n…\n{end}", output.text),
+    };
+    let passages = difference(&whole(before), &whole(after)).passages;
+    let lines = passages.iter().flat_map(|passage| &passage.lines);
+    let lines: Vec<String> = lines
+        .map(|line| {
+            format!("{}{}", line.sign, line.parts.iter().map(|part| part.text.as_str()).collect::<String>())
+        })
+        .collect();
+    let shown = lines.iter().take(LINES_MAX).map(|line| plain_lines(&shorten(line, LINE_MAX), 4));
+    let mut text: String = shown.collect();
+    if lines.len() > LINES_MAX {
+        text.push_str(&format!("    … and {}\n", counted(lines.len() - LINES_MAX, "line")));
+    }
+    if lines.is_empty() {
+        text.push_str("    the difference is in what is not kept of the output\n");
+    }
+    text
+}
+
+/// `2 of 3 same, 1 differs`.
+pub(super) fn summary(verdicts: &[Verdict]) -> String {
+    let number = |wanted| verdicts.iter().filter(|verdict| **verdict == wanted).count();
+    let mut text = format!("{} of {} same", number(Verdict::Same), verdicts.len());
+    for (verdict, label) in [(Verdict::Differs, "differs"), (Verdict::CouldNotRun, "could not run")] {
+        match number(verdict) {
+            0 => {}
+            1 => text.push_str(&format!(", 1 {label}")),
+            more => text.push_str(&format!(", {more} {}", if label == "differs" { "differ" } else { label })),
+        }
+    }
+    text
+}

@@ -1,0 +1,34 @@
+//! Bubblewrap: no network, nothing but one folder to write to, and an end with this process.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What starts a command within it, in the folder where it is to run. Only what lies below `writable` can be written, and
+/// `/tmp` and `/dev`, which are the command's own.
+pub fn sandbox(writable: &Path, folder: &Path) -> Vec<OsString> {
+    let options = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"];
+    let alone =
+        ["--unshare-net", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session", "--"];
+    let places =
+        [OsString::from("--bind"), writable.into(), writable.into(), "--chdir".into(), folder.into()];
+    options.map(OsString::from).into_iter().chain(places).chain(alone.map(OsString::from)).collect()
+}
+
+/// Tries it.
+///
+/// # Errors
+///
+/// Why there is none, for people.
+pub fn try_sandbox(folder: &Path) -> Result<(), String> {
+    let starter = sandbox(folder, folder);
+    let tried = Command::new(&starter[0]).args(&starter[1..]).arg("true").stdin(Stdio::null()).output();
+    match tried {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(format!(
+            "bubblewrap does not work here: {}",
+            String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("it says nothing")
+        )),
+        Err(_) => Err("the program bwrap is not there: install bubblewrap".to_owned()),
+    }
+}

@@ -1,0 +1,557 @@
+//! `tot rerun`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use tree_of_thoughts::domain::run::{Ended, Ran, Verdict};
+use tree_of_thoughts::domain::{Run, RunKind};
+use tree_of_thoughts::format::run_file;
+
+use super::{Said, World, eventually, is_alive};
+
+impl World {
+    /// The repetitions, the oldest first: what they repeat, where they ran, how they compare.
+    fn repeated(&self) -> Vec<(Option<String>, Verdict, Ran)> {
+        let runs = self.runs().into_iter();
+        runs.filter_map(|run| match run.what {
+            RunKind::Repeated { at, verdict, ran, .. } => Some((at, verdict, ran)),
+            _ => None,
+        })
+        .collect()
+    }
+
+    fn again(&self, options: &[&str]) -> Said {
+        self.tot(&[&["rerun", "--yes"], options].concat())
+    }
+
+    /// Nothing of a repetition is left: no work tree, no temporary folder, no change to the project.
+    fn assert_tidy(&self, before: &(String, Vec<u8>)) {
+        assert_eq!(self.git(&["worktree", "list"]).lines().count(), 1);
+        let left: Vec<_> =
+            fs::read_dir(self.sandbox.path("tmp")).unwrap().map(|it| it.unwrap().path()).collect();
+        assert!(left.is_empty(), "{left:?}");
+        assert_eq!(self.state(), *before);
+    }
+
+    /// Branches, changes, and git's index.
+    fn state(&self) -> (String, Vec<u8>) {
+        let refs = self.git(&["for-each-ref"]) + &self.git(&["status", "--porcelain", "--branch"]);
+        (refs, fs::read(self.project.join(".git/index")).unwrap())
+    }
+
+    /// Ends the investigation, with `R2.A1` as the answer.
+    fn ended(&self) {
+        let mut server = self.sandbox.server();
+        let mut call = |tool: &str, mut arguments: Value| {
+            arguments["sessionId"] = json!(self.id);
+            self.sandbox.sleep(60);
+            server.ok(tool, arguments);
+        };
+        let result = |id: &str, state: &str| {
+            json!({"results": [{"nodeId": id, "state": state, "findings": "It is so.", "evidence": "Seen.",
+                                "verificationMethod": "Looked again."}]})
+        };
+        let node = |id: &str, parent: &str| json!({"nodes": [{"id": id, "parent": parent, "title": "A title", "plannedAction": "Look."}]});
+        call("tot_commit", result("R1.A", "EXPLORE"));
+        call("tot_propose", node("R2.A1", "R1.A"));
+        call("tot_commit", result("R2.A1", "FOUND"));
+        call("tot_propose", node("R3.A1a", "R2.A1"));
+        call("tot_commit", result("R3.A1a", "VERIFY"));
+        call("tot_end", json!({"conclusion": "The value is *one*. Nobody knows why."}));
+    }
+
+    /// Changes the only stored run by hand.
+    fn edit(&self, change: impl Fn(&mut Ran)) {
+        let run = self.runs().remove(0);
+        let RunKind::Captured(mut ran) = run.what else { panic!("captured") };
+        change(&mut ran);
+        let file = self.repository().join(format!("runs/{}.yaml", run.id));
+        fs::write(file, run_file::write(&Run { what: RunKind::Captured(ran), ..run }).unwrap()).unwrap();
+        self.sandbox.git(&self.repository(), &["commit", "-qam", "By hand"]);
+    }
+}
+
+#[test]
+fn at_the_recorded_commit_with_the_recorded_changes_it_is_the_same() {
+    let world = World::new();
+    world.write("sub/value", "deep\n");
+    world.commit();
+    world.write("value", "2\n");
+    world.write("new\u{e9} file", "3\n");
+    fs::write(world.project.join("binary"), [0, 1, 2, 255]).unwrap();
+    fs::remove_file(world.project.join("sub/value")).unwrap();
+    let recorded = world.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    assert_eq!(world.run(&[], "cat value new* binary; ls sub/value 2>&1").status, 2);
+    world.write("value", "4\n");
+    world.commit();
+    world.write("value", "5\n");
+    let before = world.state();
+    let said = world.again(&["--all"]);
+    assert_eq!(said.status, 0, "{said:?}");
+    assert!(
+        said.out.starts_with("same          R1.A sh -c 'cat value new* binary; ls sub/value 2>&1' (exit 2, "),
+        "{said:?}"
+    );
+    assert!(said.out.contains("\n1 of 1 same\n"), "{said:?}");
+    world.assert_tidy(&before);
+    let (at, verdict, ran) = world.repeated().remove(0);
+    assert_eq!((at, verdict), (Some(recorded), Verdict::Same));
+    assert_eq!(ran.project.unwrap().changed.len(), 4);
+    world.assert_sound();
+}
+
+#[test]
+fn a_conclusion_fails_on_the_day_on_which_it_stops_being_true() {
+    let world = World::new();
+    world.ended();
+    let run =
+        ["run", "R2.A1", "--expect", "value ([0-9]+) in 1..2", "--", "sh", "-c", "echo value $(cat value)"];
+    assert_eq!(world.tot(&run).status, 0);
+    assert_eq!(world.run(&[], "echo aside").status, 0);
+    world.write("value", "2\n");
+    let keeps = world.commit();
+    let said = world.again(&["--at", "HEAD"]);
+    assert_eq!(said.status, 0, "{said:?}");
+    assert!(said.out.contains("\n2 of 2 same\n"), "R1.A is on the way to the answer: {said:?}");
+    world.write("value", "3\n");
+    let breaks = world.commit();
+    let said = world.again(&["--at", "HEAD"]);
+    assert_eq!(said.status, 1);
+    let expected = "differs       R2.A1 sh -c 'echo value $(cat value)' (exit 0, 0.0 s)\n    \
+                    `value ([0-9]+)`: expected a number in 1..2, and it was: 3\n    -value 1\n    +value 3\n";
+    assert!(said.out.replace("0.1 s", "0.0 s").contains(expected), "{said:?}");
+    assert!(
+        said.out.contains(
+            "\n1 of 2 same, 1 differs\nThe conclusion no longer holds: The value is *one*.\ncommit "
+        )
+    );
+    let at: Vec<_> = world.repeated().into_iter().map(|(at, verdict, _)| (at.unwrap(), verdict)).collect();
+    let same = Verdict::Same;
+    let all = [(keeps.clone(), same), (keeps, same), (breaks.clone(), Verdict::Differs), (breaks, same)];
+    assert_eq!(at, all);
+    // One commit for all of one call.
+    let log = world.sandbox.git(&world.repository(), &["log", "--format=%h", "--", "runs"]);
+    assert_eq!(log.lines().count(), 4);
+    assert_eq!(world.again(&["--at", "HEAD~1", "--no-store"]).status, 0);
+    assert_eq!(world.repeated().len(), 4);
+    // In place, with what is not committed.
+    world.write("value", "1\n");
+    assert_eq!(world.again(&["--at", "here", "R2.A1"]).status, 0);
+    assert_eq!(world.repeated()[4].2.project.as_ref().unwrap().changed, ["value"]);
+    world.assert_sound();
+}
+
+#[test]
+fn nothing_starts_without_a_person_or_a_word() {
+    let world = World::new();
+    let marker = world.sandbox.path("marker");
+    assert_eq!(world.run(&[], &format!("touch {}", marker.display())).status, 0);
+    fs::remove_file(&marker).unwrap();
+    for arguments in [&["rerun", "--all"][..], &["rerun", "--all", "--json"]] {
+        let said = world.tot(arguments);
+        assert_eq!(said.status, 2, "{said:?}");
+        assert!(said.err.contains("--dry-run, then give --yes"), "{said:?}");
+    }
+    let said = world.tot(&["rerun", "--all", "--dry-run"]);
+    assert!(said.out.contains(&format!("    sh -c 'touch {}'\n", marker.display())), "{said:?}");
+    assert_eq!(said.status, 0);
+    for arguments in
+        [&["check"][..], &["show"], &["show", "R1.A"], &["review", "--print"], &["log"], &["next"]]
+    {
+        world.tot(arguments);
+    }
+    assert!(!marker.exists());
+    assert_eq!(world.runs().len(), 1);
+}
+
+#[test]
+fn a_hostile_command_is_shown_whole_and_harmlessly() {
+    let world = World::new();
+    assert_eq!(world.run(&[], "true").status, 0);
+    world.edit(|ran| {
+        let hidden = "true # \u{202e}eurt\u{1b}[2J\u{7}\r\nRun 1 of R2.A1\n[r]un \u{200b}\u{e0041}";
+        ran.command = ["sh", "-c", hidden].map(str::to_owned).to_vec();
+        ran.folder = Some("\u{1b}[1m\u{202e}".into());
+    });
+    let shown = world.tot(&["rerun", "--all", "--dry-run"]).out;
+    let hides = |c: char| c != '\n' && tree_of_thoughts::text::is_hidden(c);
+    assert!(!shown.chars().any(hides), "{shown:?}");
+    assert!(
+        shown.contains(
+            "    sh -c 'true # \u{FFFD}eurt␛[2J␇␍\n    Run 1 of R2.A1\n    [r]un \u{FFFD}\u{FFFD}'\n"
+        ),
+        "{shown}"
+    );
+    let said = world.again(&["--all"]);
+    assert!(!said.out.chars().any(hides), "{said:?}");
+    let document = world.again(&["--all", "--json"]).out;
+    assert!(!document.chars().any(hides), "{document}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn each_command_is_asked_for_at_a_terminal() {
+    let world = World::new();
+    for script in ["echo 1 >> ../log", "echo 2 >> ../log", "echo 3 >> ../log", "echo 4 >> ../log"] {
+        assert_eq!(world.run(&[], script).status, 0);
+    }
+    let log = world.sandbox.path("log");
+    let keys = |keys: &str| {
+        fs::write(&log, "").unwrap();
+        let line = format!(
+            "printf '{keys}' | script -q -e -c '{} rerun --all --at here' /dev/null",
+            crate::support::TOT
+        );
+        let mut command = world.tot_in(&world.project, &[]);
+        let set: Vec<_> =
+            command.get_envs().map(|(name, value)| (name.to_owned(), value.unwrap().to_owned())).collect();
+        command = Command::new("sh");
+        let output = command
+            .args(["-c", &line])
+            .env_clear()
+            .envs(set)
+            .env("TERM", "xterm")
+            .current_dir(&world.project);
+        let said = Said::from(output.output().unwrap());
+        assert_eq!(said.status, 0, "{said:?}");
+        (fs::read_to_string(&log).unwrap(), said.out.matches("[r]un [s]kip").count())
+    };
+    assert_eq!(keys("xrsq"), ("1\n".to_owned(), 3));
+    assert_eq!(keys("sa"), ("2\n3\n4\n".to_owned(), 2));
+    assert_eq!(keys("q"), (String::new(), 1));
+    assert_eq!(world.repeated().len(), 4);
+}
+
+#[test]
+fn what_can_not_run_is_named_and_is_no_difference() {
+    let world = World::new();
+    world.ended();
+    world.write("tool", "#!/bin/sh\necho 1\n");
+    Command::new("chmod").args(["+x", "tool"]).current_dir(&world.project).status().unwrap();
+    world.write("sub/file", "");
+    let had = world.commit();
+    assert_eq!(world.tot(&["run", "R2.A1", "--", "./tool"]).status, 0);
+    let mut command = world.tot_in(&world.project.join("sub"), &["run", "R2.A1", "--", "true"]);
+    assert!(command.output().unwrap().status.success());
+    world.git(&["rm", "-rq", "tool", "sub"]);
+    world.commit();
+    let reasons = |said: &Said| {
+        assert_eq!(said.status, 1, "{said:?}");
+        assert!(!said.out.contains("no longer holds"), "{said:?}");
+        let lines = said.out.lines().filter(|line| line.starts_with("could not run"));
+        lines.map(|line| line.split_once("not run: ").unwrap().1.to_owned()).collect::<Vec<_>>()
+    };
+    let said = world.again(&["--at", "HEAD"]);
+    assert_eq!(
+        reasons(&said),
+        ["the program ./tool is not there, 0.0 s)", "the folder sub is not there, 0.0 s)"]
+    );
+    assert!(said.out.contains("\n0 of 2 same, 2 could not run\n"), "{said:?}");
+    // Where the project is not, and where it has no such commit.
+    let elsewhere = world.sandbox.path("tmp");
+    let mut command = world.tot_in(&elsewhere, &["rerun", "--yes", "--no-store"]);
+    assert!(reasons(&command.output().unwrap().into())[0].starts_with("no repository is around here"));
+    let shallow = world.sandbox.path("shallow");
+    let address = format!("file://{}", world.project.display());
+    world.git(&["clone", "-q", "--depth", "1", &address, shallow.to_str().unwrap()]);
+    let mut command = world.tot_in(&shallow, &["rerun", "--yes", "--no-store"]);
+    assert!(
+        reasons(&command.output().unwrap().into())[0].starts_with(&format!("the commit {had} is not in "))
+    );
+    let unknown = world.again(&["--at", "no-such-branch"]);
+    assert_eq!(unknown.status, 2, "{unknown:?}");
+}
+
+#[test]
+fn changes_that_are_not_stored_are_named_and_nothing_is_run_without_them() {
+    let world = World::new();
+    world.write("value", &"many words\n".repeat(10_000));
+    assert_eq!(world.run(&[], "true").status, 0);
+    let said = world.again(&["--all"]);
+    assert!(said.out.contains("what was not committed is not stored: value"), "{said:?}");
+    assert_eq!(said.status, 1);
+}
+
+#[test]
+fn a_run_leads_out_of_no_work_tree() {
+    let world = World::new();
+    assert_eq!(world.run(&[], "echo ran >> marker").status, 0);
+    let outside = world.sandbox.path("home");
+    for folder in [outside.to_str().unwrap(), "..", "sub/../../.."] {
+        world.edit(|ran| ran.folder = Some(folder.to_owned()));
+        let said = world.again(&["--all", "--no-store"]);
+        assert!(said.out.contains("is not there"), "{said:?}");
+    }
+    std::os::unix::fs::symlink(&outside, world.project.join("link")).unwrap();
+    world.commit();
+    world.edit(|ran| ran.folder = Some("link".to_owned()));
+    assert!(world.again(&["--all", "--no-store", "--at", "HEAD"]).out.contains("is not there"));
+    assert!(!outside.join("marker").exists());
+}
+
+#[test]
+fn submodules_are_there_or_named() {
+    let world = World::new();
+    let address = world.project.display().to_string();
+    world.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", &address, "part"]);
+    world.commit();
+    assert_eq!(world.run(&[], "cat part/value").status, 0);
+    let before = world.state();
+    let said = world.again(&["--all"]);
+    assert_eq!(said.status, 0, "{said:?}");
+    world.assert_tidy(&before);
+    assert_eq!(world.sandbox.git(&world.project.join("part"), &["worktree", "list"]).lines().count(), 1);
+    let clone = world.sandbox.path("clone");
+    world.git(&["clone", "-q", ".", clone.to_str().unwrap()]);
+    let said: Said = world.tot_in(&clone, &["rerun", "--all", "--yes"]).output().unwrap().into();
+    assert!(said.out.contains("the submodule part is not checked out here"), "{said:?}");
+    assert_eq!(said.status, 1);
+}
+
+#[test]
+fn no_hook_and_no_filter_of_the_project_starts() {
+    let world = World::new();
+    let marker = world.sandbox.path("marker");
+    world.write(".gitattributes", "value filter=bad\n");
+    world.commit();
+    assert_eq!(world.run(&[], "cat value").status, 0);
+    let hook = world.project.join(".git/hooks/post-checkout");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, format!("#!/bin/sh\ntouch {}\n", marker.display())).unwrap();
+    Command::new("chmod").arg("+x").arg(&hook).status().unwrap();
+    let touch = format!("touch {}; cat", marker.display());
+    for name in ["filter.bad.smudge", "filter.bad.clean", "core.fsmonitor"] {
+        world.git(&["config", name, &touch]);
+    }
+    world.git(&["config", "filter.bad.required", "true"]);
+    let said = world.again(&["--all"]);
+    assert_eq!(said.status, 0, "{said:?}");
+    assert!(!marker.exists());
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_behind_but_what_had_come_to_its_end() {
+    let world = World::new();
+    let pid = world.sandbox.path("pid");
+    assert_eq!(world.run(&[], "echo first").status, 0);
+    assert_eq!(
+        world.run(&["--timeout", "1"], &format!("echo $$ > {}; sleep 600", pid.display())).status,
+        124
+    );
+    let before = world.state();
+    for signal in ["-INT", "-TERM"] {
+        fs::remove_file(&pid).unwrap();
+        let mut command = world.tot_in(&world.project, &["rerun", "--all", "--yes", "--timeout", "600"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        eventually("its beginning", || fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n')));
+        Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        let process = fs::read_to_string(&pid).unwrap();
+        eventually("its end", || !is_alive(&process));
+        world.assert_tidy(&before);
+    }
+    assert_eq!(world.repeated().len(), 2);
+    world.assert_sound();
+}
+
+#[test]
+fn a_killed_rerun_is_tidied_up_by_the_next() {
+    let world = World::new();
+    let pid = world.sandbox.path("pid");
+    assert_eq!(
+        world.run(&["--timeout", "1"], &format!("echo $$ > {}; sleep 600", pid.display())).status,
+        124
+    );
+    let before = world.state();
+    fs::remove_file(&pid).unwrap();
+    let mut command = world.tot_in(&world.project, &["rerun", "--all", "--yes", "--timeout", "600"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    eventually("its beginning", || fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n')));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    Command::new("kill")
+        .args(["-KILL", "--", &format!("-{}", fs::read_to_string(&pid).unwrap().trim())])
+        .status()
+        .unwrap();
+    assert_eq!(world.git(&["worktree", "list"]).lines().count(), 2);
+    let said = world.again(&["--all", "--no-store"]);
+    // It was captured with its limit.
+    assert_eq!(said.status, 0, "{said:?}");
+    world.assert_tidy(&before);
+}
+
+#[test]
+fn a_command_that_takes_too_long_or_removes_its_folder_leaves_nothing() {
+    let world = World::new();
+    assert_eq!(
+        world
+            .run(&[], "rm -rf \"$PWD\"/* .git; echo done; [ -e ../project/../stop ] && sleep 600; exit 0")
+            .status,
+        0
+    );
+    world.git(&["init", "-q"]);
+    let said = world.again(&["--all"]);
+    assert_eq!(said.status, 1, "its commit is gone: {said:?}");
+
+    let world = World::new();
+    assert_eq!(world.run(&[], "rm -rf ../tot-rerun; echo done").status, 0);
+    let before = world.state();
+    assert_eq!(world.again(&["--all"]).status, 0);
+    world.assert_tidy(&before);
+    world.edit(|ran| ran.command = ["sleep", "600"].map(str::to_owned).to_vec());
+    let said = world.again(&["--all", "--timeout", "1"]);
+    assert!(said.out.starts_with("could not run R1.A sleep 600 (timed out, "), "{said:?}");
+    assert_eq!(said.status, 1);
+    world.assert_tidy(&before);
+}
+
+#[test]
+fn two_at_once_both_land() {
+    let world = World::new();
+    assert_eq!(world.run(&[], "sleep 0.3; cat value").status, 0);
+    let begin = || {
+        let mut command = world.tot_in(&world.project, &["rerun", "--all", "--yes"]);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let all = [begin(), begin(), begin()];
+    for child in all {
+        let said = Said::from(child.wait_with_output().unwrap());
+        assert_eq!(said.status, 0, "{said:?}");
+    }
+    assert_eq!(world.repeated().len(), 3);
+    assert_eq!(world.git(&["worktree", "list"]).lines().count(), 1);
+    world.assert_sound();
+}
+
+#[test]
+fn what_a_difference_means_is_said_with_a_reason() {
+    let world = World::new();
+    assert_eq!(world.run(&[], "cat value").status, 0);
+    world.write("value", "2\n");
+    world.commit();
+    let same = world.again(&["--all"]);
+    assert_eq!(same.status, 0);
+    assert_eq!(world.again(&["--all", "--at", "HEAD"]).status, 1);
+    let ids: Vec<String> = world.runs().iter().map(|run| run.id.to_string()).collect();
+    let judge = |run: &str, rest: &[&str]| world.tot(&[&["rerun", "--judge", run], rest].concat());
+    for (said, status) in [
+        (judge(&ids[2], &["holds"]), 2),
+        (judge(&ids[2], &["perhaps", "-m", "Why not?"]), 2),
+        (judge(&ids[2], &["holds", "-m", "No.", "--all"]), 2),
+        (judge(&ids[1], &["holds", "-m", "It is the same."]), 1),
+        (judge("no-such-run", &["holds", "-m", "It is gone."]), 1),
+    ] {
+        assert_eq!(said.status, status, "{said:?}");
+    }
+    assert_eq!(world.runs().len(), 3);
+    let said = judge(&ids[2][ids[2].len() - 8..], &["holds", "-m", "Both are numbers."]);
+    assert_eq!(said.status, 0, "{said:?}");
+    let last = world.runs().remove(3);
+    assert!(
+        matches!(&last.what, RunKind::Judged { of, holds: true } if of.to_string() == ids[2]),
+        "{last:?}"
+    );
+    assert_eq!(last.note.as_deref(), Some("Both are numbers."));
+    world.assert_sound();
+}
+
+#[test]
+fn programs_read_what_came_of_it() {
+    let world = World::new();
+    world.ended();
+    assert_eq!(world.tot(&["run", "R2.A1", "--", "cat", "value"]).status, 0);
+    world.write("value", "2\n");
+    let commit = world.commit();
+    let said = world.again(&["--at", "HEAD", "--json"]);
+    assert_eq!(said.status, 1);
+    let document: Value = serde_json::from_str(&said.out).unwrap();
+    let run = &document["runs"][0];
+    assert_eq!(
+        (&run["node"], &run["verdict"], &run["at"]),
+        (&json!("R2.A1"), &json!("differs"), &json!(commit))
+    );
+    assert_eq!((&run["command"], &run["output"]["text"]), (&json!(["cat", "value"]), &json!("2\n")));
+    assert_eq!(document["noLonger"], "The conclusion no longer holds: The value is *one*.");
+    assert_eq!(document["commit"], world.head());
+}
+
+#[test]
+fn what_was_captured_outside_of_a_repository_runs_where_one_is() {
+    let world = World::without_repository();
+    assert_eq!(world.run(&[], "echo 1").status, 0);
+    let said = world.again(&["--all"]);
+    assert_eq!(said.status, 0, "{said:?}");
+    assert_eq!(world.repeated()[0].0, None);
+    world.assert_sound();
+}
+
+/// A PATH with git and a shell, and with `bwrap` as this script, or without it.
+fn path_with(world: &World, bwrap: Option<&str>) -> PathBuf {
+    let folder = world.sandbox.path("programs");
+    fs::create_dir_all(&folder).unwrap();
+    for program in ["git", "sh", "cat", "true"] {
+        let path = std::env::var_os("PATH").unwrap();
+        let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|it| it.is_file());
+        let _ = std::os::unix::fs::symlink(found.unwrap(), folder.join(program));
+    }
+    if let Some(script) = bwrap {
+        fs::write(folder.join("bwrap"), format!("#!/bin/sh\n{script}\n")).unwrap();
+        Command::new("chmod").arg("+x").arg(folder.join("bwrap")).status().unwrap();
+    }
+    folder
+}
+
+#[test]
+fn without_a_sandbox_that_works_nothing_runs_that_was_to_be_in_one() {
+    let world = World::new();
+    assert_eq!(world.run(&[], "cat value").status, 0);
+    let in_sandbox = |bwrap| {
+        let mut command = world.tot_in(&world.project, &["rerun", "--all", "--yes", "--sandbox"]);
+        Said::from(command.env("PATH", path_with(&world, bwrap)).output().unwrap())
+    };
+    for (bwrap, reason) in [
+        (None, "tot rerun: the program bwrap is not there: install bubblewrap\n"),
+        (
+            Some("echo No permissions >&2; exit 1"),
+            "tot rerun: bubblewrap does not work here: No permissions\n",
+        ),
+    ] {
+        let said = in_sandbox(bwrap);
+        assert_eq!((said.status, said.err.as_str()), (1, reason));
+    }
+    assert_eq!(world.repeated().len(), 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn in_a_sandbox_there_is_no_network_and_nothing_to_write_to_but_the_work_tree() {
+    let is_there = Command::new("bwrap")
+        .args(["--ro-bind", "/", "/", "--unshare-net", "--unshare-pid", "true"])
+        .status();
+    if !is_there.is_ok_and(|status| status.success()) {
+        eprintln!("left out: bubblewrap is not there, or does not work");
+        return;
+    }
+    let world = World::new();
+    // Neither below /tmp nor below /dev, which are others there.
+    let marker = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("marker-{}", std::process::id()));
+    let script = format!(
+        "echo x > new && cat value; echo x > /tmp/new && echo tmp; (echo x > {}) 2>/dev/null || echo kept; \
+         grep -c : /proc/net/dev",
+        marker.display()
+    );
+    assert_eq!(world.run(&[], &script).status, 0);
+    world.git(&["checkout", "-q", "--", "."]);
+    world.git(&["clean", "-qfd"]);
+    fs::remove_file(&marker).unwrap();
+    let said = world.again(&["--all", "--sandbox"]);
+    assert_eq!(said.status, 1, "{said:?}");
+    assert_eq!(world.repeated()[0].2.output.text, "1\ntmp\nkept\n1\n");
+    assert!(!marker.exists());
+    world.edit(|ran| ran.command = vec!["no-such-program".to_owned()]);
+    assert_eq!(world.again(&["--all", "--sandbox"]).status, 1);
+    let last = world.repeated().remove(1).2;
+    assert_eq!(last.ended, Ended::NotRun("the program no-such-program is not there".into()));
+}
