@@ -16,7 +16,7 @@ const AGENTS: &[(&str, &str, Option<&str>)] = &[
     ("GEMINI_CLI", "gemini-cli", Some("GEMINI_SESSION_ID")),
     ("OPENCODE", "opencode", None),
 ];
-/// By which any agent may name itself.
+/// By which any agent may name itself; such a name counts before the others.
 const ANY_AGENT: &str = "AI_AGENT";
 
 /// Who makes commits in that investigation. One without a name is nobody: all of them would be the same person.
@@ -37,7 +37,7 @@ pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
 /// The agent that has set these variables.
 fn agent(variable: impl Fn(&str) -> Option<String>) -> Option<Caller> {
     let known = AGENTS.iter().find(|(marker, ..)| variable(marker).is_some());
-    let client = known.map(|(_, name, _)| (*name).to_owned()).or_else(|| variable(ANY_AGENT))?;
+    let client = variable(ANY_AGENT).or_else(|| known.map(|(_, name, _)| (*name).to_owned()))?;
     let session = known.and_then(|(_, _, session)| variable((*session)?));
     Some(Caller { client: Some(client), session, ..Caller::default() })
 }

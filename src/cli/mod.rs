@@ -517,7 +517,7 @@ fn run_demo(arguments: &DemoArguments) -> Outcome {
     progress.clear();
     let repository = played.repository.display();
     say(&format!(
-        "An investigation of {} nodes, played by {} calls through tot-mcp: {} commits, and {} rejected.\n\
+        "An investigation of {} nodes, played by {} calls through tot-mcp and {} runs of commands: {} commits, and {} rejected.\n\
          (The times in it are those of the story.)\n\n\
          The site            {}\n\
          The investigation   {repository}\n\n\
@@ -529,6 +529,7 @@ fn run_demo(arguments: &DemoArguments) -> Outcome {
          \x20 git -C {repository} show {}               how it ended\n",
         played.nodes,
         played.calls,
+        played.runs,
         played.commits,
         match played.rejected {
             1 => "1 call".to_owned(),

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -14,7 +14,8 @@ use super::caller::caller;
 use super::interrupt::Passed;
 use super::place::RootArgument;
 use super::print::tell;
-use super::{attach, chain, finish, is_person, misused, place, refused, work};
+use super::{Outcome, attach, chain, finish, is_person, misused, place, refused, work};
+use crate::decide::attach::File;
 use crate::decide::run::{NewRun, Record};
 use crate::domain::run::{Ended, Expectation, ProjectState, Ran, System};
 use crate::domain::{Caller, Event, NodeId, RunKind, Timestamp};
@@ -25,6 +26,7 @@ use crate::runs::{Captured, Expected, Input, Request, Sink, capture, project_sta
 use crate::service::Service;
 use crate::text::one_line;
 use crate::world::World;
+use crate::yaml;
 
 /// What shells say of a command that is missing, and of one that a signal ended beside its number; what timeout(1) says of one
 /// that took too long.
@@ -46,7 +48,7 @@ pub(super) struct RunArguments {
     #[arg(value_names = ["ID", "NODE"], num_args = 0..=2)]
     what: Vec<String>,
     /// The program and its arguments, after --
-    #[arg(value_name = "COMMAND", last = true, required = true)]
+    #[arg(value_name = "COMMAND", last = true, required_unless_present = "captured")]
     command: Vec<String>,
     /// A regular expression that a line of the output has to match; 'REGEX in LOW..HIGH' has a group, whose number in the last
     /// such line has to lie in the range
@@ -72,6 +74,9 @@ pub(super) struct RunArguments {
     /// Read the time from this file: for replays
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
+    /// Run nothing, and store what this file says of a run, as `ran` in the file of one: for replays
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["command", "expect", "exit", "timeout", "attach"])]
+    captured: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -86,6 +91,9 @@ pub(super) fn run(arguments: &RunArguments) -> ExitCode {
         Ok(prepared) => prepared,
         Err(error) => return finish("tot run", Err(error)),
     };
+    if let Some(file) = &arguments.captured {
+        return finish("tot run", prepared.replay(arguments, file));
+    }
     let sinks: [Option<Sink>; 2] = [Some(Box::new(io::stdout())), Some(Box::new(io::stderr()))];
     let request = Request {
         command: &arguments.command,
@@ -190,7 +198,7 @@ pub(super) fn system() -> System {
 }
 
 impl Prepared {
-    fn store(self, arguments: &RunArguments, captured: Captured) -> Result<(), Box<dyn Error>> {
+    fn store(&self, arguments: &RunArguments, captured: Captured) -> Result<(), Box<dyn Error>> {
         for reason in unmet(&captured, arguments.exit) {
             tell(&format!("tot run: {reason}"));
         }
@@ -205,7 +213,8 @@ impl Prepared {
             }
         };
         let attachments = arguments.attach.iter().filter_map(read).collect();
-        let (project, folder) = self.project.map_or((None, None), |(state, folder)| (Some(state), folder));
+        let (project, folder) = self.project.clone().unzip();
+        let folder = folder.flatten();
         let ran = Ran {
             command: arguments.command.clone(),
             folder,
@@ -220,7 +229,23 @@ impl Prepared {
             attachments: Vec::new(),
             system: system(),
         };
-        let run = NewRun { node: self.node, note: arguments.message.clone(), what: RunKind::Captured(ran) };
+        self.record(arguments, ran, attachments)
+    }
+
+    /// Stores what a file says of a run.
+    fn replay(&self, arguments: &RunArguments, file: &Path) -> Outcome {
+        let ran = yaml::from_text(&std::fs::read_to_string(file)?)?;
+        self.record(arguments, ran, Vec::new())
+    }
+
+    fn record(
+        &self,
+        arguments: &RunArguments,
+        ran: Ran,
+        attachments: Vec<File>,
+    ) -> Result<(), Box<dyn Error>> {
+        let run =
+            NewRun { node: self.node.clone(), note: arguments.message.clone(), what: RunKind::Captured(ran) };
         let request = Record { runs: vec![run], attachments };
         let written = self.service.record(&self.session, request, &self.caller).map_err(refused)?;
         for warning in &written.decision.warnings {

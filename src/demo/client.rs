@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::DemoError;
+use super::{Call, DemoError};
 
 /// The protocol version that the client asks for.
 const PROTOCOL: &str = "2025-11-25";
@@ -19,13 +19,55 @@ pub(super) struct Client {
     number: u64,
 }
 
+/// Has this program store a run of the story at the time of the clock.
+pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &Call) -> Result<(), DemoError> {
+    let failed = |source| DemoError::Server { action: "could not be started".into(), source: Some(source) };
+    let file = clock.with_extension("run");
+    let io = |source| DemoError::Io { path: file.clone(), source };
+    std::fs::write(&file, call.args["ran"].to_string()).map_err(io)?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let output = own()
+        .map_err(failed)?
+        .args(["run", &text(session), &text(&call.args["node"]), "-m", &text(&call.args["note"])])
+        .arg("--captured")
+        .arg(&file)
+        .arg("--root")
+        .arg(root)
+        .arg("--clock-file")
+        .arg(clock)
+        // Whatever agent plays it.
+        .envs([
+            ("AI_AGENT", "tot-demo"),
+            ("CLAUDECODE", "1"),
+            ("CLAUDE_CODE_SESSION_ID", call.session.as_str()),
+        ])
+        .output();
+    std::fs::remove_file(&file).map_err(io)?;
+    let output = output.map_err(failed)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(DemoError::Server { action: format!("could not store a run: {}", said.trim()), source: None })
+}
+
+/// This program, with one identity, so that the commits of every run are the same.
+fn own() -> std::io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command
+        .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Tree of Thoughts demo")))
+        .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "demo@localhost")));
+    Ok(command)
+}
+
 impl Client {
     /// Starts this program as a server for investigations in `root`, with its time from the file `clock`, for the session
     /// of that name.
     pub(super) fn start(root: &Path, clock: &Path, session: &str) -> Result<Client, DemoError> {
         let failed =
             |source| DemoError::Server { action: "could not be started".into(), source: Some(source) };
-        let mut child = Command::new(std::env::current_exe().map_err(failed)?)
+        let mut child = own()
+            .map_err(failed)?
             .arg("mcp")
             .arg("--root")
             .arg(root)
@@ -34,9 +76,6 @@ impl Client {
             // The story cites files of a project that is not here.
             .arg("--no-project")
             .env("CLAUDE_CODE_SESSION_ID", session)
-            // One identity, so that the commits of every run are the same.
-            .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Tree of Thoughts demo")))
-            .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "demo@localhost")))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::domain::Code;
+use crate::format::message::RUN;
 use crate::yaml::{self, YamlError};
 use client::Client;
 
@@ -28,6 +29,8 @@ pub struct Played {
     pub nodes: u64,
     /// Tool calls.
     pub calls: usize,
+    /// Commands that were run.
+    pub runs: usize,
     /// Commits they made.
     pub commits: usize,
     /// Calls that a rule turned down.
@@ -130,16 +133,18 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
     let mut played = Played {
         repository: PathBuf::new(),
         nodes: 0,
-        calls: story.calls.len(),
+        calls: 0,
+        runs: 0,
         commits: 0,
         rejected: 0,
         a_node: String::new(),
         tag: String::new(),
     };
     let mut session = Value::Null;
+    let all = story.calls.len();
     for (index, call) in story.calls.into_iter().enumerate() {
         let number = index + 1;
-        progress(&format!("call {number} of {}: {}", played.calls, call.tool));
+        progress(&format!("call {number} of {all}: {}", call.tool));
         std::fs::write(clock, &call.at).map_err(|source| DemoError::Io { path: clock.to_owned(), source })?;
         let mut arguments = call.args.clone();
         if call.tool != "tot_start"
@@ -147,6 +152,13 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
         {
             fields.insert("sessionId".into(), session.clone());
         }
+        if call.tool == RUN {
+            client::record(&dir.join("investigations"), clock, &session, &call)?;
+            played.commits += 1;
+            played.runs += 1;
+            continue;
+        }
+        played.calls += 1;
         let client = match clients.entry(call.session.clone()) {
             Entry::Occupied(client) => client.into_mut(),
             Entry::Vacant(place) => place.insert(start(&call.session)?),

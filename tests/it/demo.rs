@@ -21,7 +21,7 @@ fn the_demo_leaves_a_sound_investigation_and_a_site() {
     assert!(sandbox.path("demo/site/index.html").exists());
     assert!(!sandbox.path("demo/.clock").exists());
     let story = include_str!("../../src/demo/story.yaml");
-    let writing = story.lines().filter(|line| line.starts_with("  tool: tot_")).count();
+    let writing = story.lines().filter(|line| line.starts_with("  tool: tot")).count();
     let rejected = story.lines().filter(|line| line.starts_with("  expect: REJECTED")).count();
     let commits: usize = sandbox.git(&repository, &["rev-list", "--count", "HEAD"]).trim().parse().unwrap();
     assert_eq!(commits, writing - rejected);

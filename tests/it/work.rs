@@ -394,7 +394,7 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
     assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nheadline: a: b\n---\n"), @"tot commit: line 3, column 12: mapping values are not allowed in this context. A text that holds `: ` or ` #`, or begins with a mark such as `-`, stands in quotes");
     assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nstat: EXPLORE\n---\nText.\n"), @r#"
         tot commit: rejected, and nothing was written
-          INVALID_ARGUMENT `stat`: expected one of the fields `nodeId`, `state`, `findings`, `agentId`, `evidence`, `verificationMethod`, `alternativesConsidered`, `caveats`, `headline`, `refutes`, `claimed`, `startedAt`, `commands`, `references`, `links`, `attachments`, got an unknown field. Did you mean `state`?
+          INVALID_ARGUMENT `stat`: expected one of the fields `nodeId`, `state`, `findings`, `agentId`, `evidence`, `verificationMethod`, `alternativesConsidered`, `caveats`, `headline`, `refutes`, `claimed`, `startedAt`, `commands`, `runs`, `references`, `links`, `attachments`, got an unknown field. Did you mean `state`?
           INVALID_ARGUMENT `state`: expected a string, got nothing. Add `state`, such as "<state>".
         "#);
     assert_snapshot!(person.refused(&["commit", "R1.A"], ""), @"tot commit: nothing is proposed: tot propose, and then say what you found");

@@ -22,8 +22,8 @@ pub(in crate::report) struct RunView {
     pub id: String,
     /// The node that it was run for; absent for the whole, and where there is no such node.
     pub card: Option<SharedValue<Card>>,
-    /// Where its output stands, from the investigation's folder.
-    pub href: String,
+    /// Where its output stands, from the investigation's folder; absent on the page of evidence, where that has it.
+    pub href: Option<String>,
     /// As a shell would take it.
     pub command: String,
     /// `exit 0`, `signal 9`, `timed out`, `not run: …`.
@@ -164,13 +164,9 @@ fn view(run: &Run, ran: &Ran, card: Option<SharedValue<Card>>, about: &HashMap<R
     let repeats: Vec<RepeatView> =
         of(run.id).iter().rev().filter_map(|it| repeat(it, ran, of(it.id))).collect();
     let more_repeats = repeats.len().saturating_sub(MOST_REPEATS);
-    let place = format!("#run-{}", run.id);
     RunView {
         id: run.id.to_string(),
-        href: match &card {
-            Some(card) => format!("{}{place}", card.href),
-            None => format!("references.html{place}"),
-        },
+        href: card.as_ref().map(|card| format!("{}#run-{}", card.href, run.id)),
         card,
         command: ran.line(),
         ended: ran.ended.to_string(),

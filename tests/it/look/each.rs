@@ -279,6 +279,6 @@ fn each_reader_is_as_colourful_as_it_is_asked_to_be() {
     assert_snapshot!("coloured_show", shown(&["show", "--depth", "4"]));
     assert_snapshot!("coloured_node", shown(&["show", "R4.A2a1"]));
     assert_snapshot!("coloured_log", shown(&["log", "-n", "5"]));
-    assert_snapshot!("coloured_diff", shown(&["diff", "HEAD~22..HEAD~18"]));
+    assert_snapshot!("coloured_diff", shown(&["diff", "HEAD~23..HEAD~19"]));
     assert_snapshot!("coloured_search", shown(&["search", "busy", "handler"]));
 }

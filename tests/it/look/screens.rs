@@ -30,7 +30,7 @@ fn a_narrow_screen_and_a_wide_one() {
     assert_snapshot!("show_wide", on(&sandbox, "140", &["show", "--depth", "3", "--all"]));
     assert_snapshot!("show_node", narrow(&["show", "R4.A1b1"]));
     assert_snapshot!("log", narrow(&["log", "A1b", "-n", "4"]));
-    assert_snapshot!("diff", narrow(&["diff", "HEAD~22..HEAD~18"]));
+    assert_snapshot!("diff", narrow(&["diff", "HEAD~23..HEAD~19"]));
     assert_snapshot!("search", narrow(&["search", "busy", "handler"]));
     for columns in ["80", "140"] {
         for arguments in [&["list"][..], &["show", "--all"], &["log"], &["search", "the"]] {
@@ -59,7 +59,7 @@ fn documents_for_programs() {
     assert_snapshot!("show_json", shortened(json(&sandbox, &["show"])));
     assert_snapshot!("show_node_json", shortened(json(&sandbox, &["show", "R3.A1b"])));
     assert_snapshot!("log_json", shortened(json(&sandbox, &["log", "R3.A1b"])));
-    assert_snapshot!("diff_json", shortened(json(&sandbox, &["diff", "HEAD~22..HEAD~18"])));
+    assert_snapshot!("diff_json", shortened(json(&sandbox, &["diff", "HEAD~23..HEAD~19"])));
     assert_snapshot!("search_json", shortened(json(&sandbox, &["search", "busy", "handler"])));
 }
 
