@@ -15,6 +15,7 @@ use crate::text::one_line;
 /// The topics: a name, and a text whose first line is its title.
 pub(super) const TOPICS: &[(&str, &str)] = &[
     ("method", include_str!("help/method.md")),
+    ("evidence", include_str!("help/evidence.md")),
     ("git", include_str!("help/git.md")),
     ("sharing", include_str!("help/sharing.md")),
     ("review", include_str!("help/review.md")),

@@ -42,7 +42,7 @@ impl World {
     }
 
     /// Ends the investigation, with `R2.A1` as the answer.
-    fn ended(&self) {
+    pub(super) fn ended(&self) {
         let mut server = self.sandbox.server();
         let mut call = |tool: &str, mut arguments: Value| {
             arguments["sessionId"] = json!(self.id);
