@@ -1,6 +1,7 @@
 //! Commands that are evidence, with real processes: captured by `tot run`, repeated by `tot rerun`.
 
 mod capture;
+mod hostile;
 mod nightly;
 mod rerun;
 

@@ -63,7 +63,7 @@ impl World {
     }
 
     /// Changes the only stored run by hand.
-    fn edit(&self, change: impl Fn(&mut Ran)) {
+    pub fn edit(&self, change: impl Fn(&mut Ran)) {
         let run = self.runs().remove(0);
         let RunKind::Captured(mut ran) = run.what else { panic!("captured") };
         change(&mut ran);
