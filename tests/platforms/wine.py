@@ -3,7 +3,7 @@
 
   wine.py folder/of/exes [tests.exe path/of/python]
 
-The demo must make the very commit that it makes on Linux. With more arguments, the tests of the store must pass; Wine has no
+The demo must make the very commit that it makes on Linux, and a command of Windows must be evidence. With more arguments, the tests of the store must pass; Wine has no
 git.exe, so those that ask git are left out, and counted. The conformance vectors run with the Python of that path, which
 has PyYAML.
 
@@ -24,6 +24,16 @@ from pathlib import Path
 from demo import PROJECT, demo, run
 
 NO_GIT = "git is on the PATH"
+
+
+def evidence(wine, programs, scratch):
+    tot = [*wine, programs / "tot.exe"]
+    run([*tot, "start", "Why?", "--root", "mine"], cwd=scratch)
+    printed = run([*tot, "run", "--root", "mine", "--exit", "3", "--", "cmd", "/c", "echo hello& exit 3"], expected=3, cwd=scratch)
+    again = run([*tot, "rerun", "--root", "mine", "--all", "--yes", "--at", "here"], cwd=scratch)
+    if printed.strip() != "hello" or "1 of 1 same" not in again:
+        sys.exit(f"FAIL a command as evidence\n{printed}{again}")
+    print("evidence: a command was captured, and run again")
 
 
 def store(wine, tests):
@@ -63,6 +73,7 @@ def main():
             run(["x86_64-w64-mingw32-gcc", "-shared", "-O2", "-o", library, source, "-ladvapi32"])
         try:
             demo(["wine", programs / "tot.exe"], scratch)
+            evidence(["wine"], programs, scratch)
             if tests:
                 store(["wine"], tests[0])
                 # Not resolved: the Python of a venv is a link.
