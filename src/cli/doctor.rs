@@ -108,10 +108,10 @@ fn git() -> Vec<Check> {
             )];
         }
     };
-    let here = std::path::Path::new(".");
+    let settings = git.settings(std::path::Path::new(".")).unwrap_or_default();
     let set = |variable: &str, key: &str| {
         let named = std::env::var(variable).ok().filter(|value| !value.is_empty());
-        named.or_else(|| git.setting(here, key).ok().flatten())
+        named.or_else(|| settings.last(key).map(str::to_owned))
     };
     let version = git.version().unwrap_or_default();
     let name = set("GIT_AUTHOR_NAME", "user.name");

@@ -128,9 +128,7 @@ fn try_run(arguments: &ListArguments) -> Outcome {
     let words = Some(arguments.words.join(" ")).filter(|text| !text.trim().is_empty());
     let filter = ListFilter { state: ListState::All, text: words, after: None, limit: usize::MAX };
     let listed = place.existing()?.list(&filter)?.entries;
-    let signers = GitProgram::find(is_person()).ok().map(|git| Signers { git, allowed: None });
-    let found =
-        parallel::each(&listed, parallel::cores(), |entry| look_at(&place.store, signers.as_ref(), entry));
+    let found = parallel::each(&listed, parallel::cores(), |entry| look_at(&place.store, entry));
     let mut wanted = arguments.state.clone();
     wanted.extend(arguments.open.then_some(State::Open));
     let fits = |entry: &Entry| wanted.is_empty() || entry.states.iter().any(|state| wanted.contains(state));
@@ -150,7 +148,7 @@ fn try_run(arguments: &ListArguments) -> Outcome {
 }
 
 /// What there is to say of one.
-fn look_at(store: &Store, signers: Option<&Signers>, listed: &ListEntry) -> Entry {
+fn look_at(store: &Store, listed: &ListEntry) -> Entry {
     let facts = listed.facts.as_ref();
     let entry = Entry {
         id: listed.id.map(|id| id.to_string()),
@@ -192,9 +190,9 @@ fn look_at(store: &Store, signers: Option<&Signers>, listed: &ListEntry) -> Entr
     states.extend((assessment.count(|it| it == Verdict::Contested) > 0).then_some(State::Contested));
     // Checking takes a git process for each, so that only those are checked that somebody has signed off.
     let sign_offs = signoff::unchecked(store, &snapshot).ok().filter(|found| !found.all.is_empty());
-    let checked = sign_offs.map(|found| match signers {
-        Some(signers) => signoff::checked(store, &snapshot, signers).unwrap_or(found),
-        None => found,
+    let checked = sign_offs.map(|found| match GitProgram::find(is_person()) {
+        Ok(git) => signoff::checked(store, &snapshot, &Signers { git, allowed: None }).unwrap_or(found),
+        Err(_) => found,
     });
     states.extend(checked.iter().any(|found| found.are_an_approval()).then_some(State::Approved));
     let apart = store.upstream(&snapshot).ok().flatten().and_then(|upstream| upstream.apart);

@@ -1,15 +1,16 @@
 //! git as a child process: with an environment that says nothing of another repository, within a limit of time and output.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{RemoteError, Result};
+use super::{RemoteError, Result, Settings};
 use crate::platform;
 use crate::text::visible;
 
@@ -78,7 +79,12 @@ pub struct GitProgram {
     person: bool,
     exchange: Duration,
     deadline: Deadline,
+    /// The configuration of the folders that it was read in.
+    settings: Arc<Mutex<BTreeMap<PathBuf, Arc<Settings>>>>,
 }
+
+/// What git says of its version: asked once per process.
+static VERSION: OnceLock<String> = OnceLock::new();
 
 /// A time after which no call goes on, and none begins. Copies are one.
 #[derive(Clone, Debug, Default)]
@@ -160,23 +166,37 @@ impl GitProgram {
     ///
     /// No git, or one that is too old.
     pub fn find(person: bool) -> Result<GitProgram> {
-        let git = GitProgram { person, exchange: EXCHANGE, deadline: Deadline::default() };
-        let ran = git.run(Path::new("."), &["version"], Call { what: "git version", ..Call::default() })?;
-        let text = ran.text();
-        match version(&text) {
-            Some(found) if Some(found) >= version(LEAST_VERSION) => Ok(git),
-            _ => Err(RemoteError::TooOld { found: clean(&text) }),
-        }
+        let (deadline, settings) = Default::default();
+        let git = GitProgram { person, exchange: EXCHANGE, deadline, settings };
+        git.version().map(|_| git)
     }
 
     /// What it says of its version.
     ///
     /// # Errors
     ///
-    /// A git that can't be started.
-    pub fn version(&self) -> Result<String> {
+    /// No git, or one that is too old.
+    pub fn version(&self) -> Result<&'static str> {
+        if let Some(known) = VERSION.get() {
+            return Ok(known);
+        }
         let ran = self.run(Path::new("."), &["version"], Call { what: "git version", ..Call::default() })?;
-        Ok(clean(ran.text().trim().trim_start_matches("git version ")))
+        let text = ran.text();
+        match version(&text) {
+            Some(found) if Some(found) >= version(LEAST_VERSION) => {
+                Ok(VERSION.get_or_init(|| clean(text.trim().trim_start_matches("git version "))))
+            }
+            _ => Err(RemoteError::TooOld { found: clean(&text) }),
+        }
+    }
+
+    /// The same, which reads configurations anew.
+    pub fn anew(&self) -> GitProgram {
+        GitProgram { settings: Arc::default(), ..self.clone() }
+    }
+
+    pub(super) fn known(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<Settings>>> {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The same, with another limit for one exchange with a remote.
@@ -219,7 +239,7 @@ impl GitProgram {
     /// Runs git in that folder.
     pub(super) fn run(&self, folder: &Path, arguments: &[impl AsRef<OsStr>], call: Call<'_>) -> Result<Ran> {
         let mut command = self.command(folder, &call);
-        if call.exchange && !self.person && !self.has_ssh_command(folder)? {
+        if call.exchange && !self.person && !self.has_ssh_command(folder) {
             command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
         }
         command.args(arguments);
@@ -236,15 +256,9 @@ impl GitProgram {
     }
 
     /// Whether the user has an ssh command of their own, which knows better than we do.
-    fn has_ssh_command(&self, folder: &Path) -> Result<bool> {
-        if ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| std::env::var_os(name).is_some()) {
-            return Ok(true);
-        }
-        let call = Call { what: "git config", ..Call::default() };
-        let mut command = self.command(folder, &call);
-        command.args(["config", "--get", "core.sshCommand"]);
-        let limit = Limit { time: Some(LOCAL), deadline: &self.deadline, most: MAX_OUTPUT };
-        Ok(run(command, call.what, None, &limit, true)?.status == Some(0))
+    fn has_ssh_command(&self, folder: &Path) -> bool {
+        ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| std::env::var_os(name).is_some())
+            || self.settings(folder).is_ok_and(|settings| settings.last("core.sshcommand").is_some())
     }
 
     fn command(&self, folder: &Path, call: &Call<'_>) -> Command {

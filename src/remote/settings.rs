@@ -2,16 +2,29 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::place::{shown_address, whole_address};
 use super::process::Call;
 use super::{GitProgram, Place, RemoteError, Result, is_address};
 
-/// What a repository's configuration says of remotes.
-#[derive(Clone, Debug, Default)]
+/// The configuration that is in force in a folder, as git reads it from all of its files.
+#[derive(Debug, Default)]
 pub struct Settings {
-    /// The values of each key, in their order.
-    values: BTreeMap<String, Vec<String>>,
+    /// In the order of the files: of one key, the last one counts.
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    /// Section and name stand in lower case.
+    key: String,
+    /// Absent where the key stands alone, which is true.
+    value: Option<String>,
+    /// Whether the repository itself has it, and not its user.
+    is_local: bool,
+    /// The file that has it, as git names it.
+    origin: String,
 }
 
 /// Where a branch is synced with.
@@ -28,18 +41,42 @@ pub struct Upstream {
 }
 
 impl Settings {
-    fn last(&self, key: &str) -> Option<&str> {
-        self.values.get(key)?.last().map(String::as_str)
+    /// Settings from what `git config --null --show-scope --show-origin --list` printed.
+    fn read(text: &str) -> Settings {
+        let mut settings = Settings::default();
+        let mut parts = text.split_terminator('\0');
+        while let (Some(scope), Some(origin), Some(entry)) = (parts.next(), parts.next(), parts.next()) {
+            let (key, value) =
+                entry.split_once('\n').map_or((entry, None), |(key, value)| (key, Some(value)));
+            settings.entries.push(Entry {
+                key: key.to_owned(),
+                value: value.map(str::to_owned),
+                is_local: ["local", "worktree"].contains(&scope),
+                origin: origin.to_owned(),
+            });
+        }
+        settings
+    }
+
+    /// The value of a key that counts.
+    pub fn last(&self, key: &str) -> Option<&str> {
+        let entry = self.entries.iter().rfind(|entry| entry.key == key)?;
+        Some(entry.value.as_deref().unwrap_or("true"))
+    }
+
+    /// What the user has set, whatever the repository says: key, value, and the file that has it.
+    pub(super) fn users_own(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        let own = self.entries.iter().filter(|entry| !entry.is_local);
+        own.filter_map(|entry| Some((entry.key.as_str(), entry.value.as_deref()?, entry.origin.as_str())))
     }
 
     /// The remotes, each with its address, by name.
     pub fn remotes(&self) -> Vec<(&str, &str)> {
-        let name = |key: &'_ str| {
-            key.strip_prefix("remote.").and_then(|rest| rest.strip_suffix(".url")).map(str::len)
-        };
-        let remote = |key: &String| name(key).map(|length| "remote.".len()..("remote.".len() + length));
-        let found = self.values.keys().filter_map(|key| remote(key).map(|range| (&key[range], key)));
-        found.filter_map(|(name, key)| Some((name, self.last(key)?))).collect()
+        let keys = self.entries.iter().map(|entry| entry.key.as_str());
+        let remotes: BTreeMap<_, _> = keys
+            .filter_map(|key| Some((key.strip_prefix("remote.")?.strip_suffix(".url")?, self.last(key)?)))
+            .collect();
+        remotes.into_iter().collect()
     }
 
     /// What the branch here is synced with: the remote, and the branch there.
@@ -57,54 +94,35 @@ impl Settings {
 
     /// Where the remote has an investigation, by what would be pushed there.
     pub fn place(&self, remote: &str) -> Option<Place> {
-        let specs = self.values.get(&format!("remote.{remote}.push"))?;
-        let branch =
-            specs.iter().find_map(|spec| spec.split_once(":refs/heads/").map(|(_, branch)| branch))?;
+        let key = format!("remote.{remote}.push");
+        let specs = self.entries.iter().filter(|entry| entry.key == key);
+        let branch = specs.filter_map(|spec| spec.value.as_deref()?.split_once(":refs/heads/")).next()?.1;
         Some(Place::of_branch(branch))
     }
 
     /// Whether some remote is asked for objects only when they are needed.
     pub fn is_partial(&self) -> bool {
         let is_promisor = |key: &str| key.starts_with("remote.") && key.ends_with(".promisor");
-        self.values.keys().any(|key| is_promisor(key) && self.last(key) == Some("true"))
+        self.entries.iter().any(|entry| is_promisor(&entry.key) && self.last(&entry.key) == Some("true"))
     }
 }
 
 impl GitProgram {
-    /// What the configuration says of remotes.
+    /// The configuration in that folder, read once by this program and its copies, and again when they have written there.
     ///
     /// # Errors
     ///
     /// Whatever git says.
-    pub fn settings(&self, repository: &Path) -> Result<Settings> {
-        let call = Call { what: "git config", ..Call::default() };
-        let ran = self.run(repository, &["config", "--null", "--get-regexp", r"^(remote|branch)\."], call)?;
-        // There is none.
-        if ran.status == Some(1) {
-            return Ok(Settings::default());
+    pub fn settings(&self, folder: &Path) -> Result<Arc<Settings>> {
+        if let Some(known) = self.known().get(folder) {
+            return Ok(Arc::clone(known));
         }
-        let text = ran.succeeded("git config")?.text();
-        let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for entry in text.split_terminator('\0') {
-            // A key without a value is true.
-            let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
-            values.entry(key.to_owned()).or_default().push(value.to_owned());
-        }
-        Ok(Settings { values })
-    }
-
-    /// One value of the configuration that is in force in that folder.
-    ///
-    /// # Errors
-    ///
-    /// Whatever git says.
-    pub fn setting(&self, folder: &Path, key: &str) -> Result<Option<String>> {
-        let call = Call { what: "git config", ..Call::default() };
-        let ran = self.run(folder, &["config", "--get", key], call)?;
-        match ran.status {
-            Some(1) => Ok(None),
-            _ => Ok(Some(ran.succeeded("git config")?.text().trim_end_matches('\n').to_owned())),
-        }
+        let what = "git config";
+        let arguments = ["config", "--null", "--show-scope", "--show-origin", "--list"];
+        let ran = self.run(folder, &arguments, Call { what, ..Call::default() })?.succeeded(what)?;
+        let settings = Arc::new(Settings::read(&ran.text()));
+        self.known().insert(folder.to_owned(), Arc::clone(&settings));
+        Ok(settings)
     }
 
     /// Writes a value into the configuration of the repository that the folder is in. Says whether there is one.
@@ -177,6 +195,7 @@ impl GitProgram {
     fn configure(&self, folder: &Path, arguments: &[&str]) -> Result<()> {
         let arguments = [&["config", "--local"], arguments].concat();
         let what = "writing git's configuration";
+        self.known().remove(folder);
         self.run(folder, &arguments, Call { what, ..Call::default() })?.succeeded(what)?;
         Ok(())
     }

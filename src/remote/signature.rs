@@ -91,21 +91,12 @@ impl GitProgram {
 
     /// The settings that the repository does not decide, as arguments.
     fn users_own(&self, repository: &Path, allowed: Option<&Path>) -> Result<Vec<String>> {
-        let what = "git config";
-        let arguments = ["config", "--null", "--show-scope", "--show-origin", "--get-regexp", r"^gpg\."];
-        let ran = self.run(repository, &arguments, Call { what, ..Call::default() })?;
-        let text = if ran.status == Some(1) { String::new() } else { ran.succeeded(what)?.text() };
+        let found = self.settings(repository)?;
         let mut settings: Vec<String> =
             USERS_OWN.iter().map(|(key, default)| format!("{key}={default}")).collect();
-        let mut parts = text.split_terminator('\0');
-        while let (Some(scope), Some(origin), Some(entry)) = (parts.next(), parts.next(), parts.next()) {
-            // A key without a value is none of these.
-            let Some((key, value)) = entry.split_once('\n') else { continue };
-            let is_theirs = ["local", "worktree"].contains(&scope);
-            if !is_theirs && USERS_OWN.iter().any(|(own, _)| *own == key) {
-                settings.push(format!("{key}={}", from_its_file(key, origin, value)));
-            }
-        }
+        let own = found.users_own().filter(|(key, ..)| USERS_OWN.iter().any(|(own, _)| own == key));
+        settings
+            .extend(own.map(|(key, value, origin)| format!("{key}={}", from_its_file(key, origin, value))));
         if let Some(allowed) = allowed {
             let path = std::path::absolute(allowed).unwrap_or_else(|_| allowed.to_owned());
             settings.push(format!("gpg.ssh.allowedsignersfile={}", path.display()));

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Service;
@@ -28,7 +28,6 @@ pub struct Sharing {
     address: Option<String>,
     /// Who syncs.
     syncer: Option<Sender<Told>>,
-    git: OnceLock<GitProgram>,
     synced: Mutex<HashMap<SessionId, Synced>>,
     /// When git's maintenance was started last.
     maintained: Mutex<HashMap<PathBuf, Timestamp>>,
@@ -97,14 +96,6 @@ impl Sharing {
     pub fn telling(self, syncer: Sender<Told>) -> Self {
         Sharing { syncer: Some(syncer), ..self }
     }
-
-    /// The user's git, looked for until it is found.
-    fn git(&self) -> Result<GitProgram, RemoteError> {
-        match self.git.get() {
-            Some(git) => Ok(git.clone()),
-            None => GitProgram::find(false).map(|git| self.git.get_or_init(|| git).clone()),
-        }
-    }
 }
 
 impl Service {
@@ -151,7 +142,7 @@ impl Service {
     /// Gives a new investigation its remote. What can't be done is a warning: it is there all the same.
     pub(super) fn give_remote(&self, snapshot: &Snapshot) -> Option<Diagnostic> {
         let sharing = self.sharing.as_ref()?;
-        let given = sharing.git().and_then(|git| self.try_give_remote(sharing, &git, snapshot));
+        let given = GitProgram::find(false).and_then(|git| self.try_give_remote(sharing, &git, snapshot));
         let error = match given.err()? {
             // Without git, there is no setting that could ask for it either.
             RemoteError::NoGit(_) | RemoteError::TooOld { .. } if sharing.address.is_none() => return None,
@@ -196,7 +187,7 @@ impl Service {
         maintained.insert(path.to_owned(), now);
         drop(maintained);
         // Where it can't be started, the repository only stays larger than it need be.
-        if let Ok(git) = sharing.git() {
+        if let Ok(git) = GitProgram::find(false) {
             let _ = git.maintain(&[path.to_owned()]);
         }
     }

@@ -62,7 +62,8 @@ pub struct Signers {
 ///
 /// References that can't be read, and a git that can't be started.
 pub fn checked(store: &Store, snapshot: &Snapshot, signers: &Signers) -> Result<SignOffs, ReadError> {
-    let Signers { git, allowed } = signers;
+    // Whose keys are allowed may have changed since the last time.
+    let (git, allowed) = (signers.git.anew(), &signers.allowed);
     let found = store.sign_offs(snapshot)?;
     let mut signatures = Vec::new();
     for tag in &found.tags {

@@ -267,8 +267,9 @@ impl DefaultRemote {
 ///
 /// Whatever git says.
 pub fn default_remote(git: &GitProgram, root: &Path) -> Result<Option<DefaultRemote>, RemoteError> {
-    let address = git.setting(root, REMOTE_SETTING)?;
-    address.map(|address| remote_at(git, root, address)).transpose()
+    let settings = git.settings(root)?;
+    let address = settings.last(&REMOTE_SETTING.to_lowercase());
+    address.map(|address| remote_at(git, root, address.to_owned())).transpose()
 }
 
 /// The same at another address.
@@ -277,11 +278,12 @@ pub fn default_remote(git: &GitProgram, root: &Path) -> Result<Option<DefaultRem
 ///
 /// Whatever git says.
 pub fn remote_at(git: &GitProgram, root: &Path, address: String) -> Result<DefaultRemote, RemoteError> {
-    let or = |key, default: &str| Ok(git.setting(root, key)?.unwrap_or_else(|| default.to_owned()));
+    let settings = git.settings(root)?;
+    let or = |key: &str, default: &str| settings.last(&key.to_lowercase()).unwrap_or(default).to_owned();
     Ok(DefaultRemote {
-        name: or(NAME_SETTING, DEFAULT_NAME)?,
+        name: or(NAME_SETTING, DEFAULT_NAME),
         address,
-        prefix: or(PREFIX_SETTING, DEFAULT_PREFIX)?,
+        prefix: or(PREFIX_SETTING, DEFAULT_PREFIX),
     })
 }
 
