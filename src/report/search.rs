@@ -1,7 +1,7 @@
 //! The data that the search of a site looks through: a script, since pages on `file://` may not fetch.
 //!
 //! It is loaded when a reader turns to the search, and not before. A browser searches all of it within milliseconds
-//! (`tests/README.md` has figures), so there is no index. Beyond [`MOST_CHARACTERS`] each node's text is cut to its
+//! (`tests/browser/README.md` has figures), so there is no index. Beyond [`MOST_CHARACTERS`] each node's text is cut to its
 //! share, and the page says so; ids and titles stay whole.
 
 use std::collections::HashMap;

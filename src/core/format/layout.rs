@@ -28,7 +28,7 @@
 //! A commit writes each folder on the way to a changed file anew: its list of names and ids, of which the ids (20 bytes
 //! each) do not compress. So what a commit costs follows the size of the folders that it touches. With all of a round
 //! in one folder, a commit writes several times the bytes in a large round than in a small one. With folders it hardly
-//! grows: `tests/README.md` has the figures.
+//! grows: `tests/bench/README.md` has the figures.
 //!
 //! Which pieces are best depends on how the tree of thoughts grew, of which the id says nothing. Some twenty layouts were
 //! compared on made-up investigations of different shapes. Folders by four characters or by two segments (`A1`) fail where

@@ -19,7 +19,7 @@
 //!
 //! Several files are synced by one `syncfs` on Linux, where the file system is one that is known to do it (ext, XFS,
 //! Btrfs, F2FS, tmpfs); elsewhere by an fsync each. `syncfs` waits for what other programs have written to that file
-//! system as well, and tells of a failed write since Linux 5.8; `tests/README.md` has what it saves.
+//! system as well, and tells of a failed write since Linux 5.8; `tests/bench/README.md` has what it saves.
 //!
 //! With everything, a commit waits four times: for its objects and its journal before there is any lock file; for the
 //! journal's note of the index's lock before that has content; for the files of the work tree, the index and the

@@ -40,7 +40,7 @@
 //! - Not read: sha256 and reftable repositories, sparse indexes, linked work trees, alternates. Replacement objects
 //!   are ignored.
 //!
-//! What a commit costs, and where the time goes, is in `tests/README.md`.
+//! What a commit costs, and where the time goes, is in `tests/bench/README.md`.
 //!
 //! # The steps of a commit
 //!

