@@ -521,6 +521,8 @@ fn run_demo(arguments: &DemoArguments) -> Outcome {
          (The times in it are those of the story.)\n\n\
          The site            {}\n\
          The investigation   {repository}\n\n\
+         Run its evidence again, on this machine (with python3):\n\
+         \x20 tot --root {} rerun\n\n\
          Look at it with git:\n\
          \x20 git -C {repository} log --oneline              the story of the work\n\
          \x20 git -C {repository} log -p -- {}    one node, from proposal to end\n\
@@ -536,6 +538,7 @@ fn run_demo(arguments: &DemoArguments) -> Outcome {
             many => format!("{many} calls"),
         },
         site.join("index.html").display(),
+        dir.join("investigations").display(),
         played.a_node,
         played.tag,
     ))
