@@ -188,7 +188,13 @@ fn try_run(arguments: &RerunArguments) -> Worked {
             _ => &[],
         };
         for run in stored {
-            say(&format!("stored {} {}\n", run.id, one_line(&run.summary())))?;
+            if let RunKind::Repeated { verdict: Verdict::Differs, .. } = run.what {
+                let node = run.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
+                say(&format!(
+                    "Say what the difference{node} means: tot rerun --judge {} holds|fails -m WHY\n",
+                    run.id
+                ))?;
+            }
         }
         Ok(written.standing.snapshot.head.to_string())
     };

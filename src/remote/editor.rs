@@ -15,7 +15,7 @@ impl GitProgram {
     ///
     /// No editor, as on a dumb terminal, and one that fails, by which the user says that it is given up.
     pub fn edit(&self, folder: &Path, file: &Path) -> Result<()> {
-        let editor = self.variable(folder, "GIT_EDITOR")?;
+        let editor = self.variable(folder, &["var", "GIT_EDITOR"])?;
         // It may have arguments, and git runs it in the same way.
         let mut command = Command::new("sh");
         command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(file);
@@ -33,7 +33,8 @@ impl GitProgram {
     ///
     /// A pager that can't be started.
     pub fn page(&self, folder: &Path, text: &str) -> Result<()> {
-        let pager = self.variable(folder, "GIT_PAGER")?;
+        // A folder in a cloned investigation may look like a bare repository, whose configuration a stranger wrote.
+        let pager = self.variable(folder, &["-c", "safe.bareRepository=explicit", "var", "GIT_PAGER"])?;
         let mut command = Command::new("sh");
         command.arg("-c").arg(&pager).stdin(Stdio::piped());
         if std::env::var_os("LESS").is_none() {
@@ -49,9 +50,8 @@ impl GitProgram {
         child.wait().map(drop).map_err(failed)
     }
 
-    fn variable(&self, folder: &Path, name: &str) -> Result<String> {
-        let what = format!("git var {name}");
-        let ran = self.run(folder, &["var", name], Call { what: &what, ..Call::default() })?;
-        Ok(ran.succeeded(&what)?.text().trim().to_owned())
+    fn variable(&self, folder: &Path, arguments: &[&str]) -> Result<String> {
+        let ran = self.run(folder, arguments, Call { what: "git var", ..Call::default() })?;
+        Ok(ran.succeeded("git var")?.text().trim().to_owned())
     }
 }

@@ -315,6 +315,23 @@ fn the_pager_is_the_one_that_git_would_take() {
     assert!(document.starts_with('{'), "{document}");
 }
 
+/// Files that a stranger commits can be a bare repository to git, with a configuration.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_of_a_cloned_investigation_names_no_pager() {
+    let sandbox = Sandbox::new();
+    ok(&sandbox, &["start", "Why is the sky blue?"]);
+    let mut folders = std::fs::read_dir(sandbox.root()).unwrap();
+    let trap = folders.next().unwrap().unwrap().path().join("data");
+    sandbox.git(&sandbox.path("home"), &["init", "-q", "--bare", trap.to_str().unwrap()]);
+    let marker = sandbox.path("marker");
+    sandbox.git(&trap, &["config", "core.pager", &format!("touch {}; cat", marker.display())]);
+    let line = format!("cd {} && {TOT} --root {} list", trap.display(), sandbox.root().display());
+    let (status, shown) = at_terminal(&sandbox, &line, &[]);
+    assert!(status == 0 && shown.contains("the sky"), "{shown}");
+    assert!(!marker.exists());
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn ctrl_c_in_a_pager_or_an_editor_does_not_end_what_waits_for_it() {

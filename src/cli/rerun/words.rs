@@ -11,6 +11,10 @@ use crate::text::{counted, made_visible, one_line, shorten};
 /// The most lines of a difference, and characters of one.
 const LINES_MAX: usize = 40;
 const LINE_MAX: usize = 200;
+/// The most changed files that are named before a command runs.
+const FILES_MAX: usize = 20;
+/// The most characters of a command that was run.
+const COMMAND_MAX: usize = 72;
 
 /// A command before it runs: all of it, who captured it when, and where it will run.
 pub(super) fn asked(run: &Run, ran: &Ran, place: &Where) -> String {
@@ -39,10 +43,13 @@ fn whereabouts(ran: &Ran, place: &Where) -> String {
             let commit = project.commit.as_deref().map_or("no commit".to_owned(), short);
             match project.changed.len() {
                 0 => format!("in a work tree of {commit}"),
-                number => format!(
-                    "in a work tree of {commit}, with {} as they were",
-                    counted(number, "changed file")
-                ),
+                number => {
+                    let named = project.changed.iter().take(FILES_MAX).map(|file| one_line(file));
+                    let named = named.collect::<Vec<_>>().join(", ");
+                    let more = if number > FILES_MAX { ", …" } else { "" };
+                    let changed = counted(number, "changed file");
+                    format!("in a work tree of {commit}, with {changed} as stored in the run: {named}{more}")
+                }
             }
         }
     }
@@ -56,7 +63,7 @@ pub(super) fn told(run: &Run, first: &Ran, again: &Ran, verdict: Verdict) -> Str
         Verdict::CouldNotRun => DOUBT,
     };
     let node = run.node.as_ref().map(|node| format!("{node} ")).unwrap_or_default();
-    let line = shorten(&one_line(&again.line()), LINE_MAX);
+    let line = shorten(&one_line(&again.line()), COMMAND_MAX);
     let label = styled(style, &format!("{:<13}", verdict.label()));
     let mut text =
         format!("{label} {node}{line} ({}, {})\n", one_line(&again.ended.to_string()), again.seconds);

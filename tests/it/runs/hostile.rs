@@ -106,16 +106,17 @@ fn no_command_of_a_stranger_starts_by_reading() {
     let mut server = Server::start(command);
     for (tool, arguments) in [
         ("tot_status", json!({})),
-        ("tot_read", json!({"nodeId": "R1.A"})),
+        ("tot_read", json!({"nodeIds": ["R1.A"]})),
         ("tot_next", json!({})),
         ("tot_list", json!({})),
-        ("tot_report", json!({"out": world.sandbox.path("site-2")})),
+        ("tot_report", json!({})),
     ] {
         let mut arguments = arguments;
         if tool != "tot_list" {
             arguments["sessionId"] = json!(id);
         }
-        server.call(tool, arguments);
+        let reply = server.call(tool, arguments);
+        assert_ne!(reply["status"], "REJECTED", "{tool}: {reply}");
     }
     server.finish();
     watched.read(&trace);
