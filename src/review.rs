@@ -278,6 +278,11 @@ fn answers(notes: &mut Notes, [before, after]: [&Assessment<'_>; 2]) {
                 notes.add(Some(id), Risk::Contested, text);
             }
         }
+        for run in after.differing_runs(answer) {
+            if has_changed || !was.is_some_and(|was| was.differing_runs.contains(&run.run.id)) {
+                notes.add(Some(id), Risk::Contested, run.told());
+            }
+        }
         let is_new = has_changed || was.map(|was| was.grade) != Some(answer.grade);
         if !answer.grade.is_confirmed() && is_new {
             notes.add(Some(id), Risk::Unconfirmed, format!("an answer, {}", answer.grade.label()));

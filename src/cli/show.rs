@@ -41,9 +41,9 @@ pub(super) struct ShowArguments {
 
 const EXAMPLES: &str = "\
 With --json: {id, title, query, ruleset, mode, startedAt, endedAt?, head, outcome, stopped?, verdict?,
-conclusion?, restsOn?, notCovered?, answers: [{nodeId, state, title, sure?,
-contested, confirmedBy: [{nodeId, grade, distance, caveats?}], refutedBy}], openObjections, blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a
-node: {id, node, sure?, contested, confirmedBy, refutedBy, comments, attachments}, where node has the fields of
+conclusion?, evidence?, restsOn?, notCovered?, answers: [{nodeId, state, title, sure?,
+contested, evidence, confirmedBy: [{nodeId, grade, distance, caveats?}], refutedBy}], openObjections, blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a
+node: {id, node, sure?, contested, confirmedBy, refutedBy, comments, runs, attachments}, where node has the fields of
 investigation.json
 
 Examples:
@@ -74,6 +74,9 @@ struct Document<'a> {
     verdict: Option<Cow<'static, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     conclusion: Option<&'a str>,
+    /// What came of the commands that the whole rests on, or what there is instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<String>,
     /// The answers that the conclusion rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rests_on: Vec<BoundAnswer>,
@@ -97,6 +100,9 @@ struct Answer<'a> {
     line: NodeLine,
     #[serde(skip)]
     words: Cow<'static, str>,
+    evidence: String,
+    #[serde(skip)]
+    has_runs: bool,
     confirmed_by: Vec<Confirmation<'a>>,
     refuted_by: Vec<String>,
 }
@@ -186,6 +192,7 @@ fn document<'a>(assessment: &'a Assessment<'a>, snapshot: &'a Snapshot) -> Docum
         stopped: end.and_then(|end| end.stopped.as_ref()).map(|stopped| stopped.reason.label()),
         verdict: assessment.words(),
         conclusion: end.and_then(|end| end.conclusion.as_deref()),
+        evidence: assessment.whole_evidence(),
         rests_on: assessment.bound().map(|it| BoundAnswer { id: it.id.clone(), role: it.role }).collect(),
         not_covered: end.map_or(&[], |end| end.not_covered.as_slice()),
         answers: assessment
@@ -194,6 +201,8 @@ fn document<'a>(assessment: &'a Assessment<'a>, snapshot: &'a Snapshot) -> Docum
             .map(|answer| Answer {
                 line: NodeLine::new(assessment, answer.node),
                 words: answer.words(),
+                evidence: assessment.evidence_words(answer),
+                has_runs: !answer.runs.is_empty(),
                 confirmed_by: confirmed_by(assessment, Some(answer)),
                 refuted_by: refuted_by(Some(answer)),
             })
@@ -269,7 +278,8 @@ fn shown(document: &Document<'_>, assessment: &Assessment<'_>, screen: Screen) -
         let how = document.verdict.as_deref().unwrap_or(document.outcome.label());
         text.push_str(&section(&format!("Conclusion, {how}"), &screen.prose(conclusion, 2)));
         let bound = document.rests_on.iter().map(|bound| format!("{}: {}", bound.role.label(), bound.id));
-        for line in bound.chain(limits.iter().cloned()) {
+        let evidence = document.evidence.iter().map(|evidence| format!("Evidence: {evidence}"));
+        for line in bound.chain(evidence).chain(limits.iter().cloned()) {
             text.push_str(&format!("  {}\n", screen.rest(&line, 2)));
         }
     }
@@ -288,6 +298,9 @@ fn shown(document: &Document<'_>, assessment: &Assessment<'_>, screen: Screen) -
         for best in answer.confirmed_by.iter().take(1).filter(|best| best.verdict > Verdict::NotChecked) {
             let line = format!("{}: {}", best.node_id, best.distance);
             text.push_str(&format!("    {}\n", styled(QUIET, &screen.rest(&line, 4))));
+        }
+        if answer.has_runs {
+            text.push_str(&format!("    {}\n", styled(QUIET, &screen.rest(&answer.evidence, 4))));
         }
         text
     };

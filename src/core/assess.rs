@@ -6,6 +6,7 @@
 //! speaks against is one, too, in [`objections`]. Here both become what a reader is told.
 
 mod distance;
+mod evidence;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -18,7 +19,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 use crate::decide::standing;
 use crate::domain::{
     BoundAs, Caller, Classification, CommentId, Conclusion, Diagnostic, Investigation, Node, NodeId,
-    Reclassification, StateName, Timestamp,
+    Reclassification, RunId, StateName, Timestamp,
 };
 use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::rules::verification::{Confirming, Grade};
@@ -26,6 +27,7 @@ use crate::ruleset::{EffectiveRules, Role};
 use crate::text::{counted, one_line};
 
 pub use distance::{Distance, Own};
+pub use evidence::{CapturedRun, Repetition, RunEntry, RunStanding};
 
 /// What is not checked since a commit changed it that no call made.
 const BY_HAND: &str = "changed by hand, not checked since";
@@ -37,7 +39,7 @@ const BY_HAND: &str = "changed by hand, not checked since";
 pub enum Verdict {
     /// Another node shows that it is wrong.
     Refuted,
-    /// An objection to it, or to what it rests on, is open; or results differ.
+    /// An objection to it, or to what it rests on, is open; or results differ, or its evidence did when it was run again.
     Contested,
     /// Of a whole: it was ended before its rules were met.
     StoppedEarly,
@@ -165,6 +167,10 @@ pub struct Answer<'a> {
     pub against: Vec<CommentId>,
     /// The nodes of that way, or that confirm it, whose results differ.
     pub differing: Vec<NodeId>,
+    /// The commands that are the evidence of those nodes, in the order of the way.
+    pub runs: Vec<RunId>,
+    /// Those that came out otherwise when they were run again, unless somebody judged that the evidence holds.
+    pub differing_runs: Vec<RunId>,
 }
 
 impl Answer<'_> {
@@ -326,6 +332,7 @@ pub struct Assessment<'a> {
     /// The callers who confirmed an answer, by the time of the call: one entry for each confirmation.
     calls: HashMap<Timestamp, Vec<&'a Caller>>,
     bound: Vec<(NodeId, BoundAs)>,
+    runs: evidence::Runs<'a>,
 }
 
 impl<'a> Assessment<'a> {
@@ -352,6 +359,7 @@ impl<'a> Assessment<'a> {
             places: HashMap::new(),
             calls: HashMap::new(),
             bound: Vec::new(),
+            runs: evidence::Runs::of(investigation),
         };
         if let Some(rules) = rules {
             for (node, state) in investigation.committed() {
@@ -406,11 +414,15 @@ impl<'a> Assessment<'a> {
             refuted_by,
             against: Vec::new(),
             differing: Vec::new(),
+            runs: Vec::new(),
+            differing_runs: Vec::new(),
             confirming,
         };
-        let way = self.investigation.path(&node.id).into_iter();
-        let confirming = answer.confirming.iter().filter_map(|it| self.investigation.node(&it.node));
-        let rests_on: HashSet<&NodeId> = way.chain(confirming).map(|node| &node.id).collect();
+        let rests_on = self.rests_on(node, &answer.confirming);
+        answer.runs = self.runs.of_nodes(rests_on.iter().copied());
+        let is_contesting = |id: &&RunId| self.run(**id).is_some_and(CapturedRun::is_contesting);
+        answer.differing_runs = answer.runs.iter().filter(is_contesting).copied().collect();
+        let rests_on: HashSet<&NodeId> = rests_on.into_iter().collect();
         let concerns = |it: &&Objection| it.comment.node.as_ref().is_some_and(|node| rests_on.contains(node));
         answer.against = self.open.iter().filter(concerns).map(|objection| objection.comment.id).collect();
         let differing = rests_on.into_iter().filter(|id| {
@@ -419,13 +431,20 @@ impl<'a> Assessment<'a> {
         });
         answer.differing = differing.cloned().collect();
         answer.differing.sort_unstable();
-        if !(answer.against.is_empty() && answer.differing.is_empty()) {
+        if !(answer.against.is_empty() && answer.differing.is_empty() && answer.differing_runs.is_empty()) {
             answer.verdict = Verdict::Contested;
         }
         match is_refuted {
             true => self.refuted.push(Answer { verdict: Verdict::Refuted, ..answer }),
             false => self.answers.push(answer),
         }
+    }
+
+    /// What an answer rests on: the nodes of its way, itself the last of them, and those that confirm it.
+    fn rests_on(&self, answer: &Node, confirming: &[Confirming]) -> Vec<&'a NodeId> {
+        let way = self.investigation.path(&answer.id).into_iter();
+        let confirming = confirming.iter().filter_map(|it| self.investigation.node(&it.node));
+        way.chain(confirming).map(|node| &node.id).collect()
     }
 
     /// What the conclusion rests on: what it names, or the one answer there is.

@@ -165,6 +165,14 @@ struct Solution {
     /// The nodes that it rests on whose results differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     differing: Vec<String>,
+    /// What its evidence is worth, in words.
+    evidence: String,
+    /// The runs that it rests on: of its way, its own, and of what confirms it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    runs: Vec<String>,
+    /// Those that came out otherwise when they were run again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    differing_runs: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -244,6 +252,9 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
             .collect(),
         contested_by: strings(&answer.against),
         differing: strings(&answer.differing),
+        evidence: assessment.evidence_words(answer),
+        runs: strings(&answer.runs),
+        differing_runs: strings(&answer.differing_runs),
     };
     let refuted = assessment
         .refuted

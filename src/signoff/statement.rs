@@ -23,6 +23,7 @@ const MOST_NAME: usize = 40;
 const CONCLUSION: &str = "Conclusion";
 const RULESET: &str = "Ruleset";
 const OPEN: &str = "Open";
+const RUN: &str = "Run";
 /// What a trailer says where there is nothing.
 const NONE: &str = "none";
 
@@ -142,6 +143,10 @@ pub fn statement(
     let mut trailer = |key: &str, value: &str| message.push_str(&format!("{key}: {}\n", one_line(value)));
     trailer(CONCLUSION, files.conclusion.as_deref().unwrap_or(NONE));
     trailer(RULESET, files.ruleset.as_deref().unwrap_or(NONE));
+    let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
+    for run in assessment.whole_runs().take(MOST_OPEN) {
+        trailer(RUN, &format!("{} {}", run.run.id, run.words()));
+    }
     open.iter().take(MOST_OPEN).for_each(|line| trailer(OPEN, line));
     match open.len() {
         0 => trailer(OPEN, NONE),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Confirmation, confirmed_by, refuted_by};
-use crate::assess::Assessment;
+use crate::assess::{Assessment, CapturedRun, RunEntry};
 use crate::cli::screen::{BAD, BOLD, NodeLine, QUIET, Screen, plain_lines, section, styled, verdict_style};
 use crate::domain::{Comment, Node};
 use crate::text::{counted, one_line};
@@ -22,6 +22,8 @@ pub(super) struct Document<'a> {
     confirmed_by: Vec<Confirmation<'a>>,
     refuted_by: Vec<String>,
     comments: Vec<&'a Comment>,
+    /// What was run for it, and what its results name.
+    runs: Vec<RunEntry>,
     attachments: Vec<&'a str>,
 }
 
@@ -37,6 +39,7 @@ pub(super) fn document<'a>(assessment: &'a Assessment<'a>, node: &'a Node) -> Do
         confirmed_by: confirmed_by(assessment, answer),
         refuted_by: refuted_by(answer),
         comments: investigation.comments_on(&node.id).map(AsRef::as_ref).collect(),
+        runs: assessment.runs_of(&node.id).map(|run| run.entry(usize::MAX, usize::MAX)).collect(),
         attachments: investigation.attachments_of(&node.id).keys().map(|name| name.as_str()).collect(),
     }
 }
@@ -57,12 +60,14 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
         text.push_str(&match field.name {
             // It is the title, which stands above.
             HEADLINE => String::new(),
-            COMMANDS => section(field.name, &plain_lines(&field.value, 2)),
+            COMMANDS => section(&format!("{COMMANDS}, as the agent says"), &plain_lines(&field.value, 2)),
             // As Markdown its fields would be one paragraph.
             OTHER_RESULTS => section(field.name, &lines(&field.value, screen)),
             name => section(name, &screen.prose(&field.value, 2)),
         });
     }
+    let runs: String = assessment.runs_of(&node.id).map(|run| ran(run, screen)).collect();
+    text.push_str(&section("Commands that were run", &runs));
     let parent = node.parent.as_ref().and_then(|id| investigation.node(id));
     let parent = parent.map(|parent| format!("  {}\n", NodeLine::new(assessment, parent).text(screen, 2)));
     text.push_str(&section("Extends", &parent.unwrap_or_default()));
@@ -101,6 +106,33 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
     let facts = facts.iter().filter(|field| field.name != "Parent" && field.value != node.name());
     let facts: String = facts.map(|field| fact(field.name, &field.value, screen)).collect();
     text + &section("Facts", &facts)
+}
+
+/// How many lines of an output are shown, and with how many characters in all.
+const OUTPUT: usize = 8;
+const OUTPUT_CHARACTERS: usize = 2_000;
+/// How many repetitions and expectations.
+const AGAIN: usize = 5;
+
+/// A command that was run, with what came of it and the beginning of what it printed.
+fn ran(run: &CapturedRun<'_>, screen: Screen) -> String {
+    let RunEntry { command, ended, by, note, expectations, standing, repetitions, id, .. } =
+        run.entry(usize::MAX, AGAIN);
+    let mut text = format!("  {}\n", styled(BOLD, &screen.rest(&format!("$ {command}"), 2)));
+    let facts = [format!("{ended}; captured by {by}"), standing];
+    let expected = expectations.into_iter().map(|it| format!("expected {it}"));
+    for line in facts.into_iter().chain(note).chain(expected).chain(repetitions) {
+        text.push_str(&format!("    {}\n", styled(QUIET, &screen.rest(&line, 4))));
+    }
+    let (shown, output) = (run.entry(OUTPUT_CHARACTERS, 0).output, &run.ran.output);
+    let first: Vec<&str> = shown.lines().take(OUTPUT).collect();
+    text.push_str(&plain_lines(&first.join("\n"), 6));
+    let is_whole = output.end.is_none() && first.len() == output.text.lines().count();
+    if !is_whole {
+        let rest = format!("… of {} bytes: runs/{id}.yaml has what was kept", output.bytes);
+        text.push_str(&format!("      {}\n", styled(QUIET, &rest)));
+    }
+    text
 }
 
 /// Lines that stay lines, indented.

@@ -56,6 +56,11 @@ impl Timestamp {
     pub fn to_minute(self) -> String {
         self.0.strftime("%Y-%m-%d %H:%M UTC").to_string()
     }
+
+    /// The day for people: `20 Nov 2026`.
+    pub fn to_day(self) -> String {
+        self.0.strftime("%-d %b %Y").to_string()
+    }
 }
 
 impl fmt::Display for Timestamp {

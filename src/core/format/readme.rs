@@ -110,6 +110,9 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
         page.push_str("**Ended, then continued: this end is not the last word.**\n\n");
     }
     let _ = write!(page, "## How far to trust it\n\n{}\n\n", assessment.found());
+    if let Some(evidence) = assessment.whole_evidence().filter(|_| assessment.runs().next().is_some()) {
+        let _ = write!(page, "Evidence: {}.\n\n", inline(&evidence, 400));
+    }
     let (answers, theories) = (&assessment.answers, &assessment.theories);
     if !(answers.is_empty() && theories.is_empty()) {
         page.push_str("| answer | | how well it is checked |\n|---|---|---|\n");
@@ -124,6 +127,15 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
         investigation.nodes().filter(|node| differs(node)).map(|node| link(&node.id)).collect();
     if !differing.is_empty() {
         let _ = write!(page, "**Contested, with results that differ: {}.**\n\n", differing.join(", "));
+    }
+    let mut unlike = assessment.runs().filter(|run| run.is_contesting()).peekable();
+    if unlike.peek().is_some() {
+        page.push_str("**Contested by commands that were run again:**\n\n");
+        for run in unlike.by_ref().take(LISTED) {
+            let node = run.run.node.as_ref().map_or_else(|| "the whole".to_owned(), link);
+            let _ = writeln!(page, "- {node}: {}", inline(&run.told(), 400));
+        }
+        more(page, LISTED + unlike.count());
     }
     let open = &assessment.open;
     if !open.is_empty() {

@@ -128,6 +128,9 @@ struct Solution {
     /// The open objections to what it rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contested_by: Vec<String>,
+    /// What came of the commands that it rests on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<String>,
 }
 
 /// A node that says something about the question.
@@ -225,6 +228,7 @@ impl Solution {
             distance: best.and_then(|best| Some(assessment.distance(answer.node, best)?.to_string())),
             refuted_by: answer.refuted_by.iter().map(ToString::to_string).collect(),
             contested_by: answer.against.iter().map(ToString::to_string).collect(),
+            evidence: (!answer.runs.is_empty()).then(|| assessment.evidence_words(answer)),
         }
     }
 }

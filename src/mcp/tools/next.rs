@@ -11,6 +11,7 @@ use super::super::bounded::sent;
 use super::super::tool::{About, Tool};
 use super::super::wire::Shared;
 use super::answer;
+use crate::assess::{Assessment, RunStanding};
 use crate::decide::next::{
     Call, Coverage, Dimension, Next, NextCall, Plan, Reply, Strategy, Task, next, number_of_tasks,
 };
@@ -43,6 +44,10 @@ const LENGTHS: [usize; 7] = [700, 500, 350, 260, 190, 120, 60];
 /// How many claims of others are named, and with how much of an agent's name.
 const CLAIMED: usize = 10;
 const AGENT: usize = 60;
+
+/// How many commands are offered, and with how many characters.
+const RUNS: usize = 3;
+const RUN: usize = 160;
 
 /// The most characters of a message.
 const MESSAGE: usize = 400;
@@ -134,6 +139,9 @@ struct Advice {
     /// Who else has which pending node, and until when.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claimed: Vec<ClaimedEntry>,
+    /// Commands of others that answers rest on, to run again in your own shell. It is an offer, and never owed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    run_again: Vec<String>,
 }
 
 /// A pending node that another agent has.
@@ -219,8 +227,24 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
         agent_id: shorten(&one_line(&claim.agent_id), AGENT),
         until: claim.until.to_string(),
     });
-    let advice = Advice { coverage: plan.coverage, claimed: claimed.collect() };
+    let run_again = run_again(&standing.assessment(), request.agent_id.as_deref(), caller);
+    let advice = Advice { coverage: plan.coverage, claimed: claimed.collect(), run_again };
     Ok((shared, Body { tasks, next_call }, advice))
+}
+
+/// What another agent than the author could run again, the command to type first.
+fn run_again(assessment: &Assessment<'_>, agent: Option<&str>, caller: &Caller) -> Vec<String> {
+    let session = assessment.investigation.meta().id;
+    let runs = assessment.to_repeat(agent, caller).into_iter().take(RUNS);
+    let told = runs.map(|run| {
+        let of = run.run.node.as_ref().map_or_else(String::new, |node| format!(" {node}"));
+        let what = match run.counts().filter(|_| run.standing() == RunStanding::Differs) {
+            Some(last) => format!("tot rerun {session} --judge {} holds|fails -m <why>", last.run.id),
+            None => format!("tot rerun {session}{of}"),
+        };
+        format!("{what}: {}", shorten(&run.told(), RUN))
+    });
+    told.collect()
 }
 
 /// What there is to do where others have all that is to be done.

@@ -161,7 +161,7 @@ fn read<'n>(
     let parts = nodes.iter().map(|node| {
         let view = NodeView::new(investigation, rules, node);
         let findings = view.findings.clone();
-        let mut fields = around(investigation, view);
+        let mut fields = around(&assessment, view);
         fields.extend(judged(&assessment, assessment.answer(&node.id)));
         (*node, findings, fields)
     });
@@ -217,6 +217,9 @@ fn judged(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<Strin
         .take(NAMED)
         .filter_map(|by| Some(format!("{}: {}", by.node, assessment.distance(answer.node, by)?)));
     judged.insert("confirmedBy".to_owned(), distances.collect());
+    if !answer.runs.is_empty() {
+        judged.insert("evidence".to_owned(), json!(assessment.evidence_words(answer)));
+    }
     let limits = assessment.caveats(answer).take(NAMED).map(|limit| shorten(&limit.to_string(), LIMIT));
     judged.insert("limits".to_owned(), limits.collect());
     judged.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
@@ -254,8 +257,8 @@ fn bytes(value: &impl Serialize) -> usize {
 const CUTS: [(usize, usize); 3] = [(1_000, 8), (300, 4), (60, 2)];
 
 /// Everything of a node but its findings, cut as far as it must be to leave room for these.
-fn around(investigation: &Investigation, view: NodeView<'_>) -> Map<String, Value> {
-    let mut tries = CUTS.into_iter().map(|cut| fields(investigation, view.clone(), cut));
+fn around(assessment: &Assessment<'_>, view: NodeView<'_>) -> Map<String, Value> {
+    let mut tries = CUTS.into_iter().map(|cut| fields(assessment, view.clone(), cut));
     let last = tries.next_back();
     let mut fitting = tries.filter(|whole| bytes(whole) + PIECE <= ROOM);
     fitting.next().or(last).unwrap_or_default()
@@ -263,10 +266,11 @@ fn around(investigation: &Investigation, view: NodeView<'_>) -> Map<String, Valu
 
 /// The fields of a node but its findings, those without a value left out, and what is cut.
 fn fields(
-    investigation: &Investigation,
+    assessment: &Assessment<'_>,
     mut view: NodeView<'_>,
     (characters, entries): (usize, usize),
 ) -> Map<String, Value> {
+    let investigation = assessment.investigation;
     // For their piece to come.
     view.findings = view.findings.map(|_| Cow::default());
     let cut = view.shorten(characters, entries);
@@ -286,6 +290,14 @@ fn fields(
         .map(|comment| Comment { text: shorten(&comment.text, characters), ..(***comment).clone() });
     fields.insert("comments".to_owned(), json!(comments.collect::<Vec<_>>()));
     fields.insert("attachments".to_owned(), attachments(investigation, view.id));
+    // The newest: what was run for it and what its result names.
+    let runs: Vec<_> = assessment.runs_of(view.id).collect();
+    let more_runs = runs.len().saturating_sub(entries);
+    let shown = runs[more_runs..].iter().map(|run| run.entry(characters, entries));
+    fields.insert("runs".to_owned(), json!(shown.collect::<Vec<_>>()));
+    if more_runs > 0 {
+        fields.insert("moreRuns".to_owned(), Value::from(more_runs));
+    }
     if more_comments > 0 {
         fields.insert("moreComments".to_owned(), Value::from(more_comments));
     }

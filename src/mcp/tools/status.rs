@@ -301,7 +301,11 @@ fn judged(service: &Service, standing: &Standing, input: &Input, start: usize) -
 fn answers(assessment: &Assessment<'_>) -> impl Iterator<Item = String> {
     let first = assessment.first().map(|answer| &answer.node.id);
     let answers = assessment.answers.iter().map(move |answer| {
-        let line = line(answer.node, &answer.words(), true);
+        let stands = match answer.runs.is_empty() {
+            true => answer.words(),
+            false => format!("{}; {}", answer.words(), assessment.evidence_words(answer)).into(),
+        };
+        let line = line(answer.node, &stands, true);
         // Of one that others follow, tot_read says it.
         let best = answer.confirming.first().filter(|_| first == Some(&answer.node.id));
         match best.and_then(|best| Some((&best.node, assessment.distance(answer.node, best)?))) {

@@ -11,7 +11,7 @@ use super::cards::{Card, Cards, Time};
 use super::comments::Comments;
 use super::node::NodePage;
 use super::overview::{Overview, SENTENCE, given_evidence};
-use crate::assess::Verdict;
+use crate::assess::{CapturedRun, Verdict};
 use crate::domain::{Comment, NodeId};
 use crate::markdown;
 use crate::report::templates::SharedValue;
@@ -79,6 +79,9 @@ pub(in crate::report) struct Argument {
     /// Open objections to it, to a step or to what confirms it.
     pub objections: Vec<Objecting>,
     pub more_objections: usize,
+    /// The commands that it rests on and that came out otherwise when they were run again.
+    pub differing_runs: Vec<String>,
+    pub more_differing_runs: usize,
     /// Nodes that steps name or have to do with, and that are none of those above.
     pub crossing: Vec<Crossing>,
     pub more_crossing: usize,
@@ -362,6 +365,8 @@ impl Cards<'_> {
             more_refuting,
             objections: Vec::new(),
             more_objections: 0,
+            differing_runs: Vec::new(),
+            more_differing_runs: 0,
             crossing,
             more_crossing,
             sources: Vec::new(),
@@ -427,6 +432,8 @@ impl Cards<'_> {
         };
         let all = against.iter().filter_map(|objection| objecting(&objection.comment)).collect();
         (argument.objections, argument.more_objections) = first(all, MOST_VOICES);
+        let runs = self.assessment.differing_runs(answer).map(CapturedRun::told).collect();
+        (argument.differing_runs, argument.more_differing_runs) = first(runs, MOST_VOICES);
     }
 
     /// Finds the sources that it shares.

@@ -178,6 +178,11 @@ impl Cards<'_> {
                 doubt.href = Some(self.place(&objection.comment));
             }
         }
+        for run in self.assessment.runs().filter(|run| run.is_contesting()) {
+            let card = run.run.node.as_ref().and_then(|id| self.get(id));
+            let text = if card.is_some() { format!(": {}.", run.told()) } else { format!("{}.", run.told()) };
+            found.add(Kind::Contested, card, card.map(|card| &card.id), text);
+        }
         for (node, _) in self.investigation.committed() {
             self.of_node(node, evidence, &mut found);
         }
@@ -278,7 +283,13 @@ impl Cards<'_> {
             let text = format!(" rests on {}, to which {} objects.", by.node, one_line(&by.by));
             self.add(found, Kind::Contested, card, text);
         }
-        let answer = self.assessment.answer(&card.id).filter(|_| method_confirms);
+        let answer = self.assessment.answer(&card.id);
+        let mut runs = answer.into_iter().flat_map(|answer| self.assessment.differing_runs(answer));
+        // One that was run for the answer itself is told already.
+        if let Some(run) = runs.find(|run| run.run.node.as_ref() != Some(&card.id)) {
+            self.add(found, Kind::Contested, card, format!(" rests on {}.", run.told()));
+        }
+        let answer = answer.filter(|_| method_confirms);
         match answer.map(|answer| (answer.checked(), answer.is_by_hand)) {
             Some((Verdict::NotChecked, true)) => {
                 let text = " was changed by hand, and nobody has confirmed it since.".to_owned();

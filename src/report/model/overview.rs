@@ -12,7 +12,7 @@ use super::comments::{Comments, ContestedBy, Thread};
 use super::judged::{StateCount, WarningKind};
 use super::node::client;
 use super::trust::Trust;
-use crate::assess::{Answer, Verdict};
+use crate::assess::{Answer, CapturedRun, Verdict};
 use crate::domain::{BoundAs, Node};
 use crate::graph::BarPart;
 use crate::markdown;
@@ -80,6 +80,8 @@ pub(in crate::report) struct Solution {
     pub confirmed_by: Vec<ConfirmedBy>,
     /// The open objections to what it rests on.
     pub contested_by: Vec<ContestedBy>,
+    /// The commands that it rests on and that came out otherwise when they were run again.
+    pub differing_runs: Vec<String>,
     /// What was found, or the evidence where it was given.
     pub evidence: String,
     /// The first sentence of that.
@@ -271,6 +273,7 @@ impl<'a> Cards<'a> {
             found_at: Time::of(result.committed_at),
             confirmed_by: self.confirmed_by(node),
             contested_by: self.contested_by(node, comments),
+            differing_runs: self.assessment.differing_runs(answer).map(CapturedRun::told).collect(),
             card,
             reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
             way: None,

@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use super::*;
 use crate::assess::{Answer, Assessment, Verdict};
-use crate::domain::{ByHand, Event};
+use crate::domain::run::{Ended as RunEnded, Output, Ran, Seconds, System, Verdict as Compared};
+use crate::domain::{ByHand, Event, Run, RunId, RunKind};
 use crate::format::{comment_file, conclusion_file, layout, message, node_file, readme};
 use crate::merge::{self, Trees};
 use crate::report::model::Report;
@@ -35,6 +36,9 @@ type Said = (usize, Option<usize>);
 
 /// The end: whether it is early, which answers it names and as what, and whether research came after it.
 type Ended = (bool, Vec<(usize, usize)>, bool);
+
+/// What was run for a node and by whom; and how it came out when others ran it again, each with what was said of that.
+type Captured = (usize, usize, Vec<(usize, usize, Option<bool>)>);
 
 /// What came of an investigation on one side of a merge: how its nodes go on, what is said of them, and its end.
 type Branch = (Vec<Step>, Vec<Said>, Option<Ended>);
@@ -201,8 +205,49 @@ fn merged(base: &ReportInput, ours: ReportInput, theirs: &ReportInput) -> Report
     with_comments(nodes, comments, conclusion)
 }
 
-/// What one side made of it, or what a merge made of both sides; and which nodes a hand has changed.
-fn of(ours: Branch, theirs: Option<Branch>, by_hand: &[usize]) -> ReportInput {
+/// The runs of commands for some of these nodes.
+fn runs(nodes: &[NodeId], captured: &[Captured]) -> Vec<Arc<Run>> {
+    let mut runs: Vec<Arc<Run>> = Vec::new();
+    let mut add = |node: &NodeId, by: usize, what: RunKind| {
+        let number = runs.len() as u8;
+        let id = RunId::new(1_795_000_000_000 + u64::from(number), [number; 10]);
+        let (agent_id, caller) = hand(by);
+        let author = Commenter { name: "git".into(), agent_id, caller, ..Commenter::default() };
+        let (note, at) = (Some("It was slow.".to_owned()), time(700 + i64::from(number)));
+        runs.push(Arc::new(Run { id, node: Some(node.clone()), author, at, note, what }));
+        id
+    };
+    let ran = || Ran {
+        command: vec!["./measure".into()],
+        folder: None,
+        project: None,
+        started_at: time(0),
+        seconds: Seconds::default(),
+        timeout: None,
+        ended: RunEnded::Exit(0),
+        expected_exit: None,
+        output: Output::default(),
+        expectations: Vec::new(),
+        attachments: Vec::new(),
+        system: System::default(),
+    };
+    for (node, by, repeated) in captured {
+        let node = &nodes[node % nodes.len()];
+        let of = add(node, *by, RunKind::Captured(ran()));
+        for (verdict, by, judged) in repeated {
+            let verdict = [Compared::Same, Compared::Differs, Compared::CouldNotRun][verdict % 3];
+            let at = Some("3f2a91c0".to_owned());
+            let again = add(node, *by, RunKind::Repeated { of, at, verdict, ran: ran() });
+            if let Some(holds) = *judged {
+                add(node, by + 1, RunKind::Judged { of: again, holds });
+            }
+        }
+    }
+    runs
+}
+
+/// What one side made of it, or what a merge made of both sides; which nodes a hand has changed; and what was run.
+fn of(ours: Branch, theirs: Option<Branch>, by_hand: &[usize], captured: &[Captured]) -> ReportInput {
     let mut input = branch(&ours, 0);
     if let Some((steps, said, end)) = theirs {
         let common = ours.0.len().div_ceil(2);
@@ -220,7 +265,8 @@ fn of(ours: Branch, theirs: Option<Branch>, by_hand: &[usize]) -> ReportInput {
     let ids: Vec<NodeId> = facts.nodes().map(|node| node.id.clone()).collect();
     let nodes = by_hand.iter().map(|at| ids[at % ids.len()].clone()).collect();
     let by_hand = ByHand { nodes, ..ByHand::default() };
-    input.snapshot.investigation = Arc::new(facts.with_by_hand(by_hand));
+    let facts = facts.with_by_hand(by_hand).with_runs(runs(&ids, captured));
+    input.snapshot.investigation = Arc::new(facts);
     input
 }
 
@@ -412,6 +458,30 @@ impl<'c> Case<'c> {
 
 fn first_page(case: &Case<'_>) -> Read {
     let assessment = case.assessment;
+    for answer in &assessment.answers {
+        let is_contesting = |run: &Arc<Run>| {
+            let last = case.investigation().runs().rfind(|it| {
+                let verdict = match &it.what {
+                    RunKind::Repeated { of, verdict, .. } if *of == run.id => *verdict,
+                    _ => return false,
+                };
+                verdict != Compared::CouldNotRun
+            });
+            let Some(RunKind::Repeated { verdict: Compared::Differs, .. }) = last.map(|it| &it.what) else {
+                return false;
+            };
+            let judged = case.investigation().runs().rfind(|it| it.of() == last.map(|last| last.id));
+            !matches!(judged.map(|it| &it.what), Some(RunKind::Judged { holds: true, .. }))
+        };
+        let way = case.investigation().path(&answer.node.id);
+        let rests_on = |id: &NodeId| {
+            way.iter().any(|node| node.id == *id) || answer.confirming.iter().any(|it| it.node == *id)
+        };
+        let mut runs = case.investigation().runs().filter(|run| run.node.as_ref().is_some_and(&rests_on));
+        let is_contested = runs.any(is_contesting);
+        prop_assert_eq!(!answer.differing_runs.is_empty(), is_contested);
+        prop_assert!(!is_contested || answer.verdict == Verdict::Contested);
+    }
     let index = page(case.files, "index.html");
     top_of(case, &index)?;
     let is_green = case.top().is_some_and(|(class, _)| class == "confirmed");
@@ -489,6 +559,9 @@ fn doubts_page(case: &Case<'_>) -> Read {
         if !answer.against.is_empty() {
             prop_assert!(of_it.clone().any(|line| line.contains("object")), "{page}");
         }
+        if let Some(run) = contesting(case, answer) {
+            prop_assert!(of_it.clone().any(|line| line.contains(&run)), "{run}: {page}");
+        }
     }
     Ok(())
 }
@@ -543,6 +616,9 @@ fn ways(case: &Case<'_>) -> Read {
     for answer in &case.assessment.answers {
         let way = page(case.files, &format!("answers/{}.html", answer.node.id));
         prop_assert!(way.contains(&format!("argument-head {}\"", answer.verdict.class())), "{way}");
+        if let Some(run) = contesting(case, answer) {
+            prop_assert!(between(&way, "<h2 id=\"against\">", "</section>").contains(&run), "{run}: {way}");
+        }
         for by in &answer.confirming {
             let distance = case.assessment.distance(answer.node, by).unwrap().to_string();
             prop_assert!(way.contains(&distance), "{distance}: {way}");
@@ -576,6 +652,9 @@ fn data(case: &Case<'_>) -> Read {
     for (solution, answer) in solutions.iter().zip(&assessment.answers) {
         prop_assert_eq!(solution["node"].as_str(), Some(answer.node.id.as_str()));
         prop_assert_eq!(&solution["verdict"], &Value::from(answer.words()));
+        let differing: Vec<String> = answer.differing_runs.iter().map(ToString::to_string).collect();
+        prop_assert_eq!(solution.get("differingRuns").is_some(), !differing.is_empty());
+        prop_assert_eq!(&solution["evidence"], &Value::from(case.assessment.evidence_words(answer)));
         prop_assert_eq!(solution["verified"].as_bool(), Some(answer.verdict.is_confirmed()));
     }
     let refuted: Vec<&str> =
@@ -627,6 +706,9 @@ fn page_for_forges(case: &Case<'_>) -> Read {
         prop_assert!(page.contains(&format!("## Conclusion, {words}\n")), "{page}");
     }
     if case.assessment.end().is_some() {
+        let evidence = case.assessment.whole_evidence().filter(|_| case.assessment.runs().next().is_some());
+        let evidence = evidence.map(|words| format!("\nEvidence: {}.\n", readme::inline(&words, 400)));
+        prop_assert!(evidence.is_none_or(|line| page.contains(&line)), "{page}");
         for answer in &case.assessment.answers {
             let row = between(&page, &format!("| [{}](<", answer.node.id), "\n");
             prop_assert!(row.contains(&format!("| {}", answer.words())), "{row}");
@@ -665,8 +747,18 @@ fn reviewed(case: &Case<'_>) -> Read {
             notes.iter().filter(|it| it.node.as_ref() == Some(&answer.node.id)).flat_map(|it| &it.notes);
         let is_doubted = noted.any(|note| note.text.starts_with("an answer, "));
         prop_assert_eq!(is_doubted, !answer.grade.is_confirmed());
+        let noted = || notes.iter().filter(|it| it.node.as_ref() == Some(&answer.node.id));
+        if let Some(run) = contesting(case, answer) {
+            prop_assert!(noted().flat_map(|it| &it.notes).any(|note| note.text.contains(&run)), "{run}");
+        }
     }
     Ok(())
+}
+
+/// What is said of the first command that contests an answer.
+fn contesting(case: &Case<'_>, answer: &Answer<'_>) -> Option<String> {
+    let first = answer.differing_runs.first()?;
+    Some(case.assessment.run(*first).unwrap().told())
 }
 
 #[test]
@@ -698,6 +790,11 @@ fn step() -> impl Strategy<Value = Step> {
         .prop_map(|(parent, state, hand, later, by)| Step { parent, state, hand, later, by })
 }
 
+fn captured() -> impl Strategy<Value = Captured> {
+    let again = (0..3_usize, 0..6_usize, prop::option::of(any::<bool>()));
+    (0..8_usize, 0..6_usize, prop::collection::vec(again, 0..3))
+}
+
 fn some_branch() -> impl Strategy<Value = Branch> {
     let said = (0..8_usize, prop::option::of(0..6_usize));
     let ended = (any::<bool>(), prop::collection::vec((0..8_usize, 0..3_usize), 0..3), any::<bool>());
@@ -712,7 +809,8 @@ proptest! {
         ours in some_branch(),
         theirs in prop::option::weighted(0.3, some_branch()),
         by_hand in prop::collection::vec(0..8_usize, 0..2),
+        captured in prop::collection::vec(captured(), 0..3),
     ) {
-        agree(&of(ours, theirs, &by_hand))?;
+        agree(&of(ours, theirs, &by_hand, &captured))?;
     }
 }

@@ -243,7 +243,7 @@ impl<'a> Who<'a> {
     }
 
     /// How far somebody is from those who wrote something.
-    pub(super) fn apart_from(self, others: &[Who<'_>]) -> Grade {
+    pub(crate) fn apart_from(self, others: &[Who<'_>]) -> Grade {
         if self.is_disowned() || others.iter().any(Who::is_disowned) {
             Grade::None
         } else if !self.has_name() || others.iter().any(|other| self.is(other)) {

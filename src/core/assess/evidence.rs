@@ -1,0 +1,582 @@
+//! What was run as evidence, and what came of it since: by whom it was repeated and where, and what a difference means.
+//!
+//! Of one command the newest repetition that came to its end counts. One that differs contests the answers that rest on the
+//! command, until somebody says that the evidence holds nevertheless. One that could not run contests nothing.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::{Answer, Assessment};
+use crate::domain::run::{Expectation, Ran, System, Verdict};
+use crate::domain::{BoundAs, Caller, Classification, Commenter, Investigation, NodeId, Run, RunId, RunKind};
+use crate::ruleset::rules::verification::{Grade, Who};
+use crate::text::{counted, made_visible, one_line, shorten};
+
+/// The most characters of a name, and of a command in a sentence.
+const NAME: usize = 60;
+const COMMAND: usize = 120;
+/// The characters of a commit.
+const COMMIT: usize = 7;
+
+/// A command that was run as evidence.
+#[derive(Clone, Debug)]
+pub struct CapturedRun<'a> {
+    /// Its record.
+    pub run: &'a Arc<Run>,
+    /// What happened.
+    pub ran: &'a Ran,
+    /// What came of it when it was repeated, the oldest first.
+    pub repetitions: Vec<Repetition<'a>>,
+}
+
+/// A repetition of a command.
+#[derive(Clone, Debug)]
+pub struct Repetition<'a> {
+    /// Its record.
+    pub run: &'a Arc<Run>,
+    /// What happened this time.
+    pub ran: &'a Ran,
+    /// How it compares.
+    pub verdict: Verdict,
+    /// The commit of the project that it ran at.
+    pub at: Option<&'a str>,
+    /// Whether another session, machine or person has repeated it than the one that captured it.
+    pub is_by_other: bool,
+    /// What people and agents say that a difference means, the oldest first.
+    pub judgements: Vec<&'a Arc<Run>>,
+}
+
+/// How a captured command stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunStanding {
+    /// Nobody has repeated it.
+    NeverRepeated,
+    /// Each repetition could not run.
+    CouldNotRun,
+    /// It came out the same.
+    Same,
+    /// It differs, and nobody has said what that means.
+    Differs,
+    /// It differs, and the evidence holds, as somebody judged last.
+    Holds,
+    /// It differs, and the evidence fails, as somebody judged last.
+    Fails,
+}
+
+/// A command and what came of it, as replies and JSON show it: with what is hidden made visible, and shortened.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunEntry {
+    /// Its id.
+    pub id: RunId,
+    /// As a shell would take it.
+    pub command: String,
+    /// How it ended and how long it took: `exit 0, 55 s`.
+    pub ended: String,
+    /// Who captured it, and when.
+    pub by: String,
+    /// What that one says of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The beginning of what it printed, or the end where that was not kept whole.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub output: String,
+    /// What the output had to match, each with what came.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<String>,
+    /// How it stands: `never run again`.
+    pub standing: String,
+    /// The newest repetitions, the newest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repetitions: Vec<String>,
+}
+
+impl Repetition<'_> {
+    /// `differs: CI on 24 Nov 2026 at 3f2a91c`, and what was said of that.
+    pub fn told(&self) -> String {
+        let judged = self.judged().map(|(run, holds)| {
+            let (what, why) =
+                (if holds { "holds" } else { "fails" }, run.note.as_deref().unwrap_or_default());
+            format!("; {what}, says {}: {}", name(&run.author), shorten(&one_line(why), COMMAND))
+        });
+        format!("{}: {}{}", self.verdict.label(), self.by(), judged.unwrap_or_default())
+    }
+
+    /// The judgement in force, and whether the evidence holds by it.
+    pub fn judged(&self) -> Option<(&Run, bool)> {
+        let last = self.judgements.last()?;
+        match last.what {
+            RunKind::Judged { holds, .. } => Some((last, holds)),
+            _ => None,
+        }
+    }
+
+    /// `CI on 24 Nov 2026 at 3f2a91c`; its author is named as such.
+    fn by(&self) -> String {
+        let by = name(&self.run.author);
+        let by = if self.is_by_other { by } else { format!("{by}, who captured it,") };
+        let commit: String = self.at.unwrap_or_default().chars().take(COMMIT).collect();
+        let at = if commit.is_empty() { String::new() } else { format!(" at {}", one_line(&commit)) };
+        format!("{by} on {}{at}", self.run.at.to_day())
+    }
+}
+
+impl CapturedRun<'_> {
+    /// The repetition that counts: the newest one that came to its end.
+    pub fn counts(&self) -> Option<&Repetition<'_>> {
+        self.repetitions.iter().rev().find(|it| it.verdict != Verdict::CouldNotRun)
+    }
+
+    /// How it stands.
+    pub fn standing(&self) -> RunStanding {
+        match self.counts() {
+            None if self.repetitions.is_empty() => RunStanding::NeverRepeated,
+            None => RunStanding::CouldNotRun,
+            Some(Repetition { verdict: Verdict::Differs, .. }) => {
+                match self.counts().and_then(Repetition::judged) {
+                    None => RunStanding::Differs,
+                    Some((_, true)) => RunStanding::Holds,
+                    Some((_, false)) => RunStanding::Fails,
+                }
+            }
+            Some(_) => RunStanding::Same,
+        }
+    }
+
+    /// Whether it speaks against the answers that rest on it.
+    pub fn is_contesting(&self) -> bool {
+        matches!(self.standing(), RunStanding::Differs | RunStanding::Fails)
+    }
+
+    /// Whether it came out the same for another session, machine or person than the one that captured it.
+    pub fn is_reproduced(&self) -> bool {
+        let is_same = |it: &Repetition<'_>| it.is_by_other && it.verdict == Verdict::Same;
+        self.standing() == RunStanding::Same && self.repetitions.iter().any(is_same)
+    }
+
+    /// Whether somebody else than its author has tried to repeat it, with whatever outcome.
+    pub fn is_tried_by_other(&self) -> bool {
+        self.repetitions.iter().any(|it| it.is_by_other)
+    }
+
+    /// How it stands, in words: `run again by CI on 24 Nov 2026 at 3f2a91c: same`, `never run again`.
+    pub fn words(&self) -> String {
+        let Some(last) = self.repetitions.last() else { return "never run again".to_owned() };
+        let Some(counts) = self.counts() else { return format!("could not be run again by {}", last.by()) };
+        let judged = match counts.judged().filter(|_| counts.verdict == Verdict::Differs) {
+            Some((run, holds)) => {
+                let what = if holds { "holds" } else { "fails" };
+                format!(", and the evidence {what} as judged by {}", name(&run.author))
+            }
+            None => String::new(),
+        };
+        let since = match last.verdict {
+            Verdict::CouldNotRun => format!("; could not be run again by {}", last.by()),
+            _ => String::new(),
+        };
+        format!("run again by {}: {}{judged}{since}", counts.by(), counts.verdict.label())
+    }
+
+    /// The command and how it stands: `the command python3 load.py, run again by CI on 24 Nov 2026 at 3f2a91c: differs`.
+    pub fn told(&self) -> String {
+        format!("the command {}, {}", self.command(), self.words())
+    }
+
+    /// As replies and JSON show it: texts of so many characters, lists of so many entries.
+    pub fn entry(&self, characters: usize, entries: usize) -> RunEntry {
+        let cut = |text: &str| shorten(&one_line(text), characters);
+        let output = &self.ran.output;
+        RunEntry {
+            id: self.run.id,
+            command: cut(&self.ran.line()),
+            ended: cut(&format!("{}, {}", self.ran.ended, self.ran.seconds)),
+            by: format!("{}, {}", name(&self.run.author), self.run.at.to_minute()),
+            note: self.run.note.as_deref().map(cut),
+            output: shorten(&made_visible(output.end.as_deref().unwrap_or(&output.text)), characters),
+            expectations: self.ran.expectations.iter().take(entries).map(|it| cut(&expected(it))).collect(),
+            standing: self.words(),
+            repetitions: self.repetitions.iter().rev().take(entries).map(Repetition::told).collect(),
+        }
+    }
+
+    /// The command on one line, shortened.
+    pub fn command(&self) -> String {
+        shorten(&one_line(&self.ran.line()), COMMAND)
+    }
+}
+
+/// An expectation, and what came: `p99 ([0-9.]+) in 0..50: 41`.
+fn expected(it: &Expectation) -> String {
+    let range = it.range.as_ref().map(|range| format!(" in {range}")).unwrap_or_default();
+    let found = match (&it.found, it.held) {
+        (Some(found), true) => found.clone(),
+        (Some(found), false) => format!("not met, {found}"),
+        (None, _) => "not met".to_owned(),
+    };
+    format!("{}{range}: {found}", it.pattern)
+}
+
+/// All commands that were run as evidence, and for which nodes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Runs<'a> {
+    pub(super) captured: BTreeMap<RunId, CapturedRun<'a>>,
+    by_node: HashMap<&'a NodeId, Vec<RunId>>,
+}
+
+impl<'a> Runs<'a> {
+    pub(super) fn of(investigation: &'a Investigation) -> Self {
+        let mut runs = Runs::default();
+        for run in investigation.runs() {
+            if let RunKind::Captured(ran) = &run.what {
+                runs.captured.insert(run.id, CapturedRun { run, ran, repetitions: Vec::new() });
+                if let Some(node) = &run.node {
+                    runs.by_node.entry(node).or_default().push(run.id);
+                }
+            }
+        }
+        if runs.captured.is_empty() {
+            return runs;
+        }
+        let mut judgements: HashMap<RunId, Vec<&'a Arc<Run>>> = HashMap::new();
+        for run in investigation.runs() {
+            if let RunKind::Judged { of, .. } = run.what {
+                judgements.entry(of).or_default().push(run);
+            }
+        }
+        for run in investigation.runs() {
+            let RunKind::Repeated { of, at, verdict, ran } = &run.what else { continue };
+            let Some(first) = runs.captured.get_mut(of) else { continue };
+            first.repetitions.push(Repetition {
+                run,
+                ran,
+                verdict: *verdict,
+                at: at.as_deref(),
+                is_by_other: is_by_other([&first.run.author, &run.author], [&first.ran.system, &ran.system]),
+                judgements: judgements.remove(&run.id).unwrap_or_default(),
+            });
+        }
+        for node in investigation.nodes() {
+            let own = node.classification.iter();
+            let results = own.flat_map(|own| std::iter::once(own).chain(&own.other_results));
+            for run in results.flat_map(|result| &result.runs).filter(|run| runs.captured.contains_key(run)) {
+                let of_node = runs.by_node.entry(&node.id).or_default();
+                if !of_node.contains(run) {
+                    of_node.push(*run);
+                }
+            }
+        }
+        runs
+    }
+
+    /// The runs that are the evidence of these nodes, in their order and each once.
+    pub(super) fn of_nodes<'n>(&self, nodes: impl Iterator<Item = &'n NodeId>) -> Vec<RunId> {
+        let mut seen = HashSet::new();
+        let runs = nodes.flat_map(|node| self.by_node.get(node).into_iter().flatten());
+        runs.filter(|run| seen.insert(**run)).copied().collect()
+    }
+}
+
+/// Whether another session, machine or person repeated it. Nobody is another whom git contradicts.
+fn is_by_other([first, again]: [&Commenter; 2], systems: [&System; 2]) -> bool {
+    let [who, by] = [first, again].map(|it| Who::of(it.agent_id.as_deref(), &it.caller));
+    let [first, again] = [&first.caller, &again.caller];
+    if first.disowned.is_some() || again.disowned.is_some() {
+        return false;
+    }
+    let is_another_session = matches!((&first.session, &again.session), (Some(a), Some(b)) if a != b);
+    let is_another_machine = systems.iter().all(|it| !it.os.is_empty()) && systems[0] != systems[1];
+    is_another_session || is_another_machine || by.apart_from(&[who]) == Grade::Independent
+}
+
+fn name(author: &Commenter) -> String {
+    shorten(&one_line(author.label()), NAME)
+}
+
+impl<'a> Assessment<'a> {
+    /// The command of that id; None where it is a repetition, a judgement or nothing.
+    pub fn run(&self, id: RunId) -> Option<&CapturedRun<'a>> {
+        self.runs.captured.get(&id)
+    }
+
+    /// All commands that were run as evidence, the oldest first.
+    pub fn runs(&self) -> impl Iterator<Item = &CapturedRun<'a>> {
+        self.runs.captured.values()
+    }
+
+    /// The commands that are the evidence of a node: that were run for it, or that its results name.
+    pub fn runs_of(&self, node: &NodeId) -> impl Iterator<Item = &CapturedRun<'a>> {
+        self.runs.of_nodes(std::iter::once(node)).into_iter().filter_map(|id| self.run(id))
+    }
+
+    /// The commands that an answer rests on: those of its way, its own, and those of what confirms it.
+    pub fn evidence(&self, answer: &Answer<'_>) -> impl Iterator<Item = &CapturedRun<'a>> {
+        answer.runs.iter().filter_map(|id| self.run(*id))
+    }
+
+    /// The commands that contest an answer, since they came out otherwise when they were run again.
+    pub fn differing_runs(&self, answer: &Answer<'_>) -> impl Iterator<Item = &CapturedRun<'a>> {
+        answer.differing_runs.iter().filter_map(|id| self.run(*id))
+    }
+
+    /// What an answer's evidence is worth, in words.
+    pub fn evidence_words(&self, answer: &Answer<'_>) -> String {
+        self.in_words(&answer.runs, || std::iter::once(answer))
+    }
+
+    /// The answers that the whole rests on: those of the conclusion, or the one that stands first where there is none.
+    fn carrying(&self) -> Vec<&Answer<'a>> {
+        let bound =
+            self.bound().filter(|bound| bound.role != BoundAs::Rival).filter_map(|bound| bound.answer);
+        bound.chain(self.first().filter(|_| self.end().is_none())).collect()
+    }
+
+    /// The commands that the whole rests on.
+    pub fn whole_runs(&self) -> impl Iterator<Item = &CapturedRun<'a>> {
+        let mut seen = HashSet::new();
+        let ids = self.carrying().into_iter().flat_map(|answer| &answer.runs);
+        ids.filter(move |run| seen.insert(**run)).filter_map(|id| self.run(*id))
+    }
+
+    /// What the evidence of the whole is worth, in words. None where it rests on no answer.
+    pub fn whole_evidence(&self) -> Option<String> {
+        let answers = self.carrying();
+        let runs: Vec<RunId> = self.whole_runs().map(|run| run.run.id).collect();
+        (!answers.is_empty()).then(|| self.in_words(&runs, || answers.iter().copied()))
+    }
+
+    /// The commands that answers rest on and that only their author has run: what somebody else could run again. First those
+    /// that differ, and of which nobody has said what that means.
+    pub fn to_repeat(&self, agent: Option<&str>, caller: &Caller) -> Vec<&CapturedRun<'a>> {
+        let by = Who::of(agent, caller);
+        let is_own = |run: &&CapturedRun<'_>| {
+            let author = &run.run.author;
+            let is_same_session = author.caller.session.is_some() && author.caller.session == caller.session;
+            is_same_session || by.is(&Who::of(author.agent_id.as_deref(), &author.caller))
+        };
+        let mut seen = HashSet::new();
+        let ids = self.answers.iter().flat_map(|answer| &answer.runs).filter(|run| seen.insert(**run));
+        let runs = ids.filter_map(|id| self.run(*id)).filter(|run| !is_own(run));
+        let (differing, others): (Vec<_>, Vec<_>) = runs
+            .filter(|run| run.standing() == RunStanding::Differs || !run.is_tried_by_other())
+            .partition(|run| run.standing() == RunStanding::Differs);
+        differing.into_iter().chain(others).collect()
+    }
+
+    /// `run again by CI on 24 Nov 2026 at 3f2a91c: 2 of 3 same, 1 differs`, or what there is instead of commands.
+    fn in_words<'n, A: Iterator<Item = &'n Answer<'a>>>(
+        &self,
+        ids: &[RunId],
+        answers: impl Fn() -> A,
+    ) -> String
+    where
+        'a: 'n,
+    {
+        let runs: Vec<&CapturedRun<'a>> = ids.iter().filter_map(|id| self.run(*id)).collect();
+        if runs.is_empty() {
+            let rests_on = answers().flat_map(|answer| self.rests_on(answer.node, &answer.confirming));
+            return match rests_on
+                .filter_map(|id| self.investigation.node(id)?.classification.as_ref())
+                .any(is_pinned)
+            {
+                true => "cites files, and no command was run".to_owned(),
+                false => "only the agent's word".to_owned(),
+            };
+        }
+        let last = runs.iter().filter_map(|run| run.counts().or(run.repetitions.last()));
+        let Some(last) = last.max_by_key(|it| it.run.id) else {
+            return format!("{}, never run again", counted(runs.len(), "command"));
+        };
+        let count = |standing| runs.iter().filter(|run| run.standing() == standing).count();
+        let same = format!("{} of {} same", count(RunStanding::Same), runs.len());
+        let rest = [
+            (RunStanding::Differs, "differs", "differ"),
+            (RunStanding::Fails, "differs and fails as judged", "differ and fail as judged"),
+            (RunStanding::Holds, "differs and holds as judged", "differ and hold as judged"),
+            (RunStanding::CouldNotRun, "could not run", "could not run"),
+            (RunStanding::NeverRepeated, "never run again", "never run again"),
+        ];
+        let rest = rest.into_iter().map(|(standing, one, many)| (count(standing), one, many));
+        let rest = rest.filter(|(number, ..)| *number > 0);
+        let rest =
+            rest.map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many }));
+        let parts: Vec<String> = std::iter::once(same).chain(rest).collect();
+        format!("run again by {}: {}", last.by(), parts.join(", "))
+    }
+}
+
+/// Whether a result cites a file that was found when it was stored.
+fn is_pinned(result: &Classification) -> bool {
+    result.references.iter().any(|source| source.pinned.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::run::{Ended, Output};
+    use crate::domain::{Meta, Node, Timestamp};
+    use crate::ruleset::{EffectiveRules, Ruleset, builtin};
+
+    fn at(day: i64) -> Timestamp {
+        Timestamp::from_milliseconds(1_795_000_000_000 + day * 86_400_000).unwrap()
+    }
+
+    fn id(number: u8) -> RunId {
+        RunId::new(1_795_000_000_000 + u64::from(number), [number; 10])
+    }
+
+    fn ran(command: &str) -> Ran {
+        Ran {
+            command: vec![command.to_owned()],
+            folder: None,
+            project: None,
+            started_at: at(0),
+            seconds: Default::default(),
+            timeout: None,
+            ended: Ended::Exit(0),
+            expected_exit: None,
+            output: Output { text: "41".into(), bytes: 2, ..Output::default() },
+            expectations: Vec::new(),
+            attachments: Vec::new(),
+            system: Default::default(),
+        }
+    }
+
+    fn run(number: u8, node: Option<&str>, by: &str, what: RunKind) -> Arc<Run> {
+        let caller = Caller::of_person(by, None);
+        let author = Commenter { name: by.to_owned(), caller, ..Commenter::default() };
+        let node = node.map(|node| node.parse().unwrap());
+        Arc::new(Run {
+            id: id(number),
+            node,
+            author,
+            at: at(number.into()),
+            note: Some("Slow.".into()),
+            what,
+        })
+    }
+
+    fn captured(number: u8, node: Option<&str>) -> Arc<Run> {
+        run(number, node, "Ada", RunKind::Captured(ran("./measure")))
+    }
+
+    fn again(number: u8, of: u8, by: &str, verdict: Verdict) -> Arc<Run> {
+        let at = Some("3f2a91c0aa".to_owned());
+        run(number, None, by, RunKind::Repeated { of: id(of), at, verdict, ran: ran("./measure") })
+    }
+
+    fn judged(number: u8, of: u8, holds: bool) -> Arc<Run> {
+        run(number, None, "Ben", RunKind::Judged { of: id(of), holds })
+    }
+
+    /// An answer below another node, whose result names the run 9.
+    fn facts(runs: Vec<Arc<Run>>) -> Investigation {
+        let mut parent: Option<NodeId> = None;
+        let nodes = [("R1.A", "EXPLORE"), ("R2.A1", "FOUND")].map(|(id, state)| {
+            let mut node = Node::new(id.parse().unwrap(), parent.take(), "Title", at(0));
+            let mut result = Classification::new(state.parse().unwrap(), "Findings that say it.", at(0));
+            result.runs = if state == "FOUND" { vec![self::id(9)] } else { Vec::new() };
+            node.classification = Some(result);
+            parent = Some(node.id.clone());
+            Arc::new(node)
+        });
+        let meta = Meta {
+            id: "01989c3e-7f2a-7000-8000-000000000001".parse().unwrap(),
+            title: "T".into(),
+            query: "Q".into(),
+            context: None,
+            ruleset: "found-verify".into(),
+            mode: "deep".into(),
+            min_rounds: 1,
+            min_roots: 1,
+            allow_early_terminal: false,
+            started_at: at(0),
+        };
+        Investigation::from_facts(meta, nodes.to_vec(), None).0.with_runs(runs)
+    }
+
+    fn ruleset() -> &'static Ruleset {
+        &builtin::all().iter().find(|it| it.ruleset.name == "found-verify").unwrap().ruleset
+    }
+
+    /// What is said of the answer, and whether it is contested.
+    fn told(runs: Vec<Arc<Run>>) -> (String, bool) {
+        let facts = facts(runs);
+        let ruleset = ruleset();
+        let rules = EffectiveRules::new(ruleset, facts.meta());
+        let assessment = Assessment::new(&facts, Some(rules));
+        let answer = &assessment.answers[0];
+        let is_contested = answer.verdict == super::super::Verdict::Contested;
+        assert_eq!(is_contested, !answer.differing_runs.is_empty());
+        (assessment.evidence_words(answer), is_contested)
+    }
+
+    #[test]
+    fn a_command_on_the_way_of_an_answer_is_its_evidence_and_a_difference_contests_it_until_it_is_judged() {
+        let first = || vec![captured(1, Some("R1.A"))];
+        let with = |more: Vec<Arc<Run>>| told([first(), more].concat());
+        assert_eq!(told(Vec::new()), ("only the agent's word".into(), false));
+        assert_eq!(with(vec![]), ("1 command, never run again".into(), false));
+        let by_ci = "run again by CI on 21 Nov 2026 at 3f2a91c";
+        assert_eq!(with(vec![again(3, 1, "CI", Verdict::Same)]), (format!("{by_ci}: 1 of 1 same"), false));
+        let differs = || again(3, 1, "CI", Verdict::Differs);
+        assert_eq!(with(vec![differs()]), (format!("{by_ci}: 0 of 1 same, 1 differs"), true));
+        let holds = format!("{by_ci}: 0 of 1 same, 1 differs and holds as judged");
+        assert_eq!(with(vec![differs(), judged(4, 3, true)]), (holds, false));
+        let fails = format!("{by_ci}: 0 of 1 same, 1 differs and fails as judged");
+        assert_eq!(with(vec![differs(), judged(4, 3, true), judged(5, 3, false)]), (fails, true));
+    }
+
+    #[test]
+    fn the_newest_repetition_that_ran_counts_and_one_that_could_not_run_settles_nothing() {
+        let all = |more: Vec<Arc<Run>>| told([vec![captured(1, Some("R2.A1"))], more].concat());
+        let (same, differs) = (again(3, 1, "CI", Verdict::Same), again(2, 1, "CI", Verdict::Differs));
+        assert!(!all(vec![differs.clone(), same]).1);
+        assert!(all(vec![differs, again(4, 1, "CI", Verdict::CouldNotRun)]).1);
+        let (words, is_contested) = all(vec![again(3, 1, "CI", Verdict::CouldNotRun)]);
+        assert!(!is_contested && words.ends_with("0 of 1 same, 1 could not run"), "{words}");
+    }
+
+    #[test]
+    fn a_run_that_a_result_names_is_evidence_once_and_its_author_alone_has_not_reproduced_it() {
+        let runs = vec![captured(9, None), again(10, 9, "Ada", Verdict::Same), captured(7, None)];
+        let facts = facts(runs);
+        let assessment = Assessment::new(&facts, None);
+        let named: Vec<_> = assessment.runs_of(&"R2.A1".parse().unwrap()).collect();
+        assert_eq!(named.iter().map(|run| run.run.id).collect::<Vec<_>>(), [id(9)]);
+        assert!(!named[0].is_reproduced());
+        assert_eq!(named[0].words(), "run again by Ada, who captured it, on 28 Nov 2026 at 3f2a91c: same");
+    }
+
+    #[test]
+    fn another_machine_or_session_is_another_and_whom_git_contradicts_is_nobody() {
+        let machine = |os: &str| System { os: os.to_owned(), ..System::default() };
+        let by = |caller: Caller| Commenter { name: "git".into(), caller, ..Commenter::default() };
+        let session = |name: &str| Caller { session: Some(name.to_owned()), ..Caller::default() };
+        let same = [&machine("linux"), &machine("linux")];
+        let (one, two) = (by(session("one")), by(session("two")));
+        assert!(is_by_other([&one, &two], same));
+        assert!(!is_by_other([&one, &one], same));
+        assert!(is_by_other([&one, &one], [&machine("linux"), &machine("macos")]));
+        let mut false_name = by(Caller::of_person("Ben", None));
+        false_name.disown();
+        assert!(!is_by_other([&one, &false_name], [&machine("linux"), &machine("macos")]));
+    }
+
+    #[test]
+    fn another_than_the_author_is_offered_what_nobody_else_has_repeated_and_what_differs_comes_first() {
+        let mut runs =
+            vec![captured(1, Some("R1.A")), captured(2, Some("R2.A1")), captured(3, Some("R2.A1"))];
+        runs.push(again(4, 1, "CI", Verdict::Same));
+        runs.push(again(5, 3, "CI", Verdict::Differs));
+        let facts = facts(runs);
+        let ruleset = ruleset();
+        let assessment = Assessment::new(&facts, Some(EffectiveRules::new(ruleset, facts.meta())));
+        let ids = |by: &Caller| -> Vec<RunId> {
+            assessment.to_repeat(None, by).iter().map(|run| run.run.id).collect()
+        };
+        assert_eq!(ids(&Caller::of_person("Ben", None)), [id(3), id(2)]);
+        assert_eq!(ids(&Caller::of_person("Ada", None)), []);
+    }
+}
