@@ -26,6 +26,7 @@ use super::review::pressed;
 use super::run::system;
 use super::work::{Worked, id_and_rest, status};
 use super::{is_person, misused, place, refused, say};
+use crate::assess::CapturedRun;
 use crate::decide::run::{NewRun, Record, differing};
 use crate::domain::run::{Ended, Output, ProjectState, Ran, Verdict};
 use crate::domain::{Event, NodeId, Run, RunId, RunKind};
@@ -218,9 +219,9 @@ fn try_run(arguments: &RerunArguments) -> Worked {
     }
     let again = Again::new(arguments, world)?;
     if arguments.dry_run {
-        let shown = chosen.iter().map(|(run, ran)| words::asked(run, ran, &again.place));
+        let shown = chosen.iter().map(|it| words::asked(it.run, it.ran, &again.place));
         if arguments.common.json {
-            let entries = chosen.iter().map(|(run, ran)| entry(run, ran)).collect();
+            let entries = chosen.iter().map(|it| entry(it.run, it.ran)).collect();
             let document = Document { id: session.clone(), runs: entries, no_longer: None, commit: None };
             say_json(&document)?;
         } else {
@@ -355,7 +356,7 @@ impl<'a> Again<'a> {
     /// counts.
     fn repeat<'r>(
         &self,
-        chosen: &[(&'r std::sync::Arc<Run>, &'r Ran)],
+        chosen: &[&CapturedRun<'r>],
         mut asks: bool,
         is_quiet: bool,
         repeated: &mut Vec<Repetition<'r>>,
@@ -363,7 +364,7 @@ impl<'a> Again<'a> {
         if let Some((git, project)) = self.git.as_ref().zip(self.project.as_ref()) {
             tidy(git, project.root());
         }
-        for (run, first) in chosen {
+        for CapturedRun { run, ran: first, .. } in chosen.iter().copied() {
             if asks {
                 say(&words::asked(run, first, &self.place))?;
                 match self.key()? {
