@@ -555,6 +555,14 @@ fn node_not_found() {
 }
 
 #[test]
+fn run_not_found() {
+    let mut table = tree();
+    table.propose(&[("R2.A2", "R1.A")]);
+    let result = NodeResult { runs: vec!["0123456789".into()], ..found("R2.A2", "EXPLORE") };
+    assert_snapshot!(said(table.try_commit(vec![result])), @"RUN_NOT_FOUND R2.A2: There is no captured run `0123456789`. tot_read of the node lists its runs.");
+}
+
+#[test]
 fn has_children() {
     let mut table = tree();
     table.propose(&[("R3.A1a", "R2.A1")]);

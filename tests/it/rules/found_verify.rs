@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::commit::NodeResult;
 
-use crate::support::table::{Table, codes, found, said};
+use crate::support::table::{Table, found, said};
 
 fn tree() -> Table {
     let mut table = Table::new("found-verify");
@@ -55,12 +55,4 @@ fn of_the_agent_rules_only_the_missing_one() {
     let anonymous = NodeResult { agent_id: None, ..found("R3.A1a", "DEAD") };
     let reused = NodeResult { agent_id: Some("agent-R1.A".into()), ..found("R3.A1b", "DEAD") };
     assert_snapshot!(said(table.try_commit(vec![anonymous, reused])), @"MISSING_AGENT R3.A1a: R3.A1a was committed without an agentId. Give the id of the agent that did the research.");
-}
-
-#[test]
-fn the_end_is_in_round_three() {
-    let mut table = tree();
-    assert_eq!(codes(&table.end()), ["MIN_ROUNDS", "INSUFFICIENT_CHILDREN"]);
-    table.grow(&[("R3.A1a", "R2.A1", "DEAD"), ("R3.A1b", "R2.A1", "VERIFY")]);
-    assert_eq!(table.end(), "");
 }

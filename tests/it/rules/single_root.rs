@@ -117,41 +117,6 @@ fn breadth_of_round_two() {
 }
 
 #[test]
-fn children_by_rounds() {
-    let mut table = tree(3);
-    // From round 3 on one child is enough.
-    table.grow(&[("R4.A1a1", "R3.A1a", "EXPLORE")]);
-    assert!(!table.blockers().contains("R3.A1a is"));
-    assert!(
-        table
-            .blockers()
-            .contains("INSUFFICIENT_CHILDREN R2.A2: R2.A2 is EXPLORE and needs 2 children; it has 0.")
-    );
-    assert_eq!(table.next_round().round, 3);
-    assert_eq!(table.next_round().nodes_required, 8);
-}
-
-#[test]
-fn the_end_is_in_round_five_and_an_answer_may_be_unverified() {
-    let mut table = tree(3);
-    for id in ["R2.A2", "R2.A3", "R2.A4", "R2.A5", "R3.A1b"] {
-        table.reclassify(id, "DEAD");
-    }
-    table.grow(&[("R4.A1a1", "R3.A1a", "FOUND")]);
-    assert_snapshot!(table.end(), @"
-    MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 4. Propose further nodes below open ones, until one of round 5 is committed.
-    INSUFFICIENT_CHILDREN R4.A1a1: R4.A1a1 is FOUND and needs 1 child; it has 0. Propose 1 child below it, in round 5.
-    ");
-    table.grow(&[("R5.A1a1a", "R4.A1a1", "FOUND")]);
-    table.reclassify("R5.A1a1a", "VERIFY");
-    assert_eq!(table.end(), "");
-    let verified = |table: &Table| table.assessment().answers[0].confirming.len();
-    assert_eq!(verified(&table), 1);
-    table.reclassify("R5.A1a1a", "EXPLORE");
-    assert_eq!(verified(&table), 0);
-}
-
-#[test]
 fn smoke_is_a_quick_trial() {
     let mut table = Table::in_mode("single-root", "smoke");
     assert_snapshot!(table.grow(&[("R1.A", "", "EXPLORE")]), @"INCOMPLETE_EXPLORE R1.A: R1.A needs 1 child, and has 0.");
