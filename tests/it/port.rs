@@ -1,6 +1,5 @@
 //! `tot import` and `tot export`, with real git.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,8 +7,8 @@ use serde_json::{Value, json};
 use tree_of_thoughts::store::Store;
 
 use crate::html::Page;
-use crate::remote::{Machine, Ran, hub, refs, two};
-use crate::support::Sandbox;
+use crate::remote::{Machine, Ran, hub, refs, team};
+use crate::support::{Sandbox, files};
 
 /// A file of each generation of the ancestor, with the ruleset that has its states.
 const ANCESTOR: [(&str, &str); 5] = [
@@ -52,26 +51,9 @@ fn entries(root: &Path) -> Vec<String> {
     names
 }
 
-/// The files of a work tree by path, without git's own.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(next).unwrap().flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.extend(Some(path).filter(|path| !path.ends_with(".git")));
-            } else {
-                found.insert(path.strip_prefix(folder).unwrap().to_owned(), fs::read(&path).unwrap());
-            }
-        }
-    }
-    found
-}
-
 /// That two folders hold the same investigation: the same files, and the same state.
 fn assert_same(one: &Path, other: &Path) {
-    let (ours, mut theirs) = (files(one), files(other));
+    let (ours, mut theirs) = (files(one, false), files(other, false));
     // An investigation of an earlier version has no page for forges; its import has one.
     theirs.retain(|path, _| path != Path::new("README.md") || ours.contains_key(path));
     assert_eq!(ours, theirs);
@@ -229,8 +211,7 @@ fn bundles_and_data_come_back_as_they_were() {
 #[test]
 fn an_investigation_in_which_a_merge_has_joined_two_changes_to_one_state_is_imported_as_it_is() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, other, id) = team(&sandbox);
     one.grow(&id, &["R2.A1"]);
     one.synced();
     other.synced();

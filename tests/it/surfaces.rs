@@ -415,8 +415,7 @@ fn the_better_answer_does_not_stand_in_the_place_of_the_one_that_the_conclusion_
 #[test]
 fn what_a_confirmation_did_not_try_and_how_far_it_is_stand_beside_the_verdict() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A")), node("R2.A2", Some("R1.A"))]}));
     sandbox.sleep(60);
     let results = [result("R2.A1", "FOUND"), result("R2.A2", "FOUND")];
@@ -571,8 +570,7 @@ fn a_graft_or_a_replaced_commit_hides_no_edit_by_hand() {
 #[test]
 fn who_edits_an_answer_by_hand_does_not_confirm_it_as_a_person() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A"))], "FOUND");
     session
         .ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1")), node("R3.A1b", Some("R2.A1"))]}));
@@ -828,8 +826,7 @@ fn merges_clones_and_imports_take_nothing_from_anybody() {
 #[test]
 fn no_edit_by_hand_has_anything_look_better_checked() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A")), ("R2.A3", Some("R1.A"))], "FOUND");
     session.ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1")), node("R3.A2a", Some("R2.A2")), node("R3.A3a", Some("R2.A3"))]}));
     let by = |id: &str, agent: &str, refutes: bool| json!({"nodeId": id, "state": "VERIFY", "findings": "It was measured again.", "agentId": agent, "refutes": refutes});

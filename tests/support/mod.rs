@@ -6,6 +6,7 @@ pub mod stdio;
 pub mod table;
 pub mod testing;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -213,6 +214,13 @@ impl<'a> Session<'a> {
         Session { sandbox, server, id }
     }
 
+    /// Starts one that has a root, `R1.A`, and a short way to its end.
+    pub fn begun(sandbox: &'a Sandbox) -> Self {
+        let mut session = Session::start(sandbox, json!({"mode": "smoke"}));
+        session.grow(&[("R1.A", None)], "EXPLORE");
+        session
+    }
+
     /// Calls a tool on it.
     pub fn call(&mut self, tool: &str, mut arguments: Value) -> Value {
         arguments["sessionId"] = json!(self.id);
@@ -275,6 +283,22 @@ pub fn is_named(tool: &str, code: &Code) -> bool {
     }
     let about = tool.about();
     tools::CODES.contains(code) || is_among(about, code) || about.also.iter().any(|also| is_among(also, code))
+}
+
+/// The files below a folder with their bytes, by their paths in it; without those of git, or with them.
+pub fn files(folder: &Path, with_git: bool) -> BTreeMap<PathBuf, Vec<u8>> {
+    let (mut found, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if !path.is_dir() {
+                found.insert(path.strip_prefix(folder).unwrap().to_owned(), std::fs::read(&path).unwrap());
+            } else if with_git || !path.ends_with(".git") {
+                folders.push(path);
+            }
+        }
+    }
+    found
 }
 
 /// Copies the files that are not there, as a fetch brings objects.

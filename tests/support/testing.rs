@@ -15,8 +15,13 @@ pub fn tries_all() -> bool {
 
 /// So many of `all` cases are tried: all, as many as were asked for, or an eighth.
 pub fn cases(all: u32) -> u32 {
+    cases_or(all, all.div_ceil(8))
+}
+
+/// As many of `all` cases as are asked for; without that, `sample` of them.
+pub fn cases_or(all: u32, sample: u32) -> u32 {
     let asked = std::env::var("TOT_CASES").ok().and_then(|cases| cases.parse().ok());
-    if tries_all() { all } else { asked.map_or(all.div_ceil(8), |asked: u32| asked.min(all)) }
+    if tries_all() { all } else { asked.map_or(sample, |asked: u32| asked.min(all)) }
 }
 
 /// A random test of so many cases, or a sample of them. A finding is made a test by hand, so nothing is written into the

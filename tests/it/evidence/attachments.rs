@@ -5,7 +5,7 @@ use std::fs;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::remote::{Machine, hub, two};
+use crate::remote::{Machine, team};
 use crate::support::{Sandbox, Session, TOT, codes, node, result};
 
 fn with_files(id: &str, state: &str, files: Value) -> Value {
@@ -17,8 +17,7 @@ fn with_files(id: &str, state: &str, files: Value) -> Value {
 #[test]
 fn files_come_with_a_result_in_its_commit() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
     sandbox.sleep(60);
     let files = json!([
@@ -69,8 +68,7 @@ fn files_come_with_a_result_in_its_commit() {
 #[test]
 fn what_is_no_attachment_is_refused_and_nothing_is_written() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
     sandbox.sleep(60);
     let repository = session.repository();
@@ -205,8 +203,7 @@ fn a_person_attaches_files_also_after_the_end() {
 #[test]
 fn two_machines_attach_apart() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, other, id) = team(&sandbox);
     let file = |text: &str| {
         let path = sandbox.path("same.log");
         fs::write(&path, text).unwrap();

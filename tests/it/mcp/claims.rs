@@ -8,8 +8,7 @@ use crate::support::{Sandbox, Session, TOT, codes, node, result};
 #[test]
 fn two_agents_share_the_work_and_nothing_that_was_researched_is_lost() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A")), node("R2.A2", Some("R1.A"))]}));
     let claim = |agent: &str| json!({"claim": true, "agentId": agent, "maxTasks": 1, "ttlMinutes": 30});
     let taken = session.ok("tot_next", claim("a"));

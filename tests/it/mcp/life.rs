@@ -82,8 +82,7 @@ fn two_servers_write_to_one_investigation() {
 #[test]
 fn the_number_of_commits_is_the_number_of_accepted_writing_calls() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.refused("tot_propose", json!({"nodes": [node("R3.A1", Some("R1.A"))]}));
     session.refused("tot_end", json!({}));
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
@@ -227,8 +226,7 @@ fn what_a_killed_writer_left_is_put_right_by_whoever_reads() {
 #[test]
 fn the_tag_of_an_end_is_written_even_if_it_is_reopened_first() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     let ended = session.ok("tot_end", json!({}));
     let repository = session.repository();
@@ -435,8 +433,7 @@ fn a_server_at_the_limit_of_threads_answers_or_says_that_it_cannot_start() {
 #[test]
 fn a_call_whose_arguments_do_not_fit_does_not_deny_that_it_can_end() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A"))], "FOUND");
     session.grow(&[("R3.A1a", Some("R2.A1"))], "VERIFY");
     let can_end = session.ok("tot_status", json!({}))["canEnd"].clone();
@@ -459,8 +456,7 @@ fn nothing_ends_without_a_node_also_where_it_is_stopped() {
 #[test]
 fn the_id_of_a_deep_node_is_whole_in_what_is_said_of_it() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     let long = format!("R2.A{}", "1".repeat(60));
     session.ok("tot_propose", json!({"nodes": [node(&long, Some("R1.A"))]}));
     sandbox.sleep(60);

@@ -124,8 +124,7 @@ fn a_long_finding_is_read_in_pieces_that_make_the_whole() {
 #[test]
 fn two_long_nodes_share_a_reply() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A")), node("R2.A2", Some("R1.A"))]}));
     sandbox.sleep(60);
     let long = |id: &str, length: usize| json!({"nodeId": id, "state": "EXPLORE", "agentId": id, "findings": "It scatters. ".repeat(length)});
@@ -286,8 +285,7 @@ fn what_is_owed_is_told_once_by_its_kind_and_counted() {
 #[test]
 fn the_newest_change_of_state_of_a_long_node_is_kept() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     for number in 0..20 {
         let state = if number % 2 == 0 { "FOUND" } else { "EXPLORE" };
         let reason = format!("{number}: {}", "because it was looked at once more. ".repeat(200));

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{Machine, Ran, hub, refs, two};
+use super::{Machine, Ran, hub, refs, team};
 use crate::support::{Sandbox, TOT_REPORT};
 
 #[test]
@@ -63,8 +63,7 @@ fn what_is_no_investigation_is_not_cloned() {
 #[test]
 fn a_shallow_source_and_a_shallow_clone_are_taken() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     // Made by hand, with the last commit alone.
     let shallow = Machine::new(&sandbox, "shallow");
     fs::create_dir(&shallow.root).unwrap();
@@ -89,8 +88,7 @@ fn a_shallow_source_and_a_shallow_clone_are_taken() {
 #[test]
 fn objects_that_a_partial_clone_lacks_are_fetched_in_one_go() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, _, id) = team(&sandbox);
     one.grow(&id, &["R2.A1"]);
     one.grow(&id, &["R2.A2"]);
     one.synced();

@@ -308,8 +308,7 @@ fn a_review_at_a_terminal_goes_on_by_keys() {
 #[test]
 fn a_contested_answer_is_called_so_by_every_tool_and_page() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A"))], "FOUND");
     session.grow(&[("R3.A1a", Some("R2.A1"))], "VERIFY");
     let objection =

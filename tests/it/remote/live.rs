@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::many::{calls, counting};
 use super::stuck::{commit_all, edit};
-use super::{Machine, hub, refs, two};
+use super::{Machine, hub, refs, team};
 use crate::support::{Sandbox, Server, node, result};
 
 /// Much longer than anything here takes, on a busy machine too.
@@ -182,8 +182,7 @@ fn while_the_hub_is_away_work_goes_on_and_afterwards_all_is_there() {
 #[test]
 fn what_others_did_comes_in_when_an_investigation_is_looked_at() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     other.grow(&id, &["R2.A1"]);
     other.synced();
     let mut server = one.live(&[]);
@@ -204,8 +203,7 @@ fn what_others_did_comes_in_when_an_investigation_is_looked_at() {
 #[test]
 fn an_edit_by_hand_that_came_beside_the_calls_is_in_the_status() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, other, id) = team(&sandbox);
     let node = "nodes/R1/R1.A.yaml";
     edit(&other.repository(&id).join(node), "title: ", "title: Another ");
     commit_all(&sandbox, &other.repository(&id), "By hand");
@@ -285,8 +283,7 @@ fn a_second_signal_ends_the_wait_for_the_hub() {
 #[test]
 fn two_servers_that_sync_one_investigation_converge() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     let mut all: Vec<String> = Vec::new();
     thread::scope(|scope| {
         let workers: Vec<_> = ["b", "c"]

@@ -200,3 +200,10 @@ pub fn two<'a>(sandbox: &'a Sandbox, address: &str) -> (Machine<'a>, Machine<'a>
     assert_eq!(one.head(&id), other.head(&id));
     (one, other, id)
 }
+
+/// Two machines that share one investigation through a hub that is made for them.
+pub fn team(sandbox: &Sandbox) -> (PathBuf, Machine<'_>, Machine<'_>, String) {
+    let hub = hub(sandbox);
+    let (one, other, id) = two(sandbox, hub.to_str().unwrap());
+    (hub, one, other, id)
+}

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::stuck::{commit_all, edit};
-use super::{Machine, hub, two};
+use super::{Machine, team};
 use crate::support::Sandbox;
 
 /// The kinds of what a sync said, in order.
@@ -26,8 +26,7 @@ fn told(sandbox: &Sandbox, one: &Machine<'_>, other: &Machine<'_>, id: &str) -> 
 #[test]
 fn nobody_lowers_the_rules_of_others_unnoticed() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, other, id) = team(&sandbox);
     let repository = one.repository(&id);
     edit(&repository.join("investigation.yaml"), "minRounds: ", "minRounds: 1");
     let entry = told(&sandbox, &one, &other, &id);
@@ -48,8 +47,7 @@ fn nobody_lowers_the_rules_of_others_unnoticed() {
 #[test]
 fn an_edit_by_hand_does_not_come_in_unnoticed() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, other, id) = team(&sandbox);
     one.ok(&["object", "R1.A", "-m", "Too early."]);
     one.synced();
     other.synced();
@@ -84,8 +82,7 @@ fn an_edit_by_hand_does_not_come_in_unnoticed() {
 #[test]
 fn a_file_does_not_name_another_person_unnoticed() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, other, id) = team(&sandbox);
     let repository = one.repository(&id);
     one.ok(&["object", "R1.A", "-m", "Too early."]);
     let comments = fs::read_dir(repository.join("comments")).unwrap();
@@ -104,8 +101,7 @@ fn a_file_does_not_name_another_person_unnoticed() {
 #[test]
 fn no_attachment_gets_another_name_unnoticed() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, other, id) = team(&sandbox);
     let file = sandbox.path("trace.log");
     for (machine, text) in [(&one, "slow"), (&other, "fast")] {
         fs::write(&file, text).unwrap();
@@ -131,8 +127,7 @@ fn no_attachment_gets_another_name_unnoticed() {
 #[test]
 fn an_ordinary_sync_gives_no_notice() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, other, id) = team(&sandbox);
     let file = sandbox.path("trace.log");
     fs::write(&file, "slow").unwrap();
     let sync = |machine: &Machine<'_>| {

@@ -2,14 +2,13 @@
 
 use std::fs;
 
-use super::{Machine, hub, refs, two};
+use super::{Machine, hub, refs, team, two};
 use crate::support::Sandbox;
 
 #[test]
 fn no_conflict_marker_comes_into_a_record_and_no_record_is_dropped_when_ids_collide() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, other, id) = team(&sandbox);
     one.grow(&id, &["R2.A1", "R2.A2"]);
     other.grow(&id, &["R2.A1", "R2.A3"]);
     one.synced();
@@ -27,8 +26,7 @@ fn no_conflict_marker_comes_into_a_record_and_no_record_is_dropped_when_ids_coll
 #[test]
 fn two_clones_have_one_history() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     let first =
         |machine: &Machine| sandbox.git(&machine.repository(&id), &["rev-list", "--max-parents=0", "HEAD"]);
     assert_eq!(first(&one), first(&other));
@@ -44,8 +42,7 @@ fn two_clones_have_one_history() {
 #[test]
 fn a_push_that_was_not_complete_is_not_told_as_complete() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, _, id) = team(&sandbox);
     // git's own status would be 0 for a push of which nothing was asked.
     fs::create_dir_all(hub.join("refs/heads/tot").join(format!("{id}.lock"))).unwrap();
     one.grow(&id, &["R2.A1"]);
@@ -60,8 +57,7 @@ fn a_push_that_was_not_complete_is_not_told_as_complete() {
 #[test]
 fn files_of_strangers_are_not_swept_up() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     let repository = one.repository(&id);
     fs::write(repository.join("draft.md"), "mine\n").unwrap();
     fs::write(repository.join("staged.md"), "mine\n").unwrap();
@@ -79,8 +75,7 @@ fn files_of_strangers_are_not_swept_up() {
 #[test]
 fn the_last_writer_does_not_win() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, other, id) = team(&sandbox);
     for round in 0..3 {
         one.grow(&id, &[format!("R2.Aone{round}").as_str()]);
         other.grow(&id, &[format!("R2.Aother{round}").as_str()]);
@@ -95,8 +90,7 @@ fn the_last_writer_does_not_win() {
 #[test]
 fn nothing_but_branches_and_tags_is_on_a_remote() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, _, id) = team(&sandbox);
     sandbox.git(&one.repository(&id), &["tag", "ended/1"]);
     one.synced();
     let expected = [format!("refs/heads/tot/{id}"), format!("refs/tags/tot/{id}/ended/1")];

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use super::{Machine, Ran, hub, two};
+use super::{Machine, Ran, hub, team, two};
 use crate::support::{Sandbox, node, result};
 
 /// Two machines that have committed different results for one proposal, and one a second node with a child; on `one`, the
@@ -142,8 +142,7 @@ fn markers_without_a_merge_are_read_for_what_both_sides_say() {
 #[test]
 fn a_ruleset_that_both_sides_have_changed_is_refused_with_both_changes() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, other, id) = team(&sandbox);
     for (machine, name) in [(&one, "ours"), (&other, "theirs")] {
         let repository = machine.repository(&id);
         let path = repository.join("ruleset.yaml");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::resolve::stopped;
 use super::sync::{assert_settled, hook};
-use super::{Machine, Ran, hub, refs, two};
+use super::{Machine, Ran, hub, refs, team, two};
 use crate::support::{Sandbox, node, result};
 
 /// Replaces a part of a file in the work tree.
@@ -118,8 +118,7 @@ fn a_rebase_that_has_stopped_is_not_called_resolved_and_no_advice_is_given_that_
 #[test]
 fn a_plain_git_pull_merges_what_went_apart() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, other, id) = team(&sandbox);
     for (machine, node, rebase) in [(&one, "R2.A1", None), (&other, "R2.A2", Some("true"))] {
         if let Some(rebase) = rebase {
             sandbox.git(&sandbox.path("home"), &["config", "--global", "pull.rebase", rebase]);
@@ -241,8 +240,7 @@ fn committed_conflict_markers_are_told_with_the_command_that_resolves_them() {
 #[test]
 fn a_rejoin_ends_where_something_was_fetched_and_not_joined() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     let begun = one.head(&id);
     let branch = format!("refs/heads/tot/{id}");
     one.grow(&id, &["R2.A1"]);
@@ -276,8 +274,7 @@ fn a_rejoin_ends_where_something_was_fetched_and_not_joined() {
 #[test]
 fn a_branch_that_is_named_after_another_investigation_is_not_taken_for_its_own() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, _, id) = team(&sandbox);
     // Before and after its own in any list.
     let strangers = ["00000000-0000-7000-8000-000000000001", "ffffffff-ffff-7fff-bfff-ffffffffffff"];
     for stranger in strangers {
@@ -313,8 +310,7 @@ fn a_branch_that_is_named_after_another_investigation_is_not_taken_for_its_own()
 #[test]
 fn a_permanent_refusal_is_not_taken_for_a_lost_race() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     one.grow(&id, &["R2.A1"]);
     // Words of a hook that sound like one.
     for script in [
@@ -354,8 +350,7 @@ fn a_permanent_refusal_is_not_taken_for_a_lost_race() {
 #[test]
 fn a_file_that_nobody_takes_in_is_not_pushed() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     let repository = one.repository(&id);
     let before = sandbox.git(&hub, &["for-each-ref"]);
     for (file, reason) in STRANGE {
@@ -392,8 +387,7 @@ fn make(repository: &Path, file: &str) {
 #[test]
 fn a_file_that_was_pushed_by_hand_locks_nobody_out() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, behind, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, behind, id) = team(&sandbox);
     let apart = Machine::new(&sandbox, "apart");
     apart.ok(&["clone", hub.to_str().unwrap()]);
     apart.grow(&id, &["R2.A1"]);

@@ -7,7 +7,7 @@ use std::{fs, thread};
 use serde_json::{Value, json};
 
 use super::stuck::commit_all;
-use super::{Machine, Ran, hub, refs, two};
+use super::{Machine, Ran, hub, refs, team, two};
 use crate::support::memory::Memory;
 use crate::support::{Sandbox, TOT};
 
@@ -30,8 +30,7 @@ pub(super) fn assert_settled(machine: &Machine) {
 #[test]
 fn behind_goes_forward_ahead_is_pushed_and_apart_is_joined() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     assert_eq!(refs(&sandbox, &hub), [format!("refs/heads/tot/{id}")]);
     one.grow(&id, &["R2.A1"]);
     let entry = one.synced();
@@ -60,8 +59,7 @@ fn behind_goes_forward_ahead_is_pushed_and_apart_is_joined() {
 #[test]
 fn a_plain_git_pull_and_push_in_the_folder_do_the_right_thing() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     one.grow(&id, &["R2.A1"]);
     let (here, there) = (one.repository(&id), other.repository(&id));
     sandbox.git(&here, &["tag", "ended/7"]);
@@ -122,8 +120,7 @@ fn tags_of_two_investigations_do_not_meet_in_a_hub_and_the_prefix_can_be_chosen(
 #[test]
 fn a_remote_that_was_rewritten_moves_nothing_until_it_is_rejoined() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     one.grow(&id, &["R2.A1"]);
     one.synced();
     other.synced();
@@ -173,8 +170,7 @@ fn a_remote_that_was_rewritten_moves_nothing_until_it_is_rejoined() {
 #[test]
 fn a_branch_that_was_deleted_there_comes_back_only_by_rejoin() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, _, id) = team(&sandbox);
     sandbox.git(&hub, &["update-ref", "-d", &format!("refs/heads/tot/{id}")]);
     let told = one.fails("REMOTE_REWRITTEN", &[]);
     assert!(told.contains("not there any more"), "{told}");
@@ -186,8 +182,7 @@ fn a_branch_that_was_deleted_there_comes_back_only_by_rejoin() {
 #[test]
 fn squashed_by_a_forge_is_rejoined_without_losing_or_doubling_a_node() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     one.grow(&id, &["R2.A1"]);
     one.grow(&id, &["R2.A2"]);
     one.synced();
@@ -213,8 +208,7 @@ fn squashed_by_a_forge_is_rejoined_without_losing_or_doubling_a_node() {
 #[test]
 fn unrelated_histories_of_the_same_session_id_are_refused() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, _, id) = team(&sandbox);
     // The same files, begun anew.
     let alien = Machine::new(&sandbox, "alien");
     let repository = alien.repository(&id);
@@ -237,8 +231,7 @@ fn unrelated_histories_of_the_same_session_id_are_refused() {
 #[test]
 fn refused_by_a_hook_is_told_in_its_words_and_nothing_is_half_done() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     hook(&hub, "pre-receive", "echo 'The branch is protected: ask Ada.' >&2; exit 1");
     one.grow(&id, &["R2.A1"]);
     sandbox.git(&one.repository(&id), &["tag", "ended/1"]);
@@ -257,8 +250,7 @@ fn refused_by_a_hook_is_told_in_its_words_and_nothing_is_half_done() {
 #[test]
 fn a_secret_is_not_pushed_and_named_by_node_and_line() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, _, id) = team(&sandbox);
     let before = sandbox.git(&hub, &["for-each-ref"]);
     let mut server = one.server();
     let secret = token();
@@ -294,8 +286,7 @@ fn token() -> String {
 #[test]
 fn a_tag_that_was_left_behind_takes_no_secret_along() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     let repository = one.repository(&id);
     let conclusion = format!("It works with {}.", token());
     let end = json!({"sessionId": id, "conclusion": conclusion, "stopped": {"reason": "enough"}});
@@ -325,8 +316,7 @@ fn a_tag_that_was_left_behind_takes_no_secret_along() {
 #[test]
 fn a_message_takes_no_secret_along() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, _, id) = team(&sandbox);
     let repository = one.repository(&id);
     let git = |arguments: &[&str]| sandbox.git(&repository, arguments);
     let message = format!("Try it\n\nwith {}", token());
@@ -358,8 +348,7 @@ fn a_message_takes_no_secret_along() {
 #[test]
 fn a_file_that_cannot_be_read_is_not_pushed() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, _, id) = team(&sandbox);
     let repository = one.repository(&id);
     let file = repository.join("nodes/R1/R1.A.yaml");
     let text = fs::read_to_string(&file).unwrap();
@@ -375,8 +364,7 @@ fn a_file_that_cannot_be_read_is_not_pushed() {
 #[test]
 fn servers_that_write_at_the_same_time_are_no_obstacle() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, other, id) = team(&sandbox);
     thread::scope(|scope| {
         for (machine, name) in [(&one, "one"), (&other, "other")] {
             let id = &id;
@@ -403,8 +391,7 @@ fn servers_that_write_at_the_same_time_are_no_obstacle() {
 #[test]
 fn eight_who_push_at_once_all_get_through() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (_, first, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, _, first, id) = team(&sandbox);
     let names: Vec<String> = (0..7).map(|number| format!("machine{number}")).collect();
     let mut machines: Vec<Machine> = names.iter().map(|name| Machine::new(&sandbox, name)).collect();
     for machine in &machines {
@@ -430,8 +417,7 @@ fn eight_who_push_at_once_all_get_through() {
 #[test]
 fn a_dry_run_says_what_would_be_done_and_does_nothing() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     one.grow(&id, &["R2.A1"]);
     let before = sandbox.git(&hub, &["for-each-ref"]);
     assert_eq!(one.sync(&["--dry-run"])["went"], 2);
@@ -446,8 +432,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 #[test]
 fn a_second_remote_gets_nothing_by_itself() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, _, id) = team(&sandbox);
     let backup = sandbox.path("backup.git");
     sandbox.git(&sandbox.path("home"), &["init", "-q", "--bare", backup.to_str().unwrap()]);
     one.ok(&["remote", "add", "backup", backup.to_str().unwrap()]);
@@ -531,8 +516,7 @@ fn without_git_it_says_so() {
 #[test]
 fn thousands_of_hollow_files_fill_no_machine_that_syncs() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (hub, one, other, id) = team(&sandbox);
     let repository = one.repository(&id);
     // One object of zeros under many names: some KB in the hub, and 16 MiB each in a work tree.
     let zeros = sandbox.path("zeros");
@@ -577,8 +561,7 @@ fn thousands_of_hollow_files_fill_no_machine_that_syncs() {
 #[test]
 fn the_guard_does_not_hold_all_that_is_pushed_at_once() {
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, _, id) = team(&sandbox);
     let repository = one.repository(&id);
     fs::create_dir(repository.join("traces")).unwrap();
     for number in 0..32 {

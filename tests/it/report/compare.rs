@@ -13,8 +13,7 @@ fn report(sandbox: &Sandbox, arguments: &[&str]) -> (bool, String) {
 #[test]
 fn two_commits_are_compared_whatever_they_are_called() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     let repository = session.repository();
     let source = repository.to_str().unwrap();
@@ -56,8 +55,7 @@ fn two_commits_are_compared_whatever_they_are_called() {
 #[test]
 fn each_end_is_compared_with_the_next() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     session.ok("tot_end", json!({"conclusion": "It is not the cable."}));
     let repository = session.repository();
@@ -154,8 +152,7 @@ fn a_base_url_is_checked_before_anything_is_written() {
 #[test]
 fn a_missing_ancestor_does_not_keep_two_commits_from_being_compared() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     let repository = session.repository();
     let (home, url) = (sandbox.path("home"), format!("file://{}", repository.display()));

@@ -48,8 +48,7 @@ fn strangers_repositories_give_sound_sites() {
 #[test]
 fn what_comes_through_the_server_gives_sound_sites() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     let mut stored = 0;
     let tried = some(payloads());
     for (number, (name, text)) in tried.iter().enumerate() {

@@ -1,15 +1,14 @@
 //! A site over an earlier one: what is the same is not made again, and nobody could tell from the folder.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
 
 use tree_of_thoughts::report::{Published, Target, Writing, write};
 
-use crate::support::{Sandbox, Session, TOT_REPORT};
+use crate::support::{Sandbox, Session, TOT_REPORT, files};
 
 /// Runs the program, and gives what it said.
 fn report(sandbox: &Sandbox, out: &Path, more: &[&str]) -> String {
@@ -19,30 +18,13 @@ fn report(sandbox: &Sandbox, out: &Path, more: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The files below a folder with their bytes.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                found.insert(path.strip_prefix(folder).unwrap().to_owned(), fs::read(&path).unwrap());
-            }
-        }
-    }
-    found
-}
-
 /// Runs it over the earlier site and into a new folder, compares the two, and gives how many were unchanged.
 fn renew(sandbox: &Sandbox, what: &str, more: &[&str]) -> usize {
     let (site, whole) = (sandbox.path("site"), sandbox.path("whole"));
     let said = report(sandbox, &site, more);
     let _ = fs::remove_dir_all(&whole);
     assert!(!report(sandbox, &whole, more).contains("unchanged"), "a folder that was not there");
-    let (ours, theirs) = (files(&site), files(&whole));
+    let (ours, theirs) = (files(&site, true), files(&whole, true));
     assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>(), "{what}");
     for (path, bytes) in &ours {
         assert!(bytes == &theirs[path], "{what}: {} is another", path.display());
@@ -222,8 +204,7 @@ fn evidence_that_has_changed_is_told() {
 #[test]
 fn a_site_of_one_is_not_made_again_either() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     assert_eq!(renew(&sandbox, "the first run", &[]), 0);
     assert_eq!(renew(&sandbox, "no change", &[]), 1);
     assert_eq!(renew(&sandbox, "another commit", &["--rev", "HEAD~1"]), 0);

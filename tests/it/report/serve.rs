@@ -73,8 +73,7 @@ impl Drop for Site {
 #[test]
 fn a_page_learns_that_the_investigation_has_grown() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     let site = Site::start(&sandbox, &session.repository());
     let before = site.shown();
     assert_eq!(site.get("/-/shown?not=another").status, 200);
@@ -98,8 +97,7 @@ fn a_page_learns_that_the_investigation_has_grown() {
 #[test]
 fn a_sign_off_that_comes_later_is_shown() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let session = Session::begun(&sandbox);
     let site = Site::start(&sandbox, &session.repository());
     let before = site.shown();
     let mut command = sandbox.command(TOT);

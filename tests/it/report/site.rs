@@ -7,8 +7,7 @@ use crate::support::{Sandbox, Session, TOT_REPORT};
 #[test]
 fn a_bare_clone_gives_the_same_site() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     let bare = sandbox.path("bare.git");
     let repository = session.repository();
@@ -30,8 +29,7 @@ fn a_bare_clone_gives_the_same_site() {
 #[test]
 fn an_earlier_commit_can_be_seen() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     let out = sandbox.path("site");
     let status = sandbox
@@ -49,8 +47,7 @@ fn an_earlier_commit_can_be_seen() {
 #[test]
 fn one_investigation_is_one_file_where_that_is_asked_for() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let session = Session::begun(&sandbox);
     let file = sandbox.path("sky.html");
     let report = |what: &std::path::Path| {
         sandbox.command(TOT_REPORT).arg(what).arg("--single-file").arg(&file).output().unwrap()
@@ -84,8 +81,7 @@ fn what_is_no_investigation_is_named() {
 #[test]
 fn a_node_that_cannot_be_read_costs_its_own_pages_only() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
     let repository = session.repository();
     std::fs::write(repository.join("nodes/R2/R2.A1.yaml"), "version: 1\nid: [not, an, id]\n").unwrap();

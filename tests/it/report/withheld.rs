@@ -191,11 +191,10 @@ fn where_the_list_is_not_understood_nothing_is_published() {
 #[cfg(unix)]
 #[test]
 fn a_merge_that_gives_a_withheld_node_another_id_publishes_nothing_of_it() {
-    use crate::remote::{hub, two};
+    use crate::remote::team;
 
     let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let (_, one, other, id) = team(&sandbox);
     let propose = |machine: &crate::remote::Machine, word: &str| {
         sandbox.sleep(60);
         let node = json!({"id": "R2.A1", "parent": "R1.A", "title": format!("About {word}"), "plannedAction": format!("Ask {word}.")});

@@ -196,8 +196,7 @@ fn a_shallow_clone_says_that_the_first_rules_and_terms_are_not_known() {
 #[test]
 fn an_edit_that_does_not_fit_the_nodes_is_told() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "DEAD");
     let repository = session.repository();
     assert!(session.ok("tot_status", json!({}))["faults"].is_null());

@@ -8,8 +8,7 @@ use crate::support::{Sandbox, Session};
 #[test]
 fn what_has_not_changed_is_not_read_again() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     let repository = session.repository();
     let store = Store::new(sandbox.root());
     let before = store.load(&repository).unwrap();
@@ -27,8 +26,7 @@ fn what_has_not_changed_is_not_read_again() {
 #[test]
 fn many_nodes_are_read_as_few_are() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     let ids: Vec<String> = (0..150).map(|n| format!("R2.A{n}")).collect();
     let nodes: Vec<(&str, Option<&str>)> = ids.iter().map(|id| (id.as_str(), Some("R1.A"))).collect();
     session.grow(&nodes, "EXPLORE");

@@ -135,8 +135,7 @@ fn a_revision_in_no_language_is_an_error_and_no_panic() {
 #[test]
 fn nothing_is_acknowledged_beyond_what_the_next_start_reads() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     let repository = session.repository();
     // So many files of the user's own that a few nodes more are all there is room for.
     let make = |command: &str, input: &str| {

@@ -67,8 +67,7 @@ fn what_is_changed_in_it_by_hand_is_named_and_another_page_is_left_alone() {
 #[test]
 fn the_words_of_an_earlier_version_are_no_fault() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     session.ok("tot_end", json!({"conclusion": "Nothing.", "stopped": {"reason": "stuck"}}));
     let folder = session.repository();
     let path = folder.join("README.md");
@@ -86,8 +85,7 @@ fn the_words_of_an_earlier_version_are_no_fault() {
 #[test]
 fn two_ends_keep_the_page_of_the_earlier_one() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     let there = sandbox.path("there");
     std::fs::create_dir(&there).unwrap();
     sandbox.git(&there, &["clone", "--quiet", session.repository().to_str().unwrap()]);
@@ -111,8 +109,7 @@ fn two_ends_keep_the_page_of_the_earlier_one() {
 #[test]
 fn a_page_after_resolved_markers_shows_the_end_that_is_in_force() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     let there = sandbox.path("there");
     std::fs::create_dir(&there).unwrap();
     sandbox.git(&there, &["clone", "--quiet", session.repository().to_str().unwrap()]);
@@ -139,8 +136,7 @@ fn a_page_after_resolved_markers_shows_the_end_that_is_in_force() {
 #[test]
 fn a_page_after_a_merge_shows_the_end_that_is_in_force() {
     let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut session = Session::begun(&sandbox);
     let end =
         |text: &str| json!({"conclusion": text, "stopped": {"reason": "stuck"}, "sessionId": session.id});
     let (first, second) = (end("The first answer."), end("The second answer."));

@@ -1,9 +1,7 @@
 //! One transaction: what is decided on a state is written on that state, by one writer at a time.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 
@@ -11,7 +9,7 @@ use serde_json::json;
 use tree_of_thoughts::format::FileChange;
 use tree_of_thoughts::store::{Draft, Snapshot, Store, StoreError};
 
-use crate::support::{Sandbox, Session};
+use crate::support::{Sandbox, Session, files};
 
 #[derive(Debug)]
 enum Refused {
@@ -41,32 +39,16 @@ fn note(snapshot: &Snapshot) -> Draft {
     }
 }
 
-/// Every file below a folder.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-            if entry.metadata().unwrap().is_dir() {
-                folders.push(entry.path());
-            } else {
-                found.insert(entry.path(), std::fs::read(entry.path()).unwrap());
-            }
-        }
-    }
-    found
-}
-
 #[test]
 fn a_rejected_decision_writes_nothing() {
     let sandbox = Sandbox::new();
     let mut session = begun(&sandbox);
     let repository = session.repository();
     let store = Store::new(sandbox.root());
-    let before = files(&repository);
+    let before = files(&repository, true);
     let rejected = store.transact(&repository, |_| Err::<(Vec<Draft>, ()), _>(Refused::ByARule));
     assert!(matches!(rejected, Err(Refused::ByARule)));
-    assert_eq!(files(&repository), before);
+    assert_eq!(files(&repository, true), before);
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
 }
 
@@ -76,14 +58,14 @@ fn a_panic_in_a_decision_lets_the_next_writer_in() {
     let mut session = begun(&sandbox);
     let repository = session.repository();
     let store = Store::new(sandbox.root());
-    let before = files(&repository);
+    let before = files(&repository, true);
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         store.transact(&repository, |_| -> Result<(Vec<Draft>, ()), Refused> {
             panic!("this panic is part of a test")
         })
     }));
     assert!(panicked.is_err());
-    assert_eq!(files(&repository), before);
+    assert_eq!(files(&repository, true), before);
     // In this process and in another.
     store.transact(&repository, |before| Ok::<_, Refused>((vec![note(before)], ()))).unwrap();
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
