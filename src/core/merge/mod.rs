@@ -9,8 +9,9 @@
 //! 5. The list of withheld nodes follows them.
 //! 6. All other files are taken from the side that has changed them; where both have, the merge is refused.
 //!
-//! Guarantees: the outcome is the same from either side, and in any order of three. No text is lost but that of a proposal
-//! that was taken back. What can't be decided is refused as a whole, and named. No rule of a method is applied: what the
+//! Guarantees: the outcome is the same from either side. It is the same in any order of three, but for the ids where somebody
+//! took back one of two proposals that had met under one id: `places` says why. No text is lost but that of a proposal that
+//! was taken back. What can't be decided is refused as a whole, and named. No rule of a method is applied: what the
 //! merged tree owes or breaks is found by whoever looks at it, as after any commit.
 
 mod end;

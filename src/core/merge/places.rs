@@ -12,6 +12,12 @@
 //! decides which of them has these digits and which gets others. Fewer digits would let that happen in each long
 //! investigation of a team; more of them nobody could remember.
 
+//!
+//! Whoever takes back one of two proposals that have met under one id may make the order of further merges matter, too. A
+//! tree does not say for whom a proposal has made way in it. In one order it has made way for the one that is taken back,
+//! and has its own id again. In another it has made way for both, and stays. Two histories that ask for opposite outcomes come to
+//! the same tree on the way, so no rule can know. Nothing is lost by it, and clones that meet have one tree again.
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::node::{self, original_title};
@@ -188,16 +194,20 @@ fn key_of(node: &Node, numbers: &HashMap<NodeId, usize>) -> Key {
 fn find_present(seats: &mut [Seat]) {
     for number in (0..seats.len()).rev() {
         let seat = &mut seats[number];
-        seat.is_present |= match &seat.sides {
-            [_, None, None] => false,
-            [_, Some(_), Some(_)] | [None, ..] => true,
-            [base, Some(left), None] | [base, None, Some(left)] => {
-                !left.is_pending() && base.as_ref() != Some(left)
-            }
-        };
+        let has_both = seat.sides[1..].iter().all(Option::is_some);
+        seat.is_present |= has_both || [1, 2].into_iter().any(|side| is_kept_by(seat, side));
         if let (true, Parent::Seat(parent)) = (seat.is_present, seat.key.parent.clone()) {
             seats[parent].is_present = true;
         }
+    }
+}
+
+/// Whether a side has made it or researched it: it stays, whatever the other side did.
+fn is_kept_by(seat: &Seat, side: usize) -> bool {
+    match (&seat.sides[0], &seat.sides[side]) {
+        (_, None) => false,
+        (None, Some(_)) => true,
+        (Some(base), Some(node)) => !node.is_pending() && base != node,
     }
 }
 
@@ -210,7 +220,8 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
         let [base, ours, theirs] = &seat.sides;
         for (side, other) in [(1, theirs), (2, ours)] {
             let is_taken_back = !seat.is_present && other.is_none();
-            gone[side].extend(base.iter().filter(|_| is_taken_back).map(|node| &node.id));
+            let stood = seat.sides[side].as_ref().or(base.as_ref());
+            gone[side].extend(stood.filter(|_| is_taken_back).map(|node| &node.id));
             let has_made_way = seat.is_present && moved_step(seats, seat).is_some();
             gone[side].extend(seat.sides[side].iter().filter(|_| has_made_way).map(|node| &node.id));
         }
@@ -218,12 +229,15 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
     let mut here: Vec<(bool, usize)> = Vec::new();
     for (number, seat) in seats.iter().enumerate().filter(|(_, seat)| is_here(seat) && seat.is_present) {
         let made = made_step(seats, seat);
-        // Whoever it made way for is taken back, or has made way as well: had that been heard first, it would not have moved.
-        let made_way = |side: usize| {
-            let node = seat.sides[side].as_ref()?;
-            Some(gone[side].contains(&below(node.parent.as_ref(), &node.id, made?)?))
+        // It has not moved there, or whoever it made way for is taken back or has made way as well: had that been heard first, it
+        // would not have moved. A side that has not worked on it says nothing: were it taken back elsewhere, nothing would be
+        // left there of its move.
+        let claims_on = |side: usize| {
+            let node = seat.sides[side].as_ref().filter(|_| is_kept_by(seat, side))?;
+            let own = below(node.parent.as_ref(), &node.id, made?)?;
+            Some(node.id == own || gone[side].contains(&own))
         };
-        let returns = seat.sides[0].is_none() && [1, 2].into_iter().any(|side| made_way(side) == Some(true));
+        let returns = [1, 2].into_iter().any(|side| claims_on(side) == Some(true));
         let claims = returns || moved_step(seats, seat).is_none();
         here.push((!claims, number));
     }
@@ -264,7 +278,7 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
 }
 
 /// The ids that these proposals have in a merge that was made already, as far as another program may have given them: to
-/// whoever makes way for an earlier one that was made under the same id, or has its own again.
+/// whoever makes way for an earlier one that was made under the same id, or had moved before, or has its own again.
 fn ids_there(seats: &[Seat], here: &[(bool, usize)], taken: &BTreeSet<String>) -> HashMap<usize, NodeId> {
     let own_id = |seat: &Seat| below(parent_id(seats, seat).as_ref(), &seat.id, made_step(seats, seat)?);
     let mut first: HashMap<String, &Key> = HashMap::new();
@@ -278,8 +292,9 @@ fn ids_there(seats: &[Seat], here: &[(bool, usize)], taken: &BTreeSet<String>) -
         let Some(own) = own_id(seat).map(|own| folded(&own)) else { return false };
         let parent = parent_id(seats, seat);
         let is_below = step(id, parent.as_ref()).and_then(|step| below(parent.as_ref(), &seat.id, step));
+        let had_moved = stands_at(seat).contains(id);
         let makes_way = taken.contains(&own) || first.get(&own) != Some(&&seat.key);
-        folded(id) == own || (makes_way && is_below.as_ref() == Some(id))
+        folded(id) == own || ((makes_way || had_moved) && is_below.as_ref() == Some(id))
     };
     let there = |number: usize| seats[number].there.clone().filter(|id| may_be(&seats[number], id));
     here.iter().filter_map(|(_, number)| Some((*number, there(*number)?))).collect()
@@ -306,14 +321,17 @@ fn made_step<'s>(seats: &'s [Seat], seat: &'s Seat) -> Option<&'s str> {
         Parent::None => None,
     };
     let sides = || seat.sides.iter().flatten();
-    let parents = sides().filter_map(|node| node.parent.as_ref()).map(Some);
-    let known = std::iter::once(parent).chain(parents).find_map(|parent| step(made, parent));
-    // It has moved along with a parent that is not looked at.
-    let along = || sides().filter_map(|node| step(&node.id, node.parent.as_ref()));
-    known.or_else(|| along().find(|step| made.suffix().ends_with(*step))).or_else(|| {
-        // And then by itself.
-        along().next().map(|_| last_run(made))
-    })
+    // It stands there, or has moved along with its parent: what it was made below may have been another id of that one.
+    let mut along = sides().filter_map(|node| step(&node.id, node.parent.as_ref())).peekable();
+    along.peek()?;
+    along
+        .find(|step| made.suffix().ends_with(*step))
+        .or_else(|| {
+            // Or it has moved by itself.
+            let parents = sides().filter_map(|node| node.parent.as_ref()).map(Some).chain([parent]);
+            parents.filter_map(|parent| step(made, parent)).min_by_key(|step| step.len())
+        })
+        .or_else(|| Some(last_run(made)))
 }
 
 /// The letters or the digits at the end of an id.
