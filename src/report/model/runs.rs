@@ -1,11 +1,13 @@
 //! Commands that were run as evidence: at their nodes, and all of them on the page of evidence.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::cards::{Card, Cards, Time};
 use super::node::client;
+use crate::assess::{CapturedRun, Repetition, RunStanding};
 use crate::domain::run::{Ended, Ran, Verdict};
 use crate::domain::{NodeId, Run, RunId, RunKind};
 use crate::report::difference::{Difference, difference};
@@ -26,6 +28,10 @@ pub(in crate::report) struct RunView {
     pub href: Option<String>,
     /// As a shell would take it.
     pub command: String,
+    /// How it stands: `never run again`.
+    pub standing: String,
+    /// For the style sheet: `same`, `differs`, `quiet`.
+    pub class: &'static str,
     /// `exit 0`, `signal 9`, `timed out`, `not run: …`.
     pub ended: String,
     pub seconds: String,
@@ -74,11 +80,8 @@ pub(in crate::report) struct OutputView {
 /// One repetition.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct RepeatView {
-    pub id: String,
     /// `same`, `differs`, `could not run`.
     pub verdict: &'static str,
-    /// For the style sheet.
-    pub class: &'static str,
     pub ended: String,
     pub by: String,
     pub at: Time,
@@ -105,13 +108,13 @@ pub(in crate::report) struct JudgementView {
 /// All runs of an investigation.
 pub(in crate::report) struct Runs {
     all: BTreeMap<RunId, SharedValue<RunView>>,
-    by_node: HashMap<NodeId, Vec<RunId>>,
+    of_nodes: HashMap<NodeId, Vec<RunId>>,
 }
 
 impl Runs {
     /// Those that are the evidence of a node, the oldest first.
     pub(super) fn of_node(&self, node: &NodeId) -> Vec<SharedValue<RunView>> {
-        let ids = self.by_node.get(node).into_iter().flatten();
+        let ids = self.of_nodes.get(node).into_iter().flatten();
         ids.filter_map(|id| self.all.get(id).cloned()).collect()
     }
 
@@ -124,51 +127,42 @@ impl Runs {
 impl Cards<'_> {
     /// What was run.
     pub(super) fn runs(&self) -> Runs {
-        let mut about: HashMap<RunId, Vec<&Run>> = HashMap::new();
-        for run in self.investigation.runs() {
-            about.entry(run.of().unwrap_or(run.id)).or_default().push(run);
-        }
-        let mut by_node: HashMap<NodeId, Vec<RunId>> = HashMap::new();
-        // The first node whose result names a run.
-        let mut first: HashMap<RunId, &NodeId> = HashMap::new();
+        // The node where the output of a run stands: its own, or the first whose result names it.
+        let mut places: HashMap<RunId, &NodeId> = HashMap::new();
+        let mut of_nodes: HashMap<NodeId, Vec<RunId>> = HashMap::new();
         for node in self.investigation.nodes() {
-            let results =
-                node.classification.iter().flat_map(|own| std::iter::once(own).chain(&own.other_results));
-            let named: HashSet<RunId> = results.flat_map(|result| &result.runs).copied().collect();
-            for run in named {
-                first.entry(run).or_insert(&node.id);
-                by_node.entry(node.id.clone()).or_default().push(run);
+            let runs: Vec<&Arc<Run>> = self.assessment.runs_of(&node.id).map(|it| it.run).collect();
+            for run in &runs {
+                let place = places.entry(run.id).or_insert(&node.id);
+                if run.node.as_ref() == Some(&node.id) {
+                    *place = &node.id;
+                }
+            }
+            if !runs.is_empty() {
+                of_nodes.insert(node.id.clone(), runs.into_iter().map(|run| run.id).collect());
             }
         }
-        let mut all = BTreeMap::new();
-        for run in self.investigation.runs() {
-            let RunKind::Captured(ran) = &run.what else { continue };
-            if let Some(node) = &run.node {
-                by_node.entry(node.clone()).or_default().push(run.id);
-            }
-            let node = run.node.as_ref().or(first.get(&run.id).copied());
-            let card = node.and_then(|node| self.get(node)).cloned();
-            let view = view(run, ran, card, &about);
-            all.insert(run.id, SharedValue::of(view));
-        }
-        for runs in by_node.values_mut() {
-            runs.sort();
-            runs.dedup();
-        }
-        Runs { all, by_node }
+        let view = |captured: &CapturedRun<'_>| {
+            let card = places.get(&captured.run.id).and_then(|node| self.get(node)).cloned();
+            (captured.run.id, SharedValue::of(view(captured, card)))
+        };
+        Runs { all: self.assessment.runs().map(view).collect(), of_nodes }
     }
 }
 
-fn view(run: &Run, ran: &Ran, card: Option<SharedValue<Card>>, about: &HashMap<RunId, Vec<&Run>>) -> RunView {
-    let of = |id: RunId| about.get(&id).map_or(&[][..], Vec::as_slice);
-    let repeats: Vec<RepeatView> =
-        of(run.id).iter().rev().filter_map(|it| repeat(it, ran, of(it.id))).collect();
-    let more_repeats = repeats.len().saturating_sub(MOST_REPEATS);
+fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>) -> RunView {
+    let CapturedRun { run, ran, repetitions, .. } = captured;
     RunView {
         id: run.id.to_string(),
         href: card.as_ref().map(|card| format!("{}#run-{}", card.href, run.id)),
         card,
         command: ran.line(),
+        standing: captured.words(),
+        class: match captured.standing() {
+            RunStanding::Same => "same",
+            RunStanding::Differs | RunStanding::Fails => "differs",
+            _ => "quiet",
+        },
         ended: ran.ended.to_string(),
         seconds: ran.seconds.to_string(),
         by: run.author.label().to_owned(),
@@ -182,14 +176,14 @@ fn view(run: &Run, ran: &Ran, card: Option<SharedValue<Card>>, about: &HashMap<R
         expectations: ran.expectations.iter().map(expectation).collect(),
         output: output(ran),
         attachments: ran.attachments.iter().map(ToString::to_string).collect(),
-        repeats: repeats.into_iter().take(MOST_REPEATS).collect(),
-        more_repeats,
+        repeats: repetitions.iter().rev().take(MOST_REPEATS).map(|it| repeat(it, ran)).collect(),
+        more_repeats: repetitions.len().saturating_sub(MOST_REPEATS),
     }
 }
 
-fn repeat(run: &Run, first: &Ran, about: &[&Run]) -> Option<RepeatView> {
-    let RunKind::Repeated { at, verdict, ran, .. } = &run.what else { return None };
-    let judgement = |it: &&Run| match it.what {
+fn repeat(repetition: &Repetition<'_>, first: &Ran) -> RepeatView {
+    let Repetition { run, ran, verdict, at, judgements, .. } = repetition;
+    let judgement = |it: &&Arc<Run>| match it.what {
         RunKind::Judged { holds, .. } => Some(JudgementView {
             holds,
             by: it.author.label().to_owned(),
@@ -200,23 +194,17 @@ fn repeat(run: &Run, first: &Ran, about: &[&Run]) -> Option<RepeatView> {
     };
     let printed = |ran: &Ran| format!("{}{}", ran.output.text, ran.output.end.as_deref().unwrap_or_default());
     let differs = *verdict == Verdict::Differs && ran.output.sha256 != first.output.sha256;
-    Some(RepeatView {
-        id: run.id.to_string(),
+    RepeatView {
         verdict: verdict.label(),
-        class: match verdict {
-            Verdict::Same => "same",
-            Verdict::Differs => "differs",
-            Verdict::CouldNotRun => "not-run",
-        },
         ended: ran.ended.to_string(),
         by: run.author.label().to_owned(),
         at: Time::of(run.at),
-        commit: at.clone(),
+        commit: at.map(str::to_owned),
         system: system(ran),
         unmet: ran.expectations.iter().filter(|it| !it.held).map(expectation).collect(),
         difference: differs.then(|| difference(&cut(&printed(first), SHOWN), &cut(&printed(ran), SHOWN))),
-        judgements: about.iter().filter_map(judgement).collect(),
-    })
+        judgements: judgements.iter().filter_map(judgement).collect(),
+    }
 }
 
 fn expectation(it: &crate::domain::run::Expectation) -> ExpectationView {
