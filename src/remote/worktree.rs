@@ -60,7 +60,10 @@ impl GitProgram {
         let aside = || Call { index: Some(index), ..Call::default() };
         // With the times that are in it, git need not read what has not changed. There is none before the first `git add`.
         if own.exists() {
-            let copied = fs::copy(&own, index);
+            // By its time, too: git reads again what has changed since then.
+            let copied = fs::copy(&own, index).and_then(|_| {
+                fs::File::options().write(true).open(index)?.set_modified(own.metadata()?.modified()?)
+            });
             copied.map_err(|source| RemoteError::Io { action: format!("copy {}", own.display()), source })?;
         }
         if !untracked.is_empty() {

@@ -232,6 +232,21 @@ fn an_unborn_and_a_shallow_repository_and_one_with_submodules_are_named_as_they_
     assert_eq!((project.changed, project.patch), (vec!["part".to_owned()], None));
 }
 
+/// git takes a file for unchanged by its size and the second of its time, if its index is newer.
+#[test]
+fn a_change_within_the_second_of_the_last_commit_is_in_the_patch() {
+    let world = World::new();
+    world.write("value", "2\n");
+    let staged = fs::metadata(world.project.join(".git/index")).unwrap().modified().unwrap();
+    let value = fs::File::options().write(true).open(world.project.join("value")).unwrap();
+    value.set_modified(staged).unwrap();
+    std::thread::sleep(Duration::from_millis(1_100));
+    assert_eq!(world.run(&[], "true").status, 0);
+    let project = world.captured().project.unwrap();
+    assert_eq!(project.changed, ["value"]);
+    assert!(project.patch.is_some_and(|patch| patch.contains("+2\n")));
+}
+
 #[test]
 fn more_changes_than_are_kept_are_named_without_a_patch() {
     let world = World::new();
