@@ -12,9 +12,12 @@ use crate::domain::run::{Ended, Ran, Verdict};
 use crate::domain::{NodeId, Run, RunId, RunKind};
 use crate::report::difference::{Difference, difference};
 use crate::report::templates::SharedValue;
+use crate::text::{one_line, shorten};
 
 /// The most bytes of an output that a page shows; `investigation.json` has what is stored.
 const SHOWN: usize = 8 << 10;
+/// The most characters of a command in a line.
+const COMMAND: usize = 80;
 /// The most repetitions of one run that a page lists, the newest ones.
 const MOST_REPEATS: usize = 20;
 
@@ -26,8 +29,10 @@ pub(in crate::report) struct RunView {
     pub card: Option<SharedValue<Card>>,
     /// Where its output stands, from the investigation's folder; absent on the page of evidence, where that has it.
     pub href: Option<String>,
-    /// As a shell would take it.
+    /// As a shell would take it, shortened.
     pub command: String,
+    /// All of it, where that is more.
+    pub whole: Option<String>,
     /// How it stands: `never run again`.
     pub standing: String,
     /// For the style sheet: `same`, `differs`, `quiet`.
@@ -152,11 +157,13 @@ impl Cards<'_> {
 
 fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>) -> RunView {
     let CapturedRun { run, ran, repetitions, .. } = captured;
+    let line = ran.line();
     RunView {
         id: run.id.to_string(),
         href: card.as_ref().map(|card| format!("{}#run-{}", card.href, run.id)),
         card,
-        command: ran.line(),
+        command: shorten(&one_line(&line), COMMAND),
+        whole: (line.chars().count() > COMMAND || line.contains('\n')).then_some(line),
         standing: captured.words(),
         class: match captured.standing() {
             RunStanding::Same => "same",

@@ -16,6 +16,8 @@ pub(in crate::report) struct Trust {
     pub bar: Vec<BarPart>,
     /// How the answers are confirmed, in words: `by a second agent`.
     pub grades: Vec<GradeCount>,
+    /// What the evidence of the whole is worth: `run again by CI on 24 Nov 2026 at 3f2a91c: 3 of 3 same`.
+    pub evidence: Option<String>,
     /// How many answers are contested.
     pub contested: usize,
     /// Nodes whose result did not stand.
@@ -67,6 +69,7 @@ impl Cards<'_> {
         Trust {
             bar: graph::bar(self.investigation.nodes().filter_map(|node| self.kind(node))),
             grades: self.assessment.counts().into_iter().map(grade).collect(),
+            evidence: self.assessment.whole_evidence(),
             contested: self.assessment.count(|verdict| verdict == Verdict::Contested),
             overturned: self.overturned(),
             warnings,
