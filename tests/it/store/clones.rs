@@ -454,8 +454,11 @@ impl Team {
         let is_left =
             found.nodes.is_empty() && found.edits.keys().all(|path| !repository.join(path).exists());
         let is_wrong = what == "git merged" || (what == "markers resolved" && is_left);
-        // And it may leave what others add below a node where another one has that id now, which `tot check` names.
-        let is_misplaced = || errors(&repository).iter().any(|error| error.contains("MISPLACED_NODE"));
+        // And it may leave what others add below a node where another one has that id now, or bring two attachments together whose
+        // names differ only in letter case: `tot check` names both.
+        let codes = ["MISPLACED_NODE", "ID_CASE_COLLISION"];
+        let is_misplaced =
+            || errors(&repository).iter().any(|error| codes.iter().any(|code| error.contains(code)));
         if (is_wrong && found != ByHand::default()) || (what == "git merged" && is_misplaced()) {
             self.sandbox.git(&repository, &["reset", "--quiet", "--hard", &before]);
             return "git merged into a wrong file".into();
