@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::assess::{Assessment, differs};
 use crate::decide::standing::turned;
 use crate::domain::event::{what_happened, what_was_attached};
-use crate::domain::run::Verdict;
+use crate::domain::run::RunVerdict;
 use crate::domain::{Comment, CommentKind, Happening, Investigation, NodeId, RunKind, StateName, Warning};
 use crate::project::Evidence;
 use crate::ruleset::EffectiveRules;
@@ -123,7 +123,7 @@ pub fn review(
         notes.said(comment, is.open.iter().any(|objection| objection.comment.id == comment.id));
     }
     for run in after.runs().filter(|run| before.run(run.id).is_none()) {
-        let differs = matches!(&run.what, RunKind::Repeated { verdict: Verdict::Differs, .. })
+        let differs = matches!(&run.what, RunKind::Repeated { verdict: RunVerdict::Differs, .. })
             || matches!(&run.what, RunKind::Judged { holds: false, .. });
         let risk = if differs { Risk::Turned } else { Risk::Other };
         let verb = match run.what {

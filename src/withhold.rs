@@ -276,13 +276,11 @@ impl Withheld {
         let runs = run_labels(&snapshot.investigation, &newest);
         let any = self.listed.values().next();
         for (entry, passage) in history.iter_mut().zip(&passages) {
+            let of_run = |happening: &Happening| runs.get(&happening.run()?.id);
             let label_of = |happening: &Happening| match (happening.comment(), happening.node()) {
                 (Some(comment), _) => comments.label(comment),
-                _ if happening.run().is_some_and(|run| runs.contains_key(&run.id)) => {
-                    happening.run().and_then(|run| runs.get(&run.id))
-                }
                 (_, Some(node)) => passage.at(happening).get(&node.id).or_else(|| self.nodes.get(&key(node))),
-                _ => passage.at(happening).get(happening.node_id()?),
+                _ => of_run(happening).or_else(|| passage.at(happening).get(happening.node_id()?)),
             };
             let touched = entry.paths.iter().find_map(|path| match layout::place(path) {
                 Place::Node(id) | Place::Attachment(id, _) => passage.either(&id),
@@ -443,8 +441,7 @@ fn hidden_comment(comment: &Arc<Comment>, label: &str, seen: &mut Seen) -> Arc<C
 fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, String> {
     let mut hidden: HashMap<RunId, String> = HashMap::new();
     for (id, label) in labels {
-        let results = investigation.node(id).and_then(|node| node.classification.as_ref());
-        let results = results.into_iter().flat_map(|own| std::iter::once(own).chain(&own.other_results));
+        let results = investigation.node(id).into_iter().flat_map(|node| node.results());
         hidden.extend(results.flat_map(|result| &result.runs).map(|run| (*run, label.clone())));
     }
     // In the order of time, so what is repeated comes before what repeats it, and that before what judges it.

@@ -59,20 +59,26 @@ impl World {
 
     /// A new session id, for an investigation that begins at `now`.
     pub fn session_id(&self, now: Timestamp) -> SessionId {
-        let milliseconds = u64::try_from(now.milliseconds()).unwrap_or_default();
-        SessionId::new(milliseconds, self.random(milliseconds))
+        let (milliseconds, random) = self.seed(now);
+        SessionId::new(milliseconds, random)
     }
 
     /// A new id of a comment that is written at `now`.
     pub fn comment_id(&self, now: Timestamp) -> CommentId {
-        let milliseconds = u64::try_from(now.milliseconds()).unwrap_or_default();
-        CommentId::new(milliseconds, self.random(milliseconds))
+        let (milliseconds, random) = self.seed(now);
+        CommentId::new(milliseconds, random)
     }
 
     /// A new id of a run that is stored at `now`.
     pub fn run_id(&self, now: Timestamp) -> RunId {
+        let (milliseconds, random) = self.seed(now);
+        RunId::new(milliseconds, random)
+    }
+
+    /// What an id of that time is made of.
+    fn seed(&self, now: Timestamp) -> (u64, [u8; 10]) {
         let milliseconds = u64::try_from(now.milliseconds()).unwrap_or_default();
-        RunId::new(milliseconds, self.random(milliseconds))
+        (milliseconds, self.random(milliseconds))
     }
 
     /// Some time, at most that long: so that those who met once do not meet again.

@@ -67,8 +67,7 @@ impl<'a> Written<'a> {
 /// amendment may have changed places with what it has written, and an id may be another.
 fn pieces(node: &Node) -> HashSet<String> {
     let mut pieces = HashSet::from([node.title.clone(), node.planned_action.clone()]);
-    let results = node.classification.iter().flat_map(|own| std::iter::once(own).chain(&own.other_results));
-    for result in results {
+    for result in node.results() {
         let Classification { state, requested_state, refutes, agent_id, caller, committed_at, .. } = result;
         pieces
             .insert(format!("{committed_at} {state} {requested_state:?} {refutes} {agent_id:?} {caller:?}"));

@@ -28,7 +28,7 @@ use super::work::{Worked, id_and_rest, status};
 use super::{is_person, misused, place, refused, say};
 use crate::assess::CapturedRun;
 use crate::decide::run::{NewRun, Record, differing};
-use crate::domain::run::{Ended, Output, ProjectState, Ran, Verdict};
+use crate::domain::run::{Ended, Output, ProjectState, Ran, RunVerdict};
 use crate::domain::{Event, NodeId, Run, RunId, RunKind};
 use crate::project::Project;
 use crate::remote::GitProgram;
@@ -143,7 +143,7 @@ struct Entry<'a> {
     command: &'a [String],
     /// Absent of one that was only shown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    verdict: Option<Verdict>,
+    verdict: Option<RunVerdict>,
     /// The commit that it ran at.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<&'a str>,
@@ -159,7 +159,7 @@ struct Repetition<'a> {
     first: &'a Ran,
     at: Option<String>,
     again: Ran,
-    verdict: Verdict,
+    verdict: RunVerdict,
 }
 
 pub(super) fn run(arguments: &RerunArguments) -> ExitCode {
@@ -189,7 +189,7 @@ fn try_run(arguments: &RerunArguments) -> Worked {
             _ => &[],
         };
         for run in stored {
-            if let RunKind::Repeated { verdict: Verdict::Differs, .. } = run.what {
+            if let RunKind::Repeated { verdict: RunVerdict::Differs, .. } = run.what {
                 let node = run.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
                 say(&format!(
                     "Say what the difference{node} means: tot rerun --judge {} holds|fails -m WHY\n",
@@ -240,14 +240,14 @@ fn try_run(arguments: &RerunArguments) -> Worked {
     }
     let mut repeated = Vec::new();
     let is_interrupted = again.repeat(&chosen, asks, arguments.common.json, &mut repeated)?;
-    let verdicts: Vec<(RunId, Verdict)> = repeated.iter().map(|it| (it.run.id, it.verdict)).collect();
+    let verdicts: Vec<(RunId, RunVerdict)> = repeated.iter().map(|it| (it.run.id, it.verdict)).collect();
     let no_longer = no_longer(&assessment, verdicts.iter());
     let commit = match arguments.no_store || repeated.is_empty() {
         true => None,
         false => Some(record(repeated.iter().map(Repetition::record).collect())?),
     };
     told(arguments, &standing, &repeated, no_longer, commit)?;
-    Ok(match verdicts.iter().all(|(_, verdict)| *verdict == Verdict::Same) {
+    Ok(match verdicts.iter().all(|(_, verdict)| *verdict == RunVerdict::Same) {
         _ if is_interrupted => ExitCode::from(INTERRUPTED),
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
@@ -295,7 +295,7 @@ fn told(
     }
     let mut text = String::new();
     if !repeated.is_empty() {
-        let verdicts: Vec<Verdict> = repeated.iter().map(|it| it.verdict).collect();
+        let verdicts: Vec<RunVerdict> = repeated.iter().map(|it| it.verdict).collect();
         text.push_str(&format!("{}\n", words::summary(&verdicts)));
     }
     text.extend(no_longer.map(|sentence| format!("{sentence}\n")));
@@ -308,8 +308,8 @@ struct Again<'a> {
     arguments: &'a RerunArguments,
     world: World,
     place: Where,
-    git: Option<GitProgram>,
-    project: Option<Project>,
+    /// The project around the current folder, and git for it.
+    project: Option<(GitProgram, Project)>,
     /// The project as it is, where commands run in place.
     state: Option<ProjectState>,
     here: PathBuf,
@@ -319,11 +319,8 @@ struct Again<'a> {
 impl<'a> Again<'a> {
     fn new(arguments: &'a RerunArguments, world: World) -> Result<Again<'a>, Box<dyn Error>> {
         let project = Project::here();
-        let git = match &project {
-            Some(_) => Some(GitProgram::find(is_person())?),
-            None => None,
-        };
-        let place = match (arguments.at.as_str(), git.as_ref().zip(project.as_ref())) {
+        let project = project.map(|it| GitProgram::find(is_person()).map(|git| (git, it))).transpose()?;
+        let place = match (arguments.at.as_str(), &project) {
             ("recorded", _) => Where::Recorded,
             ("here", _) => Where::Here,
             (name, Some((git, project))) => match git.resolve(project.root(), name)? {
@@ -340,7 +337,7 @@ impl<'a> Again<'a> {
                 )));
             }
         };
-        let state = match (&place, git.as_ref().zip(project.as_ref())) {
+        let state = match (&place, &project) {
             (Where::Here, Some((git, project))) => Some(project_state(git, project)?),
             _ => None,
         };
@@ -349,7 +346,7 @@ impl<'a> Again<'a> {
             try_sandbox(&here)?;
         }
         let signals = Passed::watch()?;
-        Ok(Again { arguments, world, place, git, project, state, here, signals })
+        Ok(Again { arguments, world, place, project, state, here, signals })
     }
 
     /// Runs them one after the other; gives whether somebody has asked for an end meanwhile. What came to its end until then
@@ -361,7 +358,7 @@ impl<'a> Again<'a> {
         is_quiet: bool,
         repeated: &mut Vec<Repetition<'r>>,
     ) -> Result<bool, Box<dyn Error>> {
-        if let Some((git, project)) = self.git.as_ref().zip(self.project.as_ref()) {
+        if let Some((git, project)) = &self.project {
             tidy(git, project.root());
         }
         for CapturedRun { run, ran: first, .. } in chosen.iter().copied() {
@@ -433,7 +430,7 @@ impl<'a> Again<'a> {
         let Some(recorded) = &first.project else {
             return Ok((None, self.run_in(&self.here, None, first, limit)?));
         };
-        let Some((git, project)) = self.git.as_ref().zip(self.project.as_ref()) else {
+        let Some((git, project)) = &self.project else {
             return Err("no repository is around here: run it again in a clone of the project".to_owned());
         };
         let state =
@@ -515,7 +512,7 @@ impl<'a> Repetition<'a> {
             verdict: Some(self.verdict),
             at: self.at.as_deref(),
             reasons: match self.verdict {
-                Verdict::Same => Vec::new(),
+                RunVerdict::Same => Vec::new(),
                 _ => words::reasons(self.first, &self.again),
             },
             output: Some(&self.again.output),

@@ -24,6 +24,18 @@ pub fn shorten(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end_matches(ends))
 }
 
+/// The beginning of the text, with at most so many bytes.
+pub fn first_bytes(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or_default()]
+}
+
+/// The end of the text, with at most so many bytes.
+pub fn last_bytes(text: &str, most: usize) -> &str {
+    let begin = text.len().saturating_sub(most);
+    &text[(begin..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())..]
+}
+
 /// How many columns of a terminal the text takes; wide characters take two.
 pub fn columns(text: &str) -> usize {
     UnicodeWidthStr::width(text)

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{Facts, ImportError, invalid, typed};
 use crate::domain::{Attached, Comment, Conclusion, Meta, Node, Run, SessionId};
 use crate::format::VERSION;
 use crate::format::attachment_entry::AttachmentEntry;
+use crate::format::record::Record;
 use crate::ruleset::{RulesetFile, builtin};
 
 type Fields = Map<String, Value>;
@@ -74,21 +76,8 @@ pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, Import
     });
     let nodes = nodes.collect::<Result<_, _>>()?;
     let facts = Facts::new(meta, ruleset, nodes, conclusion, |node| format!("nodes ({})", node.id))?;
-    let comments = document.comments.into_iter().enumerate();
-    let comments =
-        comments.map(|(number, it)| typed::<Comment>(it, &format!("comments[{number}]")).map(Arc::new));
-    let mut comments: Vec<Arc<Comment>> = comments.collect::<Result<_, _>>()?;
-    comments.sort_by_key(|comment| comment.id);
-    if comments.windows(2).any(|pair| pair[0].id == pair[1].id) {
-        return Err(invalid("comments", "an id stands twice"));
-    }
-    let runs = document.runs.into_iter().enumerate();
-    let runs = runs.map(|(number, it)| typed::<Run>(it, &format!("runs[{number}]")).map(Arc::new));
-    let mut runs: Vec<Arc<Run>> = runs.collect::<Result<_, _>>()?;
-    runs.sort_by_key(|run| run.id);
-    if runs.windows(2).any(|pair| pair[0].id == pair[1].id) {
-        return Err(invalid("runs", "an id stands twice"));
-    }
+    let comments: Vec<Arc<Comment>> = records(document.comments, "comments")?;
+    let runs: Vec<Arc<Run>> = records(document.runs, "runs")?;
     if document.attachments_left_out > 0 {
         let left_out = document.attachments_left_out;
         notes.push(format!("Attachments that the file had no room for: {left_out}."));
@@ -108,6 +97,21 @@ pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, Import
         attachments.push(Arc::new(attached));
     }
     Ok(Facts { notes, comments, runs, attachments, ..facts })
+}
+
+/// A list of comments or runs, by their ids.
+fn records<T: Record<Id: Ord> + DeserializeOwned>(
+    values: Vec<Value>,
+    list: &str,
+) -> Result<Vec<Arc<T>>, ImportError> {
+    let values = values.into_iter().enumerate();
+    let records = values.map(|(number, it)| typed::<T>(it, &format!("{list}[{number}]")).map(Arc::new));
+    let mut records: Vec<Arc<T>> = records.collect::<Result<_, _>>()?;
+    records.sort_by_key(|record| record.id());
+    if records.windows(2).any(|pair| pair[0].id() == pair[1].id()) {
+        return Err(invalid(list, "an id stands twice"));
+    }
+    Ok(records)
 }
 
 /// The fields of a file: with its version, without what follows from others, and without `null`, which files don't have.

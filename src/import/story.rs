@@ -1,12 +1,12 @@
 //! How an investigation came to be, as far as what is stored of it tells.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Facts;
 use crate::domain::{
     Amendment, Attached, AttachmentName, Caller, Classification, Comment, Conclusion, Diagnostic, Event,
-    Investigation, Node, NodeId, Run, RunKind, Timestamp, Transition, Warning,
+    Investigation, Node, NodeId, Run, RunId, RunKind, Timestamp, Transition, Warning,
 };
 use crate::format::message;
 use crate::ruleset::EffectiveRules;
@@ -93,24 +93,25 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
     acts.sort_by_key(|(key, _)| *key);
     let limit = facts.ruleset.ruleset.batch_limit.map_or(usize::MAX, |limit| limit as usize);
     // When the others were put there is in no file: they come with the first result.
-    let mut named: HashMap<&NodeId, BTreeSet<&AttachmentName>> = HashMap::new();
+    let mut put_by: HashMap<(&NodeId, &AttachmentName), RunId> = HashMap::new();
     for run in &facts.runs {
         if let (RunKind::Captured(ran), Some(node)) = (&run.what, &run.node) {
-            named.entry(node).or_default().extend(&ran.attachments);
+            for name in &ran.attachments {
+                put_by.entry((node, name)).or_insert(run.id);
+            }
         }
     }
     // What a run put there comes with that run.
-    let (mut of_runs, mut attachments): (Vec<_>, Vec<_>) = facts
-        .attachments
-        .iter()
-        .cloned()
-        .partition(|file| named.get(&file.node).is_some_and(|names| names.contains(&file.name)));
-    let mut take_named = |node: &NodeId, names: &[AttachmentName]| -> Vec<Arc<Attached>> {
-        of_runs.extract_if(.., |file| file.node == *node && names.contains(&file.name)).collect()
-    };
-    let mut take_attachments = |node: &Node| -> Vec<Arc<Attached>> {
-        attachments.extract_if(.., |file| file.node == node.id).collect()
-    };
+    let mut of_runs: HashMap<RunId, Vec<Arc<Attached>>> = HashMap::new();
+    let mut attachments: HashMap<&NodeId, Vec<Arc<Attached>>> = HashMap::new();
+    for file in &facts.attachments {
+        let files = match put_by.get(&(&file.node, &file.name)) {
+            Some(run) => of_runs.entry(*run).or_default(),
+            None => attachments.entry(&file.node).or_default(),
+        };
+        files.push(Arc::clone(file));
+    }
+    let mut take_attachments = |node: &Node| attachments.remove(&node.id).unwrap_or_default();
     let mut events: Vec<(Timestamp, Event)> = Vec::new();
     for ((at, _), act) in acts {
         let last = events.last_mut().filter(|(last, _)| *last == at).map(|(_, event)| event);
@@ -154,13 +155,9 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
                 runs.push(run);
                 continue;
             }
-            (Act::Ran(run), _) => Event::Ran {
-                attachments: match (&run.what, &run.node) {
-                    (RunKind::Captured(ran), Some(node)) => take_named(node, &ran.attachments),
-                    _ => Vec::new(),
-                },
-                runs: vec![run],
-            },
+            (Act::Ran(run), _) => {
+                Event::Ran { attachments: of_runs.remove(&run.id).unwrap_or_default(), runs: vec![run] }
+            }
         };
         events.push((at, event));
     }

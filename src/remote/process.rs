@@ -190,7 +190,7 @@ impl GitProgram {
         }
     }
 
-    /// The same, which reads configurations anew.
+    /// A copy that reads configurations anew.
     pub fn anew(&self) -> GitProgram {
         GitProgram { settings: Arc::default(), ..self.clone() }
     }

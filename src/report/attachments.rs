@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::svg;
 use crate::domain::{Attached, AttachmentName, Investigation, NodeId};
-use crate::text::{made_visible, without_case};
+use crate::text::{first_bytes, made_visible, without_case};
 
 /// The most bytes of a text that a page shows; the file has the rest.
 const SHOWN: usize = 8 << 10;
@@ -115,10 +115,13 @@ fn shown(view: AttachmentView, content: &[u8]) -> (AttachmentView, &'static str,
     }
     match text {
         Some(text) => {
-            let end = (0..=SHOWN.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            let beginning = made_visible(&text[..end]);
-            let is_cut = end < text.len();
-            (AttachmentView { kind: "text", text: Some(beginning), is_cut, ..view }, ".txt", content.to_vec())
+            let beginning = first_bytes(text, SHOWN);
+            let is_cut = beginning.len() < text.len();
+            (
+                AttachmentView { kind: "text", text: Some(made_visible(beginning)), is_cut, ..view },
+                ".txt",
+                content.to_vec(),
+            )
         }
         None => (view, ".bin", content.to_vec()),
     }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::assess::Assessment;
-use crate::domain::event::{what_happened, what_was_attached, what_was_said_between};
+use crate::domain::event::{what_happened, what_was_attached, what_was_recorded_between};
 use crate::domain::{Conclusion, Happening, Investigation, Meta, Node, NodeId, Reclassification};
 use crate::store::Snapshot;
 use crate::text::counted;
@@ -92,7 +92,7 @@ impl<'s> Diff<'s> {
         ids.sort_by_key(|(was, is)| is.or(*was).map(|node| &node.id));
         let of_nodes = ids.into_iter().flat_map(|(was, is)| what_happened(*was, *is));
         let happenings =
-            of_nodes.chain(what_was_said_between(old, new)).chain(what_was_attached(old, new)).collect();
+            of_nodes.chain(what_was_recorded_between(old, new)).chain(what_was_attached(old, new)).collect();
         let rules = |snapshot: &Snapshot| match &snapshot.ruleset {
             Ok(file) => file.text.clone(),
             Err(fault) => format!("It can't be read. {fault}"),

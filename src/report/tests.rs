@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::model::Time;
 use super::*;
-use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran, Seconds, System, Verdict};
+use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran, RunVerdict, Seconds, System};
 use crate::domain::{
     AmendedConclusion, Amendment, Asked, Attached, Author, BoundAnswer, BoundAs, Caller, Change, Citation,
     Classification, Code, Command, Comment, CommentId, CommentKind, Commenter, Conclusion, Happening,
@@ -1604,7 +1604,7 @@ fn captured(_: RunId, ran: Ran) -> RunKind {
 }
 
 fn repeated(of: RunId, ran: Ran) -> RunKind {
-    RunKind::Repeated { of, at: Some("3f2a91c".to_owned()), verdict: Verdict::Differs, ran }
+    RunKind::Repeated { of, at: Some("3f2a91c".to_owned()), verdict: RunVerdict::Differs, ran }
 }
 
 fn judged(of: RunId, _: Ran) -> RunKind {

@@ -27,6 +27,11 @@ const GRACE: Duration = Duration::from_secs(1);
 const PIPE_MAX: u64 = 1 << 20;
 /// How often it is looked whether it has ended: soon at first, since many commands take milliseconds.
 const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(5), Duration::from_millis(20)];
+/// These pauses, one after the other, and then the last for ever.
+fn pauses() -> impl Iterator<Item = Duration> {
+    PAUSES.into_iter().flat_map(|pause| std::iter::repeat_n(pause, 20)).chain(std::iter::repeat(PAUSES[2]))
+}
+
 const BUFFER: usize = 32 << 10;
 
 /// Where what a command prints is passed on to.
@@ -193,7 +198,7 @@ impl Wait {
         asked: &mut dyn FnMut() -> Option<i32>,
         interrupted: &mut Option<i32>,
     ) -> Ended {
-        let mut pauses = PAUSES.iter().flat_map(|pause| std::iter::repeat_n(*pause, 20));
+        let mut pauses = pauses();
         let mut kill_at = None;
         let mut is_late = false;
         loop {
@@ -290,7 +295,7 @@ impl Shared {
     fn rest(&self, asked: &mut dyn FnMut() -> Option<i32>) {
         self.has_ended.store(true, Ordering::SeqCst);
         let (mut passed, mut since) = (self.passed.load(Ordering::SeqCst), Instant::now());
-        let mut pauses = PAUSES.iter().flat_map(|pause| std::iter::repeat_n(*pause, 20));
+        let mut pauses = pauses();
         while self.reading.load(Ordering::SeqCst) > 0 && asked().is_none() {
             let now = self.passed.load(Ordering::SeqCst);
             // One who reads slowly is waited for.

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::expect::Expected;
 use crate::domain::run::{Expectation, Output};
-use crate::text::visible;
+use crate::text::{first_bytes, last_bytes, visible};
 
 /// The most bytes of text that are kept of the beginning, and of the end.
 const HALF: usize = 32 << 10;
@@ -92,8 +92,8 @@ impl Recorder {
                 // The first of the end may be the rest of a character.
                 let rest = self.tail.iter().take(3).take_while(|byte| is_continuation(**byte)).count();
                 (
-                    first_half(&clean(&self.head)).to_owned(),
-                    Some(last_half(&clean(&self.tail[rest..])).to_owned()),
+                    first_bytes(&clean(&self.head), HALF).to_owned(),
+                    Some(last_bytes(&clean(&self.tail[rest..]), HALF).to_owned()),
                 )
             }
         };
@@ -127,18 +127,8 @@ fn sum(streams: [Stream; 2]) -> String {
 fn halves(text: String) -> (String, Option<String>) {
     match text.len() <= 2 * HALF {
         true => (text, None),
-        false => (first_half(&text).to_owned(), Some(last_half(&text).to_owned())),
+        false => (first_bytes(&text, HALF).to_owned(), Some(last_bytes(&text, HALF).to_owned())),
     }
-}
-
-fn first_half(text: &str) -> &str {
-    let end = (0..=text.len().min(HALF)).rev().find(|at| text.is_char_boundary(*at));
-    &text[..end.unwrap_or_default()]
-}
-
-fn last_half(text: &str) -> &str {
-    let begin = text.len().saturating_sub(HALF);
-    &text[(begin..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())..]
 }
 
 /// How many bytes at the end begin a character that is not complete.

@@ -215,7 +215,7 @@ impl Service {
         })
     }
 
-    /// Who says or runs something there.
+    /// The author of what is said or run there.
     fn commenter(&self, session: &str, caller: &Caller) -> Result<Commenter, Refusal> {
         let (path, _) = self.find(session)?;
         let (name, email) = self.store.identity(&path)?;

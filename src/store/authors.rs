@@ -11,10 +11,9 @@ use super::Fault;
 use super::git::{BlobId, Git};
 use super::hands::{Ancestor, Past};
 use super::read;
-use crate::domain::{
-    Caller, Code, Comment, Commenter, Conclusion, Investigation, Node, Person, Run, Timestamp,
-};
+use crate::domain::{Caller, Code, Comment, Conclusion, Investigation, Node, Person, Run, Timestamp};
 use crate::format::layout::{self, Place};
+use crate::format::record::Record;
 
 /// That a person wrote a part of a file, at the time that the part has.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -40,17 +39,11 @@ impl Past<'_> {
         let is_new = |node: &Arc<Node>| {
             !before.and_then(|it| it.node(&node.id)).is_some_and(|it| Arc::ptr_eq(it, node))
         };
-        let is_new_comment = |comment: &Arc<Comment>| {
-            !before.and_then(|it| it.comment(comment.id)).is_some_and(|it| Arc::ptr_eq(it, comment))
-        };
         let mut claims = Claims::new();
         for claim in nodes.iter().filter(|node| is_new(node)).flat_map(|node| of_node(node)) {
             *claims.entry(claim).or_default() += 1;
         }
-        let said = comments.iter().filter(|it| is_new_comment(it)).filter_map(|comment| of_comment(comment));
-        let is_new_run =
-            |run: &Arc<Run>| !before.and_then(|it| it.run(run.id)).is_some_and(|it| Arc::ptr_eq(it, run));
-        let ran = runs.iter().filter(|it| is_new_run(it)).filter_map(|run| of_run(run));
+        let (said, ran) = (of_new(comments, before), of_new(runs, before));
         for claim in said.chain(ran).chain(conclusion.iter().flat_map(of_conclusion)) {
             *claims.entry(claim).or_default() += 1;
         }
@@ -67,8 +60,8 @@ impl Past<'_> {
         });
         if let Some(before) = before {
             let known = before.nodes().flat_map(|node| of_node(node));
-            let known = known.chain(before.comments().filter_map(|comment| of_comment(comment)));
-            let known = known.chain(before.runs().filter_map(|run| of_run(run)));
+            let known = known.chain(before.comments().filter_map(|it| of_record(it.as_ref())));
+            let known = known.chain(before.runs().filter_map(|it| of_record(it.as_ref())));
             for claim in known.chain(before.conclusion().into_iter().flat_map(of_conclusion)) {
                 take(&mut claims, &moved, claim);
             }
@@ -87,16 +80,8 @@ impl Past<'_> {
                 Arc::make_mut(node).visit_callers(disowning(|person, at| is_false(&path, person, at)));
             }
         }
-        for comment in comments.iter_mut() {
-            if of_comment(comment).is_some_and(|claim| unfounded.contains_key(&claim)) {
-                Arc::make_mut(comment).author.disown();
-            }
-        }
-        for run in runs.iter_mut() {
-            if of_run(run).is_some_and(|claim| unfounded.contains_key(&claim)) {
-                Arc::make_mut(run).author.disown();
-            }
-        }
+        disown_records(comments, &unfounded);
+        disown_records(runs, &unfounded);
         if let Some(end) = conclusion {
             end.visit_callers(disowning(|person, at| is_false(layout::CONCLUSION, person, at)));
         }
@@ -177,14 +162,8 @@ fn false_names(investigation: &Investigation) -> impl Iterator<Item = (String, &
         let false_names = node.written_by().filter_map(|(at, by)| Some((by.disowned.as_ref()?, at)));
         false_names.map(|(person, at)| (layout::node(&node.id), person, at))
     });
-    let comments = investigation.comments().filter_map(|comment| {
-        let person = comment.author.caller.disowned.as_ref()?;
-        Some((layout::comment(comment.id), person, comment.at))
-    });
-    let runs = investigation.runs().filter_map(|run| {
-        let person = run.author.caller.disowned.as_ref()?;
-        Some((layout::run(run.id), person, run.at))
-    });
+    let comments = investigation.comments().filter_map(|it| false_name(it.as_ref()));
+    let runs = investigation.runs().filter_map(|it| false_name(it.as_ref()));
     let ends = investigation.conclusion().into_iter().flat_map(|end| {
         let false_names = end.written_by().filter_map(|(at, by)| Some((by.disowned.as_ref()?, at)));
         false_names.map(|(person, at)| (layout::CONCLUSION.to_owned(), person, at))
@@ -213,19 +192,40 @@ fn of_conclusion(end: &Conclusion) -> impl Iterator<Item = Attribution> {
     })
 }
 
-/// A comment names the author that git has, also where an agent wrote it.
-fn of_comment(comment: &Comment) -> Option<Attribution> {
-    of_author(&comment.author, layout::comment(comment.id), comment.at)
-}
-
-/// As a comment.
-fn of_run(run: &Run) -> Option<Attribution> {
-    of_author(&run.author, layout::run(run.id), run.at)
-}
-
-fn of_author(author: &Commenter, path: String, at: Timestamp) -> Option<Attribution> {
+/// A comment or a run names the author that git has, also where an agent wrote it.
+fn of_record<T: Record>(record: &T) -> Option<Attribution> {
+    let author = record.author();
     let person = Person { name: author.name.clone(), email: author.email.clone() };
-    author.caller.disowned.is_none().then_some(Attribution { path, person, at })
+    author.caller.disowned.is_none().then(|| Attribution {
+        path: T::path(record.id()),
+        person,
+        at: record.at(),
+    })
+}
+
+/// As [`of_record`], of those that are not as they stood before.
+fn of_new<'r, T: Record>(
+    records: &'r [Arc<T>],
+    before: Option<&'r Investigation>,
+) -> impl Iterator<Item = Attribution> + 'r {
+    let is_new = move |record: &&Arc<T>| {
+        !before.and_then(|it| T::known(it, record.id())).is_some_and(|it| Arc::ptr_eq(it, record))
+    };
+    records.iter().filter(is_new).filter_map(|record| of_record(record.as_ref()))
+}
+
+/// Takes nobody for the author of those.
+fn disown_records<T: Record>(records: &mut [Arc<T>], unfounded: &Claims) {
+    for record in records {
+        if of_record(record.as_ref()).is_some_and(|claim| unfounded.contains_key(&claim)) {
+            Arc::make_mut(record).author_mut().disown();
+        }
+    }
+}
+
+/// The one whom git does not bear out.
+fn false_name<T: Record>(record: &T) -> Option<(String, &Person, Timestamp)> {
+    Some((T::path(record.id()), record.author().caller.disowned.as_ref()?, record.at()))
 }
 
 /// The persons that a file names, each with the time of the part; none where it can't be read.
@@ -233,8 +233,10 @@ fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timesta
     let Some(blob) = blob else { return Vec::new() };
     let claims: Vec<Attribution> = match layout::place(path) {
         Place::Node(id) => read::node(git, path, blob, &id).iter().flat_map(of_node).collect(),
-        Place::Comment(id) => read::comment(git, path, blob, id).iter().filter_map(of_comment).collect(),
-        Place::Run(id) => read::run(git, path, blob, id).iter().filter_map(of_run).collect(),
+        Place::Comment(id) => {
+            read::record::<Comment>(git, path, blob, id).iter().filter_map(of_record).collect()
+        }
+        Place::Run(id) => read::record::<Run>(git, path, blob, id).iter().filter_map(of_record).collect(),
         Place::Conclusion => read::conclusion(git, path, blob).iter().flat_map(of_conclusion).collect(),
         _ => Vec::new(),
     };

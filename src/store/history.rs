@@ -11,14 +11,14 @@ use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};
 use std::sync::Arc;
 
-use super::git::{BlobId, CommitInfo, Git};
+use super::git::{BlobId, CommitInfo, Git, PathChange};
 use super::{CommitId, Fault, HistoryEntry, Snapshot, StoreError, authors, read};
 use crate::domain::event::{what_happened, what_was_run, what_was_said};
 use crate::domain::{
-    Comment, CommentId, Commenter, Conclusion, Happening, Investigation, Node, NodeId, Person, Run, RunId,
-    Timestamp, Warning,
+    Commenter, Conclusion, Happening, Investigation, Node, NodeId, Person, Timestamp, Warning,
 };
 use crate::format::layout::{self, Place};
+use crate::format::record::Record;
 
 /// What a file costs beside its bytes.
 const FILE_COST: u64 = 1 << 10;
@@ -145,22 +145,14 @@ fn changes(files: &mut Files<'_>, entry: &mut HistoryEntry) {
                     Err(NoRoom) => unread += 1,
                 },
             },
-            Place::Comment(id) => {
-                let before = files.comment(&change.path, change.before, *id, &mut entry.faults);
-                let after = files.comment(&change.path, change.after, *id, &mut entry.faults);
-                match (before, after) {
-                    (Ok(before), Ok(after)) => entry.happenings.extend(what_was_said(before, after)),
-                    (Err(NoRoom), _) | (_, Err(NoRoom)) => unread += 1,
-                }
-            }
-            Place::Run(id) => {
-                let before = files.run(&change.path, change.before, *id, &mut entry.faults);
-                let after = files.run(&change.path, change.after, *id, &mut entry.faults);
-                match (before, after) {
-                    (Ok(before), Ok(after)) => entry.happenings.extend(what_was_run(before, after)),
-                    (Err(NoRoom), _) | (_, Err(NoRoom)) => unread += 1,
-                }
-            }
+            Place::Comment(id) => match files.records(&change, *id, &mut entry.faults) {
+                Ok([before, after]) => entry.happenings.extend(what_was_said(before, after)),
+                Err(NoRoom) => unread += 1,
+            },
+            Place::Run(id) => match files.records(&change, *id, &mut entry.faults) {
+                Ok([before, after]) => entry.happenings.extend(what_was_run(before, after)),
+                Err(NoRoom) => unread += 1,
+            },
             Place::Attachment(node, name) => entry.happenings.push(match (change.before, change.after) {
                 (None, _) => Happening::Attached(node.clone(), name.clone()),
                 (Some(_), Some(_)) => Happening::AttachmentChanged(node.clone(), name.clone()),
@@ -297,48 +289,39 @@ impl<'a> Files<'a> {
         Ok(read.clone().map_err(|fault| faults.push(fault)).ok())
     }
 
-    /// A comment, which is the snapshot's own where that has it: hardly any is ever changed.
-    fn comment(
+    /// A comment or a run before and after, each the snapshot's own where that has it: hardly any is ever changed.
+    fn records<T: Record>(
+        &mut self,
+        change: &PathChange,
+        id: T::Id,
+        faults: &mut Vec<Fault>,
+    ) -> Result<[Option<Arc<T>>; 2], NoRoom> {
+        let before = self.record(&change.path, change.before, id, faults);
+        let after = self.record(&change.path, change.after, id, faults);
+        Ok([before?, after?])
+    }
+
+    fn record<T: Record>(
         &mut self,
         path: &str,
         blob: Option<BlobId>,
-        id: CommentId,
+        id: T::Id,
         faults: &mut Vec<Fault>,
-    ) -> Result<Option<Arc<Comment>>, NoRoom> {
+    ) -> Result<Option<Arc<T>>, NoRoom> {
         let Some(blob) = blob else { return Ok(None) };
         take(self.git, &mut self.budget.texts, blob)?;
-        let mut read = read::comment(self.git, path, blob, id).map_err(|fault| faults.push(fault)).ok();
-        if let Some(Comment { author, at, .. }) = &mut read {
-            self.disown(author, *at);
+        let mut read: Option<T> =
+            read::record(self.git, path, blob, id).map_err(|fault| faults.push(fault)).ok();
+        if let Some(read) = &mut read {
+            // Nobody is taken for the author whose name git contradicts.
+            let Commenter { name, email, .. } = read.author();
+            let named = Person { name: name.clone(), email: email.clone() };
+            if self.disowned.contains(&(named, read.at())) {
+                read.author_mut().disown();
+            }
         }
-        let known = self.investigation.comment(id);
+        let known = T::known(self.investigation, id);
         Ok(read.map(|read| known.filter(|known| ***known == read).map_or_else(|| Arc::new(read), Arc::clone)))
-    }
-
-    /// A run; as [`Files::comment`].
-    fn run(
-        &mut self,
-        path: &str,
-        blob: Option<BlobId>,
-        id: RunId,
-        faults: &mut Vec<Fault>,
-    ) -> Result<Option<Arc<Run>>, NoRoom> {
-        let Some(blob) = blob else { return Ok(None) };
-        take(self.git, &mut self.budget.texts, blob)?;
-        let mut read = read::run(self.git, path, blob, id).map_err(|fault| faults.push(fault)).ok();
-        if let Some(Run { author, at, .. }) = &mut read {
-            self.disown(author, *at);
-        }
-        let known = self.investigation.run(id);
-        Ok(read.map(|read| known.filter(|known| ***known == read).map_or_else(|| Arc::new(read), Arc::clone)))
-    }
-
-    /// Takes nobody for the author whose name git contradicts.
-    fn disown(&self, author: &mut Commenter, at: Timestamp) {
-        let named = Person { name: author.name.clone(), email: author.email.clone() };
-        if self.disowned.contains(&(named, at)) {
-            author.disown();
-        }
     }
 
     fn conclusion(&mut self, path: &str, blob: BlobId) -> Result<Read<Conclusion>, NoRoom> {

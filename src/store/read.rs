@@ -9,11 +9,11 @@ use super::git::{BlobId, CommitId, FileKind, Git, Tree, TreeFile};
 use super::hands::Past;
 use super::{Fault, Size, Snapshot, SourceFile, StoreError, authors};
 use crate::domain::{
-    Attached, Attachments, Caller, Comment, CommentId, Conclusion, Investigation, Meta, Node, NodeId, Run,
-    RunId,
+    Attached, Attachments, Caller, Comment, Conclusion, Investigation, Meta, Node, NodeId, Run,
 };
 use crate::format::layout::{self, Place};
-use crate::format::{comment_file, conclusion_file, meta_file, node_file, run_file};
+use crate::format::record::Record;
+use crate::format::{conclusion_file, meta_file, node_file};
 use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
 
@@ -46,6 +46,10 @@ pub(super) fn of_tree(
         // A tree that names a file twice is read by its first entry.
         known.entry(file.path).or_insert(file.blob);
     }
+    // The state before, for a file that is as it was in it.
+    let standing = |file: &TreeFile| {
+        before.filter(|_| known.get(&file.path) == Some(&file.blob)).map(|before| &*before.investigation)
+    };
     let past = Past::read(git, heads, before)?;
     // Whom another history contradicts, this one may not.
     let holds = |by: &Caller| past.before.is_some() || by.disowned.is_none();
@@ -84,8 +88,7 @@ pub(super) fn of_tree(
                 Err(fault) => faults.push(fault),
             },
             Place::Node(id) => {
-                let is_known = known.get(&file.path) == Some(&file.blob);
-                let stood = before.filter(|_| is_known).and_then(|before| before.investigation.node(&id));
+                let stood = standing(&file).and_then(|before| before.node(&id));
                 match stood.filter(|node| node.written_by().all(|(_, by)| holds(by))) {
                     Some(node) => nodes.push(Arc::clone(node)),
                     None => match within(&mut room, git, &file, |text| node_in(text, &file.path, &id)) {
@@ -94,33 +97,16 @@ pub(super) fn of_tree(
                     },
                 }
             }
-            Place::Comment(id) => {
-                let is_known = known.get(&file.path) == Some(&file.blob);
-                let stood = before.filter(|_| is_known).and_then(|before| before.investigation.comment(id));
-                match stood.filter(|comment| holds(&comment.author.caller)) {
-                    Some(comment) => comments.push(Arc::clone(comment)),
-                    None => match within(&mut room, git, &file, |text| comment_in(text, &file.path, id)) {
-                        Ok(comment) => comments.push(Arc::new(comment)),
-                        Err(fault) => faults.push(fault),
-                    },
-                }
-            }
-            Place::Run(id) => {
-                let is_known = known.get(&file.path) == Some(&file.blob);
-                let stood = before.filter(|_| is_known).and_then(|before| before.investigation.run(id));
-                match stood.filter(|run| holds(&run.author.caller)) {
-                    Some(run) => runs.push(Arc::clone(run)),
-                    None => match within(&mut room, git, &file, |text| run_in(text, &file.path, id)) {
-                        Ok(run) => runs.push(Arc::new(run)),
-                        Err(fault) => faults.push(fault),
-                    },
-                }
-            }
+            Place::Comment(id) => match record_of(&mut room, git, &file, id, standing(&file), &holds) {
+                Ok(comment) => comments.push(comment),
+                Err(fault) => faults.push(fault),
+            },
+            Place::Run(id) => match record_of(&mut room, git, &file, id, standing(&file), &holds) {
+                Ok(run) => runs.push(run),
+                Err(fault) => faults.push(fault),
+            },
             Place::Attachment(id, name) => {
-                let is_known = known.get(&file.path) == Some(&file.blob);
-                let size = before
-                    .filter(|_| is_known)
-                    .and_then(|it| it.investigation.attachments_of(&id).get(&name));
+                let size = standing(&file).and_then(|before| before.attachments_of(&id).get(&name));
                 match size.map_or_else(|| git.size(file.blob), |size| Ok(*size)) {
                     Ok(size) => drop(attachments.entry(id).or_default().insert(name, size)),
                     Err(error) => {
@@ -282,14 +268,25 @@ pub(super) fn node(git: &Git, path: &str, blob: BlobId, id: &NodeId) -> Result<N
     node_in(&text(git, path, blob)?, path, id)
 }
 
-/// The comment in a blob, which must be the one that its path names.
-pub(super) fn comment(git: &Git, path: &str, blob: BlobId, id: CommentId) -> Result<Comment, Fault> {
-    comment_in(&text(git, path, blob)?, path, id)
+/// The comment or the run in a blob, which must be the one that its path names.
+pub(super) fn record<T: Record>(git: &Git, path: &str, blob: BlobId, id: T::Id) -> Result<T, Fault> {
+    record_in(&text(git, path, blob)?, path, id)
 }
 
-/// The run in a blob, which must be the one that its path names.
-pub(super) fn run(git: &Git, path: &str, blob: BlobId, id: RunId) -> Result<Run, Fault> {
-    run_in(&text(git, path, blob)?, path, id)
+/// A comment or a run: the one that stands already, whose author holds, or else what its file says.
+fn record_of<T: Record>(
+    room: &mut Option<u64>,
+    git: &Git,
+    file: &TreeFile,
+    id: T::Id,
+    standing: Option<&Investigation>,
+    holds: &dyn Fn(&Caller) -> bool,
+) -> Result<Arc<T>, Fault> {
+    let stood = standing.and_then(|before| T::known(before, id));
+    match stood.filter(|record| holds(&record.author().caller)) {
+        Some(record) => Ok(Arc::clone(record)),
+        None => within(room, git, file, |text| record_in(text, &file.path, id)).map(Arc::new),
+    }
 }
 
 /// What a file says, while there is room for its bytes. The first file for which there is none ends the room.
@@ -312,22 +309,12 @@ fn within<T>(
     parse(&text)
 }
 
-fn comment_in(text: &str, path: &str, id: CommentId) -> Result<Comment, Fault> {
-    let comment = comment_file::read(text).map_err(|error| fault(path, error))?;
-    named(path, comment.id, id).map(|()| comment)
-}
-
-fn run_in(text: &str, path: &str, id: RunId) -> Result<Run, Fault> {
-    let run = run_file::read(text).map_err(|error| fault(path, error))?;
-    named(path, run.id, id).map(|()| run)
-}
-
-/// Whether a file says of itself what its path says.
-fn named<T: PartialEq + std::fmt::Display>(path: &str, is: T, must: T) -> Result<(), Fault> {
-    match is == must {
-        true => Ok(()),
+fn record_in<T: Record>(text: &str, path: &str, id: T::Id) -> Result<T, Fault> {
+    let record = T::read(text).map_err(|error| fault(path, error))?;
+    match record.id() == id {
+        true => Ok(record),
         false => {
-            let reason = format!("it says that it is {is}, but its path says {must}");
+            let reason = format!("it says that it is {}, but its path says {id}", record.id());
             Err(Fault::new(path, None, reason))
         }
     }

@@ -4,7 +4,7 @@ use super::Where;
 use crate::cli::run::missed;
 use crate::cli::screen::{BAD, BOLD, DOUBT, GOOD, QUIET, plain_lines, styled};
 use crate::domain::Run;
-use crate::domain::run::{Output, Ran, Verdict};
+use crate::domain::run::{Output, Ran, RunVerdict};
 use crate::report::difference::difference;
 use crate::text::{counted, made_visible, one_line, shorten};
 
@@ -56,23 +56,23 @@ fn whereabouts(ran: &Ran, place: &Where) -> String {
 }
 
 /// What came of a repetition: the verdict, the command, and why it is no other.
-pub(super) fn told(run: &Run, first: &Ran, again: &Ran, verdict: Verdict) -> String {
+pub(super) fn told(run: &Run, first: &Ran, again: &Ran, verdict: RunVerdict) -> String {
     let style = match verdict {
-        Verdict::Same => GOOD,
-        Verdict::Differs => BAD,
-        Verdict::CouldNotRun => DOUBT,
+        RunVerdict::Same => GOOD,
+        RunVerdict::Differs => BAD,
+        RunVerdict::CouldNotRun => DOUBT,
     };
     let node = run.node.as_ref().map(|node| format!("{node} ")).unwrap_or_default();
     let line = shorten(&one_line(&again.line()), COMMAND_MAX);
     let label = styled(style, &format!("{:<13}", verdict.label()));
     let mut text =
         format!("{label} {node}{line} ({}, {})\n", one_line(&again.ended.to_string()), again.seconds);
-    if verdict != Verdict::Same {
+    if verdict != RunVerdict::Same {
         for reason in reasons(first, again) {
             text.push_str(&format!("    {}\n", made_visible(&reason)));
         }
     }
-    if verdict == Verdict::Differs && again.output.sha256 != first.output.sha256 {
+    if verdict == RunVerdict::Differs && again.output.sha256 != first.output.sha256 {
         text.push_str(&changed(&first.output, &again.output));
     }
     text
@@ -110,10 +110,10 @@ fn changed(before: &Output, after: &Output) -> String {
 }
 
 /// `2 of 3 same, 1 differs`.
-pub(super) fn summary(verdicts: &[Verdict]) -> String {
+pub(super) fn summary(verdicts: &[RunVerdict]) -> String {
     let number = |wanted| verdicts.iter().filter(|verdict| **verdict == wanted).count();
-    let mut text = format!("{} of {} same", number(Verdict::Same), verdicts.len());
-    for (verdict, label) in [(Verdict::Differs, "differs"), (Verdict::CouldNotRun, "could not run")] {
+    let mut text = format!("{} of {} same", number(RunVerdict::Same), verdicts.len());
+    for (verdict, label) in [(RunVerdict::Differs, "differs"), (RunVerdict::CouldNotRun, "could not run")] {
         match number(verdict) {
             0 => {}
             1 => text.push_str(&format!(", 1 {label}")),

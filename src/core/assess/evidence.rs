@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Answer, Assessment};
-use crate::domain::run::{Expectation, Ran, System, Verdict};
+use crate::domain::run::{Expectation, Ran, RunVerdict, System};
 use crate::domain::{BoundAs, Caller, Classification, Commenter, Investigation, NodeId, Run, RunId, RunKind};
 use crate::ruleset::rules::verification::{Grade, Who};
 use crate::text::{counted, made_visible, one_line, shorten};
@@ -39,7 +39,7 @@ pub struct Repetition<'a> {
     /// What happened this time.
     pub ran: &'a Ran,
     /// How it compares.
-    pub verdict: Verdict,
+    pub verdict: RunVerdict,
     /// The commit of the project that it ran at.
     pub at: Option<&'a str>,
     /// Whether another session, machine or person has repeated it than the one that captured it.
@@ -75,7 +75,7 @@ pub struct RunEntry {
     pub command: String,
     /// How it ended and how long it took: `exit 0, 55 s`.
     pub ended: String,
-    /// Who captured it, and when.
+    /// The author of the capture, and the time.
     pub by: String,
     /// What that one says of it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,10 +96,9 @@ pub struct RunEntry {
 impl Repetition<'_> {
     /// `differs: CI on 24 Nov 2026 at 3f2a91c`, and what was said of that.
     pub fn told(&self) -> String {
-        let judged = self.judged().map(|(run, holds)| {
-            let (what, why) =
-                (if holds { "holds" } else { "fails" }, run.note.as_deref().unwrap_or_default());
-            format!("; {what}, says {}: {}", name(&run.author), shorten(&one_line(why), COMMAND))
+        let judged = self.judged().map(|(run, _)| {
+            let why = shorten(&one_line(run.note.as_deref().unwrap_or_default()), COMMAND);
+            format!("; {}, says {}: {why}", run.outcome(), name(&run.author))
         });
         format!("{}: {}{}", self.verdict.label(), self.by(), judged.unwrap_or_default())
     }
@@ -126,22 +125,20 @@ impl Repetition<'_> {
 impl CapturedRun<'_> {
     /// The repetition that counts: the newest one that came to its end.
     pub fn counts(&self) -> Option<&Repetition<'_>> {
-        self.repetitions.iter().rev().find(|it| it.verdict != Verdict::CouldNotRun)
+        self.repetitions.iter().rev().find(|it| it.verdict != RunVerdict::CouldNotRun)
     }
 
     /// How it stands.
     pub fn standing(&self) -> RunStanding {
-        match self.counts() {
-            None if self.repetitions.is_empty() => RunStanding::NeverRepeated,
-            None => RunStanding::CouldNotRun,
-            Some(Repetition { verdict: Verdict::Differs, .. }) => {
-                match self.counts().and_then(Repetition::judged) {
-                    None => RunStanding::Differs,
-                    Some((_, true)) => RunStanding::Holds,
-                    Some((_, false)) => RunStanding::Fails,
-                }
-            }
-            Some(_) => RunStanding::Same,
+        let Some(counts) = self.counts() else {
+            let is_new = self.repetitions.is_empty();
+            return if is_new { RunStanding::NeverRepeated } else { RunStanding::CouldNotRun };
+        };
+        match (counts.verdict, counts.judged()) {
+            (RunVerdict::Differs, None) => RunStanding::Differs,
+            (RunVerdict::Differs, Some((_, true))) => RunStanding::Holds,
+            (RunVerdict::Differs, Some((_, false))) => RunStanding::Fails,
+            _ => RunStanding::Same,
         }
     }
 
@@ -152,7 +149,7 @@ impl CapturedRun<'_> {
 
     /// Whether it came out the same for another session, machine or person than the one that captured it.
     pub fn is_reproduced(&self) -> bool {
-        let is_same = |it: &Repetition<'_>| it.is_by_other && it.verdict == Verdict::Same;
+        let is_same = |it: &Repetition<'_>| it.is_by_other && it.verdict == RunVerdict::Same;
         self.standing() == RunStanding::Same && self.repetitions.iter().any(is_same)
     }
 
@@ -165,15 +162,14 @@ impl CapturedRun<'_> {
     pub fn words(&self) -> String {
         let Some(last) = self.repetitions.last() else { return "never run again".to_owned() };
         let Some(counts) = self.counts() else { return format!("could not be run again by {}", last.by()) };
-        let judged = match counts.judged().filter(|_| counts.verdict == Verdict::Differs) {
-            Some((run, holds)) => {
-                let what = if holds { "holds" } else { "fails" };
-                format!(", and the evidence {what} as judged by {}", name(&run.author))
+        let judged = match counts.judged().filter(|_| counts.verdict == RunVerdict::Differs) {
+            Some((run, _)) => {
+                format!(", and the evidence {} as judged by {}", run.outcome(), name(&run.author))
             }
             None => String::new(),
         };
         let since = match last.verdict {
-            Verdict::CouldNotRun => format!("; could not be run again by {}", last.by()),
+            RunVerdict::CouldNotRun => format!("; could not be run again by {}", last.by()),
             _ => String::new(),
         };
         format!("run again by {}: {}{judged}{since}", counts.by(), counts.verdict.label())
@@ -258,9 +254,9 @@ impl<'a> Runs<'a> {
             });
         }
         for node in investigation.nodes() {
-            let own = node.classification.iter();
-            let results = own.flat_map(|own| std::iter::once(own).chain(&own.other_results));
-            for run in results.flat_map(|result| &result.runs).filter(|run| runs.captured.contains_key(run)) {
+            for run in
+                node.results().flat_map(|result| &result.runs).filter(|run| runs.captured.contains_key(run))
+            {
                 let of_node = runs.by_node.entry(&node.id).or_default();
                 if !of_node.contains(run) {
                     of_node.push(*run);
@@ -461,7 +457,7 @@ mod tests {
         run(number, node, "Ada", RunKind::Captured(ran("./measure")))
     }
 
-    fn again(number: u8, of: u8, by: &str, verdict: Verdict) -> Arc<Run> {
+    fn again(number: u8, of: u8, by: &str, verdict: RunVerdict) -> Arc<Run> {
         let at = Some("3f2a91c0aa".to_owned());
         run(number, None, by, RunKind::Repeated { of: id(of), at, verdict, ran: ran("./measure") })
     }
@@ -519,8 +515,8 @@ mod tests {
         assert_eq!(told(Vec::new()), ("only the agent's word".into(), false));
         assert_eq!(with(vec![]), ("1 command, never run again".into(), false));
         let by_ci = "run again by CI on 21 Nov 2026 at 3f2a91c";
-        assert_eq!(with(vec![again(3, 1, "CI", Verdict::Same)]), (format!("{by_ci}: 1 of 1 same"), false));
-        let differs = || again(3, 1, "CI", Verdict::Differs);
+        assert_eq!(with(vec![again(3, 1, "CI", RunVerdict::Same)]), (format!("{by_ci}: 1 of 1 same"), false));
+        let differs = || again(3, 1, "CI", RunVerdict::Differs);
         assert_eq!(with(vec![differs()]), (format!("{by_ci}: 0 of 1 same, 1 differs"), true));
         let holds = format!("{by_ci}: 0 of 1 same, 1 differs and holds as judged");
         assert_eq!(with(vec![differs(), judged(4, 3, true)]), (holds, false));
@@ -531,16 +527,16 @@ mod tests {
     #[test]
     fn the_newest_repetition_that_ran_counts_and_one_that_could_not_run_settles_nothing() {
         let all = |more: Vec<Arc<Run>>| told([vec![captured(1, Some("R2.A1"))], more].concat());
-        let (same, differs) = (again(3, 1, "CI", Verdict::Same), again(2, 1, "CI", Verdict::Differs));
+        let (same, differs) = (again(3, 1, "CI", RunVerdict::Same), again(2, 1, "CI", RunVerdict::Differs));
         assert!(!all(vec![differs.clone(), same]).1);
-        assert!(all(vec![differs, again(4, 1, "CI", Verdict::CouldNotRun)]).1);
-        let (words, is_contested) = all(vec![again(3, 1, "CI", Verdict::CouldNotRun)]);
+        assert!(all(vec![differs, again(4, 1, "CI", RunVerdict::CouldNotRun)]).1);
+        let (words, is_contested) = all(vec![again(3, 1, "CI", RunVerdict::CouldNotRun)]);
         assert!(!is_contested && words.ends_with("0 of 1 same, 1 could not run"), "{words}");
     }
 
     #[test]
     fn a_run_that_a_result_names_is_evidence_once_and_its_author_alone_has_not_reproduced_it() {
-        let runs = vec![captured(9, None), again(10, 9, "Ada", Verdict::Same), captured(7, None)];
+        let runs = vec![captured(9, None), again(10, 9, "Ada", RunVerdict::Same), captured(7, None)];
         let facts = facts(runs);
         let assessment = Assessment::new(&facts, None);
         let named: Vec<_> = assessment.runs_of(&"R2.A1".parse().unwrap()).collect();
@@ -568,8 +564,8 @@ mod tests {
     fn another_than_the_author_is_offered_what_nobody_else_has_repeated_and_what_differs_comes_first() {
         let mut runs =
             vec![captured(1, Some("R1.A")), captured(2, Some("R2.A1")), captured(3, Some("R2.A1"))];
-        runs.push(again(4, 1, "CI", Verdict::Same));
-        runs.push(again(5, 3, "CI", Verdict::Differs));
+        runs.push(again(4, 1, "CI", RunVerdict::Same));
+        runs.push(again(5, 3, "CI", RunVerdict::Differs));
         let facts = facts(runs);
         let ruleset = ruleset();
         let assessment = Assessment::new(&facts, Some(EffectiveRules::new(ruleset, facts.meta())));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::attach::{self, File};
 use super::{Decision, Rejection, check_lengths, not_blank, quoted};
-use crate::domain::run::Verdict as Compared;
+use crate::domain::run::RunVerdict;
 use crate::domain::{
     Code, Commenter, Diagnostic, Event, Investigation, NodeId, Run, RunId, RunKind, Timestamp,
 };
@@ -126,7 +126,7 @@ fn placed(
             }
         },
         RunKind::Judged { of, holds } => match stands(&of) {
-            Some(Run { node, what: RunKind::Repeated { verdict: Compared::Differs, .. }, .. }) => {
+            Some(Run { node, what: RunKind::Repeated { verdict: RunVerdict::Differs, .. }, .. }) => {
                 Some((node.clone(), RunKind::Judged { of, holds }))
             }
             _ => {
@@ -153,7 +153,7 @@ pub fn captured<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a
 ///
 /// `RUN_NOT_FOUND`.
 pub fn differing<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a Run, Diagnostic> {
-    let differs = |run: &Run| matches!(run.what, RunKind::Repeated { verdict: Compared::Differs, .. });
+    let differs = |run: &Run| matches!(run.what, RunKind::Repeated { verdict: RunVerdict::Differs, .. });
     one(
         investigation.runs().filter(|run| differs(run) && is_named(run.id, named)),
         named,
@@ -261,29 +261,29 @@ mod tests {
     }
 
     fn again(of: RunId, ran: Ran) -> NewRun {
-        new(None, RunKind::Repeated { of, at: None, verdict: Compared::Same, ran })
+        new(None, RunKind::Repeated { of, at: None, verdict: RunVerdict::Same, ran })
     }
 
     #[test]
     fn a_repetition_is_compared_here_and_belongs_to_the_node_of_the_first() {
         let (first, after) = stored(&started(), new(Some("R1.A"), RunKind::Captured(ran("1")))).unwrap();
         for (output, ended, expected) in [
-            ("1", Ended::Exit(0), Compared::Same),
-            ("2", Ended::Exit(0), Compared::Differs),
-            ("1", Ended::Exit(1), Compared::Differs),
-            ("1", Ended::TimedOut, Compared::CouldNotRun),
-            ("1", Ended::NotRun("no program".into()), Compared::CouldNotRun),
+            ("1", Ended::Exit(0), RunVerdict::Same),
+            ("2", Ended::Exit(0), RunVerdict::Differs),
+            ("1", Ended::Exit(1), RunVerdict::Differs),
+            ("1", Ended::TimedOut, RunVerdict::CouldNotRun),
+            ("1", Ended::NotRun("no program".into()), RunVerdict::CouldNotRun),
         ] {
             let (run, _) = stored(&after, again(first.id, Ran { ended, ..ran(output) })).unwrap();
             assert!(matches!(run.what, RunKind::Repeated { verdict, .. } if verdict == expected), "{run:?}");
             assert_eq!((run.node, run.id), (first.node.clone(), first.id.next()));
         }
-        for (expected_exit, verdict) in [(Some(1), Compared::Differs), (Some(0), Compared::Same)] {
+        for (expected_exit, verdict) in [(Some(1), RunVerdict::Differs), (Some(0), RunVerdict::Same)] {
             let first = Ran { expected_exit, ended: Ended::Exit(1), ..ran("1") };
             assert_eq!(ran("1").verdict(&first), verdict, "{expected_exit:?}");
         }
         let expects = |held| Expectation { pattern: "x".into(), range: None, found: None, held };
-        for (held, expected) in [(true, Compared::Same), (false, Compared::Differs)] {
+        for (held, expected) in [(true, RunVerdict::Same), (false, RunVerdict::Differs)] {
             let other = Ran { expectations: vec![expects(true), expects(held)], ..ran("2") };
             let (run, _) = stored(&after, again(first.id, other)).unwrap();
             assert!(matches!(run.what, RunKind::Repeated { verdict, .. } if verdict == expected), "{run:?}");

@@ -141,8 +141,7 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
     let is_contested =
         |node: &&Arc<Node>| node.classification.as_ref().is_some_and(Classification::is_contested);
     let told = |node: &Arc<Node>| {
-        let results = node.classification.iter().flat_map(|it| std::iter::once(it).chain(&it.other_results));
-        let states: Vec<String> = results.map(|result| result.current_state().to_string()).collect();
+        let states: Vec<String> = node.results().map(|result| result.current_state().to_string()).collect();
         let message = format!("{} was researched more than once, as {}.", node.id, states.join(" and "));
         Diagnostic::new(Code::Contested, message).about(&node.id).suggest(
             "Read both results with tot_read, and decide with tot_reclassify, to the state that holds; the state in force may \

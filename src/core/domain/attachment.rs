@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use super::id::as_text;
 use super::{IdError, NodeId};
 use crate::text::{one_line, shorten, without_case};
 
@@ -121,6 +122,8 @@ impl FromStr for AttachmentName {
         Ok(AttachmentName(text.to_owned()))
     }
 }
+
+as_text!(AttachmentName);
 
 impl fmt::Display for AttachmentName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

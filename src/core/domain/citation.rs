@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
+use super::id::as_text;
 use crate::yaml;
 
 /// A source, given as data; or a file that a text names, kept as it was.
@@ -144,14 +145,4 @@ impl FromStr for Lines {
     }
 }
 
-impl Serialize for Lines {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Lines {
-    fn deserialize<D: serde::Deserializer<'de>>(text: D) -> Result<Self, D::Error> {
-        String::deserialize(text)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+as_text!(Lines);

@@ -397,7 +397,7 @@ fn what_was_recorded<T>(
 }
 
 /// What was said and run between two states, the oldest first.
-pub fn what_was_said_between(before: &Investigation, after: &Investigation) -> Vec<Happening> {
+pub fn what_was_recorded_between(before: &Investigation, after: &Investigation) -> Vec<Happening> {
     let ids: BTreeSet<CommentId> =
         before.comments().chain(after.comments()).map(|comment| comment.id).collect();
     let said = ids.into_iter().filter_map(|id| {

@@ -5,8 +5,6 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use super::Timestamp;
 use crate::text::{natural_order, shorten};
 
@@ -174,6 +172,27 @@ impl fmt::Display for SessionId {
     }
 }
 
+/// In files and JSON these are the texts that they are read from and shown as.
+macro_rules! as_text {
+    ($($type:ty),+) => {$(
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text: String = serde::Deserialize::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    )+};
+}
+pub(super) use as_text;
+
+as_text!(SessionId);
+
 macro_rules! ids_by_time {
     ($(#[$meaning:meta] $name:ident $what:literal)*) => {$(
         #[$meaning]
@@ -209,17 +228,7 @@ macro_rules! ids_by_time {
             }
         }
 
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-            }
-        }
+        as_text!($name);
     )*};
 }
 

@@ -161,7 +161,7 @@ impl Investigation {
         self
     }
 
-    /// The same, with these runs and no others.
+    /// Takes these runs in the place of all others.
     pub fn with_runs(mut self, runs: impl IntoIterator<Item = Arc<Run>>) -> Self {
         self.runs = Arc::new(runs.into_iter().map(|run| (run.id, run)).collect());
         self

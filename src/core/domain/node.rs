@@ -750,20 +750,22 @@ impl Node {
         self.classification.as_ref().map(Classification::current_state)
     }
 
+    /// Its own result, and then the others of the same proposal.
+    pub fn results(&self) -> impl Iterator<Item = &Classification> {
+        self.classification.iter().flat_map(|own| std::iter::once(own).chain(&own.other_results))
+    }
+
     /// The files of the project that its results cite, each once, as they were then.
     pub fn pins(&self) -> impl Iterator<Item = &Pin> {
-        let results =
-            self.classification.iter().flat_map(|own| std::iter::once(own).chain(&own.other_results));
         let mut seen = HashSet::new();
-        let pins = results.flat_map(|result| &result.references).filter_map(|cited| cited.pinned.as_ref());
+        let pins =
+            self.results().flat_map(|result| &result.references).filter_map(|cited| cited.pinned.as_ref());
         pins.filter(move |pin| seen.insert(*pin))
     }
 
     /// Everyone who has written a part of its file, with the time that the part has.
     pub fn written_by(&self) -> impl Iterator<Item = (Timestamp, &Caller)> {
-        let results =
-            self.classification.iter().flat_map(|own| std::iter::once(own).chain(&own.other_results));
-        results.flat_map(|result| {
+        self.results().flat_map(|result| {
             let changed = result.reclassified.iter().map(|it| (it.at, &it.caller));
             let amended = result.amended.iter().map(|it| (it.at, &it.caller));
             std::iter::once((result.committed_at, &result.caller)).chain(changed).chain(amended)

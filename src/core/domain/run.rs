@@ -15,7 +15,7 @@ pub struct Run {
     pub id: RunId,
     /// The node whose evidence it is; `None` where no node was named, until a result names the run.
     pub node: Option<NodeId>,
-    /// Who ran it or judged it.
+    /// The author: of the run, or of the judgement.
     pub author: Commenter,
     /// When it was stored.
     pub at: Timestamp,
@@ -37,7 +37,7 @@ pub enum RunKind {
         /// The commit of the project that it ran at; `None` outside a repository.
         at: Option<String>,
         /// How the two compare.
-        verdict: Verdict,
+        verdict: RunVerdict,
         /// What happened this time.
         ran: Ran,
     },
@@ -81,7 +81,7 @@ pub struct Ran {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
     /// Files that were put beside the node.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<AttachmentName>,
     /// The machine.
     pub system: System,
@@ -169,7 +169,7 @@ pub struct System {
 /// How a repetition compares with what it repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Verdict {
+pub enum RunVerdict {
     /// It ended alike and every expectation held; without expectations it printed the same.
     Same,
     /// It did not.
@@ -199,10 +199,24 @@ impl Run {
     pub fn summary(&self) -> String {
         match &self.what {
             RunKind::Captured(ran) => format!("{} ({}, {})", ran.line(), ran.ended, ran.seconds),
-            RunKind::Repeated { verdict, ran, .. } => format!("{} ({})", ran.line(), verdict.label()),
+            RunKind::Repeated { ran, .. } => format!("{} ({})", ran.line(), self.outcome()),
+            RunKind::Judged { .. } => {
+                format!("{}: {}", self.outcome(), self.note.as_deref().unwrap_or_default())
+            }
+        }
+    }
+
+    /// What came of it, in a word or two: `same`, `holds`; of one that was captured, `new`.
+    pub fn outcome(&self) -> &'static str {
+        match &self.what {
+            RunKind::Captured(_) => "new",
+            RunKind::Repeated { verdict, .. } => verdict.label(),
             RunKind::Judged { holds, .. } => {
-                let verdict = if *holds { "holds" } else { "fails" };
-                format!("{verdict}: {}", self.note.as_deref().unwrap_or_default())
+                if *holds {
+                    "holds"
+                } else {
+                    "fails"
+                }
             }
         }
     }
@@ -230,10 +244,10 @@ impl Ran {
     }
 
     /// How this repetition compares with the first run.
-    pub fn verdict(&self, first: &Ran) -> Verdict {
+    pub fn verdict(&self, first: &Ran) -> RunVerdict {
         match self.ended {
-            Ended::NotRun(_) => return Verdict::CouldNotRun,
-            Ended::TimedOut if first.ended != Ended::TimedOut => return Verdict::CouldNotRun,
+            Ended::NotRun(_) => return RunVerdict::CouldNotRun,
+            Ended::TimedOut if first.ended != Ended::TimedOut => return RunVerdict::CouldNotRun,
             _ => {}
         }
         let holds = match self.expectations.as_slice() {
@@ -244,17 +258,17 @@ impl Ran {
             Some(status) => self.ended == Ended::Exit(status),
             None => self.ended == first.ended,
         };
-        if has_ended_so && holds { Verdict::Same } else { Verdict::Differs }
+        if has_ended_so && holds { RunVerdict::Same } else { RunVerdict::Differs }
     }
 }
 
-impl Verdict {
+impl RunVerdict {
     /// For people.
     pub fn label(self) -> &'static str {
         match self {
-            Verdict::Same => "same",
-            Verdict::Differs => "differs",
-            Verdict::CouldNotRun => "could not run",
+            RunVerdict::Same => "same",
+            RunVerdict::Differs => "differs",
+            RunVerdict::CouldNotRun => "could not run",
         }
     }
 }
@@ -296,21 +310,5 @@ impl<'de> Deserialize<'de> for Seconds {
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in bounds")]
         Ok(Seconds { milliseconds: (seconds * 1000.0).round() as u64 })
-    }
-}
-
-/// Names of attachments as texts.
-mod names {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::domain::AttachmentName;
-
-    pub fn serialize<S: Serializer>(names: &[AttachmentName], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(names.iter().map(AttachmentName::as_str))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<AttachmentName>, D::Error> {
-        let names = Vec::<String>::deserialize(deserializer)?;
-        names.into_iter().map(|name| name.parse().map_err(serde::de::Error::custom)).collect()
     }
 }

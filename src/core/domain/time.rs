@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use super::id::as_text;
 
 /// A point in time in UTC, with milliseconds. It is a value: only `world` reads the clock. The default is the beginning
 /// of 1970.
@@ -69,17 +69,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-impl Serialize for Timestamp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Timestamp {
-    fn deserialize<D: Deserializer<'de>>(text: D) -> Result<Self, D::Error> {
-        String::deserialize(text)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+as_text!(Timestamp);
 
 impl FromStr for Timestamp {
     type Err = TimeError;

@@ -4,16 +4,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-use super::as_text;
 use crate::domain::{Attached, AttachmentName, NodeId};
 
 /// An attachment with what it holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttachmentEntry {
-    #[serde(with = "as_text")]
     node: NodeId,
-    #[serde(with = "as_text")]
     name: AttachmentName,
     base64: String,
 }

@@ -203,7 +203,7 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
             [run] => format!("{}{}", ran(run), with_files(attachments.len())),
             several => {
                 let mut counts: Vec<(&str, usize)> = Vec::new();
-                for label in several.iter().map(|run| outcome(run)) {
+                for label in several.iter().map(|run| run.outcome()) {
                     match counts.iter_mut().find(|(other, _)| *other == label) {
                         Some((_, count)) => *count += 1,
                         None => counts.push((label, 1)),
@@ -226,18 +226,8 @@ fn ran(run: &Run) -> String {
             let (ended, seconds) = (line(&ran.ended.to_string(), 60), ran.seconds);
             format!("Run {about}: {} ({ended}, {seconds})", command(60))
         }
-        RunKind::Repeated { .. } => format!("Run {about} again: {} ({})", command(60), outcome(run)),
-        RunKind::Judged { .. } => format!("Judge a difference of {about}: {}", outcome(run)),
-    }
-}
-
-/// In a word, what came of a run.
-fn outcome(run: &Run) -> &'static str {
-    match &run.what {
-        RunKind::Captured(_) => "new",
-        RunKind::Repeated { verdict, .. } => verdict.label(),
-        RunKind::Judged { holds: true, .. } => "holds",
-        RunKind::Judged { holds: false, .. } => "fails",
+        RunKind::Repeated { .. } => format!("Run {about} again: {} ({})", command(60), run.outcome()),
+        RunKind::Judged { .. } => format!("Judge a difference of {about}: {}", run.outcome()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Version, as_text};
+use super::Version;
 use crate::domain::{Meta, SessionId, Timestamp};
 use crate::yaml::{self, YamlError};
 
@@ -10,7 +10,6 @@ use crate::yaml::{self, YamlError};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
     version: Version,
-    #[serde(with = "as_text")]
     id: SessionId,
     title: String,
     #[serde(serialize_with = "yaml::text")]

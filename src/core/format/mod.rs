@@ -19,6 +19,7 @@
 //!
 //! - [`layout`]: which path holds what.
 //! - [`node_file`], [`meta_file`], [`conclusion_file`], [`comment_file`], [`run_file`]: the files.
+//! - [`record`](mod@record): what comments and runs have in common.
 //! - [`attachment_entry`]: an attachment in `investigation.json`.
 //! - [`message`]: the commit message of an event.
 //! - [`readme`]: the page that a forge shows.
@@ -31,6 +32,7 @@ pub mod message;
 pub mod meta_file;
 pub mod node_file;
 pub mod readme;
+pub mod record;
 pub mod run_file;
 pub mod withheld_file;
 
@@ -144,23 +146,5 @@ impl<'de> Deserialize<'de> for Version {
                 Err(serde::de::Error::custom(message))
             }
         }
-    }
-}
-
-/// Values that are text in files: ids.
-mod as_text {
-    use std::fmt::Display;
-    use std::str::FromStr;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(value)
-    }
-
-    pub fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<T, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }

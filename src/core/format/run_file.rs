@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Version;
 use super::comment_file::{AuthorEntry, ByEntry, author, author_entry};
-use crate::domain::run::{Ran, Verdict};
+use crate::domain::run::{Ran, RunVerdict};
 use crate::domain::{NodeId, Run, RunId, RunKind, Timestamp};
 use crate::yaml::{self, YamlError};
 
@@ -88,9 +88,9 @@ fn entry(run: Run) -> File {
         RunKind::Captured(ran) => (None, None, None, Some(ran)),
         RunKind::Repeated { of, at, verdict, ran } => {
             let verdict = match verdict {
-                Verdict::Same => Said::Same,
-                Verdict::Differs => Said::Differs,
-                Verdict::CouldNotRun => Said::CouldNotRun,
+                RunVerdict::Same => Said::Same,
+                RunVerdict::Differs => Said::Differs,
+                RunVerdict::CouldNotRun => Said::CouldNotRun,
             };
             (Some(of), at, Some(verdict), Some(ran))
         }
@@ -106,9 +106,9 @@ fn run(file: File) -> Result<Run, &'static str> {
         (None, None, Some(ran)) if file.at.is_none() => RunKind::Captured(ran),
         (Some(of), Some(said), ran) => {
             let verdict = match said {
-                Said::Same => Ok(Verdict::Same),
-                Said::Differs => Ok(Verdict::Differs),
-                Said::CouldNotRun => Ok(Verdict::CouldNotRun),
+                Said::Same => Ok(RunVerdict::Same),
+                Said::Differs => Ok(RunVerdict::Differs),
+                Said::CouldNotRun => Ok(RunVerdict::CouldNotRun),
                 Said::Holds => Err(true),
                 Said::Fails => Err(false),
             };
@@ -189,10 +189,10 @@ mod tests {
         let of = captured.id;
         let mut kinds = vec![captured.what.clone()];
         for (verdict, ended) in [
-            (Verdict::Same, Ended::Exit(-1)),
-            (Verdict::Differs, Ended::Signal(9)),
-            (Verdict::CouldNotRun, Ended::TimedOut),
-            (Verdict::CouldNotRun, Ended::NotRun("no: such program".into())),
+            (RunVerdict::Same, Ended::Exit(-1)),
+            (RunVerdict::Differs, Ended::Signal(9)),
+            (RunVerdict::CouldNotRun, Ended::TimedOut),
+            (RunVerdict::CouldNotRun, Ended::NotRun("no: such program".into())),
         ] {
             let ran = Ran { ended, project: None, output: Output::default(), ..ran.clone() };
             kinds.push(RunKind::Repeated { of, at: Some("3f2a91c".into()), verdict, ran });

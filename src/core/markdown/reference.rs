@@ -9,7 +9,7 @@ use super::{
     parse::{self, Definition, Parsed, Source},
     text::{bare_urls, is_web_url},
 };
-use crate::text::{is_hidden, one_line, shorten};
+use crate::text::{first_bytes, is_hidden, one_line, shorten};
 
 /// A longer path or address is not one.
 const MAX_TARGET_BYTES: usize = 4096;
@@ -303,11 +303,11 @@ impl Reader {
             line.list_item(&mut found);
             if !found.is_empty() {
                 found.clear();
-                self.unreadable.push((line.at, beginning(&line.text, MAX_TITLE_BYTES).to_owned()));
+                self.unreadable.push((line.at, first_bytes(&line.text, MAX_TITLE_BYTES).to_owned()));
             }
         }
         if let Some(outer) = self.outer.as_mut().filter(|outer| outer.text.is_empty()) {
-            outer.text.push_str(beginning(&line.text, MAX_TITLE_BYTES));
+            outer.text.push_str(first_bytes(&line.text, MAX_TITLE_BYTES));
         }
         found.sort_by_key(|(range, _)| range.start);
         self.found.extend(found.into_iter().map(|(range, mention)| ((line.at, range.start), mention)));
@@ -409,7 +409,7 @@ impl Line {
     }
 
     fn text_of(&self, link: &LinkSpan) -> Option<String> {
-        title_of(&unmarked(beginning(&self.text[link.range.clone()], MAX_TITLE_BYTES)), &link.target)
+        title_of(&unmarked(first_bytes(&self.text[link.range.clone()], MAX_TITLE_BYTES)), &link.target)
     }
 
     /// Adds the paths of a list item in the References section, or the item's description to its URL.
@@ -430,7 +430,7 @@ impl Line {
 
     /// Where the item's first separator stands, outside of code and links.
     fn head_end(&self) -> usize {
-        let head = beginning(&self.text, MAX_HEAD_BYTES);
+        let head = first_bytes(&self.text, MAX_HEAD_BYTES);
         let mut from = 0;
         while let Some(at) = SEPARATORS.iter().filter_map(|mark| head.get(from..)?.find(mark)).min() {
             let at = from + at;
@@ -575,23 +575,17 @@ fn is_citable_url(url: &str) -> bool {
 
 /// A title that says more than its target.
 fn title_of(title: &str, target: &str) -> Option<String> {
-    let title = one_line(beginning(title, MAX_TITLE_BYTES));
+    let title = one_line(first_bytes(title, MAX_TITLE_BYTES));
     (!title.is_empty() && title != target).then_some(title)
 }
 
 /// The text after the first separator.
 fn description(rest: &str) -> Option<String> {
-    let rest = beginning(rest, MAX_TITLE_BYTES);
+    let rest = first_bytes(rest, MAX_TITLE_BYTES);
     let (at, mark) =
         SEPARATORS.iter().filter_map(|mark| Some((rest.find(mark)?, mark))).min_by_key(|(at, _)| *at)?;
     let text = one_line(&unmarked(&rest[at + mark.len()..]));
     (!text.is_empty()).then_some(text)
-}
-
-/// At most this much of a text.
-fn beginning(text: &str, bytes: usize) -> &str {
-    let end = (0..=bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    &text[..end]
 }
 
 fn unmarked(text: &str) -> String {

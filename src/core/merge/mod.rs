@@ -30,6 +30,7 @@ use serde::Serialize;
 
 use crate::domain::{AttachmentName, Comment, CommentId, Node, NodeId, Run, RunId, StateName};
 use crate::format::layout::{self, Place};
+use crate::format::record::Record;
 use crate::format::withheld_file::WithheldList;
 use crate::format::{comment_file, conclusion_file, node_file, readme, run_file, withheld_file};
 use crate::text::{one_line, shorten};
@@ -280,19 +281,11 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
                     Err(conflict) => conflicts.push(conflict),
                 }
             }
-            let comments = comments.into_iter().map(|(id, versions)| {
-                let path = layout::comment(id);
-                let text = record(&sides, &path, versions, &joined.new_ids, comment_file::write);
-                (path, text)
-            });
-            let runs = runs.into_iter().map(|(id, versions)| {
-                let path = layout::run(id);
-                let text = record(&sides, &path, versions, &joined.new_ids, run_file::write);
-                (path, text)
-            });
-            for (path, text) in comments.chain(runs) {
-                match text {
-                    Ok(text) => files.extend(text.map(|text| (path, text))),
+            let comments = comments.into_iter().map(|(id, it)| record(&sides, id, it, &joined.new_ids));
+            let runs = runs.into_iter().map(|(id, it)| record(&sides, id, it, &joined.new_ids));
+            for file in comments.chain(runs) {
+                match file {
+                    Ok(file) => files.extend(file),
                     Err(conflict) => conflicts.push(conflict),
                 }
             }
@@ -346,42 +339,23 @@ fn withheld_text(
     }
 }
 
-/// What is said or run once, of a node or of the whole.
-trait Record: Clone + PartialEq {
-    fn node(&mut self) -> &mut Option<NodeId>;
-}
-
-impl Record for Comment {
-    fn node(&mut self) -> &mut Option<NodeId> {
-        &mut self.node
-    }
-}
-
-impl Record for Run {
-    fn node(&mut self) -> &mut Option<NodeId> {
-        &mut self.node
-    }
-}
-
 /// What becomes of the file of a comment or a run.
 fn record<T: Record>(
     sides: &[&Files; 3],
-    path: &str,
+    id: T::Id,
     versions: [Option<T>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
-    write: fn(&T) -> Result<String, YamlError>,
-) -> Result<Option<Vec<u8>>, Conflict> {
-    let conflict = |reason| Conflict { path: path.to_owned(), reason };
+) -> Result<Option<(String, Vec<u8>)>, Conflict> {
+    let path = T::path(id);
+    let conflict = |reason| Conflict { path: T::path(id), reason };
     let merged = join_record(versions.clone(), new_ids).ok_or_else(|| conflict(Reason::BothChanged))?;
     let Some(merged) = merged else { return Ok(None) };
     let as_it_stands = [1, 2].into_iter().find(|side| versions[*side].as_ref() == Some(&merged));
-    match as_it_stands.and_then(|side| sides[side].get(path)) {
-        Some(text) => Ok(Some(text.clone())),
-        None => match write(&merged) {
-            Ok(text) => Ok(Some(text.into_bytes())),
-            Err(error) => Err(conflict(error.into())),
-        },
-    }
+    let text = match as_it_stands.and_then(|side| sides[side].get(&path)) {
+        Some(text) => text.clone(),
+        None => merged.write().map_err(|error| conflict(error.into()))?.into_bytes(),
+    };
+    Ok(Some((path, text)))
 }
 
 /// What becomes of a comment or a run, which goes where its node goes; `None` where both sides have rewritten it by hand.
@@ -390,7 +364,7 @@ fn join_record<T: Record>(
     new_ids: &[HashMap<NodeId, NodeId>; 3],
 ) -> Option<Option<T>> {
     for (record, new_ids) in versions.iter_mut().zip(new_ids) {
-        if let Some(node) = record.as_mut().and_then(|record| record.node().as_mut())
+        if let Some(node) = record.as_mut().and_then(|record| record.node_mut().as_mut())
             && let Some(new) = new_ids.get(node)
         {
             *node = new.clone();
@@ -400,9 +374,9 @@ fn join_record<T: Record>(
     three_way(&base, &ours, &theirs).or_else(|| {
         // Of a node that is gone, each side may have another id.
         let (mut ours, mut theirs) = ours.zip(theirs)?;
-        let node = ours.node().clone().min(theirs.node().clone());
-        ours.node().clone_from(&node);
-        theirs.node().clone_from(&node);
+        let node = ours.node_mut().clone().min(theirs.node_mut().clone());
+        ours.node_mut().clone_from(&node);
+        theirs.node_mut().clone_from(&node);
         (ours == theirs).then_some(Some(ours))
     })
 }

@@ -98,7 +98,7 @@ impl Report {
             &input.evidence,
             (&comments, &runs, &attachments),
         );
-        cited_page.runs = runs.all();
+        cited_page.runs = runs.into_values().collect();
         let warnings = cards.warnings();
         let states = cards.state_counts();
         let mut overview = cards.overview(&warnings, &states, references.len(), &comments);

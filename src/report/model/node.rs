@@ -332,7 +332,11 @@ impl<'a> Cards<'a> {
                     is_contested: classification.is_some_and(Classification::is_contested),
                     other_results: self.other_results(node),
                     comments: comments.of_node(&node.id),
-                    runs: runs.of_node(&node.id),
+                    runs: self
+                        .assessment
+                        .runs_of(&node.id)
+                        .filter_map(|it| runs.get(&it.run.id).cloned())
+                        .collect(),
                     attachments: attachments.of_node(&node.id),
                     owes: self.open_end(node),
                     lists_references: texts.lists_references,

@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::cards::{Card, Cards, Time};
 use super::node::client;
 use crate::assess::{CapturedRun, Repetition, RunStanding};
-use crate::domain::run::{Ended, Ran, Verdict};
+use crate::domain::run::{Ended, Ran, RunVerdict};
 use crate::domain::{NodeId, Run, RunId, RunKind};
 use crate::report::difference::{Difference, difference};
 use crate::report::templates::SharedValue;
-use crate::text::{one_line, shorten};
+use crate::text::{first_bytes, last_bytes, one_line, shorten};
 
 /// The most bytes of an output that a page shows; `investigation.json` has what is stored.
 const SHOWN: usize = 8 << 10;
@@ -110,48 +110,27 @@ pub(in crate::report) struct JudgementView {
     pub reason: String,
 }
 
-/// All runs of an investigation.
-pub(in crate::report) struct Runs {
-    all: BTreeMap<RunId, SharedValue<RunView>>,
-    of_nodes: HashMap<NodeId, Vec<RunId>>,
-}
-
-impl Runs {
-    /// Those that are the evidence of a node, the oldest first.
-    pub(super) fn of_node(&self, node: &NodeId) -> Vec<SharedValue<RunView>> {
-        let ids = self.of_nodes.get(node).into_iter().flatten();
-        ids.filter_map(|id| self.all.get(id).cloned()).collect()
-    }
-
-    /// All of them, the oldest first.
-    pub(super) fn all(&self) -> Vec<SharedValue<RunView>> {
-        self.all.values().cloned().collect()
-    }
-}
+/// All runs of an investigation, the oldest first.
+pub(in crate::report) type Runs = BTreeMap<RunId, SharedValue<RunView>>;
 
 impl Cards<'_> {
     /// What was run.
     pub(super) fn runs(&self) -> Runs {
         // The node where the output of a run stands: its own, or the first whose result names it.
         let mut places: HashMap<RunId, &NodeId> = HashMap::new();
-        let mut of_nodes: HashMap<NodeId, Vec<RunId>> = HashMap::new();
         for node in self.investigation.nodes() {
-            let runs: Vec<&Arc<Run>> = self.assessment.runs_of(&node.id).map(|it| it.run).collect();
-            for run in &runs {
-                let place = places.entry(run.id).or_insert(&node.id);
-                if run.node.as_ref() == Some(&node.id) {
+            for captured in self.assessment.runs_of(&node.id) {
+                let place = places.entry(captured.run.id).or_insert(&node.id);
+                if captured.run.node.as_ref() == Some(&node.id) {
                     *place = &node.id;
                 }
-            }
-            if !runs.is_empty() {
-                of_nodes.insert(node.id.clone(), runs.into_iter().map(|run| run.id).collect());
             }
         }
         let view = |captured: &CapturedRun<'_>| {
             let card = places.get(&captured.run.id).and_then(|node| self.get(node)).cloned();
             (captured.run.id, SharedValue::of(view(captured, card)))
         };
-        Runs { all: self.assessment.runs().map(view).collect(), of_nodes }
+        self.assessment.runs().map(view).collect()
     }
 }
 
@@ -200,7 +179,7 @@ fn repeat(repetition: &Repetition<'_>, first: &Ran) -> RepeatView {
         _ => None,
     };
     let printed = |ran: &Ran| format!("{}{}", ran.output.text, ran.output.end.as_deref().unwrap_or_default());
-    let differs = *verdict == Verdict::Differs && ran.output.sha256 != first.output.sha256;
+    let differs = *verdict == RunVerdict::Differs && ran.output.sha256 != first.output.sha256;
     RepeatView {
         verdict: verdict.label(),
         ended: ran.ended.to_string(),
@@ -209,7 +188,8 @@ fn repeat(repetition: &Repetition<'_>, first: &Ran) -> RepeatView {
         commit: at.map(str::to_owned),
         system: system(ran),
         unmet: ran.expectations.iter().filter(|it| !it.held).map(expectation).collect(),
-        difference: differs.then(|| difference(&cut(&printed(first), SHOWN), &cut(&printed(ran), SHOWN))),
+        difference: differs
+            .then(|| difference(first_bytes(&printed(first), SHOWN), first_bytes(&printed(ran), SHOWN))),
         judgements: judgements.iter().filter_map(judgement).collect(),
     }
 }
@@ -237,22 +217,10 @@ fn output(ran: &Ran) -> OutputView {
     let size = crate::report::attachments::size(output.bytes);
     match &output.end {
         None if output.text.len() <= SHOWN => OutputView { text: output.text.clone(), end: None, size },
-        end => {
-            let last = end.as_ref().unwrap_or(&output.text);
-            let mut from = last.len().saturating_sub(SHOWN / 2);
-            while !last.is_char_boundary(from) {
-                from += 1;
-            }
-            OutputView { text: cut(&output.text, SHOWN / 2), end: Some(last[from..].to_owned()), size }
-        }
+        end => OutputView {
+            text: first_bytes(&output.text, SHOWN / 2).to_owned(),
+            end: Some(last_bytes(end.as_ref().unwrap_or(&output.text), SHOWN / 2).to_owned()),
+            size,
+        },
     }
-}
-
-/// The text up to so many bytes.
-fn cut(text: &str, most: usize) -> String {
-    let mut to = most.min(text.len());
-    while !text.is_char_boundary(to) {
-        to -= 1;
-    }
-    text[..to].to_owned()
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::assess::{Answer, Assessment, Verdict};
-use crate::domain::run::{Ended as RunEnded, Output, Ran, Seconds, System, Verdict as Compared};
+use crate::domain::run::{Ended as RunEnded, Output, Ran, RunVerdict, Seconds, System};
 use crate::domain::{ByHand, Event, Run, RunId, RunKind};
 use crate::format::{comment_file, conclusion_file, layout, message, node_file, readme};
 use crate::merge::{self, Trees};
@@ -235,7 +235,7 @@ fn runs(nodes: &[NodeId], captured: &[Captured]) -> Vec<Arc<Run>> {
         let node = &nodes[node % nodes.len()];
         let of = add(node, *by, RunKind::Captured(ran()));
         for (verdict, by, judged) in repeated {
-            let verdict = [Compared::Same, Compared::Differs, Compared::CouldNotRun][verdict % 3];
+            let verdict = [RunVerdict::Same, RunVerdict::Differs, RunVerdict::CouldNotRun][verdict % 3];
             let at = Some("3f2a91c0".to_owned());
             let again = add(node, *by, RunKind::Repeated { of, at, verdict, ran: ran() });
             if let Some(holds) = *judged {
@@ -465,9 +465,9 @@ fn first_page(case: &Case<'_>) -> Read {
                     RunKind::Repeated { of, verdict, .. } if *of == run.id => *verdict,
                     _ => return false,
                 };
-                verdict != Compared::CouldNotRun
+                verdict != RunVerdict::CouldNotRun
             });
-            let Some(RunKind::Repeated { verdict: Compared::Differs, .. }) = last.map(|it| &it.what) else {
+            let Some(RunKind::Repeated { verdict: RunVerdict::Differs, .. }) = last.map(|it| &it.what) else {
                 return false;
             };
             let judged = case.investigation().runs().rfind(|it| it.of() == last.map(|last| last.id));

@@ -14,7 +14,7 @@ use tree_of_thoughts::decide::propose::{NewNode, Propose};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::run::{NewRun, Record};
 use tree_of_thoughts::decide::start::Start;
-use tree_of_thoughts::domain::run::{Ended, Output, Ran, Seconds, System, Verdict};
+use tree_of_thoughts::domain::run::{Ended, Output, Ran, RunVerdict, Seconds, System};
 use tree_of_thoughts::domain::{Caller, CommentKind, Node, NodeId, RunKind};
 use tree_of_thoughts::format::{FileChange, withheld_file};
 use tree_of_thoughts::report::{
@@ -212,7 +212,7 @@ impl Pair {
                 };
                 let new = match earlier {
                     Some(run) => {
-                        let verdict = Verdict::Differs;
+                        let verdict = RunVerdict::Differs;
                         let what = RunKind::Repeated { of: run.id, at: None, verdict, ran };
                         NewRun { node: None, note: Some(text("note", &word)), what }
                     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use tree_of_thoughts::domain::run::{Ended, Ran, Verdict};
+use tree_of_thoughts::domain::run::{Ended, Ran, RunVerdict};
 use tree_of_thoughts::domain::{Run, RunKind};
 use tree_of_thoughts::format::run_file;
 
@@ -13,7 +13,7 @@ use super::{Said, World, eventually, is_alive};
 
 impl World {
     /// The repetitions, the oldest first: what they repeat, where they ran, how they compare.
-    fn repeated(&self) -> Vec<(Option<String>, Verdict, Ran)> {
+    fn repeated(&self) -> Vec<(Option<String>, RunVerdict, Ran)> {
         let runs = self.runs().into_iter();
         runs.filter_map(|run| match run.what {
             RunKind::Repeated { at, verdict, ran, .. } => Some((at, verdict, ran)),
@@ -97,7 +97,7 @@ fn at_the_recorded_commit_with_the_recorded_changes_it_is_the_same() {
     assert!(said.out.contains("\n1 of 1 same\n"), "{said:?}");
     world.assert_tidy(&before);
     let (at, verdict, ran) = world.repeated().remove(0);
-    assert_eq!((at, verdict), (Some(recorded), Verdict::Same));
+    assert_eq!((at, verdict), (Some(recorded), RunVerdict::Same));
     assert_eq!(ran.project.unwrap().changed.len(), 4);
     world.assert_sound();
 }
@@ -128,8 +128,8 @@ fn a_conclusion_fails_on_the_day_on_which_it_stops_being_true() {
         )
     );
     let at: Vec<_> = world.repeated().into_iter().map(|(at, verdict, _)| (at.unwrap(), verdict)).collect();
-    let same = Verdict::Same;
-    let all = [(keeps.clone(), same), (keeps, same), (breaks.clone(), Verdict::Differs), (breaks, same)];
+    let same = RunVerdict::Same;
+    let all = [(keeps.clone(), same), (keeps, same), (breaks.clone(), RunVerdict::Differs), (breaks, same)];
     assert_eq!(at, all);
     // One commit for all of one call.
     let log = world.sandbox.git(&world.repository(), &["log", "--format=%h", "--", "runs"]);

@@ -9,7 +9,7 @@ use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::propose::{NewNode, Propose};
 use tree_of_thoughts::decide::run::{NewRun, Record};
 use tree_of_thoughts::decide::start::Start;
-use tree_of_thoughts::domain::run::{Ended, Output, Ran, Seconds, System, Verdict};
+use tree_of_thoughts::domain::run::{Ended, Output, Ran, RunVerdict, Seconds, System};
 use tree_of_thoughts::domain::{Caller, Happening, NodeId, Run, RunId, RunKind};
 use tree_of_thoughts::service::{Service, Written};
 use tree_of_thoughts::store::Store;
@@ -105,7 +105,7 @@ fn captured(node: Option<&str>, output: &str) -> NewRun {
 }
 
 fn again(of: RunId, output: &str) -> NewRun {
-    let what = RunKind::Repeated { of, at: None, verdict: Verdict::Same, ran: ran(output) };
+    let what = RunKind::Repeated { of, at: None, verdict: RunVerdict::Same, ran: ran(output) };
     NewRun { node: None, note: None, what }
 }
 

@@ -231,8 +231,7 @@ pub fn stamp(investigation: &Investigation, node: &Node, now: Timestamp) -> Time
         moved.max(amended).map(Timestamp::next)
     });
     // Of its other results, too: their amendments stand in one order with its own.
-    let results = node.classification.iter().flat_map(|own| std::iter::once(own).chain(&own.other_results));
-    let amended = results.filter_map(|it| it.amended.last()).map(|amendment| amendment.at);
+    let amended = node.results().filter_map(|it| it.amended.last()).map(|amendment| amendment.at);
     children.chain(since(node)).chain(after_parent).chain(amended).fold(now, Timestamp::max)
 }
 
