@@ -37,7 +37,7 @@
 //! - `project`: `domain`, `secrets`, `text`.
 //! - `ruleset`: `domain`, `secrets`, `text`, `yaml`.
 //! - `decide`: `domain`, `markdown` (references), `ruleset`, `text`.
-//! - `assess`: `decide` (what is owed), `domain`, `ruleset`, `text`.
+//! - `assess`: `decide` (what is owed), `domain`, `markdown` (what is quoted), `ruleset`, `text`.
 //! - `format`: `assess` (what a page and a message say of answers), `domain`, `graph`, `ruleset`, `text`, `yaml`.
 //! - `merge`: `domain`, `format`, `text`, `yaml`.
 //! - `graph`: `assess`, `domain`, `ruleset`, `text`.

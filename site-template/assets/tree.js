@@ -129,7 +129,14 @@
   const follow = () => {
     let id = location.hash.slice(1);
     try { id = decodeURIComponent(id); } catch { /* as it stands */ }
-    const i = at.get(document.getElementById(id));
+    const element = document.getElementById(id);
+    // The address of a state: #only-DEAD shows its nodes alone.
+    if (element?.matches(".toggle")) {
+      toggles.forEach((toggle) => press(toggle, toggle === element));
+      filter();
+      return;
+    }
+    const i = at.get(element);
     if (i === undefined) return;
     if (!shown[i]) clearFilter();
     openAbove(i);
@@ -211,7 +218,7 @@
   const toggles = [...tools.querySelectorAll(".toggle")];
   const isPressed = (toggle) => toggle.getAttribute("aria-pressed") === "true";
   const press = (toggle, pressed) => toggle.setAttribute("aria-pressed", String(pressed));
-  const states = links.map((link) => link.querySelector(".chip").title);
+  const states = links.map((link) => link.querySelector(".chip").textContent);
   let foldedBefore = null;
   const filter = () => {
     const wanted = new Set(toggles.filter((toggle) => isPressed(toggle)).map((toggle) => toggle.value));

@@ -7,6 +7,7 @@
 
 mod distance;
 mod evidence;
+mod summary;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -28,6 +29,7 @@ use crate::text::{counted, one_line};
 
 pub use distance::{Distance, Own};
 pub use evidence::{CapturedRun, Repetition, RunEntry, RunStanding};
+pub use summary::{Sign, Signed, Subject, VerdictLine};
 
 /// What is not checked since a commit changed it that no call made.
 const BY_HAND: &str = "changed by hand, not checked since";

@@ -375,7 +375,7 @@ fn pages(
     let first = Page { description, ..page("overview", title) };
     add("index.html", "overview.html", first, Content::Overview(overview))?;
     let doubts = Content::Doubts(DoubtsContent { doubts: &report.doubts });
-    add("doubts.html", "doubts.html", page("doubts", "Doubts"), doubts)?;
+    add("doubts.html", "doubts.html", page("doubts", "Notes"), doubts)?;
     let tree = Content::Tree(TreeContent { outline, states, since: &report.since });
     add("tree.html", "tree.html", page("tree", "Tree"), tree)?;
     for (path, picture) in &pictures.pages {

@@ -115,7 +115,7 @@ impl SiteEntry {
             query_excerpt: header.query_excerpt.clone(),
             href: format!("{folder}index.html"),
             verdict: report.overview.found.clone(),
-            in_short: InShort::of(&report.overview, report.doubts.count),
+            in_short: InShort::of(&report.overview, &report.header),
             ended: header.ended,
             stopped: header.stopped.is_some(),
             has_conclusion: header.has_conclusion,

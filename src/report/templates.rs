@@ -236,11 +236,14 @@ impl SafeHtml {
         Some(SafeHtml::markdown(text, prefix, heading_level))
     }
 
-    /// What a text comes to: its first paragraph and the code that follows soon, if they are short.
-    pub(super) fn lead(text: &str, most: usize, prefix: &str) -> Option<SafeHtml> {
+    /// What a text comes to, if it begins with sentences, and the rest of it, if there is any.
+    pub(super) fn lead(text: &str, most: usize, prefix: &str) -> [Option<SafeHtml>; 2] {
         let source = markdown::Source::new(text);
         let parsed = source.parse();
-        Some(SafeHtml::parsed(&parsed.lead(most)?, prefix, 3))
+        let (lead, rest) = parsed.lead(most);
+        let rest = SafeHtml::parsed(&rest, &format!("{prefix}-rest"), 3);
+        let lead = lead.map(|lead| SafeHtml::parsed(&lead, prefix, 3));
+        [lead, Some(rest).filter(|rest| !rest.as_str().trim().is_empty())]
     }
 
     /// The same of the texts in a list that are not blank.

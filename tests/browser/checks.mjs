@@ -181,22 +181,16 @@ export function firstScreen(page) {
   return page.evaluate(() => {
     const faults = [];
     const parts = {
-      "the question": "h1",
-      "the headline of the answer": "#found",
-      "how sure it is": ".answer-mark",
-      "the beginning of the conclusion": ".answer-lead",
-      "its evidence": ".answer-evidence",
-      "who found and who confirmed it, and its sources": ".answer-by",
-      "how far to trust it": "#trust",
-      "the bar of states": ".trust .bar",
-      "how many answers are confirmed": ".trust dl > div:first-child dd",
+      "the question": ".question",
+      "the finding": "#found",
+      "the verdict in a sentence": "#trust",
+      "who checked it": ".verdict li:first-child",
     };
     if (innerWidth > 1000) {
       Object.assign(parts, {
-        "all that there is to trust": ".trust dl > div:last-child dd",
-        "what else is possible": "#possible",
-        "what was ruled out": "#not",
-        "the doubts": "#doubts",
+        "the reason": ".reason .prose",
+        "where to object": ".actions .button",
+        "all lines of the verdict": ".verdict li:last-child",
       });
     }
     for (const [what, selector] of Object.entries(parts)) {
@@ -206,12 +200,22 @@ export function firstScreen(page) {
       // Of a list the first line is enough.
       else if (place.top + Math.min(place.height, 21) > innerHeight) faults.push(`shows ${what} at ${Math.round(place.top)} of ${innerHeight} px`);
     }
-    const rows = [...document.querySelectorAll(".trust dt")].map((row) => row.textContent);
-    for (const row of ["Confirmed", "Ruled out", "Overturned", "Warnings", "Rules", "Signed off", "Who", "Commit"]) {
-      if (!rows.includes(row)) faults.push(`does not say of how far to trust it: ${row}`);
+    const lines = document.querySelectorAll(".verdict li").length;
+    if (lines < 5 || lines > 7) faults.push(`says ${lines} lines of how far to trust it`);
+    // On a phone the verdict comes before the reason; each line and each button is large enough for a finger.
+    const top = (selector) => document.querySelector(selector).getBoundingClientRect().top;
+    if (innerWidth < 500 && top(".verdict") > top(".reason")) faults.push("gives the reason before the verdict");
+    for (const link of document.querySelectorAll(".verdict a, .actions a, .pair .rows a, .more a")) {
+      if (link.getBoundingClientRect().height < 24) faults.push(`has a link of ${Math.round(link.getBoundingClientRect().height)} px: ${link.textContent}`);
     }
     return faults;
   });
+}
+
+/** Whether the first page is no longer than it may be at any number of nodes. */
+export async function height(page, most) {
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  return height > most ? [`is ${height} px high, of ${most}`] : [];
 }
 
 /** The tree of the open page, by the pattern that WAI-ARIA describes for it. */

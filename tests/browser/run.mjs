@@ -153,6 +153,15 @@ for (const viewport of checks.FIRST_SCREENS) {
     return checks.firstScreen(page);
   });
 }
+// However much was found, a reader comes to the end of the first page.
+for (const [viewport, most] of [[checks.FIRST_SCREENS[0], 3000], [checks.FIRST_SCREENS[2], 6000]]) {
+  for (const site of [demo, large]) {
+    await check(`height, ${viewport.width} px`, site, "file", ["index.html"], { viewport }, async (page, file) => {
+      await page.goto(new URL(file, site.bases.file).href);
+      return checks.height(page, most);
+    });
+  }
+}
 
 // Maps of any size open with the best answer in sight; each node is reached by clicking, and by keys.
 for (const viewport of checks.FIRST_SCREENS) {

@@ -10,7 +10,9 @@ use serde::Serialize;
 
 use super::{Answer, Assessment};
 use crate::domain::run::{Expectation, Ran, RunVerdict, System};
-use crate::domain::{BoundAs, Caller, Classification, Commenter, Investigation, NodeId, Run, RunId, RunKind};
+use crate::domain::{
+    BoundAs, Caller, Classification, Commenter, Investigation, Node, NodeId, Run, RunId, RunKind,
+};
 use crate::ruleset::rules::verification::{Grade, Who};
 use crate::text::{counted, made_visible, one_line, shorten};
 
@@ -63,6 +65,20 @@ pub enum RunStanding {
     Holds,
     /// It differs, and the evidence fails, as somebody judged last.
     Fails,
+}
+
+impl RunStanding {
+    /// For people, in a word or two, beside the command.
+    pub fn label(self) -> &'static str {
+        match self {
+            RunStanding::NeverRepeated => "never run again",
+            RunStanding::CouldNotRun => "could not be run again",
+            RunStanding::Same => "same again",
+            RunStanding::Differs => "differs",
+            RunStanding::Holds => "differs, and holds as judged",
+            RunStanding::Fails => "differs, and fails as judged",
+        }
+    }
 }
 
 /// A command and what came of it, as replies and JSON show it: with what is hidden made visible, and shortened.
@@ -322,10 +338,18 @@ impl<'a> Assessment<'a> {
     }
 
     /// The answers that the whole rests on: those of the conclusion, or the one that stands first where there is none.
-    fn carrying(&self) -> Vec<&Answer<'a>> {
+    pub(super) fn carrying(&self) -> Vec<&Answer<'a>> {
         let bound =
             self.bound().filter(|bound| bound.role != BoundAs::Rival).filter_map(|bound| bound.answer);
         bound.chain(self.first().filter(|_| self.end().is_none())).collect()
+    }
+
+    /// The nodes that the whole rests on: the ways to its answers, and what confirms them.
+    pub fn whole_nodes(&self) -> Vec<&'a Arc<Node>> {
+        let mut seen = HashSet::new();
+        let carrying = self.carrying().into_iter();
+        let ids = carrying.flat_map(|answer| self.rests_on(answer.node, &answer.confirming));
+        ids.filter(|id| seen.insert(*id)).filter_map(|id| self.investigation.node(id)).collect()
     }
 
     /// The commands that the whole rests on.
@@ -411,7 +435,7 @@ fn is_pinned(result: &Classification) -> bool {
 mod tests {
     use super::*;
     use crate::domain::run::{Ended, Output};
-    use crate::domain::{Meta, Node, Timestamp};
+    use crate::domain::{Meta, Timestamp};
     use crate::ruleset::{EffectiveRules, Ruleset, builtin};
 
     fn at(day: i64) -> Timestamp {

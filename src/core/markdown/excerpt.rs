@@ -38,34 +38,59 @@ impl Parsed<'_> {
         shorten(&words, max_chars)
     }
 
-    /// What a text comes to: the first sentences of its first paragraph, and the first short block of code soon after it, with
-    /// the paragraph before that. Headings before it are left out. None where it begins with something else.
-    pub fn lead(&self, max_chars: usize) -> Option<Parsed<'_>> {
-        let mut events: Vec<parse::Located<'_>> = Vec::new();
+    /// What a text comes to, and the rest of it. The former is the first sentences of its first paragraph, and the first short
+    /// block of code soon after it, with the paragraph before that; headings before it are left out. None where the text begins
+    /// with something else: then the rest is all of it.
+    pub fn lead(&self, max_chars: usize) -> (Option<Parsed<'_>>, Parsed<'_>) {
+        let (mut lead, mut rest): (Vec<parse::Located<'_>>, Vec<parse::Located<'_>>) =
+            (Vec::new(), Vec::new());
+        // The paragraph before the code.
         let mut before: Option<&[parse::Located<'_>]> = None;
-        let text = blocks(&self.events).skip_while(|block| {
-            matches!(block.last(), Some((Event::End(TagEnd::Heading(_)) | Event::Rule, _)))
-        });
-        for block in text.take(LEAD_BLOCKS) {
-            match block {
-                [.., (Event::End(TagEnd::Paragraph), _)] if events.is_empty() => {
-                    events = cut(block, max_chars)
+        let mut text = blocks(&self.events)
+            .skip_while(|block| {
+                matches!(block.last(), Some((Event::End(TagEnd::Heading(_)) | Event::Rule, _)))
+            })
+            .peekable();
+        for number in 0..LEAD_BLOCKS {
+            let Some(block) = text.next_if(|block| match block {
+                [.., (Event::End(TagEnd::Paragraph), _)] => true,
+                [(_, code), .., (Event::End(TagEnd::CodeBlock), _)] if number > 0 => {
+                    let code = &self.source[code.clone()];
+                    code.len() <= LEAD_CODE && code.lines().count() <= LEAD_LINES + 2
                 }
-                [.., (Event::End(TagEnd::Paragraph), _)] => before = Some(block),
-                [(_, first), .., (Event::End(TagEnd::CodeBlock), _)] if !events.is_empty() => {
-                    let code = &self.source[first.clone()];
-                    if code.len() <= LEAD_CODE && code.lines().count() <= LEAD_LINES + 2 {
-                        events.extend(before.map(|block| cut(block, max_chars / 2)).into_iter().flatten());
-                        events.extend(block.iter().cloned());
-                    }
-                    break;
+                _ => false,
+            }) else {
+                break;
+            };
+            let is_code = matches!(block.last(), Some((Event::End(TagEnd::CodeBlock), _)));
+            let (paragraph, room) = match number {
+                0 => (Some(block), max_chars),
+                _ if is_code => (before.take(), max_chars / 2),
+                _ => {
+                    rest.extend(before.replace(block).into_iter().flatten().cloned());
+                    continue;
                 }
-                _ => break,
+            };
+            let (kept, left) = paragraph.map_or_else(Default::default, |block| cut(block, room));
+            lead.extend(kept);
+            rest.extend(left);
+            if is_code {
+                lead.extend(block.iter().cloned());
+                break;
             }
         }
+        rest.extend(before.into_iter().flatten().cloned());
+        if lead.is_empty() {
+            return (
+                None,
+                Parsed { source: self.source, events: self.events.clone(), definitions: Vec::new() },
+            );
+        }
+        rest.extend(text.flatten().cloned());
         // What a note says does not stand here.
-        events.retain(|(event, _)| !matches!(event, Event::FootnoteReference(_)));
-        (!events.is_empty()).then_some(Parsed { source: self.source, events, definitions: Vec::new() })
+        lead.retain(|(event, _)| !matches!(event, Event::FootnoteReference(_)));
+        let part = |events| Parsed { source: self.source, events, definitions: Vec::new() };
+        (Some(part(lead)), part(rest))
     }
 
     /// As [`plain_text`].
@@ -93,8 +118,11 @@ fn blocks<'e, 's>(events: &'e [parse::Located<'s>]) -> impl Iterator<Item = &'e 
     })
 }
 
-/// The first sentences of a paragraph, as many as have room; of a longer one, its beginning.
-fn cut<'s>(paragraph: &[parse::Located<'s>], max_chars: usize) -> Vec<parse::Located<'s>> {
+/// The first sentences of a paragraph, as many as have room, and the rest of it; of a longer one, its beginning.
+fn cut<'s>(
+    paragraph: &[parse::Located<'s>],
+    max_chars: usize,
+) -> (Vec<parse::Located<'s>>, Vec<parse::Located<'s>>) {
     let piece = |event: &Event<'s>| match event {
         Event::Text(piece) | Event::Code(piece) | Event::InlineHtml(piece) => Some(piece.to_string()),
         Event::SoftBreak | Event::HardBreak => Some(" ".to_owned()),
@@ -103,7 +131,7 @@ fn cut<'s>(paragraph: &[parse::Located<'s>], max_chars: usize) -> Vec<parse::Loc
     let whole: String = paragraph.iter().filter_map(|(event, _)| piece(event)).collect();
     let has_room = |text: &str| text.chars().count() <= max_chars;
     if has_room(&whole) {
-        return paragraph.to_vec();
+        return (paragraph.to_vec(), Vec::new());
     }
     let mut kept = 0;
     while let Some(sentence) = Some(first_sentence(&whole[kept..])).filter(|it| !it.is_empty())
@@ -116,28 +144,38 @@ fn cut<'s>(paragraph: &[parse::Located<'s>], max_chars: usize) -> Vec<parse::Loc
         0 => (shorten(&whole, max_chars).trim_end_matches('…').len(), "…"),
         kept => (whole[..kept].trim_end().len(), ""),
     };
-    let mut events = Vec::new();
-    let mut open = Vec::new();
-    for (event, range) in paragraph {
+    let (mut events, mut open) = (Vec::new(), Vec::new());
+    for (at, (event, range)) in paragraph.iter().enumerate() {
         let length = piece(event).map_or(0, |piece| piece.len());
         if length >= left && length > 0 {
-            let is_code = matches!(event, Event::Code(_));
-            let text: CowStr<'_> =
-                piece(event).map_or_else(String::new, |piece| piece[..left].to_owned()).into();
-            events.push((if is_code { Event::Code(text) } else { Event::Text(text) }, range.clone()));
+            let text = piece(event).unwrap_or_default();
+            let part = |text: &str| {
+                let text: CowStr<'_> = text.to_owned().into();
+                if matches!(event, Event::Code(_)) { Event::Code(text) } else { Event::Text(text) }
+            };
+            events.push((part(&text[..left]), range.clone()));
             events.push((Event::Text(end.into()), range.clone()));
-            events.extend(open.into_iter().rev().map(|tag| (Event::End(tag), range.clone())));
-            break;
+            let tags = open.iter().rev().map(|tag: &Tag<'s>| (Event::End(tag.to_end()), range.clone()));
+            events.extend(tags);
+            let tags = open.iter().map(|tag| (Event::Start(tag.clone()), range.clone()));
+            let mut rest: Vec<parse::Located<'s>> = tags.collect();
+            rest.extend(
+                Some(text[left..].trim_start())
+                    .filter(|it| !it.is_empty())
+                    .map(|it| (part(it), range.clone())),
+            );
+            rest.extend(paragraph[at + 1..].iter().cloned());
+            return (events, rest);
         }
         left -= length;
         match event {
-            Event::Start(tag) => open.push(tag.to_end()),
+            Event::Start(tag) => open.push(tag.clone()),
             Event::End(_) => drop(open.pop()),
             _ => {}
         }
         events.push((event.clone(), range.clone()));
     }
-    events
+    (events, Vec::new())
 }
 
 /// What of a text is kept.

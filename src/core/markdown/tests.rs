@@ -888,7 +888,7 @@ fn a_lead_is_the_first_paragraph_and_the_code_that_belongs_to_it() {
     let lead = |text: &str| {
         let source = Source::new(text);
         let parsed = source.parse();
-        parsed.lead(40).map(|lead| lead.to_html(&HtmlOptions { prefix: "x", heading_level: 3 }))
+        parsed.lead(40).0.map(|lead| lead.to_html(&HtmlOptions { prefix: "x", heading_level: 3 }))
     };
     let code = "<pre tabindex=\"0\"><code>x = 1\n</code></pre>";
     let emphatic = "**Waits here.** It `c` waits. And then it waits for long.";
@@ -912,6 +912,41 @@ fn a_lead_is_the_first_paragraph_and_the_code_that_belongs_to_it() {
     assert_eq!(lead(&long).unwrap().trim(), "<p>It is.</p>");
     for none in ["", "- a list", "```\ncode\n```"] {
         assert_eq!(lead(none), None, "{none:?}");
+    }
+}
+
+#[test]
+fn the_rest_of_a_text_begins_where_its_lead_ends_and_nothing_is_lost() {
+    let split = |text: &str| {
+        let source = Source::new(text);
+        let parsed = source.parse();
+        let options = HtmlOptions { prefix: "x", heading_level: 3 };
+        let (lead, rest) = parsed.lead(40);
+        [lead.map_or_else(String::new, |lead| lead.to_html(&options)), rest.to_html(&options)]
+            .map(|html| html.replace('\n', ""))
+    };
+    for (text, lead, rest) in [
+        ("It is.", "<p>It is.</p>", ""),
+        ("# So\n\nIt is.\n\n- so\n", "<p>It is.</p>", "<ul><li>so</li></ul>"),
+        (
+            "It waits here. **And `then` it waits for long, or longer.** It ends.",
+            "<p>It waits here.</p>",
+            "<p><strong>And <code>then</code> it waits for long, or longer.</strong> It ends.</p>",
+        ),
+        (
+            "It *waits, and waits, and waits, and waits*, then fails.",
+            "<p>It <em>waits, and waits, and waits, and…</em></p>",
+            "<p><em>waits</em>, then fails.</p>",
+        ),
+        (
+            "It is.\n\nOne.\n\nTwo:\n\n    x = 1\n\nThree.",
+            "<p>It is.</p><p>Two:</p><pre tabindex=\"0\"><code>x = 1</code></pre>",
+            "<p>One.</p><p>Three.</p>",
+        ),
+        ("It is.\n\nOne.\n\nTwo.\n\n- so", "<p>It is.</p>", "<p>One.</p><p>Two.</p><ul><li>so</li></ul>"),
+        ("- so", "", "<ul><li>so</li></ul>"),
+    ] {
+        assert_eq!(split(text), [lead, rest], "{text:?}");
     }
 }
 

@@ -284,9 +284,8 @@ impl Cards<'_> {
         comments: &Comments,
     ) -> Arguments {
         let standing = overview.solutions.iter().map(|solution| &solution.card);
-        let refuted = overview.refuted.iter().map(|refuted| &refuted.card);
-        let refuted =
-            refuted.filter(|card| self.assessment.answer(&card.id).is_some_and(|it| it.is_answering));
+        let refuted = self.assessment.refuted.iter().filter(|answer| answer.is_answering);
+        let refuted = refuted.filter_map(|answer| self.get(&answer.node.id));
         let answers: Vec<(&SharedValue<Card>, WayLink)> = standing
             .chain(refuted)
             .enumerate()
@@ -298,7 +297,7 @@ impl Cards<'_> {
         let reading = Reading::new(self, nodes, overview);
         let argument = |(card, way): (&SharedValue<Card>, WayLink)| {
             let node = reading.node(&card.id)?;
-            let mut argument = self.argument(&reading, node, way, overview.method_confirms);
+            let mut argument = self.argument(&reading, node, way);
             let own = overview.solutions.iter().find(|solution| solution.card.id == card.id);
             argument.is_withheld = own.is_some_and(|solution| solution.is_withheld);
             self.objecting(&mut argument, comments);
@@ -310,13 +309,7 @@ impl Cards<'_> {
         Arguments { all, at }
     }
 
-    fn argument(
-        &self,
-        reading: &Reading<'_>,
-        node: &NodePage,
-        way: WayLink,
-        method_confirms: bool,
-    ) -> Argument {
+    fn argument(&self, reading: &Reading<'_>, node: &NodePage, way: WayLink) -> Argument {
         let all: Vec<&SharedValue<Card>> = node.path.iter().chain([&node.card]).collect();
         let skipped = all.len().saturating_sub(FIRST_STEPS + LAST_STEPS);
         let skipped_after = if skipped > 0 { FIRST_STEPS } else { 0 };
@@ -354,7 +347,7 @@ impl Cards<'_> {
         Argument {
             card: node.card.clone(),
             way,
-            method_confirms,
+            method_confirms: self.assessment.method_confirms,
             is_withheld: false,
             steps,
             skipped,

@@ -105,7 +105,7 @@ pub(in crate::report) struct Cards<'a> {
     pub(super) cited: HashMap<NodeId, Vec<usize>>,
     pub(super) assessment: Assessment<'a>,
     /// The nodes whose texts are left out.
-    withheld: &'a BTreeSet<NodeId>,
+    pub(super) withheld: &'a BTreeSet<NodeId>,
 }
 
 impl<'a> Cards<'a> {

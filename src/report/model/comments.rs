@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
-use super::cards::{Card, Cards, Time};
+use super::cards::{Cards, Time};
 use super::node::client;
 use crate::domain::{Comment, CommentId, CommentKind, Node, NodeId};
-use crate::report::templates::{SafeHtml, SharedValue};
+use crate::report::templates::SafeHtml;
 use crate::ruleset::rules::objections::{Objection, first_of, may_resolve};
 
 /// A comment, with what was said to it.
@@ -18,12 +18,6 @@ pub(in crate::report) struct Thread {
     pub replies: Vec<CommentView>,
     /// Whether it is an objection that nobody has resolved.
     pub is_open: bool,
-    /// The node that it is about; absent for the whole.
-    pub node: Option<String>,
-    /// Absent also where there is no such node.
-    pub card: Option<SharedValue<Card>>,
-    /// Where it stands, from the investigation's folder.
-    pub href: String,
 }
 
 /// What one has said.
@@ -73,14 +67,6 @@ impl Comments {
     pub(super) fn of_the_whole(&self) -> Vec<Thread> {
         self.whole.clone()
     }
-
-    /// The objections that nobody has resolved, the oldest first.
-    pub(super) fn open(&self) -> Vec<Thread> {
-        let all = self.by_node.values().flatten().chain(&self.whole);
-        let mut open: Vec<Thread> = all.filter(|thread| thread.is_open).cloned().collect();
-        open.sort_by(|one, other| one.first.id.cmp(&other.first.id));
-        open
-    }
 }
 
 impl Cards<'_> {
@@ -99,16 +85,12 @@ impl Cards<'_> {
             if first_of(self.investigation, comment).id != comment.id {
                 continue;
             }
-            let card = comment.node.as_ref().and_then(|node| self.get(node)).cloned();
             let thread = Thread {
                 first: self.said(comment),
                 replies: replies.remove(&comment.id).unwrap_or_default(),
                 is_open: is_open.contains(&comment.id),
-                node: comment.node.as_ref().map(ToString::to_string),
-                href: self.place(comment),
-                card,
             };
-            match comment.node.as_ref().filter(|_| thread.card.is_some()) {
+            match comment.node.as_ref().filter(|node| self.get(node).is_some()) {
                 Some(node) => comments.by_node.entry(node.clone()).or_default().push(thread),
                 None => comments.whole.push(thread),
             }

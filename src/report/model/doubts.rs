@@ -1,5 +1,6 @@
 //! What there is to doubt, the nearest to the conclusion first.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde::Serialize;
@@ -9,11 +10,11 @@ use super::comments::Comments;
 use super::judged::WarningKind;
 use super::overview::{Overview, Solution};
 use crate::assess::{Verdict, differs};
-use crate::domain::{Node, NodeId};
+use crate::domain::{Code, Node, NodeId};
 use crate::markdown;
 use crate::project::Evidence;
 use crate::report::templates::SharedValue;
-use crate::text::{counted, first_sentence, one_line, shorten};
+use crate::text::{counted, first_sentence, one_line, sentence, shorten};
 
 /// Characters of what somebody says, and of a reason.
 const QUOTED: usize = 200;
@@ -24,6 +25,40 @@ pub(in crate::report) struct Doubts {
     /// Those that have any, the nearest to the conclusion first.
     pub places: Vec<DoubtPlace>,
     pub count: usize,
+    /// Those about what stands on top and what it rests on that no grade says.
+    #[serde(skip)]
+    pub about: Vec<Doubt>,
+    /// The others by kind, the most first.
+    #[serde(skip)]
+    pub elsewhere: Vec<NoteKind>,
+}
+
+/// How many notes are of one kind.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct NoteKind {
+    /// `Overturned while the work went on`, or what a warning means.
+    pub label: String,
+    /// The code of a warning.
+    pub code: Option<String>,
+    pub count: usize,
+    /// The place of the first of them on the page of notes.
+    pub place: &'static str,
+}
+
+impl Doubt {
+    /// Whether the grade of an answer says it already.
+    fn is_graded(&self, is_near: bool) -> bool {
+        let kinds = [Kind::Unconfirmed, Kind::SelfChecked, Kind::Contested];
+        kinds[..if is_near { 3 } else { 2 }].contains(&self.kind)
+    }
+
+    /// What notes of its kind have in common.
+    fn meaning(&self) -> String {
+        match &self.code {
+            Some(code) => sentence(Code::parse(code).meaning()).trim_end_matches('.').to_owned(),
+            None => self.label.to_owned(),
+        }
+    }
 }
 
 /// The doubts that are as near to an answer.
@@ -38,6 +73,8 @@ pub(in crate::report) struct DoubtPlace {
 /// One reason to doubt.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Doubt {
+    #[serde(skip)]
+    kind: Kind,
     /// What kind, for the style sheet: `contested`, `unconfirmed`, …
     pub class: &'static str,
     /// A sign of the kind, and its words.
@@ -74,11 +111,11 @@ impl Kind {
             Kind::Contested => ["contested", "!", "Contested"],
             Kind::Unconfirmed => ["unconfirmed", "?", "Not checked"],
             Kind::SelfChecked => ["self-checked", "~", "Checked only by its author"],
-            Kind::Overturned => ["overturned", "↺", "Overturned"],
+            Kind::Overturned => ["overturned", "↺", "Overturned while the work went on"],
             Kind::Warned => ["warned", "!", "Warning"],
-            Kind::Unsourced => ["unsourced", "–", "No source"],
-            Kind::Drifted => ["drifted", "≠", "Changed evidence"],
-            Kind::Open => ["open", "○", "Open"],
+            Kind::Unsourced => ["unsourced", "–", "Cites no source"],
+            Kind::Drifted => ["drifted", "≠", "What it cites has changed"],
+            Kind::Open => ["open", "○", "Open, or proposed and not yet explored"],
             Kind::Whole => ["whole", "!", "The whole"],
         }
     }
@@ -144,7 +181,7 @@ struct Found(Vec<(Option<NodeId>, Kind, Doubt)>);
 impl Found {
     fn add(&mut self, kind: Kind, card: Option<&SharedValue<Card>>, node: Option<&NodeId>, text: String) {
         let [class, sign, label] = kind.words();
-        let doubt = Doubt { class, sign, label, card: card.cloned(), text, code: None, href: None };
+        let doubt = Doubt { kind, class, sign, label, card: card.cloned(), text, code: None, href: None };
         self.0.push((node.cloned(), kind, doubt));
     }
 
@@ -187,18 +224,24 @@ impl Cards<'_> {
             self.of_node(node, evidence, &mut found);
         }
         for solution in &overview.solutions {
-            self.of_answer(solution, overview.method_confirms, &mut found);
+            self.of_answer(solution, &mut found);
         }
-        for card in &overview.awaiting {
-            self.add(&mut found, Kind::Unconfirmed, card, " waits for a confirmation.".to_owned());
+        for card in self.in_order(self.assessment.awaiting.iter().map(|node| &node.id)) {
+            self.add(&mut found, Kind::Unconfirmed, &card, " waits for a confirmation.".to_owned());
         }
-        for it in &overview.trust.overturned {
-            let by = it.by.as_deref().map(|by| format!(", by {}", one_line(by))).unwrap_or_default();
-            let reason = it.reason.as_deref().map(|why| markdown::excerpt(why, QUOTED)).unwrap_or_default();
+        for it in self.assessment.overturned() {
+            let Some(card) = self.get(&it.node.id) else { continue };
+            let by = it.change.who().map(|by| format!(", by {}", one_line(&by))).unwrap_or_default();
+            let reason =
+                it.change.reason.as_deref().map(|why| markdown::excerpt(why, QUOTED)).unwrap_or_default();
             let reason =
                 if reason.is_empty() { ".".to_owned() } else { format!(": {}", first_sentence(&reason)) };
-            let text = format!(" was “{}”, and is “{}” now{by}{reason}", it.from.word, it.to.word);
-            self.add(&mut found, Kind::Overturned, &it.card, text);
+            let text = format!(
+                " was “{}”, and is “{}” now{by}{reason}",
+                self.state(&it.change.from).word,
+                self.state(it.now).word
+            );
+            self.add(&mut found, Kind::Overturned, card, text);
         }
         for warning in warnings.iter().flat_map(|kind| &kind.warnings) {
             // Most begin with the node.
@@ -215,8 +258,8 @@ impl Cards<'_> {
             let text = format!(" is open: it needs {} and has {}.", end.needs, end.has);
             self.add(&mut found, Kind::Open, &end.card, text);
         }
-        for card in &overview.pending {
-            self.add(&mut found, Kind::Open, card, " is proposed, and not yet explored.".to_owned());
+        for card in self.in_order(self.investigation.pending().map(|node| &node.id)) {
+            self.add(&mut found, Kind::Open, &card, " is proposed, and not yet explored.".to_owned());
         }
         self.in_places(found, &overview.solutions)
     }
@@ -253,7 +296,7 @@ impl Cards<'_> {
                 tell("It was ended more than once, in several places.".to_owned());
             }
         }
-        if !overview.solutions.is_empty() && !overview.method_confirms {
+        if !overview.solutions.is_empty() && !self.assessment.method_confirms {
             tell("Its method does not confirm answers.".to_owned());
         }
     }
@@ -274,7 +317,7 @@ impl Cards<'_> {
         }
     }
 
-    fn of_answer(&self, solution: &Solution, method_confirms: bool, found: &mut Found) {
+    fn of_answer(&self, solution: &Solution, found: &mut Found) {
         let card = &solution.card;
         let by: Vec<&str> = solution.confirmed_by.iter().map(|by| by.card.id.as_str()).collect();
         let by = shorten(&by.join(", "), QUOTED);
@@ -289,7 +332,7 @@ impl Cards<'_> {
         if let Some(run) = runs.find(|run| run.run.node.as_ref() != Some(&card.id)) {
             self.add(found, Kind::Contested, card, format!(" rests on {}.", run.told()));
         }
-        let answer = answer.filter(|_| method_confirms);
+        let answer = answer.filter(|_| self.assessment.method_confirms);
         match answer.map(|answer| (answer.checked(), answer.is_by_hand)) {
             Some((Verdict::NotChecked, true)) => {
                 let text = " was changed by hand, and nobody has confirmed it since.".to_owned();
@@ -334,7 +377,31 @@ impl Cards<'_> {
             })
             .collect();
         places.retain(|place| !place.doubts.is_empty());
-        Doubts { places, count }
+        let (about, elsewhere) = self.notes(&places);
+        Doubts { places, count, about, elsewhere }
+    }
+
+    /// What the verdict does not say itself.
+    fn notes(&self, places: &[DoubtPlace]) -> (Vec<Doubt>, Vec<NoteKind>) {
+        let whole: HashSet<&NodeId> = self.assessment.whole_nodes().iter().map(|node| &node.id).collect();
+        let (mut about, mut kinds): (Vec<Doubt>, Vec<NoteKind>) = (Vec::new(), Vec::new());
+        for place in places {
+            for doubt in &place.doubts {
+                let Some(card) = &doubt.card else { continue };
+                let is_near = whole.contains(&card.id);
+                let label = doubt.meaning();
+                match kinds.iter_mut().find(|kind| kind.label == label) {
+                    _ if doubt.is_graded(is_near) => {}
+                    _ if is_near => about.push(doubt.clone()),
+                    Some(kind) => kind.count += 1,
+                    None => {
+                        kinds.push(NoteKind { label, code: doubt.code.clone(), count: 1, place: place.key })
+                    }
+                }
+            }
+        }
+        kinds.sort_by_key(|kind| Reverse(kind.count));
+        (about, kinds)
     }
 
     fn nearness(&self, solutions: &[Solution]) -> Nearness {

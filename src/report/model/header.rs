@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::node::client;
-use super::{Overview, Time};
+use super::{Doubts, Overview, Time};
 use crate::assess::{Assessment, Verdict};
 use crate::decide::standing;
 use crate::domain::Conclusion;
@@ -31,6 +31,10 @@ pub(in crate::report) struct Header {
     pub as_of: Option<AsOf>,
     pub started_at: Time,
     pub ended_at: Option<Time>,
+    /// The days of its start and of its end, and how long it took: `2 Nov 2026`, `3 h 55 min`.
+    pub started_on: String,
+    pub ended_on: Option<String>,
+    pub took: Option<String>,
     pub ended_by: Option<String>,
     /// Through which client it was ended, as that says itself.
     pub ended_client: Option<String>,
@@ -48,7 +52,8 @@ pub(in crate::report) struct Header {
     pub objections: usize,
     /// How many answers rest on nodes with open objections.
     pub contested_answers: usize,
-    /// How many reasons to doubt there are.
+    /// How many notes there are, and how many are about what stands on top and no grade says them.
+    pub notes: usize,
     pub doubts: usize,
     /// Whether it ended with a conclusion.
     pub has_conclusion: bool,
@@ -108,7 +113,7 @@ pub(super) fn header(
     input: &ReportInput,
     assessment: &Assessment<'_>,
     overview: &Overview,
-    doubts: usize,
+    doubts: &Doubts,
 ) -> Header {
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
@@ -129,6 +134,10 @@ pub(super) fn header(
             .map(|rev| AsOf { rev: rev.clone(), at: input.history.first().map(|entry| Time::of(entry.at)) }),
         started_at: Time::of(meta.started_at),
         ended_at: conclusion.map(|end| Time::of(end.ended_at)),
+        started_on: meta.started_at.to_day(),
+        ended_on: conclusion.map(|end| end.ended_at.to_day()),
+        took: conclusion
+            .map(|end| duration(end.ended_at.seconds().saturating_sub(meta.started_at.seconds()))),
         ended_by: conclusion.and_then(Conclusion::who),
         ended_client: conclusion.and_then(|end| client(&end.caller)),
         stopped: conclusion
@@ -151,21 +160,22 @@ pub(super) fn header(
             .collect(),
         is_continued: conclusion.is_some() && investigation.end_in_force().is_none(),
         contested: standing::contested(investigation).len(),
-        objections: overview.objections.len(),
-        contested_answers: overview.trust.contested,
-        doubts,
+        objections: assessment.open.len(),
+        contested_answers: assessment.count(|verdict| verdict == Verdict::Contested),
+        notes: doubts.count,
+        doubts: doubts.about.len(),
         has_conclusion: overview.conclusion.is_some(),
         concluded_at: conclusion.and_then(|end| end.concluded_at).map(Time::of),
         ruleset: meta.ruleset.clone(),
         mode: meta.mode.clone(),
         rounds: if investigation.committed().next().is_none() { 0 } else { investigation.current_round() },
         committed: investigation.committed().count(),
-        pending: overview.pending.len(),
+        pending: investigation.pending().count(),
         answers: overview.solutions.len(),
         confirmed: assessment.count(Verdict::is_confirmed),
         self_checked: assessment.count(|verdict| verdict == Verdict::AuthorOnly),
         sure: assessment.overall(),
-        refuted: overview.refuted.len(),
+        refuted: assessment.refuted.len(),
         ruled_out: overview.dead_ends.len(),
         open_ends: overview.open_ends.len(),
         head_short: head.chars().take(history::SHORT).collect(),
@@ -176,5 +186,15 @@ pub(super) fn header(
             .chain(at_odds.iter().map(ToString::to_string))
             .collect(),
         has_rules: snapshot.ruleset.is_ok(),
+    }
+}
+
+/// `40 s`, `12 min`, `3 h 55 min`, `4 days`.
+fn duration(seconds: i64) -> String {
+    match seconds.max(0) {
+        seconds @ ..120 => format!("{seconds} s"),
+        seconds @ ..7_200 => format!("{} min", seconds / 60),
+        seconds @ ..172_800 => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+        seconds => format!("{} days", seconds / 86_400),
     }
 }

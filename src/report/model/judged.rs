@@ -9,6 +9,7 @@ use super::node::{Change, Conversion};
 use super::rules::Rules;
 use crate::decide::quality::Quality;
 use crate::domain::{Code, Node, StateName};
+use crate::graph::REFUTATION;
 use crate::report::templates::SharedValue;
 use crate::text::sentence;
 
@@ -56,8 +57,16 @@ impl<'a> Cards<'a> {
     /// The states of the ruleset in its order, then those that nodes have beside them.
     pub(super) fn state_counts(&self) -> Vec<StateCount> {
         let mut counts: BTreeMap<&StateName, usize> = BTreeMap::new();
-        for (_, state) in self.investigation.committed() {
-            *counts.entry(state).or_default() += 1;
+        // What refutes is in a state in which others confirm.
+        let mut refutations: BTreeMap<&StateName, StateCount> = BTreeMap::new();
+        for (node, state) in self.investigation.committed() {
+            match self.get(&node.id).filter(|card| card.state.word == REFUTATION) {
+                Some(card) => {
+                    let new = || StateCount { state: card.state.clone(), count: 0 };
+                    refutations.entry(state).or_insert_with(new).count += 1;
+                }
+                None => *counts.entry(state).or_default() += 1,
+            }
         }
         let known = self.rules.map_or(&[][..], |rules| &rules.ruleset().states);
         let mut states: Vec<StateCount> = known
@@ -68,6 +77,7 @@ impl<'a> Cards<'a> {
             })
             .collect();
         states.extend(counts.into_iter().map(|(name, count)| StateCount { state: self.state(name), count }));
+        states.extend(refutations.into_values());
         states
     }
 

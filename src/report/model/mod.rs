@@ -20,7 +20,6 @@ mod runs;
 mod sign_offs;
 mod since;
 mod tree;
-mod trust;
 
 use std::collections::HashMap;
 
@@ -98,20 +97,16 @@ impl Report {
             &input.evidence,
             (&comments, &runs, &attachments),
         );
-        cited_page.runs = runs.into_values().collect();
         let warnings = cards.warnings();
-        let states = cards.state_counts();
-        let mut overview = cards.overview(&warnings, &states, references.len(), &comments);
-        let lists = [&mut overview.solutions, &mut overview.others];
-        for solution in lists.into_iter().flatten().chain(&mut overview.best) {
-            solution.is_withheld = input.withheld.contains(&solution.card.id);
-        }
-        let overview = overview;
+        let mut overview = cards.overview(&comments, &runs, input);
+        cited_page.runs = runs.into_values().collect();
         let doubts = cards.doubts(&overview, &warnings, &comments, &input.evidence);
+        overview.take_in(&doubts);
+        let overview = overview;
         let arguments = cards.arguments(&nodes, &overview, (&references, &places), &comments);
         Report {
             arguments,
-            header: SharedValue::of(header::header(input, &cards.assessment, &overview, doubts.count)),
+            header: SharedValue::of(header::header(input, &cards.assessment, &overview, &doubts)),
             doubts,
             nodes,
             outline: cards.outline(),
@@ -126,7 +121,7 @@ impl Report {
                 min_rounds: investigation.meta().min_rounds,
                 min_roots: investigation.meta().min_roots,
                 allow_early: investigation.meta().allow_early_terminal,
-                states,
+                states: cards.state_counts(),
             },
             addresses: cards.cards.iter().map(|(id, card)| (id.clone(), card.href.clone())).collect(),
             overview,

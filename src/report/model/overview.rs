@@ -1,6 +1,6 @@
 //! The first page: what was asked, what was found, how sure it is, what was ruled out and on what evidence.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,19 +9,29 @@ use super::Time;
 use super::argument::WayLink;
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd};
 use super::comments::{Comments, ContestedBy, Thread};
-use super::judged::{StateCount, WarningKind};
+use super::doubts::{Doubt, Doubts, NoteKind};
+use super::header::Header;
 use super::node::client;
-use super::trust::Trust;
-use crate::assess::{Answer, CapturedRun, Verdict};
-use crate::domain::{BoundAs, Node};
-use crate::graph::BarPart;
+use super::runs::{RunView, Runs};
+use super::sign_offs::Mark;
+use crate::assess::{Answer, Signed, Subject, Verdict, VerdictLine};
+use crate::domain::{BoundAs, Node, NodeId, Pin};
+use crate::graph::{self, BarPart};
 use crate::markdown;
+use crate::project::Drift;
+use crate::report::ReportInput;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::CARD_EXCERPT;
-use crate::text::{first_sentence, shorten};
+use crate::signoff::{Decision, State};
+use crate::text::{counted, first_sentence, one_line, shorten};
 
 /// Characters of the beginning of a conclusion.
-const LEAD: usize = 280;
+const LEAD: usize = 480;
+/// Characters, and lines, of one that stands open on the first page.
+const OPEN: usize = 3_000;
+const OPEN_LINES: usize = 50;
+/// Commands that the first page names.
+const SHOWN: usize = 6;
 /// Characters of the sentence that stands for a result.
 pub(super) const SENTENCE: usize = 140;
 
@@ -32,44 +42,88 @@ pub(in crate::report) struct Overview {
     pub found: String,
     /// What stands on top.
     pub top: Top,
+    /// How far to trust it, in a sentence or two, and what that rests on.
+    pub sentence: String,
+    pub verdict: Vec<VerdictLineView>,
     /// The answer that stands first; absent where there is none, or where it is not known on which the conclusion rests.
     pub best: Option<Solution>,
     /// The answers that the conclusion rests on.
     pub bound: Vec<BoundView>,
     /// What the conclusion does not cover, and what those did not try who confirm what it rests on.
     pub limits: Vec<Limits>,
-    /// The answers that stand beside it.
-    pub others: Vec<Solution>,
+    /// What else was found: answers that stand beside it, theories, and what is refuted or waits for a confirmation.
+    pub others: Vec<Other>,
     pub context: Option<SafeHtml>,
     pub conclusion: Option<SafeHtml>,
     /// What the conclusion comes to, or the findings of the best answer where there is none.
     pub lead: Lead,
-    /// How far to trust it.
-    pub trust: Trust,
+    /// The rest of the conclusion, and whether it is so long that the first page folds it.
+    pub rest: Option<SafeHtml>,
+    pub rest_is_long: bool,
+    /// What it rests on: what was run, and what is cited.
+    pub evidence: EvidenceInShort,
+    /// The notes about what stands on top and its way, and how many there are of each kind elsewhere.
+    pub notes: Vec<Doubt>,
+    pub notes_elsewhere: Vec<NoteKind>,
+    /// All nodes by what they are, side by side.
+    pub bar: Vec<BarPart>,
     /// Every later change of the conclusion, with what stood there before.
     pub conclusion_amended: Vec<AmendedConclusion>,
     /// The answers that stand, in the order of the assessment.
     pub solutions: Vec<Solution>,
-    /// Objections that nobody has resolved, the oldest first.
-    pub objections: Vec<Thread>,
     /// What was said of the whole.
     pub comments: Vec<Thread>,
-    /// Nodes that others refuted.
-    pub refuted: Vec<Refuted>,
-    /// Whether the method can confirm answers at all.
-    pub method_confirms: bool,
-    pub awaiting: Vec<SharedValue<Card>>,
-    pub theories: Vec<Finding>,
     pub dead_ends: Vec<Finding>,
-    pub exhausted: Vec<Finding>,
     pub open_ends: Vec<OpenEnd>,
-    pub pending: Vec<SharedValue<Card>>,
     /// What keeps it from its end.
     pub blockers: Vec<Blocker>,
-    pub states: Vec<StateCount>,
-    pub rounds: Vec<RoundCount>,
-    pub warnings: Vec<WarningKind>,
-    pub reference_count: usize,
+}
+
+/// A line of the verdict, and where there is more of it.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct VerdictLineView {
+    #[serde(flatten)]
+    pub line: VerdictLine,
+    /// The node that it names.
+    pub card: Option<SharedValue<Card>>,
+    /// Where the comment stands that it quotes, from the investigation's folder.
+    pub said_at: Option<String>,
+    /// How far a confirmation is from the answer; empty for any other line.
+    pub distance: String,
+}
+
+/// What was found beside what stands on top.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Other {
+    pub card: SharedValue<Card>,
+    pub sign: &'static str,
+    pub class: &'static str,
+    /// `checked only by its author`, `a theory, not tested`.
+    pub words: String,
+}
+
+/// The evidence of what stands on top; of all, where nothing does.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(in crate::report) struct EvidenceInShort {
+    /// What the program ran: the first of them.
+    pub runs: Vec<SharedValue<RunView>>,
+    pub more_runs: usize,
+    /// How many commands agents say that they ran.
+    pub commands: usize,
+    /// How many cited places of the project stand how: `unchanged`.
+    pub places: Vec<PlaceCount>,
+    /// How many sources there are in all.
+    pub sources: usize,
+}
+
+/// How many cited places stand alike.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct PlaceCount {
+    /// `12 cited places`.
+    pub label: String,
+    pub words: &'static str,
+    /// For the style sheet: `same`, `differs`, `quiet`.
+    pub class: &'static str,
 }
 
 /// An answer, and how sure it is.
@@ -80,8 +134,6 @@ pub(in crate::report) struct Solution {
     pub confirmed_by: Vec<ConfirmedBy>,
     /// The open objections to what it rests on.
     pub contested_by: Vec<ContestedBy>,
-    /// The commands that it rests on and that came out otherwise when they were run again.
-    pub differing_runs: Vec<String>,
     /// What was found, or the evidence where it was given.
     pub evidence: String,
     /// The first sentence of that.
@@ -91,9 +143,6 @@ pub(in crate::report) struct Solution {
     pub has_commands: bool,
     /// Whether its texts are left out of the report: then nobody can tell what it cites.
     pub is_withheld: bool,
-    /// Who found it, as the agent says.
-    pub agent: Option<String>,
-    pub found_at: Time,
     /// The page of the way to it; absent where there are too many answers.
     pub way: Option<WayLink>,
 }
@@ -141,10 +190,11 @@ pub(in crate::report) struct Lead {
 }
 
 impl Lead {
-    fn of(text: &str) -> Lead {
-        let html = SafeHtml::lead(text, LEAD, "lead");
+    /// The lead of a text, and the rest.
+    fn of(text: &str) -> (Lead, Option<SafeHtml>) {
+        let [html, rest] = SafeHtml::lead(text, LEAD, "lead");
         let text = if html.is_some() { String::new() } else { markdown::excerpt(text, LEAD) };
-        Lead { html, text }
+        (Lead { html, text }, rest)
     }
 }
 
@@ -161,7 +211,7 @@ pub(in crate::report) struct InShort {
     pub bar: Vec<BarPart>,
     /// How many answers are contested.
     pub contested: usize,
-    /// How many reasons to doubt there are.
+    /// How many notes are about what the conclusion rests on.
     pub doubts: usize,
 }
 
@@ -178,8 +228,8 @@ pub(in crate::report) struct Best {
 }
 
 impl InShort {
-    /// Of an investigation with that first page and so many doubts.
-    pub(in crate::report) fn of(overview: &Overview, doubts: usize) -> InShort {
+    /// Of an investigation with that first page.
+    pub(in crate::report) fn of(overview: &Overview, header: &Header) -> InShort {
         let best = |solution: &Solution| Best {
             title: solution.card.title.clone(),
             href: solution.card.href.clone(),
@@ -191,29 +241,18 @@ impl InShort {
             best: overview.best.as_ref().map(best),
             top: (overview.top.class.to_owned(), overview.top.words.clone()),
             what: overview.top.what.to_owned(),
-            bar: overview.trust.bar.clone(),
-            contested: overview.trust.contested,
-            doubts,
+            bar: overview.bar.clone(),
+            contested: header.contested_answers,
+            doubts: header.doubts,
         }
     }
 }
 
-/// A node that others refuted.
-#[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Refuted {
-    pub card: SharedValue<Card>,
-    pub refuted_by: Vec<SharedValue<Card>>,
-    pub evidence: String,
-}
-
-/// A result, and on what evidence.
+/// A result, and in a sentence on what evidence.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Finding {
     pub card: SharedValue<Card>,
-    pub evidence: String,
-    /// The first sentence of that.
     pub in_short: String,
-    pub reference_count: usize,
 }
 
 /// Something that keeps the investigation from its end.
@@ -222,13 +261,6 @@ pub(in crate::report) struct Blocker {
     pub code: String,
     pub message: String,
     pub card: Option<SharedValue<Card>>,
-}
-
-/// How many nodes are in a round.
-#[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct RoundCount {
-    pub round: u32,
-    pub count: usize,
 }
 
 /// A later change of the conclusion, with what stood there before.
@@ -245,20 +277,6 @@ pub(in crate::report) struct AmendedConclusion {
 }
 
 impl<'a> Cards<'a> {
-    fn findings<'n>(&self, nodes: impl IntoIterator<Item = &'n Arc<Node>>) -> Vec<Finding> {
-        let finding = |node: &Arc<Node>| {
-            let card = self.card(node)?;
-            let evidence = evidence_of(node, &card);
-            Some(Finding {
-                in_short: shorten(first_sentence(&evidence), SENTENCE),
-                evidence,
-                card,
-                reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
-            })
-        };
-        nodes.into_iter().filter_map(finding).collect()
-    }
-
     fn solution(&self, answer: &Answer<'_>, comments: &Comments) -> Option<Solution> {
         let node = answer.node;
         let card = self.card(node)?;
@@ -268,12 +286,9 @@ impl<'a> Cards<'a> {
             in_short: shorten(first_sentence(&evidence), SENTENCE),
             evidence,
             has_commands: !result.commands.is_empty(),
-            is_withheld: false,
-            agent: result.who(),
-            found_at: Time::of(result.committed_at),
+            is_withheld: self.withheld.contains(&node.id),
             confirmed_by: self.confirmed_by(node),
             contested_by: self.contested_by(node, comments),
-            differing_runs: self.assessment.differing_runs(answer).map(CapturedRun::told).collect(),
             card,
             reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
             way: None,
@@ -307,13 +322,84 @@ impl<'a> Cards<'a> {
         node.and_then(|node| node.classification.as_ref()).map_or("", |result| &result.findings)
     }
 
-    pub(super) fn overview(
-        &self,
-        warnings: &[WarningKind],
-        states: &[StateCount],
-        reference_count: usize,
-        comments: &Comments,
-    ) -> Overview {
+    /// What was found beside what stands on top, answers first.
+    fn others(&self, solutions: &[Solution], best: Option<&Solution>) -> Vec<Other> {
+        let assessment = &self.assessment;
+        let is_own = |id: &NodeId| {
+            best.is_some_and(|best| best.card.id == *id)
+                || assessment.bound().any(|bound| bound.id == id && bound.role != BoundAs::Rival)
+        };
+        let cards = solutions.iter().map(|solution| &solution.card).filter(|card| !is_own(&card.id));
+        let refuted = assessment.refuted.iter().filter_map(|answer| self.get(&answer.node.id));
+        let graded = cards.chain(refuted.filter(|card| !is_own(&card.id))).filter_map(|card| {
+            let answer = assessment.answer(&card.id)?;
+            let (sign, class) = (answer.verdict.sign(), answer.verdict.class());
+            Some(Other { card: card.clone(), sign, class, words: answer.words().into_owned() })
+        });
+        let ungraded = |nodes: &[&Arc<Node>], words: &'static str| -> Vec<Other> {
+            let cards = nodes.iter().filter_map(|node| self.card(node));
+            cards
+                .map(|card| Other { card, sign: "?", class: "unconfirmed", words: words.to_owned() })
+                .collect()
+        };
+        let awaiting = ungraded(&assessment.awaiting, "waits for a confirmation");
+        graded.chain(awaiting).chain(ungraded(&assessment.theories, "a theory, not tested")).collect()
+    }
+
+    /// What stands on top rests on this; all there is, where nothing does.
+    fn evidence_in_short(&self, runs: &Runs, input: &ReportInput) -> EvidenceInShort {
+        let assessment = &self.assessment;
+        let mut nodes = assessment.whole_nodes();
+        let mut ids: Vec<_> = assessment.whole_runs().map(|run| run.run.id).collect();
+        if nodes.is_empty() {
+            nodes = self.investigation.nodes().collect();
+            ids = assessment.runs().map(|run| run.run.id).collect();
+        }
+        let mut counts: BTreeMap<(usize, &'static str, &'static str), HashSet<&Pin>> = BTreeMap::new();
+        for pin in nodes.iter().flat_map(|node| node.pins()) {
+            let kind = match input.evidence.drift.get(pin) {
+                Some(drift) if drift.is_lost() => (0, drift.as_str(), "differs"),
+                Some(drift @ (Drift::Unchanged | Drift::Moved { .. })) => (1, drift.as_str(), "same"),
+                Some(_) | None => (2, "not compared with today’s project", "quiet"),
+            };
+            counts.entry(kind).or_default().insert(pin);
+        }
+        EvidenceInShort {
+            runs: ids.iter().filter_map(|id| runs.get(id)).take(SHOWN).cloned().collect(),
+            more_runs: ids.len().saturating_sub(SHOWN),
+            commands: nodes.iter().flat_map(|node| &node.classification).map(|it| it.commands.len()).sum(),
+            places: counts
+                .into_iter()
+                .map(|((_, words, class), pins)| PlaceCount {
+                    label: counted(pins.len(), "cited place"),
+                    words,
+                    class,
+                })
+                .collect(),
+            sources: self.cited.values().flatten().collect::<HashSet<_>>().len(),
+        }
+    }
+
+    /// A line of the verdict, with what a page adds to it.
+    fn verdict_line(&self, line: VerdictLine, solutions: &[Solution]) -> VerdictLineView {
+        let by = solutions.iter().flat_map(|solution| &solution.confirmed_by);
+        let by = by.filter(|_| line.subject == Subject::Checked);
+        VerdictLineView {
+            card: line.node.as_ref().and_then(|node| self.get(node)).cloned(),
+            said_at: line
+                .comment
+                .and_then(|id| self.investigation.comments().find(|comment| comment.id == id))
+                .map(|comment| self.place(comment)),
+            distance: by
+                .filter(|by| line.node.as_ref() == Some(&by.card.id))
+                .map(|by| by.distance.clone())
+                .next()
+                .unwrap_or_default(),
+            line,
+        }
+    }
+
+    pub(super) fn overview(&self, comments: &Comments, runs: &Runs, input: &ReportInput) -> Overview {
         let assessment = &self.assessment;
         let solutions = assessment.answers.iter().filter_map(|answer| self.solution(answer, comments));
         let solutions: Vec<Solution> = solutions
@@ -324,15 +410,6 @@ impl<'a> Cards<'a> {
             let known = solutions.iter().find(|it| it.card.id == first.node.id);
             known.cloned().or_else(|| self.solution(first, comments))
         });
-        let refuted: Vec<Refuted> = assessment
-            .refuted
-            .iter()
-            .filter_map(|answer| {
-                let card = self.card(answer.node)?;
-                let evidence = evidence_of(answer.node, &card);
-                Some(Refuted { refuted_by: self.in_order(&answer.refuted_by), evidence, card })
-            })
-            .collect();
         let bound: Vec<BoundView> = assessment
             .bound()
             .map(|bound| BoundView {
@@ -344,20 +421,27 @@ impl<'a> Cards<'a> {
                 card: self.get(bound.id).cloned(),
             })
             .collect();
-        let others = solutions.iter().filter(|it| {
-            let is_own = |bound: &BoundView| bound.role != BoundAs::Rival && bound.id == it.card.id.as_str();
-            !bound.iter().any(is_own) && best.as_ref().is_none_or(|best| best.card.id != it.card.id)
-        });
-        let others: Vec<Solution> = others.cloned().collect();
+        let signed: Vec<Signed> = input
+            .sign_offs
+            .all
+            .iter()
+            .map(|it| Signed {
+                label: format!("{} by {}", Mark::of(it).label, one_line(&it.by())),
+                is_valid: it.state == State::Valid,
+                is_approval: it.decision == Decision::Approved,
+            })
+            .collect();
+        let lines = assessment.verdict_lines(&signed).into_iter();
+        let lines = lines.map(|line| self.verdict_line(line, best.as_slice())).collect();
         let meta = self.investigation.meta();
         let conclusion = self.investigation.conclusion();
-        let mut rounds: BTreeMap<u32, usize> = BTreeMap::new();
-        for (node, _) in self.investigation.committed() {
-            *rounds.entry(node.round()).or_default() += 1;
-        }
+        let text = conclusion.and_then(|end| end.conclusion.as_deref());
+        let (lead, rest) = Lead::of(text.unwrap_or_else(|| self.findings_of(best.as_ref())));
         Overview {
             found: assessment.found(),
             top: self.top(),
+            sentence: assessment.sentence(&signed),
+            verdict: lines,
             bound,
             limits: assessment
                 .limits()
@@ -367,13 +451,9 @@ impl<'a> Cards<'a> {
                     texts: same.iter().map(|limit| limit.text.to_owned()).collect(),
                 })
                 .collect(),
-            others,
+            others: self.others(&solutions, best.as_ref()),
             context: SafeHtml::some_markdown(meta.context.as_deref(), "context", 3),
-            conclusion: SafeHtml::some_markdown(
-                conclusion.and_then(|end| end.conclusion.as_deref()),
-                "conclusion",
-                3,
-            ),
+            conclusion: SafeHtml::some_markdown(text, "conclusion", 3),
             conclusion_amended: conclusion
                 .iter()
                 .flat_map(|end| &end.amended)
@@ -391,23 +471,28 @@ impl<'a> Cards<'a> {
                     ),
                 })
                 .collect(),
-            lead: Lead::of(match conclusion.and_then(|end| end.conclusion.as_deref()) {
-                Some(text) => text,
-                None => self.findings_of(best.as_ref()),
-            }),
-            trust: self.trust(warnings.iter().map(|kind| kind.warnings.len()).sum()),
+            lead,
+            rest: rest.filter(|_| text.is_some()),
+            rest_is_long: text
+                .is_some_and(|text| text.chars().count() > OPEN || text.lines().count() > OPEN_LINES),
+            evidence: self.evidence_in_short(runs, input),
+            notes: Vec::new(),
+            notes_elsewhere: Vec::new(),
+            bar: graph::bar(self.investigation.nodes().filter_map(|node| self.kind(node))),
             best,
             solutions,
-            objections: comments.open(),
             comments: comments.of_the_whole(),
-            refuted,
-            method_confirms: assessment.method_confirms,
-            awaiting: assessment.awaiting.iter().filter_map(|node| self.card(node)).collect(),
-            theories: self.findings(assessment.theories.iter().copied()),
-            dead_ends: self.findings(assessment.ruled_out()),
-            exhausted: self.findings(assessment.exhausted.iter().copied()),
+            dead_ends: assessment
+                .ruled_out()
+                .filter_map(|node| {
+                    let card = self.card(node)?;
+                    Some(Finding {
+                        in_short: shorten(first_sentence(&evidence_of(node, &card)), SENTENCE),
+                        card,
+                    })
+                })
+                .collect(),
             open_ends: self.investigation.nodes().filter_map(|node| self.open_end(node)).collect(),
-            pending: self.investigation.pending().filter_map(|node| self.card(node)).collect(),
             blockers: assessment
                 .owed
                 .iter()
@@ -417,11 +502,18 @@ impl<'a> Cards<'a> {
                     message: self.in_words(&blocker.message),
                 })
                 .collect(),
-            states: states.to_vec(),
-            rounds: rounds.into_iter().map(|(round, count)| RoundCount { round, count }).collect(),
-            warnings: warnings.to_vec(),
-            reference_count,
         }
+    }
+}
+
+impl Overview {
+    /// The notes, which follow from all else.
+    pub(super) fn take_in(&mut self, doubts: &Doubts) {
+        let elsewhere = doubts.elsewhere.iter().map(|kind| kind.count).sum();
+        let line = VerdictLine::notes(self.best.is_some().then_some(doubts.about.len()), elsewhere);
+        self.verdict.push(VerdictLineView { line, card: None, said_at: None, distance: String::new() });
+        self.notes.clone_from(&doubts.about);
+        self.notes_elsewhere.clone_from(&doubts.elsewhere);
     }
 }
 

@@ -35,6 +35,7 @@ pub(in crate::report) struct RunView {
     pub whole: Option<String>,
     /// How it stands: `never run again`.
     pub standing: String,
+    pub in_short: &'static str,
     /// For the style sheet: `same`, `differs`, `quiet`.
     pub class: &'static str,
     /// `exit 0`, `signal 9`, `timed out`, `not run: …`.
@@ -144,6 +145,7 @@ fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>) -> RunView 
         command: shorten(&one_line(&line), COMMAND),
         whole: (line.chars().count() > COMMAND || line.contains('\n')).then_some(line),
         standing: captured.words(),
+        in_short: captured.standing().label(),
         class: match captured.standing() {
             RunStanding::Same => "same",
             RunStanding::Differs | RunStanding::Fails => "differs",

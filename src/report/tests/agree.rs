@@ -488,24 +488,73 @@ fn first_page(case: &Case<'_>) -> Read {
     let may_be_green = assessment.overall().is_some_and(Verdict::is_confirmed);
     prop_assert_eq!(is_green, may_be_green && assessment.first().is_some());
     let order: Vec<&str> = assessment.answers.iter().map(|answer| answer.node.id.as_str()).collect();
-    let cards = between(&index, "<h2 id=\"answers\">", "</section>");
     let places: Vec<Option<usize>> =
-        order.iter().take(4).map(|id| cards.find(&format!("<span class=\"node-id\">{id}</span>"))).collect();
-    prop_assert!(places.is_sorted() && !places.contains(&None), "{order:?} {places:?}");
+        order.iter().take(6).map(|id| index.find(&format!("title=\"{id}\""))).collect();
+    prop_assert!(places.is_sorted() && !places.contains(&None), "{order:?} {places:?} in {index}");
     Ok(())
 }
 
 /// What stands on top of the first page, of the print and of the single file.
 fn top_of(case: &Case<'_>, page: &str) -> Read {
     let top = between(page, "<section class=\"answer ", "</section>");
+    let (headline, verdict) = top.split_once("<div class=\"verdict ").unwrap();
     if let Some((class, words)) = case.top() {
-        prop_assert!(top.starts_with(&format!("{class}\"")), "{top}");
-        prop_assert!(top.contains(&format!(", {words}</p>")), "{words}: {top}");
+        let is_of_class = |part: &str| part.starts_with(&format!("{class}\""));
+        prop_assert!(is_of_class(top) && is_of_class(verdict), "{class}: {top}");
+        // The sentence begins with the words, or says before them what they are about.
+        let sentence = between(between(verdict, "id=\"trust\"", "</h"), ">", "<").replace("&#39;", "'");
+        let what = case.assessment.top().what;
+        let begins = match what {
+            "Conclusion" => crate::text::sentence(&words),
+            _ => format!("{what}: {words}."),
+        };
+        prop_assert!(sentence.starts_with(begins.trim_end_matches('.')), "{begins}: {sentence}");
     }
-    let headline = between(top, "<h2 id=\"found\">", "</h2>");
     match case.assessment.first() {
         Some(first) => prop_assert!(headline.contains(&format!("title=\"{}\"", first.node.id)), "{headline}"),
         None => prop_assert!(!headline.contains("<a"), "no answer stands beside it: {headline}"),
+    }
+    let lines: Vec<(&str, &str)> = verdict
+        .split("<li class=\"")
+        .skip(1)
+        .map(|line| (line.split_once('"').unwrap().0, between(line, "<div dir=\"auto\">", "</div>")))
+        .collect();
+    prop_assert!((1..=7).contains(&lines.len()), "{verdict}");
+    // What stands beside it: what it does not cover, and what was found besides, with its grade.
+    for limit in case.assessment.limits() {
+        prop_assert!(page.contains(limit.text), "{}", limit);
+    }
+    // Whoever checked it, whatever was run again and whoever objects: a line says so, and only where it is so is it green.
+    let answers: Vec<&Answer<'_>> = match case.assessment.end() {
+        Some(_) => case
+            .assessment
+            .bound()
+            .filter(|it| it.role != BoundAs::Rival)
+            .filter_map(|it| it.answer)
+            .collect(),
+        None => case.assessment.first().into_iter().collect(),
+    };
+    let is_gone = case.assessment.bound().any(|it| it.role != BoundAs::Rival && it.answer.is_none());
+    if !answers.is_empty() || is_gone {
+        let is_checked =
+            !is_gone && answers.iter().all(|it| it.grade.is_confirmed() && it.verdict != Verdict::Refuted);
+        prop_assert_eq!(lines[0].0 == "for", is_checked, "{}", lines[0].1);
+    }
+    let objection = lines
+        .iter()
+        .find(|(_, line)| {
+            line.contains("bjection") || line.contains("objects") || line.starts_with("Results of ")
+        })
+        .unwrap();
+    let is_objected = answers.iter().any(|it| !it.against.is_empty() || !it.differing.is_empty());
+    prop_assert_eq!(objection.0 == "against", is_objected, "{}", objection.1);
+    prop_assert_eq!(objection.1.contains("objects"), !case.assessment.open.is_empty(), "{}", objection.1);
+    if let Some(evidence) = case.assessment.whole_evidence() {
+        let told = crate::text::sentence(&evidence).replace('\'', "&#39;");
+        let is_told = |line: &&(&str, &str)| line.1.contains(told.trim_end_matches('.'));
+        let line = lines.iter().find(is_told);
+        let is_contesting = case.assessment.whole_runs().any(|run| run.is_contesting());
+        prop_assert_eq!(line.map(|line| line.0 == "against"), Some(is_contesting), "{}: {}", told, verdict);
     }
     Ok(())
 }

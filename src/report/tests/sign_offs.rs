@@ -53,7 +53,8 @@ pub(super) fn signed_off() -> ReportInput {
 
 /// The mark of each sign-off, in their order.
 fn marks(page: &str) -> Vec<&str> {
-    let marks = page.split("<ul class=\"sign-offs\">").nth(1).unwrap().split("<span class=\"status ").skip(1);
+    let marks = page.split_once("<ul class=\"sign-offs\">").unwrap().1.split("</section>").next().unwrap();
+    let marks = marks.split("<span class=\"status ").skip(1);
     marks.map(|mark| mark.split("</span>").next().unwrap()).collect()
 }
 

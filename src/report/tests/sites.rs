@@ -25,7 +25,6 @@ fn an_entry_says_what_was_asked_found_and_how_sure() {
         "/nodes/R4.A1a1.html\"><bdi>Statistics were not rebuilt after the upgrade",
         "<span class=\"sure confirmed\"><span aria-hidden=\"true\">✓</span> confirmed by another agent, same session</span>",
         "<svg class=\"bar\"",
-        "/doubts.html\">",
         "<form class=\"finder\" role=\"search\" hidden>",
         "Without an answer <span class=\"count\">2</span>",
         "assets/sites.js",
@@ -46,10 +45,10 @@ fn an_answer_whose_results_differ_does_not_read_as_confirmed() {
     }
     let changed = input.snapshot.investigation.with(&[Change::Node(Arc::new(node))]);
     let before = page(&render(&[sample()]), "index.html");
-    assert!(before.contains("Conclusion, confirmed") && !before.contains("Conclusion, contested"));
+    assert!(before.contains("<h2 id=\"trust\">Confirmed") && !before.contains("<h2 id=\"trust\">Contested"));
     input.snapshot.investigation = Arc::new(changed);
     let files = render(&[input]);
-    assert!(page(&files, "index.html").contains("Conclusion, contested"));
+    assert!(page(&files, "index.html").contains("<h2 id=\"trust\">Contested."));
     assert!(page(&files, "answers/R4.A1a1.html").contains("Its results differ"));
 }
 

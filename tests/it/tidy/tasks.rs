@@ -36,7 +36,7 @@ const TASKS: [Task; 4] = [
         heading: "To add a page",
         example: "references.html",
         // They link to it.
-        beside: &["src/report/model/argument.rs", "src/report/model/node.rs", "site-template/overview.html"],
+        beside: &["src/report/model/argument.rs", "src/report/model/node.rs", "site-template/findings.html"],
     },
     Task {
         file: "src/core/domain/node.rs",

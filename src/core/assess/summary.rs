@@ -1,0 +1,351 @@
+//! The verdict of the whole in a sentence, and what it rests on in at most seven lines: what the first page begins with.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+use super::{Answer, Assessment, BY_HAND, Outcome, RunStanding, Verdict};
+use crate::domain::{BoundAs, Classification, CommentId, NodeId};
+use crate::markdown;
+use crate::ruleset::rules::objections::Objection;
+use crate::text::{counted, one_line, sentence, shorten};
+
+/// Characters of what somebody says, of a title in a list of titles, and of all that is not covered.
+const QUOTED: usize = 160;
+const TITLE: usize = 60;
+const NOT_COVERED: usize = 120;
+/// How many alternatives are named.
+const NAMED: usize = 3;
+
+/// What a line says of the verdict.
+///
+/// As JSON: `class` for style sheets, `sign` to stand beside a colour, `label` for who sees neither.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "SignView")]
+pub enum Sign {
+    /// It speaks for the answer.
+    For,
+    /// It leaves a doubt.
+    Doubt,
+    /// It speaks against the answer.
+    Against,
+    /// It tells.
+    Note,
+}
+
+#[derive(Serialize)]
+struct SignView {
+    class: &'static str,
+    sign: &'static str,
+    label: &'static str,
+}
+
+impl From<Sign> for SignView {
+    fn from(sign: Sign) -> SignView {
+        let (class, sign, label) = match sign {
+            Sign::For => ("for", "✓", "For it"),
+            Sign::Doubt => ("doubt", "!", "Doubt"),
+            Sign::Against => ("against", "×", "Against it"),
+            Sign::Note => ("note", "·", "Note"),
+        };
+        SignView { class, sign, label }
+    }
+}
+
+/// What a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// Who checked it.
+    Checked,
+    /// Whether its evidence was run again.
+    Evidence,
+    /// What was ruled out.
+    RuledOut,
+    /// What is objected.
+    Objections,
+    /// What it does not cover.
+    NotCovered,
+    /// Who says so, and who signed it off.
+    Names,
+    /// What else calls were warned of.
+    Notes,
+}
+
+/// A line of the verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VerdictLine {
+    /// What it is about.
+    pub subject: Subject,
+    /// What it says of the verdict.
+    pub sign: Sign,
+    /// The fact, in a few words.
+    pub text: String,
+    /// By whom, or which; empty where there is no more to say.
+    pub detail: String,
+    /// The node to read.
+    pub node: Option<NodeId>,
+    /// The comment that it quotes.
+    pub comment: Option<CommentId>,
+}
+
+/// A decision that a person has signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signed {
+    /// What it is worth, and by whom: `Approved by Ada`.
+    pub label: String,
+    /// Whether it counts for the state that is assessed.
+    pub is_valid: bool,
+    /// Whether it approves.
+    pub is_approval: bool,
+}
+
+impl VerdictLine {
+    fn new(subject: Subject, sign: Sign, text: impl Into<String>) -> VerdictLine {
+        VerdictLine { subject, sign, text: text.into(), detail: String::new(), node: None, comment: None }
+    }
+
+    fn with(self, detail: impl Into<String>) -> VerdictLine {
+        VerdictLine { detail: detail.into(), ..self }
+    }
+
+    /// How many notes there are: about the answer and what it rests on, where there is one, and about the rest.
+    pub fn notes(about: Option<usize>, elsewhere: usize) -> VerdictLine {
+        let notes = |number| counted(number, "note");
+        let (sign, text) = match (about, elsewhere) {
+            (None | Some(0), 0) => (Sign::Note, "No note on any step".to_owned()),
+            (None, _) => (Sign::Note, format!("{} on its steps", notes(elsewhere))),
+            (Some(0), _) => (Sign::Note, format!("{} elsewhere, none about this answer", notes(elsewhere))),
+            (Some(about), 0) => (Sign::Doubt, format!("{} about this answer", notes(about))),
+            (Some(about), _) => {
+                (Sign::Doubt, format!("{} about this answer, {elsewhere} elsewhere", notes(about)))
+            }
+        };
+        VerdictLine::new(Subject::Notes, sign, text)
+    }
+}
+
+impl<'a> Assessment<'a> {
+    /// The verdict in a sentence or two: how well the whole is checked, what its evidence is worth, whether anybody has signed it.
+    pub fn sentence(&self, signed: &[Signed]) -> String {
+        let top = self.top();
+        let Some(verdict) = top.verdict else {
+            return match (self.outcome, self.owed.len()) {
+                _ if self.rules.is_none() => "Not known: the ruleset can't be read.".to_owned(),
+                (Outcome::Running, 0) => "Unfinished.".to_owned(),
+                (Outcome::Running, owed) => {
+                    format!("Unfinished: its rules still ask for {}.", counted(owed, "thing"))
+                }
+                _ => sentence(top.what),
+            };
+        };
+        let words = if top.what == "Conclusion" {
+            top.words.to_string()
+        } else {
+            format!("{}: {}", top.what, top.words)
+        };
+        let evidence = self.evidence_clause(verdict).unwrap_or_default();
+        let told = sentence(&format!("{words}{evidence}"));
+        match signed.iter().find(|it| it.is_valid) {
+            Some(by) => format!("{told} {}.", by.label),
+            None if self.outcome.is_ended() => format!("{told} Nobody has signed it off."),
+            None => told,
+        }
+    }
+
+    fn evidence_clause(&self, verdict: Verdict) -> Option<String> {
+        // An answer that is contested or refuted is not worth more for what it rests on.
+        if verdict <= Verdict::Contested || self.carrying().is_empty() {
+            return None;
+        }
+        let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
+        let is_same = !standings.is_empty() && standings.iter().all(|it| *it == RunStanding::Same);
+        let what = match standings.as_slice() {
+            [] => "no command was run for it",
+            _ if is_same => "its evidence was run again",
+            all if all.iter().any(|it| matches!(it, RunStanding::Same | RunStanding::Holds)) => {
+                "part of its evidence was run again"
+            }
+            _ => "its evidence was never run again",
+        };
+        let and = if verdict.is_confirmed() == is_same { "and" } else { "but" };
+        Some(format!(", {and} {what}"))
+    }
+
+    /// What the verdict rests on, and what it leaves open: at most six lines, to which come the [notes](VerdictLine::notes).
+    pub fn verdict_lines(&self, signed: &[Signed]) -> Vec<VerdictLine> {
+        let lines =
+            [self.checked_line(), self.evidence_line(), self.ruled_out_line(), self.objections_line()];
+        lines.into_iter().chain([self.limits_line(), Some(self.names_line(signed))]).flatten().collect()
+    }
+
+    /// Who tried to break it, and what came of that.
+    fn checked_line(&self) -> Option<VerdictLine> {
+        let line = |sign, text: String| VerdictLine::new(Subject::Checked, sign, text);
+        let gone = self.bound().find(|bound| bound.role != BoundAs::Rival && bound.answer.is_none());
+        if let Some(gone) = gone {
+            return Some(line(Sign::Against, format!("{} is no answer any more", gone.id)));
+        }
+        let carrying = self.carrying();
+        let is_refuted = |answer: &&&Answer<'_>| answer.verdict == Verdict::Refuted;
+        if let Some(by) = carrying.iter().find(is_refuted).and_then(|answer| answer.refuted_by.first()) {
+            let refuted = line(Sign::Against, "Another step refutes it".to_owned()).with(self.told_by(by));
+            return Some(VerdictLine { node: Some(by.clone()), ..refuted });
+        }
+        let worst = carrying.iter().min_by_key(|answer| answer.checked())?;
+        if !self.method_confirms {
+            return Some(line(Sign::Note, "This method does not confirm answers".to_owned()));
+        }
+        let best = worst.confirming.first();
+        let (sign, text) = match (worst.checked(), best.and_then(|best| best.person.as_deref())) {
+            (Verdict::Person, Some(name)) => {
+                (Sign::For, format!("{} checked it, and it held", one_line(name)))
+            }
+            (Verdict::Person | Verdict::OtherSession, _) => {
+                (Sign::For, "An agent in another session checked it, and it held".to_owned())
+            }
+            (Verdict::SecondAgent, _) => {
+                (Sign::For, "Another agent of the same session checked it, and it held".to_owned())
+            }
+            (Verdict::AuthorOnly, _) => (Sign::Doubt, "Only its author checked it".to_owned()),
+            _ if worst.is_by_hand => (Sign::Doubt, sentence(BY_HAND).trim_end_matches('.').to_owned()),
+            _ if best.is_some() => {
+                (Sign::Doubt, "Nobody has checked it: its confirmation does not count".to_owned())
+            }
+            _ => (Sign::Doubt, "Nobody has checked it".to_owned()),
+        };
+        let text = match carrying.len() {
+            1 => text,
+            all => {
+                let confirmed = carrying.iter().filter(|answer| answer.grade.is_confirmed()).count();
+                format!("{confirmed} of {all} answers were confirmed by others")
+            }
+        };
+        let detail = best.map_or_else(String::new, |best| self.told_by(&best.node));
+        Some(VerdictLine { node: best.map(|best| best.node.clone()), ..line(sign, text).with(detail) })
+    }
+
+    /// `verify-1: 164,302 transactions over 55 s, 0 errors`.
+    fn told_by(&self, id: &NodeId) -> String {
+        let Some(node) = self.investigation.node(id) else { return String::new() };
+        let by = node.classification.as_ref().and_then(Classification::who);
+        let by = by.map_or_else(|| id.to_string(), |by| shorten(&one_line(&by), TITLE));
+        format!("{by}: {}", shorten(&one_line(node.name()), QUOTED))
+    }
+
+    /// Whether its evidence was run again.
+    fn evidence_line(&self) -> Option<VerdictLine> {
+        let words = self.whole_evidence()?;
+        let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
+        let fits = |it: &RunStanding| matches!(it, RunStanding::Same | RunStanding::Holds);
+        let sign = match standings.iter().any(|it| matches!(it, RunStanding::Differs | RunStanding::Fails)) {
+            true => Sign::Against,
+            false if !standings.is_empty() && standings.iter().all(fits) => Sign::For,
+            false => Sign::Doubt,
+        };
+        let words = sentence(&words);
+        let differing = self.whole_runs().find(|run| run.is_contesting());
+        let line = VerdictLine::new(Subject::Evidence, sign, words.trim_end_matches('.'));
+        Some(line.with(differing.map_or_else(String::new, |run| run.command())))
+    }
+
+    /// What else was thought of and is not so.
+    fn ruled_out_line(&self) -> Option<VerdictLine> {
+        self.rules?;
+        let line = |sign, text: String| VerdictLine::new(Subject::RuledOut, sign, text);
+        let names: Vec<String> =
+            self.ruled_out().take(NAMED).map(|node| shorten(&one_line(node.name()), TITLE)).collect();
+        Some(match self.ruled_out().count() {
+            0 => line(Sign::Note, "Nothing else was ruled out".to_owned()),
+            number => {
+                let more = if number > NAMED { " …" } else { "" };
+                let names =
+                    names.iter().map(|name| name.trim_end_matches('.')).collect::<Vec<_>>().join("; ");
+                let text = format!("{} ruled out", counted(number, "alternative"));
+                line(Sign::For, text).with(format!("{names}{more}"))
+            }
+        })
+    }
+
+    /// What is objected: the first open objection to the answer, or else to anything, in its own words.
+    fn objections_line(&self) -> Option<VerdictLine> {
+        let carrying = self.carrying();
+        let against: HashSet<_> = carrying.iter().flat_map(|answer| &answer.against).collect();
+        let differing: Vec<&NodeId> = carrying.iter().flat_map(|answer| &answer.differing).collect();
+        let differing = differing
+            .first()
+            .map(|node| format!("Results of {node} differ, and nobody has decided between them"));
+        let is_against = |it: &&Objection| against.contains(&it.comment.id);
+        let Some(first) = self.open.iter().find(is_against).or(self.open.first()) else {
+            let line = |sign, text: &str| VerdictLine::new(Subject::Objections, sign, text);
+            return Some(match differing {
+                Some(text) => line(Sign::Against, &text),
+                None => line(Sign::For, "No objection is open"),
+            });
+        };
+        let by = shorten(&one_line(first.comment.author.label()), TITLE);
+        let place = match &first.comment.node {
+            Some(node) if carrying.iter().any(|answer| answer.node.id == *node) => String::new(),
+            Some(node) => format!(" to {node}"),
+            None => " to the whole".to_owned(),
+        };
+        let text = format!("{by} objects{place}: “{}”", markdown::excerpt(&first.comment.text, QUOTED));
+        let more = (self.open.len() > 1).then(|| match self.open.len() - 1 {
+            1 => "1 more objection is open".to_owned(),
+            more => format!("{more} more objections are open"),
+        });
+        let is_contested = is_against(&first) || differing.is_some();
+        let sign = if is_contested { Sign::Against } else { Sign::Doubt };
+        let detail: Vec<String> = more.into_iter().chain(differing).collect();
+        let line = VerdictLine::new(Subject::Objections, sign, text).with(detail.join(". "));
+        Some(VerdictLine { node: first.comment.node.clone(), comment: Some(first.comment.id), ..line })
+    }
+
+    /// What the conclusion does not cover.
+    fn limits_line(&self) -> Option<VerdictLine> {
+        let line = |sign, text: &str| VerdictLine::new(Subject::NotCovered, sign, text);
+        match self.limits().as_slice() {
+            [] if self.end().is_none() => None,
+            [] => Some(line(Sign::Note, "Names nothing that it does not cover")),
+            limits => {
+                let own: Vec<String> = limits
+                    .iter()
+                    .map(|limit| one_line(limit.text).trim_end_matches('.').to_owned())
+                    .collect();
+                Some(line(Sign::Doubt, &format!("Not covered: {}", shorten(&own.join("; "), NOT_COVERED))))
+            }
+        }
+    }
+
+    /// Who says so, and who signed it off.
+    fn names_line(&self, signed: &[Signed]) -> VerdictLine {
+        let results = || self.investigation.committed().filter_map(|(node, _)| node.classification.as_ref());
+        let agents: HashSet<&str> = results().flat_map(Classification::agents).collect();
+        let people: HashSet<&str> =
+            results().flat_map(Classification::people).map(|person| person.name.as_str()).collect();
+        let unnamed = results().filter(|result| result.who().is_none()).count();
+        let took_part = match people.len() {
+            0 => "no person took part".to_owned(),
+            1 => "1 person took part".to_owned(),
+            people => format!("{people} people took part"),
+        };
+        let names = format!("Names are not verified; {took_part}");
+        let name = |who: String| shorten(&one_line(&who), TITLE);
+        let found = self.first().and_then(|first| first.node.classification.as_ref()?.who());
+        let parts = [
+            (!signed.is_empty()).then(|| names.clone()),
+            (!agents.is_empty()).then(|| counted(agents.len(), "agent")),
+            found.map(|by| format!("found by {}", name(by))),
+            self.end().and_then(|end| end.who()).map(|by| format!("concluded by {}", name(by))),
+            (unnamed > 0).then(|| format!("{} without a name", counted(unnamed, "result"))),
+        ];
+        let detail = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        let labels: Vec<&str> = signed.iter().take(NAMED).map(|it| it.label.as_str()).collect();
+        let (sign, text) = match signed.iter().find(|it| it.is_valid) {
+            Some(by) => (if by.is_approval { Sign::For } else { Sign::Against }, labels.join("; ")),
+            None if !signed.is_empty() => (Sign::Doubt, labels.join("; ")),
+            None => (Sign::Doubt, names),
+        };
+        VerdictLine::new(Subject::Names, sign, text).with(detail)
+    }
+}
