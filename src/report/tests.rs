@@ -244,6 +244,14 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
 }
 
 #[test]
+fn whoever_concluded_or_objected_is_not_said_to_have_taken_no_part() {
+    for input in [backed(), discussed("The replay had a warm cache.")] {
+        let index = page(&render(&[input]), "index.html");
+        assert!(index.contains("Names are not verified; 1 person took part"), "{index}");
+    }
+}
+
+#[test]
 fn what_refutes_is_not_called_a_confirmation() {
     let nodes = sample_nodes().into_iter().map(|node| match node.id.as_str() {
         "R5.A1a1v" => edit(node, |result| result.refutes = true),
@@ -255,8 +263,12 @@ fn what_refutes_is_not_called_a_confirmation() {
         assert!(page.contains("<span class=\"chip role-refutation\""), "{path}: {page}");
         assert!(page.contains(">Refutation<"), "{path}: {page}");
     }
-    let card = page(&files, "graph.html");
-    let card = card.lines().find(|line| line.contains("<title>R5.A1a1v ")).unwrap();
+    // Nor counted as one: the legend and the tree have a kind of their own for it.
+    let (tree, graph) = (page(&files, "tree.html"), page(&files, "graph.html"));
+    assert!(tree.contains("value=\"Refutation\">Refutation <span class=\"count\">1</span>"), "{tree}");
+    assert!(!tree.contains("value=\"Confirmation\""), "{tree}");
+    assert!(graph.contains("<b>Refutation</b> <span class=\"count\">1</span>"), "{graph}");
+    let card = graph.lines().find(|line| line.contains("<title>R5.A1a1v ")).unwrap();
     assert!(
         card.starts_with("<a class=\"card role-deadEnd\"") && card.contains("class=\"sign role-deadEnd\""),
         "{card}"
@@ -451,6 +463,8 @@ fn faults_are_named_and_the_rest_is_shown() {
     assert!(page.contains("ruleset.yaml:7: unknown state &lt;b&gt;NO&lt;/b&gt;"));
     assert!(page.contains("nodes/R9/R9.X.yaml:7: its parent is missing"));
     assert!(page.contains("not known which nodes are answers") && page.contains("Not known: the ruleset"));
+    // What the conclusion names is not said to be gone, since nobody can tell.
+    assert!(!page.contains("no answer any more"), "{page}");
     assert!(self::page(&files, "tree.html").contains("chip role-unknown"));
     assert!(!files.contains_key("ruleset.yaml"));
 }

@@ -181,6 +181,7 @@ impl<'a> Assessment<'a> {
 
     /// Who tried to break it, and what came of that.
     fn checked_line(&self) -> Option<VerdictLine> {
+        self.rules?;
         let line = |sign, text: String| VerdictLine::new(Subject::Checked, sign, text);
         let gone = self.bound().find(|bound| bound.role != BoundAs::Rival && bound.answer.is_none());
         if let Some(gone) = gone {
@@ -321,8 +322,12 @@ impl<'a> Assessment<'a> {
     fn names_line(&self, signed: &[Signed]) -> VerdictLine {
         let results = || self.investigation.committed().filter_map(|(node, _)| node.classification.as_ref());
         let agents: HashSet<&str> = results().flat_map(Classification::agents).collect();
-        let people: HashSet<&str> =
-            results().flat_map(Classification::people).map(|person| person.name.as_str()).collect();
+        let said = self.investigation.comments().map(|comment| &comment.author.caller);
+        let ran = self.investigation.runs().map(|run| &run.author.caller);
+        let callers = said.chain(ran).chain(self.end().map(|end| &end.caller));
+        let people =
+            results().flat_map(Classification::people).chain(callers.filter_map(|it| it.person.as_ref()));
+        let people: HashSet<&str> = people.map(|person| person.name.as_str()).collect();
         let unnamed = results().filter(|result| result.who().is_none()).count();
         let took_part = match people.len() {
             0 => "no person took part".to_owned(),
