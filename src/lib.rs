@@ -40,7 +40,7 @@
 //! - `assess`: `decide` (what is owed), `domain`, `markdown` (what is quoted), `ruleset`, `text`.
 //! - `format`: `assess` (what a page and a message say of answers), `domain`, `graph`, `ruleset`, `text`, `yaml`.
 //! - `merge`: `domain`, `format`, `text`, `yaml`.
-//! - `graph`: `assess`, `domain`, `ruleset`, `text`.
+//! - `graph`: `assess`, `domain`, `markdown` (the first sentence of findings), `ruleset`, `text`.
 //! - `view`: `domain`, `ruleset`, `text`.
 //! - `withhold`: `domain`, `format` (its files), `store`, `text`, `yaml`.
 //! - `store`: `domain`, `format`, `merge`, `platform`, `ruleset`, `yaml`.
@@ -88,7 +88,6 @@
 //! - `jiff`: `domain::time`.
 //! - `serde_yaml`: `yaml`.
 //! - `pulldown-cmark`, `ammonia`, `linkify`: `markdown`.
-//! - `layout-rs`: `graph::ranked`.
 //! - `minijinja`, `include_dir`: `report::templates`.
 //! - `sha2`: `report::parts`, `runs`.
 //! - `regex-lite`: `runs`.

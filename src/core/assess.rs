@@ -248,6 +248,11 @@ impl Bound<'_, '_> {
     pub fn verdict(&self) -> Verdict {
         self.answer.map_or(Verdict::Refuted, |answer| answer.verdict)
     }
+
+    /// The same in words.
+    pub fn words(&self) -> Cow<'static, str> {
+        self.answer.map_or(Cow::Borrowed("no answer any more"), Answer::words)
+    }
 }
 
 /// What stands first everywhere, and how far to trust it. As text it is one line: `Conclusion, confirmed by Ada`.

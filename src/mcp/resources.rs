@@ -175,7 +175,7 @@ pub fn read(service: &Service, address: &str) -> Result<Content, Unreadable> {
             let standing = service.read(session)?;
             let rules = standing.rules();
             let options = SvgOptions { standalone: Some(rules.ruleset()), ..SvgOptions::default() };
-            let whole = Pages::new(&standing.assessment(), None);
+            let whole = Pages::new(&standing.assessment());
             let text = graph::svg(&whole, 0, &options).markup;
             Ok(Content { mime: SVG, text })
         }

@@ -45,5 +45,5 @@ pub fn mermaid(input: &ReportInput) -> String {
 pub fn svg(input: &ReportInput) -> String {
     let (investigation, ruleset) = (&input.snapshot.investigation, ruleset_of(input));
     let options = SvgOptions { standalone: Some(&ruleset), ..SvgOptions::default() };
-    graph::svg(&Pages::new(&assessed(investigation, &ruleset), None), 0, &options).markup
+    graph::svg(&Pages::new(&assessed(investigation, &ruleset)), 0, &options).markup
 }

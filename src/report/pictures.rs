@@ -1,9 +1,8 @@
 //! The pictures of one investigation: which there are, where they lie and how they lead to each other.
 //!
-//! `graph.html` has the map of the whole: cards or an icicle, by how many nodes there are. Each part of an icicle has a page of
-//! its own in `graph/`, named after its root. `graph.svg` is always the whole, in cards.
-
-mod argument;
+//! The first page has the path to the answer, and the page of an answer the path to that. `graph.html` has the map of the whole:
+//! cards or an icicle, by how many nodes there are. Each part of an icicle has a page of its own in `graph/`, named after its root.
+//! `graph.svg` is always the whole, in cards.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,17 +12,11 @@ use super::model::{Card, OutlineRow, Report};
 use super::templates::{SafeHtml, SharedValue};
 use crate::assess::Assessment;
 use crate::domain::NodeId;
-use crate::graph::{self, BarPart, Drawn, Pages, SvgOptions, Way};
+use crate::graph::{self, BarPart, Drawn, Pages, PathLinks, SvgOptions, Way};
 use crate::ruleset::{Role, Ruleset};
 
-pub(super) use argument::{ArgumentPicture, of_argument};
-
-/// Cards that fit the picture in a document.
-const FITS_A_DOCUMENT: usize = 150;
 /// Nodes of a map that are listed beside its parts.
 const MOST_LISTED: usize = 150;
-/// Cards that fit the picture on the first page.
-const FITS_A_PAGE: usize = 40;
 /// Ways to checked answers that are offered above a picture.
 const MOST_ANSWERS: usize = 6;
 
@@ -37,6 +30,18 @@ pub(super) struct Drawing {
     /// How many nodes have cards, and how many more lie further down.
     shown: usize,
     hidden: usize,
+}
+
+/// The path to an answer.
+#[derive(Serialize)]
+pub(super) struct PathDrawing {
+    /// For a window, and for a phone.
+    wide: SafeHtml,
+    tall: SafeHtml,
+    /// The map of the whole, where one of cards would be too large.
+    map: Option<SafeHtml>,
+    /// How many nodes there are.
+    nodes: usize,
 }
 
 /// A page with a map: of the whole investigation, or of a part of one.
@@ -105,23 +110,24 @@ struct GraphLink {
 }
 
 /// All pictures of an investigation.
-pub(super) struct Pictures {
+pub(super) struct Pictures<'i> {
     /// For the first page; absent where there is nothing to draw.
-    pub(super) in_short: Option<Drawing>,
+    pub(super) path: Option<PathDrawing>,
     /// The pages, by path: the first is `graph.html`.
     pub(super) pages: Vec<(String, PicturePage)>,
     /// The files, by path.
     pub(super) files: Vec<(String, Vec<u8>)>,
     /// Where each node's card is, relative to the investigation's folder.
     places: HashMap<NodeId, String>,
+    maps: Pages<'i>,
 }
 
-impl Pictures {
+impl<'i> Pictures<'i> {
     pub(super) fn of(
         report: &Report,
-        assessment: &Assessment<'_>,
+        assessment: &Assessment<'i>,
         ruleset: &Ruleset,
-    ) -> Result<Pictures, serde_json::Error> {
+    ) -> Result<Pictures<'i>, serde_json::Error> {
         let investigation = assessment.investigation;
         let href = |id: &NodeId| report.href(id);
         let drawn = Pages::maps(assessment);
@@ -131,12 +137,12 @@ impl Pictures {
             .map(|(id, page)| (id.clone(), format!("{}#{id}", page_path(&names, page))))
             .collect();
 
-        let whole = Pages::new(assessment, None);
+        let whole = Pages::new(assessment);
         let standalone = SvgOptions { href: Some(&href), standalone: Some(ruleset), ..SvgOptions::default() };
         let mut files =
             vec![("graph.svg".to_owned(), graph::svg(&whole, 0, &standalone).markup.into_bytes())];
         if investigation.nodes().next().is_none() {
-            return Ok(Pictures { in_short: None, pages: Vec::new(), files, places });
+            return Ok(Pictures { path: None, pages: Vec::new(), files, places, maps: drawn });
         }
         let split = drawn.all().len() > 1;
         if split {
@@ -161,13 +167,28 @@ impl Pictures {
         let pages =
             PageModels { report, drawn: &drawn, names: &names, places: &places, rows, best, others, ways };
         let pages = (0..names.len()).map(|number| (page_path(&names, number), pages.page(number))).collect();
-        let place = |id: &NodeId| places.get(id).cloned().unwrap_or_default();
-        let in_short = Some(in_short(assessment, FITS_A_PAGE, &href, &place));
-        Ok(Pictures { in_short, pages, files, places })
+        let mut path = PathDrawing::of(assessment, &drawn, None, PathLinks { node: &href, question: None });
+        path.map = (drawn.all()[0].drawn == Drawn::Icicle).then(|| {
+            let page_href = |page: usize, id: &NodeId| format!("{}#{id}", page_path(&names, page));
+            let options =
+                SvgOptions { href: Some(&href), page_href: Some(&page_href), ..SvgOptions::default() };
+            SafeHtml::drawing(&graph::svg(&drawn, 0, &options))
+        });
+        Ok(Pictures { path: Some(path), pages, files, places, maps: drawn })
     }
-}
 
-impl Pictures {
+    /// The path to an answer, for its page.
+    pub(super) fn path_to(
+        &self,
+        answer: &NodeId,
+        report: &Report,
+        assessment: &Assessment<'_>,
+    ) -> PathDrawing {
+        let href = |id: &NodeId| format!("../{}", report.href(id));
+        let links = PathLinks { node: &href, question: Some("../index.html") };
+        PathDrawing::of(assessment, &self.maps, Some(answer), links)
+    }
+
     /// Where a node's card is.
     pub(super) fn on_graph(&self, id: &NodeId) -> &str {
         self.places.get(id).map_or("graph.html", String::as_str)
@@ -325,23 +346,30 @@ impl Drawing {
 }
 
 /// The picture of one document, in which each node has a place; absent where there is nothing to draw.
-pub(super) fn of_document(assessment: &Assessment<'_>, href: &dyn Fn(&NodeId) -> String) -> Option<Drawing> {
+pub(super) fn of_document(
+    assessment: &Assessment<'_>,
+    href: &dyn Fn(&NodeId) -> String,
+) -> Option<PathDrawing> {
     assessment.investigation.nodes().next()?;
-    Some(in_short(assessment, FITS_A_DOCUMENT, href, href))
+    let links = PathLinks { node: href, question: None };
+    Some(PathDrawing::of(assessment, &Pages::new(assessment), None, links))
 }
 
-/// A picture of so many cards. `place` is where what it leaves out begins.
-fn in_short(
-    assessment: &Assessment<'_>,
-    limit: usize,
-    href: &dyn Fn(&NodeId) -> String,
-    place: &dyn Fn(&NodeId) -> String,
-) -> Drawing {
-    let drawn = Pages::new(assessment, Some(limit));
-    let page_href = |_, id: &NodeId| place(id);
-    let options = SvgOptions { href: Some(href), page_href: Some(&page_href), ..SvgOptions::default() };
-    let (shown, hidden) = drawn.all().first().map_or((0, 0), |page| (page.shown, page.hidden));
-    Drawing::of(&graph::svg(&drawn, 0, &options), shown, hidden)
+impl PathDrawing {
+    fn of(
+        assessment: &Assessment<'_>,
+        pages: &Pages<'_>,
+        to: Option<&NodeId>,
+        links: PathLinks<'_>,
+    ) -> PathDrawing {
+        let drawn = graph::path(assessment, pages, to, links);
+        PathDrawing {
+            wide: SafeHtml::drawing(&drawn.wide),
+            tall: SafeHtml::drawing(&drawn.tall),
+            map: None,
+            nodes: assessment.investigation.len(),
+        }
+    }
 }
 
 /// The name of a page's files: unlike ids it may hold a second dot, so that no two are the same.

@@ -17,7 +17,7 @@ use super::model::{
     StateCount, WayLink,
 };
 use super::page_head::PageHead;
-use super::pictures::{self, ArgumentPicture, Drawing, PicturePage, Pictures};
+use super::pictures::{self, PathDrawing, PicturePage, Pictures};
 use super::sites::{SiteEntry, SitesView, Unreadable};
 use super::templates::{SharedValue, Templates};
 use super::text_links::{From, TextLinks};
@@ -216,7 +216,7 @@ struct OverviewContent<'a> {
     overview: &'a Overview,
     doubts: &'a Doubts,
     sign_offs: &'a SignOffsView,
-    graph: &'a Option<Drawing>,
+    path: &'a Option<PathDrawing>,
     ends: &'a [BetweenEnds],
 }
 
@@ -228,7 +228,7 @@ struct DoubtsContent<'a> {
 #[derive(Serialize)]
 struct ArgumentContent<'a> {
     argument: &'a Argument,
-    graph: &'a ArgumentPicture,
+    path: PathDrawing,
 }
 
 #[derive(Serialize)]
@@ -249,7 +249,7 @@ struct PrintContent<'a> {
     overview: &'a Overview,
     doubts: &'a Doubts,
     sign_offs: &'a SignOffsView,
-    graph: &'a Option<Drawing>,
+    path: &'a Option<PathDrawing>,
     outline: &'a [OutlineRow],
     nodes: Vec<PrintNode<'a>>,
     /// The newest commits, newest first, and how many there are in all.
@@ -369,7 +369,7 @@ fn pages(
         overview: &report.overview,
         doubts: &report.doubts,
         sign_offs: &report.sign_offs,
-        graph: &pictures.in_short,
+        path: &pictures.path,
         ends: &between,
     };
     let first = Page { description, ..page("overview", title) };
@@ -439,11 +439,11 @@ fn pages(
             title: &title,
             description: &argument.card.excerpt,
         };
-        let graph = pictures::of_argument(argument, &report.header, &assessment);
-        let content = Content::Argument(ArgumentContent { argument, graph: &graph });
+        let path = pictures.path_to(&argument.card.id, &report, &assessment);
+        let content = Content::Argument(ArgumentContent { argument, path });
         add(&argument.way.href, "argument.html", page, content)?;
     }
-    let print = Content::Print(print(&report, &pictures.in_short, MOST_PRINTED));
+    let print = Content::Print(print(&report, &pictures.path, MOST_PRINTED));
     add("print.html", "print.html", page("print", "The whole investigation"), print)?;
     for (path, bytes) in pictures.files {
         put(&path, bytes)?;
@@ -465,7 +465,7 @@ fn pages(
 }
 
 /// The investigation as one document. Of one with more than `most` nodes, it has in full only those that the answers rest on.
-fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>, most: usize) -> PrintContent<'a> {
+fn print<'a>(report: &'a Report, path: &'a Option<PathDrawing>, most: usize) -> PrintContent<'a> {
     let all = report.nodes.len() <= most;
     let mut kept: BTreeSet<&str> = BTreeSet::new();
     if !all {
@@ -488,7 +488,7 @@ fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>, most: usize) -> Pri
         overview: &report.overview,
         doubts: &report.doubts,
         sign_offs: &report.sign_offs,
-        graph,
+        path,
         commits: report.history.in_short(MOST_COMMITS),
         commit_count: report.history.len(),
         outline: &report.outline,
@@ -503,7 +503,7 @@ fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>, most: usize) -> Pri
 pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Document, ReportError> {
     let report = Report::of(input);
     let place = |id: &NodeId| format!("#n-{id}");
-    let graph = pictures::of_document(&assessed(&input.snapshot.investigation, &ruleset_of(input)), &place);
+    let path = pictures::of_document(&assessed(&input.snapshot.investigation, &ruleset_of(input)), &place);
     let asset = |path: &str, mime: &str| {
         let bytes = templates.assets().get(path).map(Vec::as_slice).unwrap_or_default();
         format!("data:{mime},{}", bytes.iter().map(|byte| format!("%{byte:02X}")).collect::<String>())
@@ -525,7 +525,7 @@ pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Doc
         },
         head: PageHead::plain(&report.header, None, "", ""),
         investigation: &report.header,
-        content: DocumentContent { print: print(&report, &graph, MOST_IN_ONE_FILE), inside },
+        content: DocumentContent { print: print(&report, &path, MOST_IN_ONE_FILE), inside },
     };
     let in_short = page.content.print.in_short;
     let links = TextLinks::of(&report.nodes, input);

@@ -97,8 +97,7 @@ fn dependencies() -> Vec<String> {
 
 /// What paths into a library begin with.
 fn root_of(library: &str) -> String {
-    // The one library whose package has another name.
-    if library == "layout-rs" { "layout".to_owned() } else { library.replace('-', "_") }
+    library.replace('-', "_")
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn graph(size: usize, times: usize, file: &Path) {
     let assessment = Assessment::new(&investigation, Some(rules));
     fs::write(file, graph::dot(&assessment)).unwrap();
     for _ in 0..times {
-        let whole = Pages::new(&assessment, None);
+        let whole = Pages::new(&assessment);
         let svg = graph::svg(&whole, 0, &SvgOptions { standalone: Some(ruleset), ..SvgOptions::default() });
         assert!(svg.markup.ends_with("</svg>") || svg.markup.ends_with("</svg>\n"));
     }

@@ -68,6 +68,16 @@ pub enum RunStanding {
 }
 
 impl RunStanding {
+    /// All of them, what speaks against an answer first.
+    pub const ALL: [RunStanding; 6] = [
+        RunStanding::Fails,
+        RunStanding::Differs,
+        RunStanding::Same,
+        RunStanding::Holds,
+        RunStanding::CouldNotRun,
+        RunStanding::NeverRepeated,
+    ];
+
     /// For people, in a word or two, beside the command.
     pub fn label(self) -> &'static str {
         match self {
@@ -77,6 +87,15 @@ impl RunStanding {
             RunStanding::Differs => "differs",
             RunStanding::Holds => "differs, and holds as judged",
             RunStanding::Fails => "differs, and fails as judged",
+        }
+    }
+
+    /// For the style sheet: `same`, `differs`, `quiet`.
+    pub fn class(self) -> &'static str {
+        match self {
+            RunStanding::Same => "same",
+            RunStanding::Differs | RunStanding::Fails => "differs",
+            _ => "quiet",
         }
     }
 }

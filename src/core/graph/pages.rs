@@ -1,16 +1,8 @@
-//! Which nodes stand on which picture: all of them, or as many as fit one picture ([`Pages::new`]), or those of a map
-//! (`maps`).
+//! Which nodes stand on which picture: all of them ([`Pages::new`]), or those of a map (`maps`).
 //!
-//! # Guarantees
-//!
-//! - A picture of at most `limit` cards has the root of each card that it has, and says below which cards there is more.
-//! - A branch is cut off only where there is enough below ([`LEAST_BRANCHES`]), unless a family alone is larger than the
-//!   picture.
-//! - The ways to checked solutions are followed first; then the tree is followed level by level, as far as it fits.
-//! - The time is linear in the number of nodes, but for the queue's logarithm; nothing recurses.
+//! The time is linear in the number of nodes; nothing recurses.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::bar::{BarPart, Kind, Tallies};
@@ -19,12 +11,6 @@ use crate::assess::{Assessment, Verdict};
 use crate::domain::{Investigation, Node, NodeId};
 use crate::ruleset::Role;
 use crate::ruleset::rules::states::as_words;
-
-/// How many nodes must be below a card that is cut off: the first of these with which all children of the root fit the
-/// picture.
-const LEAST_BRANCHES: [usize; 3] = [24, 12, 6];
-/// Below this nothing is cut off, whatever the family.
-const LEAST_BRANCH: usize = LEAST_BRANCHES[2];
 
 /// The word for a node that says that its parent is wrong, in a state in which others confirm theirs.
 pub const REFUTATION: &str = "Refutation";
@@ -163,8 +149,6 @@ pub struct Page {
     pub group: Option<usize>,
     /// The cards or cells, in preorder, as places in `items`.
     pub(super) cards: Vec<usize>,
-    /// The cards below which there is more than it shows, in order.
-    pub(super) cuts: Vec<usize>,
     /// Where the branches begin that are its own: below `root`, or at the roots.
     pub(super) tops: Vec<usize>,
     /// What of it has a page of its own, in preorder.
@@ -185,17 +169,10 @@ pub(super) struct Part {
 }
 
 impl<'i> Pages<'i> {
-    /// One picture with at most `limit` cards; `None` for one of everything.
-    pub fn new(assessment: &Assessment<'i>, limit: Option<usize>) -> Self {
+    /// One picture of everything.
+    pub fn new(assessment: &Assessment<'i>) -> Self {
         let mut pages = Pages::none(assessment);
-        // A branch that is too small to be cut off must always fit.
-        let limit = limit.map_or(usize::MAX, |limit| limit.max(2 * LEAST_BRANCH));
-        let (cards, cuts) = match pages.items.len() <= limit {
-            true => ((0..pages.items.len()).collect(), Vec::new()),
-            false => pages.fill(limit),
-        };
-        let hidden = pages.items.len() - cards.len();
-        pages.pages.push(Page { hidden, cuts, ..Page::of_cards(None, None, cards) });
+        pages.pages.push(Page::of_cards(None, None, (0..pages.items.len()).collect()));
         pages
     }
 
@@ -285,66 +262,6 @@ impl<'i> Pages<'i> {
             _ => 0..0,
         }
     }
-
-    /// How many cards a child takes: one where the branch below it may be cut off, otherwise all of the branch.
-    fn weight(&self, item: usize, least: usize) -> usize {
-        let below = self.items[item].below;
-        if below >= least { 1 } else { 1 + below }
-    }
-
-    fn weight_of_family(&self, parent: Option<usize>, least: usize) -> usize {
-        self.children(parent).map(|child| self.weight(child, least)).sum()
-    }
-
-    /// So many cards from the roots on, and those below which there is more.
-    fn fill(&self, limit: usize) -> (Vec<usize>, Vec<usize>) {
-        // A lone root begins the picture; alone it would not be an overview.
-        let root = (self.children(None).count() == 1).then_some(0);
-        let room = limit - usize::from(root.is_some());
-        let fits = |least: &usize| self.weight_of_family(root, *least) <= room;
-        let least = LEAST_BRANCHES.into_iter().find(fits).unwrap_or(LEAST_BRANCH);
-        let mut cards: Vec<usize> = root.into_iter().collect();
-        let mut open = BinaryHeap::new();
-        let mut show = |child: usize, least: usize, open: &mut BinaryHeap<_>| {
-            if self.items[child].below >= least {
-                cards.push(child);
-                open.push(Reverse((self.items[child].way.is_none(), self.items[child].depth, child)));
-            } else {
-                cards.extend(child..=child + self.items[child].below);
-            }
-        };
-        let mut cuts = Vec::new();
-        let mut left = room;
-        let mut family: Vec<usize> = self.children(root).collect();
-        family.sort_by_key(|child| self.items[*child].way.is_none());
-        for child in family {
-            match left.checked_sub(self.weight(child, least)) {
-                Some(rest) => {
-                    left = rest;
-                    show(child, least, &mut open);
-                }
-                None => cuts.extend(root.filter(|root| cuts.last() != Some(root))),
-            }
-        }
-        while let Some(Reverse((_, _, item))) = open.pop() {
-            // Once a page is half full, no small branches are cut off for what is further down.
-            let [first, rest @ ..] = LEAST_BRANCHES;
-            let leasts = [first].into_iter().chain(rest.into_iter().filter(|_| left > room / 2));
-            let fitting = leasts
-                .map(|least| (least, self.weight_of_family(Some(item), least)))
-                .find(|(_, weight)| *weight <= left);
-            match fitting {
-                None => cuts.push(item),
-                Some((least, weight)) => {
-                    left -= weight;
-                    self.children(Some(item)).for_each(|child| show(child, least, &mut open));
-                }
-            }
-        }
-        cards.sort_unstable();
-        cuts.sort_unstable();
-        (cards, cuts)
-    }
 }
 
 impl Page {
@@ -358,7 +275,6 @@ impl Page {
             shown: cards.len(),
             hidden: 0,
             cards,
-            cuts: Vec::new(),
             tops: Vec::new(),
             parts: Vec::new(),
             together: Vec::new(),
@@ -405,98 +321,4 @@ fn leaves(items: &[Item<'_>]) -> Vec<(usize, usize)> {
         leaves[at].1 = end - leaves[at].0;
     }
     leaves
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::graph::samples;
-
-    fn cut<'i>(investigation: &'i Investigation, limit: usize) -> Pages<'i> {
-        let pages = Pages::new(&samples::assessed(investigation), Some(limit));
-        let [page] = pages.all() else { panic!("one picture") };
-        assert!(page.shown <= limit, "{} cards", page.shown);
-        assert_eq!((page.shown, page.shown + page.hidden), (page.cards.len(), pages.items.len()));
-        assert!(page.cards.is_sorted());
-        for card in &page.cards {
-            assert!(pages.items[*card].parent.is_none_or(|parent| page.cards.contains(&parent)));
-            let is_cut = pages.children(Some(*card)).any(|child| !page.cards.contains(&child));
-            assert_eq!(page.cuts.binary_search(card).is_ok(), is_cut, "{}", pages.items[*card].node.id);
-            assert!(!is_cut || pages.items[*card].below >= LEAST_BRANCH);
-        }
-        pages
-    }
-
-    fn shown(parents: &[Option<usize>], limit: usize) -> (usize, usize) {
-        let tree = samples::tree(parents, |_| Some("EXPLORE"));
-        let pages = cut(&tree, limit);
-        (pages.all()[0].shown, pages.all()[0].cuts.len())
-    }
-
-    #[test]
-    fn what_fits_is_shown_whole() {
-        assert_eq!(shown(&samples::complete(150, 3), 150), (150, 0));
-        assert_eq!(shown(&[], 150), (0, 0));
-    }
-
-    #[test]
-    fn a_large_tree_is_cut_off_where_enough_is_below() {
-        assert_eq!(shown(&samples::complete(1000, 3), 150), (142, 22));
-        // A root with five children, each with ten nodes below: all five are shown, three of them whole.
-        let parents: Vec<Option<usize>> = [None]
-            .into_iter()
-            .chain((0..5).flat_map(|branch| [Some(0)].into_iter().chain(vec![Some(1 + branch * 11); 10])))
-            .collect();
-        assert_eq!(shown(&parents, 40), (36, 2));
-    }
-
-    #[test]
-    fn a_family_that_is_larger_than_the_picture_is_cut_off_at_its_parent() {
-        let wide: Vec<Option<usize>> = (0..1001_usize).map(|node| node.checked_sub(1).map(|_| 0)).collect();
-        assert_eq!(shown(&wide, 150), (150, 1));
-        assert_eq!(shown(&vec![None; 301], 150), (150, 0));
-        let chain: Vec<Option<usize>> = (0..5000_usize).map(|node| node.checked_sub(1)).collect();
-        assert_eq!(shown(&chain, 150), (150, 1));
-    }
-
-    #[test]
-    fn the_way_to_a_checked_solution_is_in_the_picture() {
-        let mut parents = samples::complete(1000, 3);
-        let deepest = parents.len() - 1;
-        parents.push(Some(deepest));
-        let tree = samples::tree(&parents, |node| match node {
-            node if node == deepest => Some("FOUND"),
-            node if node == deepest + 1 => Some("VERIFY"),
-            _ => Some("EXPLORE"),
-        });
-        let pages = cut(&tree, 150);
-        let checked: Vec<&NodeId> = pages.checked().collect();
-        assert_eq!(checked.len(), 1);
-        assert!(pages.is_on(&pages.all()[0], checked[0]));
-    }
-
-    proptest! {
-        #![proptest_config(crate::testing::sampled(48))]
-
-        #[test]
-        fn any_tree_can_be_cut(
-            picks in prop::collection::vec(any::<u32>(), 0..400),
-            reach in 1_usize..60,
-            limit in 24_usize..200,
-        ) {
-            let parents: Vec<Option<usize>> = picks
-                .iter()
-                .enumerate()
-                .map(|(node, pick)| match node {
-                    0 => None,
-                    _ if pick % 41 == 0 => None,
-                    node => Some(node - 1 - *pick as usize % reach.min(node)),
-                })
-                .collect();
-            let tree = samples::tree(&parents, |node| Some(if picks[node] % 29 == 1 { "VERIFY" } else { "FOUND" }));
-            cut(&tree, limit);
-        }
-    }
 }

@@ -102,3 +102,13 @@ pub(super) fn node(id: &str, parent: Option<&str>, state: Option<&str>, title: &
 fn time() -> Timestamp {
     Timestamp::from_milliseconds(0).unwrap()
 }
+
+/// Well-formed as XML, and every `id` stands once.
+pub(super) fn well_formed(markup: &str) {
+    let document = match roxmltree::Document::parse(markup) {
+        Ok(document) => document,
+        Err(error) => panic!("{error} in {markup}"),
+    };
+    let ids: Vec<&str> = document.descendants().filter_map(|node| node.attribute("id")).collect();
+    assert_eq!(ids.iter().collect::<std::collections::BTreeSet<_>>().len(), ids.len());
+}

@@ -6,12 +6,10 @@
 //! 4. A picture that stands alone has a head above it: the title, and what the signs mean ([`legend`]).
 
 pub(super) mod legend;
-mod reasons;
 pub(super) mod sign;
 
 use std::fmt::Write as _;
 
-use super::bar::{BAR as BAR_UNITS, BarPart};
 use super::icicle;
 use super::pages::{Drawn, Item, Page, Pages, Way};
 use super::palette;
@@ -22,7 +20,6 @@ use crate::domain::{Investigation, NodeId};
 use crate::ruleset::{Role, Ruleset};
 use crate::text::{counted, escape};
 
-pub use reasons::{ReasonBox, ReasonKind, ReasonLine, Reasons, reasons};
 pub use sign::sign;
 
 /// The address of a node's card on the page of that number.
@@ -33,8 +30,8 @@ pub type PageHref<'a> = &'a dyn Fn(usize, &NodeId) -> String;
 pub struct SvgOptions<'a> {
     /// Where a card leads to; without it the cards are not links.
     pub href: Option<&'a dyn Fn(&NodeId) -> String>,
-    /// Where a node's card is on another page, which is given by its number: the way into a part, and back; below a card
-    /// that was cut off, by 0. Without it there are no such links.
+    /// Where a node's card is on another page, which is given by its number: the way into a part, and back. Without it there
+    /// are no such links.
     pub page_href: Option<PageHref<'a>>,
     /// A file of its own, with namespace, style (light and dark), background, title and, from this ruleset, a
     /// legend. Otherwise it is part of a page whose stylesheet colours it, and holds neither `<style>` nor a `style`
@@ -81,9 +78,6 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
         return icicle::draw(pages, page, options, &label);
     }
     let _ = write!(label, ", left to right: {}", counted(page.shown, "node"));
-    if page.hidden > 0 {
-        let _ = write!(label, ", {} more on other pictures", page.hidden);
-    }
     let scene = Scene::new(pages, page, options);
     let mut writer = Writer { out: String::with_capacity(scene.cards.len() * 1000), options };
     open(&mut writer.out, options, &label, scene.width, scene.height);
@@ -129,11 +123,9 @@ const SMALL_SIZE: f64 = 10.5;
 const LEAST_SIZE: f64 = 9.0;
 /// How much wider a text is in bold.
 const BOLD: f64 = 1.1;
-/// The button at the foot of a card whose branch goes on elsewhere, and the one before a branch's root.
+/// The button before a branch's root.
 const BUTTON: f64 = 24.0;
 const WAY_UP: f64 = 52.0;
-/// The bar of states above the button.
-const STATES: f64 = 7.0;
 /// Only faces that are on the reader's machine; the page's stylesheet may name others.
 pub(super) const FONTS: &str = "system-ui, -apple-system, &quot;Segoe UI&quot;, Roboto, &quot;Noto Sans&quot;, &quot;DejaVu Sans&quot;, sans-serif";
 
@@ -153,9 +145,6 @@ struct Card<'i> {
     state: String,
     id: String,
     title: Vec<String>,
-    /// Whether there is more below it than the picture shows, and the bar of all that is below.
-    is_cut: bool,
-    bar: Vec<BarPart>,
     /// Whether it is the best answer on the page.
     is_best: bool,
 }
@@ -201,14 +190,6 @@ impl<'i> Card<'i> {
     fn new(pages: &Pages<'i>, page: &Page, at: usize) -> Self {
         let item = pages.items[at].clone();
         let parent = item.parent.and_then(|parent| page.cards.binary_search(&parent).ok());
-        let is_cut = page.cuts.binary_search(&at).is_ok();
-        let below: Vec<usize> = pages.children(Some(at)).collect();
-        let bar = if is_cut { pages.bar(&below, BAR_UNITS) } else { Vec::new() };
-        Card { parent, is_cut, bar, ..Card::alone(item) }
-    }
-
-    /// The card of a node that is part of no tree.
-    fn alone(item: Item<'i>) -> Self {
         let node = item.node;
         let inner = WIDTH - LEFT - RIGHT;
         // The state may take half of the head, the id has the rest.
@@ -219,12 +200,10 @@ impl<'i> Card<'i> {
             title.push("(no title)".to_owned());
         }
         Card {
-            parent: None,
+            parent,
             id: clamp_middle(node.id.as_str(), left / TITLE_SIZE / BOLD),
             state,
             title,
-            bar: Vec::new(),
-            is_cut: false,
             is_best: false,
             item,
         }
@@ -232,8 +211,7 @@ impl<'i> Card<'i> {
 
     fn height(&self) -> f64 {
         let note = if self.item.verdict.is_some() { LINE } else { 0.0 };
-        let button = if self.is_cut { BUTTON + 2.0 + STATES } else { 0.0 };
-        HEAD + LINE * self.title.len() as f64 + note + FOOT + button
+        HEAD + LINE * self.title.len() as f64 + note + FOOT
     }
 
     /// All of it in one line, for a tooltip and for ears.
@@ -351,17 +329,6 @@ impl Writer<'_> {
         let id = &item.node.id;
         let out = &mut self.out;
         let (x, y) = (place.x, place.y);
-        if card.is_cut {
-            // Another card behind this one: there is more.
-            let _ = writeln!(
-                out,
-                "<path class=\"behind\" fill=\"none\" stroke=\"currentColor\" d=\"M{} {}v4h{}v-{}h-4\"/>",
-                number(x + 4.0),
-                number(y + place.height),
-                number(place.width),
-                number(place.height)
-            );
-        }
         let tag = if self.options.href.is_some() { "a" } else { "g" };
         let best = if card.is_best { " best-answer" } else { "" };
         let _ = write!(out, "<{tag} class=\"card {}{best}\"", item.classes());
@@ -432,23 +399,6 @@ impl Writer<'_> {
             );
         }
         let _ = writeln!(out, "</{tag}>");
-        if let Some(href) = self.options.page_href.filter(|_| card.is_cut) {
-            let below = item.below;
-            let place = Bounds {
-                x: x + BAR + 5.0,
-                y: y + place.height - BUTTON - 5.0,
-                width: place.width - BAR - 10.0,
-                height: BUTTON,
-            };
-            states(&mut self.out, &card.bar, Bounds { y: place.y - STATES, height: STATES - 2.0, ..place });
-            self.button(
-                &href(0, id),
-                &format!("{} below {id}: the graph of this branch", counted(below, "node")),
-                place,
-                &format!("+{below} in this branch"),
-                "h10m-4-4 4 4-4 4",
-            );
-        }
     }
 }
 
@@ -459,24 +409,6 @@ fn way_class(way: Option<Way>) -> &'static str {
         Some(Way::Doubted) => " on-path doubted",
         Some(Way::Confirmed) => " on-path",
     }
-}
-
-/// A small bar of states. It repeats what the button below it leads to, so ears are spared it.
-fn states(out: &mut String, bar: &[BarPart], place: Bounds) {
-    out.push_str("<g class=\"tally\" aria-hidden=\"true\">");
-    let scale = place.width / BAR_UNITS as f64;
-    for part in bar {
-        let _ = write!(
-            out,
-            "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
-            part.class,
-            number(place.x + part.x as f64 * scale),
-            number(place.y),
-            number(part.width as f64 * scale),
-            number(place.height)
-        );
-    }
-    out.push_str("</g>\n");
 }
 
 fn nothing(title: &str, options: &SvgOptions<'_>) -> Svg {

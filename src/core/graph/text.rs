@@ -37,8 +37,11 @@ pub(super) fn clamp_lines(text: &str, width: f64, most: usize) -> Vec<String> {
             break;
         }
         if lines.len() + 1 >= most {
-            let kept = &rest[..fit(rest, width - width_of('…'))];
-            lines.push(format!("{}…", kept.trim_end()));
+            let end = fit(rest, width - width_of('…'));
+            // After a whole word, if that keeps half of the room.
+            let after_word = if rest[end..].starts_with(' ') { Some(end) } else { rest[..end].rfind(' ') };
+            let kept = &rest[..after_word.filter(|at| at * 2 >= end).unwrap_or(end)];
+            lines.push(format!("{}…", kept.trim_end_matches([' ', ',', ';', ':', '.'])));
             break;
         }
         let end = fit(rest, width);
@@ -102,8 +105,9 @@ fn width_of(c: char) -> f64 {
     match c {
         'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' | '—' => 1.0,
         'i' | 'j' | 'l' | '\'' | '|' => 0.35,
-        'f' | 'r' | 't' | 'I' | ' ' | '!' | '"' | '(' | ')' | ',' | '-' | '.' | '/' | ':' | ';' | '['
-        | ']' => 0.46,
+        ' ' => 0.38,
+        'c' | 'k' | 's' | 'v' | 'x' | 'y' | 'z' => 0.6,
+        'f' | 'r' | 't' | 'I' | '!' | '"' | '(' | ')' | ',' | '-' | '.' | '/' | ':' | ';' | '[' | ']' => 0.46,
         'A'..='Z' => 0.74,
         '\0'..='\u{2ff}' => 0.64,
         '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5bd}' | '\u{610}'..='\u{61a}' => 0.0,
@@ -156,7 +160,7 @@ mod tests {
         let long = clamp_lines(&"word ".repeat(40), 15.0, 2);
         assert_eq!(long.len(), 2);
         assert!(long[1].ends_with('…'), "{long:?}");
-        assert_eq!(clamp_lines(&"x".repeat(30), 6.0, 2), ["xxxxxxxxx", "xxxxxxx…"]);
+        assert_eq!(clamp_lines(&"x".repeat(30), 6.0, 2), ["xxxxxxxxxx", "xxxxxxxx…"]);
         assert_eq!(clamp_lines("isolation_level=IMMEDIATE", 12.0, 2), ["isolation_level=", "IMMEDIATE"]);
         assert_eq!(clamp_lines("日本語の題名です", 4.0, 2), ["日本語の", "題名です"]);
         assert!(clamp_lines(" ", 4.0, 2).is_empty());

@@ -23,7 +23,7 @@ mod tree;
 
 use std::collections::HashMap;
 
-pub(super) use argument::{Argument, Arguments, Voice, WayLink};
+pub(super) use argument::{Argument, Arguments, WayLink};
 pub(super) use cards::{Card, Cards, StateView, Time};
 pub(super) use doubts::Doubts;
 pub(super) use header::Header;

@@ -417,7 +417,7 @@ impl<'a> Cards<'a> {
                 role: bound.role,
                 label: bound.role.label(),
                 sure: bound.verdict(),
-                words: bound.answer.map_or("no answer any more".into(), |it| it.words().into_owned()),
+                words: bound.words().into_owned(),
                 card: self.get(bound.id).cloned(),
             })
             .collect();

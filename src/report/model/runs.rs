@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::cards::{Card, Cards, Time};
 use super::node::client;
-use crate::assess::{CapturedRun, Repetition, RunStanding};
+use crate::assess::{CapturedRun, Repetition};
 use crate::domain::run::{Ended, Ran, RunVerdict};
 use crate::domain::{NodeId, Run, RunId, RunKind};
 use crate::report::difference::{Difference, difference};
@@ -146,11 +146,7 @@ fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>) -> RunView 
         whole: (line.chars().count() > COMMAND || line.contains('\n')).then_some(line),
         standing: captured.words(),
         in_short: captured.standing().label(),
-        class: match captured.standing() {
-            RunStanding::Same => "same",
-            RunStanding::Differs | RunStanding::Fails => "differs",
-            _ => "quiet",
-        },
+        class: captured.standing().class(),
         ended: ran.ended.to_string(),
         seconds: ran.seconds.to_string(),
         by: run.author.label().to_owned(),

@@ -5,6 +5,7 @@
 //! an answer. A file of another kind fails the test until it stands there. What is read of replies, screens and exports of a
 //! real repository is in `tests/it/surfaces.rs`, with a list of the same kind.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
@@ -484,6 +485,14 @@ fn first_page(case: &Case<'_>) -> Read {
     }
     let index = page(case.files, "index.html");
     top_of(case, &index)?;
+    let first = assessment.first().filter(|_| assessment.end().is_none());
+    let mut seen = BTreeSet::new();
+    let is_drawn = |id: &NodeId| case.investigation().node(id).is_some();
+    let bound = assessment.bound().filter(|bound| bound.role != BoundAs::Rival && is_drawn(bound.id));
+    let bound: Vec<_> = bound.filter(|bound| seen.insert(bound.id)).collect();
+    let ends = bound.iter().map(|bound| (bound.id, bound.verdict(), bound.words()));
+    let ends = ends.chain(first.map(|answer| (&answer.node.id, answer.verdict, answer.words())));
+    path_to(&index, &ends.take(3).collect::<Vec<_>>())?;
     let is_green = case.top().is_some_and(|(class, _)| class == "confirmed");
     let may_be_green = assessment.overall().is_some_and(Verdict::is_confirmed);
     prop_assert_eq!(is_green, may_be_green && assessment.first().is_some());
@@ -491,6 +500,29 @@ fn first_page(case: &Case<'_>) -> Read {
     let places: Vec<Option<usize>> =
         order.iter().take(6).map(|id| index.find(&format!("title=\"{id}\""))).collect();
     prop_assert!(places.is_sorted() && !places.contains(&None), "{order:?} {places:?} in {index}");
+    Ok(())
+}
+
+/// What the picture of the path says of each answer that it leads to, in both of its shapes; and that it leads to no other.
+fn path_to(page: &str, ends: &[(&NodeId, Verdict, Cow<'_, str>)]) -> Read {
+    let picture = between(page, "<div class=\"path-box\">", "</div>");
+    let shapes: Vec<&str> = picture.split("<svg class=\"graph path ").skip(1).collect();
+    prop_assert_eq!(shapes.len(), 2);
+    for shape in shapes {
+        let stops = shape.split("<a class=\"stop ").skip(1).filter_map(|stop| stop.split_once("</a>"));
+        let told: Vec<(&str, &str)> =
+            stops.clone().filter_map(|(stop, _)| stop.split_once("<text class=\"note\"")).collect();
+        let is_answered = |told: &&(&str, &str)| !told.0.contains(" open\" href");
+        prop_assert_eq!(told.iter().filter(is_answered).count(), ends.len(), "{}", shape);
+        for (id, verdict, words) in ends {
+            let stop = told.iter().find(|(stop, _)| stop.contains(&format!("<title>{id}: "))).unwrap();
+            let class = stop.0.split('"').next().unwrap();
+            prop_assert!(class.ends_with(&format!(" {}", verdict.class())), "{}", stop.0);
+            let said = format!(", {}</title>", crate::text::escape(words));
+            prop_assert!(stop.0.contains(&said), "{said} {}", stop.0);
+            prop_assert!(stop.1.contains(&format!(">{} ", verdict.sign())), "{}", stop.1);
+        }
+    }
     Ok(())
 }
 
@@ -665,6 +697,7 @@ fn ways(case: &Case<'_>) -> Read {
     for answer in &case.assessment.answers {
         let way = page(case.files, &format!("answers/{}.html", answer.node.id));
         prop_assert!(way.contains(&format!("argument-head {}\"", answer.verdict.class())), "{way}");
+        path_to(&way, &[(&answer.node.id, answer.verdict, answer.words())])?;
         if let Some(run) = contesting(case, answer) {
             prop_assert!(between(&way, "<h2 id=\"against\">", "</section>").contains(&run), "{run}: {way}");
         }

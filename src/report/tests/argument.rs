@@ -42,7 +42,8 @@ fn an_answer_is_followed_from_the_question_with_all_that_stands_for_and_against_
     }
     // A confirmed answer that somebody objects to does not look like one that stands.
     assert!(page.contains("argument-head contested") && page.contains("</span> Answer, contested"));
-    assert!(page.contains("class=\"edge way-on\"") && !page.contains("class=\"edge on-path\""));
+    assert!(page.contains("class=\"line contested\"") && !page.contains("class=\"line confirmed\""));
+    assert!(page.contains(">1 objection is open</text>"));
     let confirms = section(&page, "for");
     assert!(confirms.contains("✓ R5.A1a1v Replaying production load"), "{confirms}");
     assert!(confirms.contains("By researcher-r5.a1a1v"), "{confirms}");
@@ -68,11 +69,8 @@ fn an_answer_that_nobody_confirms_does_not_look_confirmed() {
     assert!(page.contains("<span aria-hidden=\"true\">?</span> Answer, not checked"));
     assert!(section(&page, "for").contains("? Nothing: nobody has confirmed it."));
     assert!(section(&page, "against").contains("Nothing that is known"));
-    let (drawing, legend) = page.split_once("<svg class=\"graph\"").unwrap().1.split_once("</svg>").unwrap();
-    assert!(!drawing.contains("on-path") && drawing.contains("edge way-on"), "{drawing}");
-    assert!(
-        !legend.contains("the way to a confirmed answer") && legend.contains("the way to an answer in doubt")
-    );
+    let line = "<path class=\"line unconfirmed\" stroke-width=\"7\" stroke-dasharray=";
+    assert_eq!(page.matches(line).count(), 2, "in both shapes: {page}");
 }
 
 #[test]
@@ -82,7 +80,7 @@ fn what_refutes_an_answer_stands_against_it() {
     assert!(page.contains("argument-head refuted") && page.contains("Refuted: it is no answer any more"));
     assert!(section(&page, "against").contains("R3.A1a Sorting costs as much as it saves"));
     assert!(section(&page, "who").contains("refuted it in R3.A1a"));
-    assert!(page.contains("<title>R3.A1a refutes it</title>"));
+    assert!(page.contains("<title>R3.A1a refutes it: Sorting costs"));
     // On the first page it is no answer.
     assert!(!super::page(&files, "index.html").contains("Follow the "));
 }
@@ -105,7 +103,6 @@ fn steps_lead_to_what_they_name_elsewhere() {
     let crossing = section(&page, "crossing");
     let told = "R2.A1 contradicts R2.A3 The disk Explored R1.A names R2.A2 The hash Explored";
     assert!(crossing.ends_with(told), "{crossing}");
-    assert!(page.contains("<title>R1.A names R2.A2</title>"));
 }
 
 #[test]
@@ -160,6 +157,6 @@ fn a_long_way_is_told_by_its_ends() {
     let page = page(&render(&[with_nodes(nodes)]), &format!("answers/R60.{id}1.html"));
     assert!(section(&page, "way").contains("36 steps are left out here."), "{page}");
     assert_eq!(page.matches("<p class=\"way-head\">").count(), 1 + 24);
-    assert!(page.contains("+52 steps more"), "{page}");
-    assert_eq!(page.matches("<title>Step ").count(), 8);
+    assert!(page.contains(">55 more steps</text>"), "{page}");
+    assert_eq!(page.matches("<a class=\"stop ").count(), 2 * 7);
 }

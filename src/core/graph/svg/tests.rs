@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::graph::samples;
+use crate::graph::samples::{self, well_formed};
 
 fn drawn(investigation: &Investigation, options: &SvgOptions<'_>) -> Svg {
-    svg(&Pages::new(&samples::assessed(investigation), None), 0, options)
+    svg(&Pages::new(&samples::assessed(investigation)), 0, options)
 }
 
 fn file() -> SvgOptions<'static> {
@@ -65,24 +65,6 @@ fn inline_there_is_no_style_and_alone_there_is() {
 }
 
 #[test]
-fn a_picture_leads_to_what_it_leaves_out() {
-    let tree = samples::tree(&samples::complete(200, 3), |_| Some("EXPLORE"));
-    let pages = Pages::new(&samples::assessed(&tree), Some(60));
-    let page_href = |_, id: &NodeId| format!("graph.html#{id}");
-    let options = SvgOptions { href: Some(&link), page_href: Some(&page_href), ..SvgOptions::default() };
-    let page = &pages.all()[0];
-    let cut = &pages.items[page.cuts[0]];
-    let markup = svg(&pages, 0, &options).markup;
-    let (id, below) = (&cut.node.id, cut.below);
-    let more = format!("<a class=\"more\" href=\"graph.html#{id}\"><title>{below} nodes below {id}");
-    assert!(markup.contains(&more), "{markup}");
-    assert!(markup.contains(&format!(">+{below} in this branch</text>")));
-    assert!(markup.contains(&format!("{} nodes, {} more on other pictures", page.shown, page.hidden)));
-    well_formed(&markup);
-    assert!(svg(&pages, 999, &options).markup.contains("No nodes yet"));
-}
-
-#[test]
 fn a_map_of_cards_leads_back_to_the_map_of_which_it_is_a_part() {
     let tree = samples::tree(&samples::complete(150, 3), |_| Some("EXPLORE"));
     let pages = Pages::maps(&samples::assessed(&tree));
@@ -137,7 +119,7 @@ fn hostile_texts_stay_text() {
 fn a_long_id_and_a_long_state_share_the_head() {
     let id = format!("R1.{}", "Ab1".repeat(60));
     let sample = samples::build(&[(&id, None, Some("A_STATE_WITH_A_VERY_LONG_NAME_INDEED_SO"), "t")]);
-    let pages = Pages::new(&samples::assessed(&sample), None);
+    let pages = Pages::new(&samples::assessed(&sample));
     let scene = Scene::new(&pages, &pages.all()[0], &SvgOptions::default());
     let card = &scene.cards[0];
     let used = measure(&card.id) * TITLE_SIZE * BOLD + measure(&card.state) * SMALL_SIZE;
@@ -226,7 +208,7 @@ proptest! {
 
 /// Everything that a picture of a tree promises.
 fn check(investigation: &Investigation) {
-    let pages = Pages::new(&samples::assessed(investigation), None);
+    let pages = Pages::new(&samples::assessed(investigation));
     let scene = Scene::new(&pages, &pages.all()[0], &SvgOptions::default());
     const NEARLY: f64 = 1e-6;
     let centre = |at: usize| scene.places[at].y + scene.places[at].height / 2.0;
@@ -267,14 +249,4 @@ fn check(investigation: &Investigation) {
     assert!(svg.width.is_finite() && svg.height.is_finite());
     assert_eq!(svg.markup.matches("class=\"card ").count(), scene.cards.len());
     well_formed(&svg.markup);
-}
-
-/// Well-formed as XML, and every `id` stands once.
-pub(super) fn well_formed(markup: &str) {
-    let document = match roxmltree::Document::parse(markup) {
-        Ok(document) => document,
-        Err(error) => panic!("{error} in {markup}"),
-    };
-    let ids: Vec<&str> = document.descendants().filter_map(|node| node.attribute("id")).collect();
-    assert_eq!(ids.iter().collect::<std::collections::BTreeSet<_>>().len(), ids.len());
 }

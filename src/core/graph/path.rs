@@ -1,0 +1,694 @@
+//! The picture of how an answer was reached: one line from the question to it. What confirms it, speaks against it or was run
+//! for it joins at its end; what was ruled out leaves the line where it was found.
+//!
+//! 1. [`Model::of`] says what there is to see: the lanes, the stops of each, and the twigs at each stop. Long ways are folded in
+//!    the middle, and of many twigs the rest is counted, so an investigation of any size has a picture of one size.
+//! 2. [`layout`] gives every line and every text a place: from left to right for a window, from top to bottom for a phone.
+//! 3. [`draw`] writes the markup.
+
+mod draw;
+mod layout;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::pages::{Item, Pages};
+use super::svg::Svg;
+use super::text::one_line;
+use crate::assess::{Answer, Assessment, Bound, CapturedRun, RunStanding, Verdict};
+use crate::domain::{BoundAs, Node, NodeId};
+use crate::markdown;
+use crate::ruleset::Role;
+use crate::text::{counted, first_sentence};
+
+/// Lanes: answers that the conclusion rests on.
+const MOST_LANES: usize = 3;
+/// Stops of a lane after the question. A longer one keeps its first and its last ones.
+const MOST_STOPS: usize = 6;
+const FIRST_STOPS: usize = 2;
+const LAST_STOPS: usize = 3;
+/// Twigs that branch off, those that count the rest among them where that can be; and those that are named whatever is counted.
+const MOST_TWIGS: usize = 8;
+const LEAST_TWIGS: usize = 2;
+/// Confirmations and refutations that join at an answer, of each.
+const MOST_VOICES: usize = 3;
+/// Nodes that a twig names, in its text and in its tooltip.
+const NAMED: usize = 4;
+const TOLD: usize = 12;
+/// Characters of findings that are looked at, and of a first sentence that stands for them.
+const FINDINGS: usize = 240;
+const SENTENCE: usize = 130;
+
+/// Where the picture leads to.
+#[derive(Clone, Copy)]
+pub struct PathLinks<'a> {
+    /// The address of a node.
+    pub node: &'a dyn Fn(&NodeId) -> String,
+    /// The address of the question; absent on its own page.
+    pub question: Option<&'a str>,
+}
+
+/// The picture, in two shapes.
+#[derive(Clone, Debug)]
+pub struct PathPicture {
+    /// From left to right.
+    pub wide: Svg,
+    /// From top to bottom, narrow enough for a phone.
+    pub tall: Svg,
+}
+
+/// The picture of the way to an answer; without one, of the ways to those that the conclusion rests on. Where there is no answer
+/// yet, it leads to the best so far, or to what is looked at now.
+pub fn path(
+    assessment: &Assessment<'_>,
+    pages: &Pages<'_>,
+    to: Option<&NodeId>,
+    links: PathLinks<'_>,
+) -> PathPicture {
+    let model = Model::of(assessment, pages, to, links);
+    let label = model.label();
+    PathPicture {
+        wide: draw::svg("wide", &label, &layout::wide(&model)),
+        tall: draw::svg("tall", &label, &layout::tall(&model)),
+    }
+}
+
+/// What there is to see.
+#[derive(Debug, Default)]
+struct Model {
+    /// The first begins with the question.
+    lanes: Vec<Lane>,
+}
+
+/// A line.
+#[derive(Debug, Default)]
+struct Lane {
+    /// The lane and the stop of it where this one leaves; absent of the first.
+    from: Option<(usize, usize)>,
+    stops: Vec<Stop>,
+    /// For the style sheet: the class of the verdict, or `open`.
+    class: &'static str,
+    is_dashed: bool,
+}
+
+/// A point on a line.
+#[derive(Debug, Default)]
+struct Stop {
+    sort: Sort,
+    /// What was found there.
+    text: String,
+    /// How far to trust it, where it is the end of a lane.
+    note: String,
+    /// All of it, for a tooltip and for ears.
+    title: String,
+    href: Option<String>,
+    /// The class of its verdict.
+    class: &'static str,
+    sign: &'static str,
+    joins: Vec<Twig>,
+    twigs: Vec<Twig>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Sort {
+    #[default]
+    Step,
+    Question,
+    /// Steps that are left out.
+    Fold,
+    /// What a lane leads to.
+    End,
+}
+
+/// What joins a line or leaves it.
+#[derive(Clone, Debug, Default)]
+struct Twig {
+    sign: &'static str,
+    class: &'static str,
+    text: String,
+    /// What stands after the text, however much of that is cut: ` (3)`.
+    tail: String,
+    /// How far to trust it.
+    note: String,
+    title: String,
+    href: Option<String>,
+}
+
+/// What a lane leads to.
+struct End<'a, 'i> {
+    id: &'a NodeId,
+    answer: Option<&'a Answer<'i>>,
+    class: &'static str,
+    sign: &'static str,
+    words: String,
+}
+
+/// What branches off that can be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    Answer(Verdict),
+    RuledOut,
+    Open,
+    Exhausted,
+}
+
+impl Kind {
+    /// Its place among the others: the best answers first.
+    fn rank(self) -> (usize, usize) {
+        match self {
+            Kind::Answer(verdict) => (0, verdict.rank()),
+            Kind::RuledOut => (1, 0),
+            Kind::Open => (2, 0),
+            Kind::Exhausted => (3, 0),
+        }
+    }
+}
+
+/// Nodes of one kind that branch off a stop together.
+struct Branch {
+    kind: Kind,
+    /// As places in preorder.
+    nodes: Vec<usize>,
+    /// Where it leaves: the node that all of them are below, or are.
+    at: usize,
+}
+
+impl Model {
+    fn of(
+        assessment: &Assessment<'_>,
+        pages: &Pages<'_>,
+        to: Option<&NodeId>,
+        links: PathLinks<'_>,
+    ) -> Model {
+        let (ends, more) = ends(assessment, pages, to);
+        let model = Model::to(assessment, pages, &ends, more, links);
+        match &model.lanes[..] {
+            // A conclusion that rests on no node, and nothing was ruled out.
+            [Lane { stops, .. }] if stops.len() == 1 && stops[0].twigs.is_empty() => {
+                let newest: Vec<End<'_, '_>> = newest(pages).into_iter().collect();
+                Model::to(assessment, pages, &newest, 0, links)
+            }
+            _ => model,
+        }
+    }
+
+    fn to(
+        assessment: &Assessment<'_>,
+        pages: &Pages<'_>,
+        ends: &[End<'_, '_>],
+        more: usize,
+        links: PathLinks<'_>,
+    ) -> Model {
+        let ways: Vec<Vec<usize>> = ends.iter().map(|end| way(pages, end.id)).collect();
+        let mut sketch = Sketch {
+            assessment,
+            pages,
+            links,
+            taken: ways.iter().flatten().copied().collect(),
+            joined: BTreeSet::new(),
+            shown: Vec::new(),
+            model: Model::default(),
+        };
+        let question = sketch.question();
+        sketch.shown.push(vec![Vec::new()]);
+        sketch.model.lanes.push(Lane { stops: vec![question], class: "open", ..Lane::default() });
+        for (end, way) in ends.iter().zip(&ways) {
+            sketch.lane(end, way);
+        }
+        sketch.branch_off();
+        if more > 0 {
+            let text = format!("{} of the conclusion", counted(more, "more part"));
+            let twig = Twig { sign: "+", class: "quiet", title: text.clone(), text, ..Twig::default() };
+            sketch.model.lanes[0].stops[0].twigs.push(twig);
+        }
+        sketch.model
+    }
+
+    /// What it shows, for ears.
+    fn label(&self) -> String {
+        let ends = self.lanes.iter().flat_map(|lane| &lane.stops).filter(|stop| stop.sort == Sort::End);
+        let ends: Vec<String> = ends.map(|stop| stop.text.clone()).collect();
+        match ends.as_slice() {
+            [] => "The question, and what was looked at. No answer is reached".to_owned(),
+            ends => format!("The path from the question to: {}", ends.join("; and to: ")),
+        }
+    }
+}
+
+/// What the lanes lead to, and how many more there are.
+fn ends<'a, 'i>(
+    assessment: &'a Assessment<'i>,
+    pages: &Pages<'i>,
+    to: Option<&'a NodeId>,
+) -> (Vec<End<'a, 'i>>, usize) {
+    let of = |id: &'a NodeId, answer: Option<&'a Answer<'i>>| match answer {
+        Some(answer) => End {
+            id,
+            answer: Some(answer),
+            class: answer.verdict.class(),
+            sign: answer.verdict.sign(),
+            words: answer.words().into_owned(),
+        },
+        None => {
+            let gone = Bound { id, role: BoundAs::Main, answer: None };
+            let verdict = gone.verdict();
+            End {
+                id,
+                answer: None,
+                class: verdict.class(),
+                sign: verdict.sign(),
+                words: gone.words().into_owned(),
+            }
+        }
+    };
+    if let Some(id) = to {
+        return (vec![of(id, assessment.answer(id))], 0);
+    }
+    let is_there = |bound: &Bound<'a, 'i>| assessment.investigation.node(bound.id).is_some();
+    let mut seen = BTreeSet::new();
+    let own = assessment.bound().filter(|bound| bound.role != BoundAs::Rival).filter(is_there);
+    let own = own.filter(|bound| seen.insert(bound.id));
+    let mut ends: Vec<End<'a, 'i>> = own.map(|bound| of(bound.id, bound.answer)).collect();
+    if ends.is_empty() && assessment.end().is_none() {
+        match assessment.first() {
+            Some(first) => ends.push(of(&first.node.id, Some(first))),
+            None => ends.extend(newest(pages)),
+        }
+    }
+    let more = ends.len().saturating_sub(MOST_LANES);
+    ends.truncate(MOST_LANES);
+    (ends, more)
+}
+
+/// What is looked at now: the newest proposal, or what was looked at last.
+fn newest<'a, 'i>(pages: &Pages<'i>) -> Option<End<'a, 'i>>
+where
+    'i: 'a,
+{
+    let nodes = pages.items.iter().map(|item| item.node);
+    let newest = nodes.max_by_key(|node| (node.is_pending(), node.last_research(), Reverse(&node.id)))?;
+    let (sign, words) = match newest.is_pending() {
+        true => ("○", "proposed, not yet looked at"),
+        false => ("●", "looked at last"),
+    };
+    Some(End { id: &newest.id, answer: None, class: "open", sign, words: words.to_owned() })
+}
+
+/// The nodes from a root to this one, as places in preorder.
+fn way(pages: &Pages<'_>, id: &NodeId) -> Vec<usize> {
+    let mut way: Vec<usize> = Vec::new();
+    for node in pages.investigation.path(id) {
+        let mut children = pages.children(way.last().copied());
+        let Some(at) = children.find(|child| pages.items[*child].node.id == node.id) else { break };
+        way.push(at);
+    }
+    way
+}
+
+/// The model as it grows.
+struct Sketch<'a, 'i> {
+    assessment: &'a Assessment<'i>,
+    pages: &'a Pages<'i>,
+    links: PathLinks<'a>,
+    /// The nodes on the lanes.
+    taken: HashSet<usize>,
+    /// The nodes that join them.
+    joined: BTreeSet<NodeId>,
+    /// The nodes of each stop of each lane, as places in preorder: several where steps are left out, none of the question.
+    shown: Vec<Vec<Vec<usize>>>,
+    model: Model,
+}
+
+impl<'i> Sketch<'_, 'i> {
+    fn node(&self, at: usize) -> &'i Node {
+        self.pages.items[at].node
+    }
+
+    fn question(&self) -> Stop {
+        let meta = self.assessment.investigation.meta();
+        Stop {
+            sort: Sort::Question,
+            text: "Question".to_owned(),
+            title: format!("The question: {}", one_line(&meta.title)),
+            href: self.links.question.map(str::to_owned),
+            ..Stop::default()
+        }
+    }
+
+    /// A lane to an answer, from the last stop that it shares with another one.
+    fn lane(&mut self, end: &End<'_, '_>, way: &[usize]) {
+        self.joined.extend(end.answer.into_iter().flat_map(|answer| {
+            answer.confirming.iter().map(|it| &it.node).chain(&answer.refuted_by).cloned()
+        }));
+        let mut best = (0, (0, 0));
+        for (lane, stops) in self.shown.iter().enumerate() {
+            for (stop, nodes) in stops.iter().enumerate() {
+                let at = |node: &usize| way.iter().position(|at| at == node).map_or(0, |at| at + 1);
+                let shared = if let [node] = &nodes[..] { at(node) } else { 0 };
+                best = best.max((shared, (lane, stop)));
+            }
+        }
+        let (shared, from) = best;
+        if shared == way.len() {
+            // It lies on the way of another.
+            let end = self.end(end, way);
+            let stop = &mut self.model.lanes[from.0].stops[from.1];
+            if stop.sort == Sort::Step {
+                *stop = Stop { sort: Sort::Step, twigs: end.joins, joins: Vec::new(), ..end };
+            }
+            return;
+        }
+        let before = self.model.column(from);
+        let mut shown: Vec<Vec<usize>> = way[shared..].iter().map(|at| vec![*at]).collect();
+        if shown.len() > MOST_STOPS.saturating_sub(before).max(LAST_STOPS + 1) {
+            let first = FIRST_STOPS.saturating_sub(before);
+            let folded = shown.drain(first..shown.len() - LAST_STOPS).flatten().collect();
+            shown.insert(first, folded);
+        }
+        let last = shown.len() - 1;
+        let stop = |(at, nodes): (usize, &Vec<usize>)| match nodes[..] {
+            [_] if at == last => self.end(end, way),
+            [node] => self.step(node),
+            _ => self.fold(nodes),
+        };
+        let mut stops: Vec<Stop> = shown.iter().enumerate().map(stop).collect();
+        let is_dashed = matches!(end.class, "unconfirmed" | "open");
+        if self.model.lanes[0].stops.len() == 1 {
+            // The question is the first stop of the first lane.
+            let lane = &mut self.model.lanes[0];
+            lane.stops.append(&mut stops);
+            (lane.class, lane.is_dashed) = (end.class, is_dashed);
+            self.shown[0].extend(shown);
+        } else {
+            self.model.lanes.push(Lane { from: Some(from), stops, class: end.class, is_dashed });
+            self.shown.push(shown);
+        }
+    }
+
+    fn step(&self, at: usize) -> Stop {
+        let node = self.node(at);
+        Stop {
+            text: found(node),
+            title: self.title(at),
+            href: Some((self.links.node)(&node.id)),
+            ..Stop::default()
+        }
+    }
+
+    fn fold(&self, nodes: &[usize]) -> Stop {
+        let text = format!("{} more steps", nodes.len());
+        let ends = nodes.first().zip(nodes.last());
+        let span = ends.map(|(first, last)| format!(", {} to {}", self.node(*first).id, self.node(*last).id));
+        let title = format!("{text}{}", span.unwrap_or_default());
+        let href = nodes.first().map(|first| (self.links.node)(&self.node(*first).id));
+        Stop { sort: Sort::Fold, text, title, href, ..Stop::default() }
+    }
+
+    /// The stop of an answer, with what joins there.
+    fn end(&self, end: &End<'_, '_>, way: &[usize]) -> Stop {
+        let Some(at) = way.last() else { return Stop::default() };
+        let joins = end.answer.map_or_else(Vec::new, |answer| self.joins(answer));
+        Stop {
+            sort: Sort::End,
+            note: format!("{} {}", end.sign, one_line(&end.words)),
+            title: format!("{}: {}, {}", self.node(*at).id, found(self.node(*at)), one_line(&end.words)),
+            class: end.class,
+            sign: end.sign,
+            joins,
+            ..self.step(*at)
+        }
+    }
+
+    /// All of a node, for a tooltip.
+    fn title(&self, at: usize) -> String {
+        let item: &Item<'_> = &self.pages.items[at];
+        format!("{}: {}", item.in_words(), found(item.node))
+    }
+
+    /// What confirms an answer, what speaks against it, and what was run for it.
+    fn joins(&self, answer: &Answer<'_>) -> Vec<Twig> {
+        let investigation = self.assessment.investigation;
+        let mut joins = Vec::new();
+        let href = |id: &NodeId| Some((self.links.node)(id));
+        let own = href(&answer.node.id);
+        let voice = |id: &NodeId, verdict: Verdict, what: &str| {
+            let text = investigation.node(id).map_or_else(String::new, |node| found(node));
+            let title = format!("{id} {what}: {text}");
+            Twig {
+                sign: verdict.sign(),
+                class: verdict.class(),
+                text,
+                title,
+                href: href(id),
+                ..Twig::default()
+            }
+        };
+        let rest = |number: usize, what: &str, class: &'static str, joins: &mut Vec<Twig>| {
+            if let Some(more @ 1..) = number.checked_sub(MOST_VOICES) {
+                let text = format!("{more} more {what}");
+                joins.push(Twig {
+                    sign: "+",
+                    class,
+                    title: text.clone(),
+                    text,
+                    href: own.clone(),
+                    ..Twig::default()
+                });
+            }
+        };
+        for id in answer.refuted_by.iter().take(MOST_VOICES) {
+            joins.push(voice(id, Verdict::Refuted, "refutes it"));
+        }
+        rest(answer.refuted_by.len(), "against it", Verdict::Refuted.class(), &mut joins);
+        for by in answer.confirming.iter().take(MOST_VOICES) {
+            let verdict = by.verdict();
+            joins.push(voice(&by.node, verdict, &format!("looked at it, {}", verdict.label())));
+        }
+        rest(answer.confirming.len(), "looked at it", "quiet", &mut joins);
+        let contested = |text: String| {
+            let (sign, class) = (Verdict::Contested.sign(), Verdict::Contested.class());
+            Twig { sign, class, title: text.clone(), text, href: own.clone(), ..Twig::default() }
+        };
+        match answer.against.len() {
+            0 => {}
+            1 => joins.push(contested("1 objection is open".to_owned())),
+            open => joins.push(contested(format!("{open} objections are open"))),
+        }
+        if !answer.differing.is_empty() {
+            joins.push(contested("Results differ, and nobody has decided".to_owned()));
+        }
+        let runs: Vec<&CapturedRun<'_>> = self.assessment.evidence(answer).collect();
+        for standing in RunStanding::ALL {
+            let same: Vec<&&CapturedRun<'_>> = runs.iter().filter(|run| run.standing() == standing).collect();
+            if same.is_empty() {
+                continue;
+            }
+            let text = format!("{}, {}", counted(same.len(), "command"), standing.label());
+            let commands: Vec<String> = same.iter().take(NAMED).map(|run| run.command()).collect();
+            let title = format!("{text}: {}", commands.join("; "));
+            let (sign, class) = match standing.class() {
+                "same" => ("✓", "confirmed"),
+                "differs" => ("!", "contested"),
+                class => ("·", class),
+            };
+            joins.push(Twig { sign, class, text, title, href: own.clone(), ..Twig::default() });
+        }
+        joins
+    }
+
+    /// What a node off the lanes is.
+    fn kind(&self, at: usize) -> Option<Kind> {
+        let item = &self.pages.items[at];
+        if self.taken.contains(&at) || self.joined.contains(&item.node.id) {
+            return None;
+        }
+        match item.verdict {
+            Some(Verdict::Refuted) => return Some(Kind::RuledOut),
+            Some(verdict) => return Some(Kind::Answer(verdict)),
+            None => {}
+        }
+        let dead_end = item.node.state().zip(self.assessment.rules);
+        if dead_end.is_some_and(|(state, rules)| rules.is_dead_end(state)) {
+            return Some(Kind::RuledOut);
+        }
+        match item.role {
+            Some(Role::Exhausted) => Some(Kind::Exhausted),
+            None | Some(Role::Theory | Role::AwaitingConfirmation) => Some(Kind::Open),
+            Some(_) => None,
+        }
+    }
+
+    /// Gives each stop the branches that leave there: those with most nodes first, and in all not many.
+    fn branch_off(&mut self) {
+        let stops = self.shown.iter().enumerate();
+        let stops = stops.flat_map(|(lane, stops)| (0..stops.len()).map(move |stop| (lane, stop)));
+        let mut all: Vec<((usize, usize), Vec<Branch>)> =
+            stops.map(|(lane, stop)| ((lane, stop), self.branches(&self.shown[lane][stop]))).collect();
+        // The stop next to an answer is the first to choose.
+        all.reverse();
+        let counts: Vec<usize> = all.iter().map(|(_, branches)| branches.len()).collect();
+        let rows = |shares: &[usize]| {
+            shares.iter().zip(&counts).map(|(share, count)| share + usize::from(share < count)).sum::<usize>()
+        };
+        let shares = (LEAST_TWIGS..=MOST_TWIGS).rev().map(|room| shares(&counts, room));
+        let shares = shares.min_by_key(|shares| rows(shares).saturating_sub(MOST_TWIGS)).unwrap_or_default();
+        for (((lane, stop), mut branches), share) in all.into_iter().zip(shares) {
+            branches.sort_by_key(|it| (it.kind.rank(), Reverse(it.nodes.len()), it.at));
+            // One of each kind in turn.
+            let mut of_kind: HashMap<usize, usize> = HashMap::new();
+            branches.sort_by_cached_key(|it| {
+                let turn = of_kind.entry(it.kind.rank().0).or_default();
+                *turn += 1;
+                (*turn, it.kind.rank())
+            });
+            let rest = branches.split_off(share);
+            branches.sort_by_key(|it| (it.kind.rank(), it.at));
+            let rest = self.rest(&rest, share > 0);
+            let twigs: Vec<Twig> = branches.iter().map(|branch| self.twig(branch)).chain(rest).collect();
+            self.model.lanes[lane].stops[stop].twigs.extend(twigs);
+        }
+    }
+
+    /// What leaves a lane at these nodes: by the branch in which it is, leaves below one node together, and each answer alone.
+    fn branches(&self, nodes: &[usize]) -> Vec<Branch> {
+        let mut roots = self.pages.children(None);
+        let lone = roots.next().filter(|root| roots.next().is_none() && !self.taken.contains(root));
+        // Of what is below the question with nothing on the way, the branches are those of its one root.
+        let parents: Vec<Option<usize>> = match nodes {
+            [] => vec![lone],
+            nodes => nodes.iter().map(|node| Some(*node)).collect(),
+        };
+        let mut branches: Vec<Branch> = Vec::new();
+        let mut known: HashMap<(Kind, usize), usize> = HashMap::new();
+        let mut add = |node: usize, branch: usize| {
+            let Some(kind) = self.kind(node) else { return };
+            let at = match (kind, nodes) {
+                (Kind::Answer(_), _) => node,
+                (_, [first, _, ..]) => *first,
+                _ => branch,
+            };
+            let place = *known.entry((kind, at)).or_insert(branches.len());
+            match branches.get_mut(place) {
+                Some(branch) => branch.nodes.push(node),
+                None => branches.push(Branch { kind, nodes: vec![node], at }),
+            }
+        };
+        lone.iter().filter(|_| nodes.is_empty()).for_each(|root| add(*root, *root));
+        for parent in parents {
+            for child in self.pages.children(parent).filter(|child| !self.taken.contains(child)) {
+                let below = self.pages.items[child].below;
+                let branch = if below == 0 { parent.unwrap_or(child) } else { child };
+                (child..=child + below).for_each(|node| add(node, branch));
+            }
+        }
+        branches
+    }
+
+    fn twig(&self, branch: &Branch) -> Twig {
+        let items = || branch.nodes.iter().map(|at| &self.pages.items[*at]);
+        let name = |item: &Item<'_>| {
+            let refuted = if item.verdict == Some(Verdict::Refuted) { " (refuted)" } else { "" };
+            format!("{}{refuted}", one_line(item.node.name()))
+        };
+        let (sign, class, what) = match branch.kind {
+            Kind::Answer(verdict) => (verdict.sign(), verdict.class(), "Another answer"),
+            Kind::RuledOut => ("×", "quiet", "Ruled out"),
+            Kind::Open => ("○", "open", "Open"),
+            Kind::Exhausted => ("–", "quiet", "Nothing left to try"),
+        };
+        let mut note = "";
+        let (mut text, mut tail) =
+            (items().take(NAMED).map(name).collect::<Vec<_>>().join(" · "), String::new());
+        match (branch.kind, branch.nodes.as_slice()) {
+            (Kind::Answer(verdict), [only]) => {
+                text = found(self.node(*only));
+                note = verdict.label();
+            }
+            (_, [_]) => {}
+            (_, nodes) => tail = format!(" ({})", nodes.len()),
+        }
+        let told: Vec<String> =
+            items().take(TOLD).map(|item| format!("{} {}", item.node.id, name(item))).collect();
+        let more = branch.nodes.len().saturating_sub(TOLD);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        let at = if let [only] = branch.nodes[..] { only } else { branch.at };
+        Twig {
+            sign,
+            class,
+            text,
+            title: format!(
+                "{what}{tail}{}{note}: {}{more}",
+                if note.is_empty() { "" } else { ", " },
+                told.join("; ")
+            ),
+            note: note.to_owned(),
+            tail,
+            href: Some((self.links.node)(&self.node(at).id)),
+        }
+    }
+
+    /// What is left out at a stop, counted.
+    fn rest(&self, rest: &[Branch], is_more: bool) -> Option<Twig> {
+        let count = |fits: fn(Kind) -> bool| -> usize {
+            rest.iter().filter(|it| fits(it.kind)).map(|it| it.nodes.len()).sum()
+        };
+        let counts = [
+            (count(|kind| matches!(kind, Kind::Answer(_))), "answer"),
+            (count(|kind| kind == Kind::RuledOut), "ruled out"),
+            (count(|kind| kind == Kind::Open), "open"),
+            (count(|kind| kind == Kind::Exhausted), "exhausted"),
+        ];
+        let mut more = if is_more { "more " } else { "" };
+        let words = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| {
+            let more = std::mem::take(&mut more);
+            let many = if what == "answer" && count > 1 { "s" } else { "" };
+            format!("{count} {more}{what}{many}")
+        });
+        let text = words.collect::<Vec<_>>().join(", ");
+        let at = rest.first()?.at;
+        let href = Some((self.links.node)(&self.node(at).id));
+        Some(Twig { sign: "+", class: "quiet", title: text.clone(), text, href, ..Twig::default() })
+    }
+}
+
+impl Model {
+    /// How many stops lie before this one and at it, without the question.
+    fn column(&self, (lane, stop): (usize, usize)) -> usize {
+        let (mut lane, mut column) = (lane, stop);
+        while let Some((from, at)) = self.lanes.get(lane).and_then(|lane| lane.from) {
+            (lane, column) = (from, column + at + 1);
+        }
+        column
+    }
+}
+
+/// How many each is given of so many in all: one for each in turn.
+fn shares(counts: &[usize], room: usize) -> Vec<usize> {
+    let mut shares = vec![0; counts.len()];
+    let mut left = room;
+    while left > 0 && shares != counts {
+        for (share, _) in shares.iter_mut().zip(counts).filter(|(share, count)| **share < **count) {
+            if let Some(rest) = left.checked_sub(1) {
+                (*share, left) = (*share + 1, rest);
+            }
+        }
+    }
+    shares
+}
+
+/// What was found at a node, in a short sentence; its title where nothing says it shortly.
+fn found(node: &Node) -> String {
+    let result = node.classification.as_ref();
+    let findings = || {
+        let excerpt = markdown::excerpt(&result?.findings, FINDINGS);
+        let first = first_sentence(&excerpt);
+        let is_short = first.len() <= SENTENCE && !first.is_empty() && !first.ends_with([':', '…']);
+        is_short.then(|| first.to_owned())
+    };
+    let headline = result.and_then(|it| it.headline.clone());
+    let found = headline.or_else(findings).unwrap_or_else(|| node.title.clone());
+    one_line(&found).trim().trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests;

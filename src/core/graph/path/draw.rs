@@ -1,0 +1,102 @@
+//! The markup of the picture. Colours are the style sheet's; all else is in attributes.
+
+use std::fmt::Write as _;
+
+use super::layout::{Layout, Place, Text};
+use crate::graph::svg::{FONTS, Svg};
+use crate::graph::text::{number, one_line};
+use crate::text::escape;
+
+/// The least height of what a finger goes to (WCAG 2.2).
+const REACHED: f64 = 24.0;
+
+/// The picture in that shape, with a label for ears.
+pub(super) fn svg(shape: &str, label: &str, layout: &Layout) -> Svg {
+    let (width, height) = (layout.width.ceil(), layout.height.ceil());
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "<svg class=\"graph path {shape}\" role=\"group\" aria-label=\"{}\" width=\"{2}\" height=\"{3}\" \
+         viewBox=\"0 {4} {2} {3}\" font-family=\"{1}\" fill=\"currentColor\">",
+        escape(&one_line(label)),
+        FONTS,
+        number(width),
+        number(height),
+        number(layout.top)
+    );
+    out.push_str("<g class=\"strokes\" fill=\"none\" stroke=\"currentColor\" stroke-linejoin=\"round\">\n");
+    for stroke in &layout.strokes {
+        let cap = if stroke.is_dashed { " stroke-dasharray=\"9 6\"" } else { " stroke-linecap=\"round\"" };
+        let _ = writeln!(
+            out,
+            "<path class=\"{}\" stroke-width=\"{}\"{cap} d=\"{}\"/>",
+            stroke.class,
+            number(stroke.width),
+            stroke.course
+        );
+    }
+    out.push_str("</g>\n");
+    for place in &layout.places {
+        write_place(&mut out, place, width);
+    }
+    out.push_str("</svg>\n");
+    Svg { markup: out, width, height }
+}
+
+fn write_place(out: &mut String, place: &Place, width: f64) {
+    let tag = if place.href.is_some() { "a" } else { "g" };
+    let _ = write!(out, "<{tag} class=\"{}\"", place.class.trim_end());
+    if let Some(href) = &place.href {
+        let _ = write!(out, " href=\"{}\"", escape(&one_line(href)));
+    }
+    let _ = write!(out, "><title>{}</title>", escape(&one_line(&place.title)));
+    let areas = || place.texts.iter().map(Text::area);
+    let left = areas().map(|it| it.left).fold(f64::INFINITY, f64::min) - 4.0;
+    let right = (areas().map(|it| it.right).fold(0.0, f64::max) + 4.0).min(width - 1.0);
+    let (top, bottom) = (
+        areas().map(|it| it.top).fold(f64::INFINITY, f64::min),
+        areas().map(|it| it.bottom).fold(0.0, f64::max),
+    );
+    if right > left {
+        let more = ((REACHED - (bottom - top)) / 2.0).max(2.0);
+        let _ = write!(
+            out,
+            "<rect class=\"hit\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" fill=\"none\" pointer-events=\"all\"/>",
+            number(left),
+            number(top - more),
+            number(right - left),
+            number(bottom - top + 2.0 * more)
+        );
+    }
+    if let Some(dot) = &place.dot {
+        let (x, y) = (number(dot.x), number(dot.y));
+        let _ = write!(
+            out,
+            "<circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"3.5\"/>",
+            number(dot.radius)
+        );
+        if !dot.sign.is_empty() {
+            let _ = write!(
+                out,
+                "<text class=\"dot-sign\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\" font-size=\"{}\" font-weight=\"700\" \
+                 aria-hidden=\"true\">{}</text>",
+                number(dot.y + dot.radius * 0.4),
+                number(dot.radius * 1.15),
+                escape(dot.sign)
+            );
+        }
+    }
+    for text in &place.texts {
+        let weight = if text.class == "found" { " font-weight=\"600\"" } else { "" };
+        let _ = write!(
+            out,
+            "<text class=\"{}\" x=\"{}\" y=\"{}\" font-size=\"{}\"{weight}>{}</text>",
+            text.class,
+            number(text.x),
+            number(text.y),
+            number(text.size),
+            escape(&text.text)
+        );
+    }
+    let _ = writeln!(out, "</{tag}>");
+}
