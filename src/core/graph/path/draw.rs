@@ -2,13 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::layout::{Layout, Place, Text};
+use super::layout::{Layout, Place, ROW, Text};
 use crate::graph::svg::{FONTS, Svg};
 use crate::graph::text::{number, one_line};
 use crate::text::escape;
-
-/// The least height of what a finger goes to (WCAG 2.2).
-const REACHED: f64 = 24.0;
 
 /// The picture in that shape, with a label for ears.
 pub(super) fn svg(shape: &str, label: &str, layout: &Layout) -> Svg {
@@ -58,7 +55,7 @@ fn write_place(out: &mut String, place: &Place, width: f64) {
         areas().map(|it| it.bottom).fold(0.0, f64::max),
     );
     if right > left {
-        let more = ((REACHED - (bottom - top)) / 2.0).max(2.0);
+        let more = ((ROW - (bottom - top)) / 2.0).max(2.0);
         let _ = write!(
             out,
             "<rect class=\"hit\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" fill=\"none\" pointer-events=\"all\"/>",

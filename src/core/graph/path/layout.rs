@@ -15,7 +15,8 @@ pub(super) const NARROW: f64 = 358.0;
 const SIZE: f64 = 14.0;
 const SMALL: f64 = 13.0;
 const LINE: f64 = 18.0;
-const ROW: f64 = 25.0;
+/// What a finger can go to (WCAG 2.2) on a page that is 320 pixels wide.
+pub(super) const ROW: f64 = 30.0;
 /// How much wider a text is in bold.
 const BOLD: f64 = 1.12;
 /// The room of an answer's label and what joins there, right of its stop.
@@ -270,7 +271,7 @@ impl Wide<'_> {
         let mut places = Vec::new();
         for twig in &stop.joins {
             let left = x + 66.0;
-            let texts = self.drop(twig, left, 2, y - LINE / 2.0);
+            let texts = self.drop(twig, left, 2, y - LINE / 2.0 - 3.0);
             let row = texts[0].y - 4.5;
             let (from, to) = (x + END_RADIUS, left - 8.0);
             let mut course = format!("M{} {}", number(from), number(y));
@@ -285,7 +286,7 @@ impl Wide<'_> {
         }
         for twig in &stop.twigs {
             let left = x + 28.0;
-            let texts = self.drop(twig, left, 1, y + 26.0);
+            let texts = self.drop(twig, left, 1, y + 22.0);
             let row = texts[0].y - 4.5;
             let course = format!(
                 "M{0} {1}V{2}Q{0} {3} {4} {3}H{5}",
@@ -315,7 +316,7 @@ impl Wide<'_> {
             (area.top, area.bottom) = (other + 0.5, other + 0.5 + height);
         }
         self.taken.push(area);
-        stacked(lines, area.top + 1.0)
+        stacked(lines, area.top + 4.0)
     }
 }
 
@@ -364,7 +365,7 @@ pub(super) fn tall(model: &Model) -> Layout {
             {
                 let texts = stacked(
                     twig_lines(twig, left, room, if what == "join" || twig.sign == "+" { 2 } else { 1 }),
-                    y + 2.0,
+                    y + 4.0,
                 );
                 let row = texts[0].y - 4.5;
                 let course = format!(
@@ -412,7 +413,7 @@ fn label(stop: &Stop, x: f64, room: f64, is_close: bool) -> Vec<Text> {
     let line = |class, size: f64| move |text| Text { x, y: 0.0, size, class, text };
     let bold = if class == "found" { BOLD } else { 1.0 };
     let lines = phrase(&stop.text, room / size / bold, 2).into_iter().map(line(class, size));
-    let notes = clamp_lines(&stop.note, room / SMALL, 1).into_iter().map(line("note", SMALL));
+    let notes = clamp_lines(&stop.note, room / SMALL, 2).into_iter().map(line("note", SMALL));
     lines.chain(notes).collect()
 }
 
@@ -447,7 +448,7 @@ fn twig_lines(twig: &Twig, x: f64, room: f64, most: usize) -> Vec<Text> {
         Some(last) => last.push_str(&twig.tail),
         None => lines.push(twig.tail.clone()),
     }
-    let notes = clamp_lines(&twig.note, room, 1).into_iter().map(|text| ("note", text));
+    let notes = clamp_lines(&twig.note, room, 2).into_iter().map(|text| ("note", text));
     let lines = lines.into_iter().map(|text| ("text", text)).chain(notes);
     lines.map(|(class, text)| Text { x: x + left, y: 0.0, size: SMALL, class, text }).collect()
 }
