@@ -105,6 +105,15 @@ impl Forge {
         fits.then(|| Forge { kind, base: format!("https://{host}/{path}") })
     }
 
+    /// The page for a new issue; none of a template, which tells of files alone.
+    pub fn new_issue(&self) -> Option<String> {
+        match self.kind {
+            Kind::Template => None,
+            Kind::GitLab => Some(format!("{}/-/issues/new", self.base)),
+            _ => Some(format!("{}/issues/new", self.base)),
+        }
+    }
+
     /// Where a file is shown as it was cited; `None` of what was not committed.
     pub fn permalink(&self, pin: &Pin) -> Option<String> {
         let commit = pin.commit.as_ref().filter(|_| !pin.uncommitted)?;

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use url::Url;
 
+use crate::project::Forge;
+
 use crate::text::shorten;
 
 /// The address of a site's folder: `https://example.org/reports/`.
@@ -75,6 +77,18 @@ pub struct IssueUrl {
 pub struct IssueUrlError(&'static str);
 
 impl IssueUrl {
+    /// The page of a forge that is known.
+    pub(super) fn on(forge: &Forge) -> Option<IssueUrl> {
+        forge.new_issue()?.parse().ok()
+    }
+
+    /// A mail that is filled in, to whom its writer likes.
+    pub(super) fn mail(title: &str, text: &str) -> Option<String> {
+        let mail = IssueUrl { url: Url::parse("mailto:").ok()?, names: ["subject", "body"] };
+        // A mail program takes a plus as it stands.
+        Some(mail.of(title, text).replace('+', "%20"))
+    }
+
     /// The address of an issue that is filled in. A text without room in it is cut.
     pub(super) fn of(&self, title: &str, text: &str) -> String {
         let filled = |text: &str| {

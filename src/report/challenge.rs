@@ -1,4 +1,4 @@
-//! What a reader gives an agent, or a forge, to have a result looked at again.
+//! What a reader gives a forge, a person or an agent to have a result looked at again.
 
 use serde::Serialize;
 
@@ -12,10 +12,14 @@ const TITLE: usize = 200;
 /// A text to give on.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Challenge {
+    /// For people: what it is about, and room for what seems wrong.
+    pub objection: String,
+    /// A new issue on a forge with that; absent where none is known.
+    pub issue: Option<String>,
+    /// Else a mail with it.
+    pub mail: Option<String>,
     /// For an agent that has the server of the investigation.
     pub text: String,
-    /// A new issue on a forge with the same; absent where none is known.
-    pub issue: Option<String>,
 }
 
 /// The text for a node; `address` is where its page stands, where that is known.
@@ -44,9 +48,9 @@ pub(super) fn challenge(
          3. If it does not hold, call tot_comment with sessionId {session}, nodeId {id}, kind objection and what you found. \
          If it holds, say with kind comment what you tried.\n"
     );
-    let issue = issues.map(|issues| {
-        let body = format!("{facts}\n**What seems wrong, and why**\n\n");
-        issues.of(&format!("Objection to {id}: {title}"), &body)
-    });
-    Challenge { text, issue }
+    let (subject, objection) =
+        (format!("Objection to {id}: {title}"), format!("{facts}\nWhat seems wrong, and why:\n\n"));
+    let issue = issues.map(|issues| issues.of(&subject, &objection));
+    let mail = if issue.is_none() { IssueUrl::mail(&subject, &objection) } else { None };
+    Challenge { objection, issue, mail, text }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::address::IssueUrl;
 use super::attachments::pictures_within;
 use super::challenge::{Challenge, challenge};
 use super::compare::{self, CompareView, Comparison};
@@ -407,6 +408,7 @@ fn pages(
         let content = Content::Compare(CompareContent { compare: &compare });
         add(&path, "compare.html", page("ends", "What changed"), content)?;
     }
+    let of_project = input.evidence.forge.as_ref().and_then(IssueUrl::on);
     for (at, node) in report.nodes.iter().enumerate() {
         progress(at, report.nodes.len());
         let heading = format!("{} {}", node.card.id, node.card.title);
@@ -418,7 +420,7 @@ fn pages(
             description: &node.card.excerpt,
         };
         let on_graph = pictures.on_graph(&node.card.id);
-        let issues = templates.options().issue_url.as_ref();
+        let issues = templates.options().issue_url.as_ref().or(of_project.as_ref());
         let is_result = !node.card.state.pending;
         let challenge =
             is_result.then(|| challenge(&report.header, node, base.map(|base| (base, folder)), issues));

@@ -167,7 +167,19 @@ fn a_reader_can_have_each_result_challenged() {
     let pages = pages(&files).into_iter().filter(|(path, _)| path.starts_with("nodes/"));
     let challenged = pages.filter(|(_, page)| page.contains("id=\"challenge\"")).count();
     assert_eq!(challenged, 2);
-    assert!(files.values().all(|file| !String::from_utf8_lossy(file).contains("open an issue")));
+    assert!(files.values().all(|file| !String::from_utf8_lossy(file).contains("Open an issue")));
+    let node = page(&files, "nodes/R2.A1.html");
+    let (_, mail) = node.split_once("href=\"mailto:?subject=Objection%20to%20R2.A1%3A%20").unwrap();
+    assert!(mail.split_once('"').unwrap().0.contains("&amp;body=Investigation%3A%20"), "{mail}");
+    // A forge that the project is on is known without being named.
+    let mut input = unfinished();
+    input.evidence.forge = Forge::of("git@gitlab.com:o/n.git");
+    let node = page(&render(&[input]), "nodes/R2.A1.html");
+    assert!(
+        node.contains("href=\"https://gitlab.com/o/n/-/issues/new?issue%5Btitle%5D=Objection+to+R2.A1"),
+        "{node}"
+    );
+    assert!(!node.contains("mailto:"), "{node}");
 }
 
 #[test]
@@ -346,7 +358,7 @@ fn every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere() {
             for (attribute, link) in
                 ["href", "src"].into_iter().flat_map(|a| attributes(page, a).map(move |v| (a, v)))
             {
-                if link.starts_with("http://") || link.starts_with("https://") {
+                if ["http://", "https://", "mailto:?"].iter().any(|it| link.starts_with(it)) {
                     assert_eq!(attribute, "href", "{path} loads {link}");
                     continue;
                 }
