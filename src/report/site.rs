@@ -378,7 +378,7 @@ fn pages(
     let doubts = Content::Doubts(DoubtsContent { doubts: &report.doubts });
     add("doubts.html", "doubts.html", page("doubts", "Notes"), doubts)?;
     let tree = Content::Tree(TreeContent { outline, states, since: &report.since });
-    add("tree.html", "tree.html", page("tree", "Tree"), tree)?;
+    add("tree.html", "tree.html", page("tree", "Steps"), tree)?;
     for (path, picture) in &pictures.pages {
         let page = match path.as_str() {
             "graph.html" => page("graph", "Graph"),
@@ -397,7 +397,7 @@ fn pages(
         add(&path, "history.html", page("history", "History"), history)?;
     }
     let judged = Content::Judged(JudgedContent { judged: &report.judged });
-    add("judged.html", "judged.html", page("judged", "Checks"), judged)?;
+    add("judged.html", "judged.html", page("judged", "Rules"), judged)?;
     let place = |id: &NodeId| Some(report.href(id)).filter(|href| !href.is_empty());
     if let Some(comparison) = comparison {
         let compare = compare::view(input, &report, comparison, &place);

@@ -52,6 +52,40 @@ fn every_page_is_there() {
 }
 
 #[test]
+fn every_page_of_an_investigation_is_under_one_of_five_tabs() {
+    let files = render(&[sample()]);
+    for (path, tab) in [
+        ("index.html", "Answer"),
+        ("answers/R4.A1a1.html", "Answer"),
+        ("tree.html", "Steps"),
+        ("graph.html", "Steps"),
+        ("nodes/R2.A1.html", "Steps"),
+        ("references.html", "Evidence"),
+        ("history.html", "History"),
+        ("judged.html", "Rules"),
+        ("doubts.html", "Rules"),
+    ] {
+        let page = page(&files, path);
+        let (_, nav) = page.split_once("aria-label=\"Investigation\">").unwrap();
+        let (nav, _) = nav.split_once("</nav>").unwrap();
+        assert_eq!(nav.matches("<li>").count(), 5, "{nav}");
+        let current: Vec<&str> = nav.lines().filter(|line| line.contains("aria-current=")).collect();
+        assert!(
+            current.len() == 1 && current[0].ends_with(&format!(">{tab}</a></li>")),
+            "{path}: {current:?}"
+        );
+    }
+    // Two views under one tab lead to each other.
+    for (from, to) in [("tree", "graph"), ("graph", "tree"), ("judged", "doubts"), ("doubts", "judged")] {
+        let page = page(&files, &format!("{from}.html"));
+        let (_, views) = page.split_once("<nav class=\"views\"").unwrap();
+        let (views, _) = views.split_once("</nav>").unwrap();
+        assert!(views.contains(&format!("href=\"{to}.html\">")), "{views}");
+        assert!(views.contains(&format!("href=\"{from}.html\" aria-current=\"page\">")), "{views}");
+    }
+}
+
+#[test]
 fn the_first_page_answers_the_questions() {
     let page = page(&render(&[sample()]), "index.html");
     let (first, _) = page.split_once("id=\"map\"").unwrap();
@@ -139,7 +173,7 @@ fn doubts_stand_by_how_near_they_are_to_the_conclusion() {
         page.contains("<span dir=\"auto\" title=\"SUSPICIOUS\">: Committed 4 s after it was proposed"),
         "{page}"
     );
-    assert!(page.contains(&format!(">Notes <span class=\"count doubt\">{}</span>", told.len())), "{page}");
+    assert!(page.contains(&format!(">Notes <span class=\"count\">{}</span>", told.len())), "{page}");
 }
 
 #[test]

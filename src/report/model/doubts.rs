@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::cards::{Card, Cards};
 use super::comments::Comments;
-use super::judged::WarningKind;
 use super::overview::{Overview, Solution};
 use crate::assess::{Verdict, differs};
 use crate::domain::{Code, Node, NodeId};
@@ -51,14 +50,6 @@ impl Doubt {
         let kinds = [Kind::Unconfirmed, Kind::SelfChecked, Kind::Contested];
         kinds[..if is_near { 3 } else { 2 }].contains(&self.kind)
     }
-
-    /// What notes of its kind have in common.
-    fn meaning(&self) -> String {
-        match &self.code {
-            Some(code) => sentence(Code::parse(code).meaning()).trim_end_matches('.').to_owned(),
-            None => self.label.to_owned(),
-        }
-    }
 }
 
 /// The doubts that are as near to an answer.
@@ -77,9 +68,9 @@ pub(in crate::report) struct Doubt {
     kind: Kind,
     /// What kind, for the style sheet: `contested`, `unconfirmed`, …
     pub class: &'static str,
-    /// A sign of the kind, and its words.
+    /// A sign of the kind, and its words: those of a warning are what its code means.
     pub sign: &'static str,
-    pub label: &'static str,
+    pub label: String,
     /// The node; absent for the whole.
     pub card: Option<SharedValue<Card>>,
     /// What follows the name of the node, with its blank or colon: ` cites no source.` A sentence for the whole.
@@ -181,6 +172,7 @@ struct Found(Vec<(Option<NodeId>, Kind, Doubt)>);
 impl Found {
     fn add(&mut self, kind: Kind, card: Option<&SharedValue<Card>>, node: Option<&NodeId>, text: String) {
         let [class, sign, label] = kind.words();
+        let label = label.to_owned();
         let doubt = Doubt { kind, class, sign, label, card: card.cloned(), text, code: None, href: None };
         self.0.push((node.cloned(), kind, doubt));
     }
@@ -192,13 +184,7 @@ impl Found {
 
 impl Cards<'_> {
     /// All there is to doubt. Without rules no node is known to be an answer, and what speaks against one is told all the same.
-    pub(super) fn doubts(
-        &self,
-        overview: &Overview,
-        warnings: &[WarningKind],
-        comments: &Comments,
-        evidence: &Evidence,
-    ) -> Doubts {
+    pub(super) fn doubts(&self, overview: &Overview, comments: &Comments, evidence: &Evidence) -> Doubts {
         let mut found = Found(Vec::new());
         self.of_the_whole(overview, &mut found);
         for objection in comments.objections() {
@@ -243,7 +229,7 @@ impl Cards<'_> {
             );
             self.add(&mut found, Kind::Overturned, card, text);
         }
-        for warning in warnings.iter().flat_map(|kind| &kind.warnings) {
+        for warning in self.investigation.committed().flat_map(|(node, _)| self.warnings_of(node)) {
             // Most begin with the node.
             let text = match warning.message.strip_prefix(warning.card.id.as_str()) {
                 Some(rest) if rest.starts_with(' ') => rest.to_owned(),
@@ -251,7 +237,8 @@ impl Cards<'_> {
             };
             self.add(&mut found, Kind::Warned, &warning.card, text);
             if let Some(doubt) = found.last() {
-                doubt.code = Some(warning.code.clone());
+                doubt.label = sentence(Code::parse(&warning.code).meaning()).trim_end_matches('.').to_owned();
+                doubt.code = Some(warning.code);
             }
         }
         for end in &overview.open_ends {
@@ -389,13 +376,13 @@ impl Cards<'_> {
             for doubt in &place.doubts {
                 let Some(card) = &doubt.card else { continue };
                 let is_near = whole.contains(&card.id);
-                let label = doubt.meaning();
-                match kinds.iter_mut().find(|kind| kind.label == label) {
+                match kinds.iter_mut().find(|kind| kind.label == doubt.label) {
                     _ if doubt.is_graded(is_near) => {}
                     _ if is_near => about.push(doubt.clone()),
                     Some(kind) => kind.count += 1,
                     None => {
-                        kinds.push(NoteKind { label, code: doubt.code.clone(), count: 1, place: place.key })
+                        let (label, code) = (doubt.label.clone(), doubt.code.clone());
+                        kinds.push(NoteKind { label, code, count: 1, place: place.key });
                     }
                 }
             }

@@ -5,21 +5,18 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::cards::{Card, Cards, StateView, Time};
-use super::node::{Change, Conversion};
+use super::node::Change;
 use super::rules::Rules;
 use crate::decide::quality::Quality;
-use crate::domain::{Code, Node, StateName};
+use crate::domain::{Node, StateName};
 use crate::graph::REFUTATION;
 use crate::report::templates::SharedValue;
-use crate::text::sentence;
 
 /// The rules and what came of them.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Judged {
     pub rules: Option<Rules>,
     pub quality: Option<Quality>,
-    pub warnings: Vec<WarningKind>,
-    pub conversions: Vec<Conversion>,
     pub changes: Vec<Change>,
     pub min_rounds: u32,
     pub min_roots: u32,
@@ -33,15 +30,6 @@ pub(in crate::report) struct Judged {
 pub(in crate::report) struct StateCount {
     pub state: StateView,
     pub count: usize,
-}
-
-/// All warnings of one code.
-#[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct WarningKind {
-    pub code: String,
-    /// What the code means, as a heading.
-    pub meaning: String,
-    pub warnings: Vec<NodeWarning>,
 }
 
 /// A warning and the node it was given for.
@@ -79,20 +67,6 @@ impl<'a> Cards<'a> {
         states.extend(counts.into_iter().map(|(name, count)| StateCount { state: self.state(name), count }));
         states.extend(refutations.into_values());
         states
-    }
-
-    pub(super) fn warnings(&self) -> Vec<WarningKind> {
-        let mut kinds: BTreeMap<String, Vec<NodeWarning>> = BTreeMap::new();
-        for (node, _) in self.investigation.committed() {
-            for warning in self.warnings_of(node) {
-                kinds.entry(warning.code.clone()).or_default().push(warning);
-            }
-        }
-        let kind = |(code, warnings): (String, _)| {
-            let meaning = sentence(Code::parse(&code).meaning()).trim_end_matches('.').to_owned();
-            WarningKind { code, meaning, warnings }
-        };
-        kinds.into_iter().map(kind).collect()
     }
 
     pub(super) fn warnings_of(&self, node: &Node) -> Vec<NodeWarning> {

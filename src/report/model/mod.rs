@@ -97,10 +97,9 @@ impl Report {
             &input.evidence,
             (&comments, &runs, &attachments),
         );
-        let warnings = cards.warnings();
         let mut overview = cards.overview(&comments, &runs, input);
         cited_page.runs = runs.into_values().collect();
-        let doubts = cards.doubts(&overview, &warnings, &comments, &input.evidence);
+        let doubts = cards.doubts(&overview, &comments, &input.evidence);
         overview.take_in(&doubts);
         let overview = overview;
         let arguments = cards.arguments(&nodes, &overview, (&references, &places), &comments);
@@ -115,8 +114,6 @@ impl Report {
             judged: Judged {
                 rules: file.zip(rules).map(|(file, rules)| cards.rules(rules, &file.text)),
                 quality: rules.map(|rules| quality(investigation, &rules)),
-                warnings,
-                conversions: cards.conversions(),
                 changes: cards.changes(),
                 min_rounds: investigation.meta().min_rounds,
                 min_roots: investigation.meta().min_roots,

@@ -204,7 +204,6 @@ pub(in crate::report) struct OtherResultView {
 /// A commit that was stored in another state than was asked for.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Conversion {
-    pub card: SharedValue<Card>,
     pub requested: StateView,
     pub stored: StateView,
 }
@@ -417,14 +416,9 @@ impl<'a> Cards<'a> {
     pub(super) fn conversion(&self, node: &Node) -> Option<Conversion> {
         let classification = node.classification.as_ref()?;
         Some(Conversion {
-            card: self.card(node)?,
             requested: self.state(classification.requested_state.as_ref()?),
             stored: self.state(&classification.state),
         })
-    }
-
-    pub(super) fn conversions(&self) -> Vec<Conversion> {
-        self.investigation.committed().filter_map(|(node, _)| self.conversion(node)).collect()
     }
 
     pub(super) fn changes(&self) -> Vec<Change> {
