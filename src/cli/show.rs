@@ -177,8 +177,8 @@ fn document<'a>(assessment: &'a Assessment<'a>, snapshot: &'a Snapshot) -> Docum
     let investigation = assessment.investigation;
     let meta = investigation.meta();
     let end = assessment.end();
-    let outlook = assessment.rules.map(|rules| standing::outlook(investigation, &rules));
-    let (blockers, next) = outlook.map_or((Vec::new(), None), |it| (it.blockers, Some(it.next_action)));
+    let next = assessment.rules.map(|rules| standing::outlook(investigation, &rules).next_action);
+    let blockers = assessment.rules.map_or_else(Vec::new, |rules| standing::blockers(investigation, &rules));
     Document {
         id: meta.id.to_string(),
         title: &meta.title,

@@ -2,7 +2,7 @@
 //! investigation again, and how to check one of its answers. All words about the method come from the ruleset.
 
 use crate::decide::next::{brief, briefs, check};
-use crate::decide::standing::outlook;
+use crate::decide::standing::{blockers, outlook};
 use crate::domain::{Code, Diagnostic, NodeId};
 use crate::ruleset::effective::list;
 use crate::ruleset::instructions::instructions;
@@ -153,7 +153,7 @@ fn go_on(service: &Service, session: &str) -> Result<String, Refusal> {
         }
     }
     let outlook = outlook(investigation, &rules);
-    let blockers = &outlook.blockers;
+    let blockers = blockers(investigation, &rules);
     if !blockers.is_empty() {
         text.push_str("\n\n## What blocks the end\n");
         for blocker in blockers.iter().take(NAMED) {

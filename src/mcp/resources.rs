@@ -10,7 +10,7 @@ use super::address::Address;
 use super::prompts::quoted;
 use super::tools::list::verdict;
 use crate::assess::Answer;
-use crate::decide::standing::outlook;
+use crate::decide::standing::{blockers, outlook};
 use crate::domain::{Caller, Code, Comment, Conclusion, Diagnostic, Investigation, Node, NodeId};
 use crate::format::layout;
 use crate::graph::{self, Pages, SvgOptions};
@@ -386,8 +386,9 @@ fn judged(text: &mut String, standing: &Standing, links: Links) {
     }
     let outlook = outlook(investigation, &rules);
     let _ = write!(text, "\n## Next\n\n{}\n", outlook.next_action);
-    let said = outlook.blockers.iter().map(|blocker| one_line(&blocker.message));
-    listing(text, "What blocks the end", said, outlook.blockers.len());
+    let blockers = blockers(investigation, &rules);
+    let said = blockers.iter().map(|blocker| one_line(&blocker.message));
+    listing(text, "What blocks the end", said, blockers.len());
 }
 
 fn tree(text: &mut String, investigation: &Investigation, links: Links) {

@@ -11,7 +11,7 @@ use crate::decide::quality::Quality;
 use crate::decide::standing::{self, Outlook, Turned, turned};
 use crate::domain::{Code, Diagnostic, Investigation, SessionId, Transition};
 use crate::markdown;
-use crate::ruleset::rules::shortened;
+use crate::ruleset::rules::{self, Blockers, shortened};
 use crate::service::{Refusal, Standing, Unjudged, Written};
 use crate::store::CommitId;
 
@@ -213,7 +213,7 @@ impl Shared {
             status: Status::Ok,
             message: outlook.next_action.clone(),
             current_round: Some(investigation.current_round()),
-            can_end: outlook.blockers.is_empty(),
+            can_end: outlook.blockers.list.is_empty(),
             owed: debts(&outlook.blockers),
             ..Shared::default()
         }
@@ -251,13 +251,15 @@ impl Shared {
     pub fn unjudged(unjudged: &Unjudged) -> Shared {
         let investigation = &unjudged.snapshot.investigation;
         let error = std::slice::from_ref(&unjudged.error);
+        let mut blockers = Blockers::default();
+        blockers.push(unjudged.error.clone());
         Shared {
             session: Some(investigation.meta().id),
             status: Status::Ok,
             message: first_error(error),
             warnings: error.to_vec(),
             current_round: Some(investigation.current_round()),
-            owed: debts(error),
+            owed: debts(&blockers),
             ..Shared::default()
         }
     }
@@ -265,8 +267,8 @@ impl Shared {
     /// Of a call that was refused.
     pub fn refused(refusal: &Refusal) -> Shared {
         let standing = refusal.standing.as_ref();
-        let can_end =
-            standing.is_some_and(|it| standing::blockers(it.investigation(), &it.rules()).is_empty());
+        let can_end = standing
+            .is_some_and(|it| standing::outlook(it.investigation(), &it.rules()).blockers.list.is_empty());
         Shared {
             session: standing.map(|it| it.investigation().meta().id),
             message: "Nothing was written: mend the call as the errors say.".to_owned(),
@@ -305,28 +307,19 @@ impl Shared {
     }
 }
 
-/// The blockers by their codes, in the order of the first of each.
-fn debts(blockers: &[Diagnostic]) -> Vec<Debt> {
-    let mut debts: Vec<Debt> = Vec::new();
-    for blocker in blockers {
-        match debts.iter_mut().find(|debt| debt.code == blocker.code) {
-            Some(debt) => {
-                debt.count = Some(debt.count.unwrap_or(1) + 1);
-                debt.node_ids.extend(blocker.node.clone().filter(|_| debt.node_ids.len() < NAMED));
-            }
-            None => debts.push(Debt {
-                code: blocker.code.clone(),
-                count: None,
-                node_ids: blocker.node.iter().cloned().collect(),
-                message: blocker.message.clone(),
-            }),
+/// What is told of the blockers.
+fn debts(blockers: &Blockers) -> Vec<Debt> {
+    let told = |debt: &rules::Debt| {
+        let first = blockers.list.iter().find(|blocker| blocker.code == debt.code);
+        Debt {
+            code: debt.code.clone(),
+            count: (debt.count > 1).then_some(debt.count),
+            // The message names a single one.
+            node_ids: if debt.count > 1 { debt.nodes.clone() } else { Vec::new() },
+            message: first.map(|first| first.message.clone()).unwrap_or_default(),
         }
-    }
-    for debt in debts.iter_mut().filter(|debt| debt.count.is_none()) {
-        // Its message names it.
-        debt.node_ids.clear();
-    }
-    debts
+    };
+    blockers.debts.iter().map(told).collect()
 }
 
 /// The first error with what to do about it, and how many more there are.

@@ -5,14 +5,14 @@ use serde::Serialize;
 use std::sync::Arc;
 
 use crate::domain::{Classification, Code, Diagnostic, Investigation, Kin, Node, NodeId, StateName};
-use crate::ruleset::rules::{KINDS, children::children, shortened};
+use crate::ruleset::rules::{Blockers, KINDS, children::children, shortened};
 use crate::ruleset::{EffectiveRules, Role, effective};
 
 /// All of it, for who tells it whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outlook {
-    /// See [`blockers`].
-    pub blockers: Vec<Diagnostic>,
+    /// A summary of [`blockers`].
+    pub blockers: Blockers,
     /// What is owed in the next round; nothing in an investigation that has ended.
     pub next_round: Option<NextRound>,
     /// The next legal step, in one line.
@@ -76,11 +76,13 @@ pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook
     if investigation.end_in_force().is_some() {
         let next_action =
             "The investigation has ended. tot_reclassify of a node to another, open state reopens it.".into();
-        return Outlook { blockers: Vec::new(), next_round: None, next_action };
+        return Outlook { blockers: Blockers::default(), next_round: None, next_action };
     }
-    let blockers = blockers(investigation, rules);
+    let mut blockers = Blockers::summary();
+    find(investigation, rules, &mut blockers);
+    blockers.extend(faults(investigation, rules));
     let next_round = next_round(investigation, rules);
-    let next_action = next_action(investigation, rules, next_round.as_ref(), blockers.first());
+    let next_action = next_action(investigation, rules, next_round.as_ref(), blockers.list.first());
     Outlook { blockers, next_round, next_action }
 }
 
@@ -108,10 +110,16 @@ pub fn faults(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diag
 /// Everything that the rules ask for and that is not there, whether the investigation has ended or not: a merge or a
 /// commit by hand can leave an ended one at odds with its rules.
 pub fn owed(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    let mut blockers = Vec::new();
+    let mut blockers = Blockers::default();
+    find(investigation, rules, &mut blockers);
+    blockers.list
+}
+
+/// Adds what is [`owed`].
+fn find(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     blockers.extend(nothing_committed(investigation));
-    blockers.extend(KINDS.iter().flat_map(|kind| (kind.blockers)(investigation, rules)));
+    KINDS.iter().for_each(|kind| (kind.blockers)(investigation, rules, blockers));
     blockers.extend(contested(investigation));
     if !pending.is_empty() {
         let message = format!("Proposed, but not committed: {}.", shortened(&pending, 10));
@@ -120,7 +128,6 @@ pub fn owed(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagno
             _ => "Commit them, or take them back with tot_propose's `withdraw`.",
         }));
     }
-    blockers
 }
 
 /// That there is nothing that an end could be of.
@@ -220,16 +227,17 @@ fn next_round(investigation: &Investigation, rules: &EffectiveRules) -> Option<N
             parents: Vec::new(),
         });
     }
-    let incomplete = rules.incomplete(investigation);
-    let parent_round = incomplete.iter().map(|(node, _)| node.round()).min()?;
-    let parents: Vec<Owed> = incomplete
-        .iter()
-        .filter(|(node, _)| node.round() == parent_round)
-        .filter_map(|(node, requirement)| {
-            let state = node.state()?.clone();
-            Some(Owed { parent: node.id.clone(), state, children_needed: requirement.missing() })
+    let mut incomplete = rules.incomplete_kin(investigation).peekable();
+    let parent_round = incomplete.peek()?.0.round;
+    let mut parents: Vec<Owed> = incomplete
+        .take_while(|(kin, _)| kin.round == parent_round)
+        .flat_map(|(kin, requirement)| {
+            let owed = |node: &Arc<Node>| (node.id.clone(), kin.state.clone(), requirement.missing());
+            kin.nodes.iter().map(owed).collect::<Vec<_>>()
         })
+        .map(|(parent, state, children_needed)| Owed { parent, state, children_needed })
         .collect();
+    parents.sort_by(|a, b| a.parent.cmp(&b.parent));
     let nodes_required = parents.iter().map(|owed| owed.children_needed).sum();
     let round = parent_round.saturating_add(1);
     Some(NextRound { round, nodes_required, total_batches: batches(nodes_required), parents })
@@ -269,12 +277,7 @@ fn next_action(
                 let of = node
                     .and_then(|node| rules.requirement(investigation, node))
                     .and_then(|requirement| requirement.of);
-                format!(
-                    "{} below {} ({})",
-                    children(owed.children_needed, of.as_deref()),
-                    owed.parent,
-                    owed.state
-                )
+                format!("{} below {} ({})", children(owed.children_needed, of), owed.parent, owed.state)
             })
             .collect::<Vec<_>>()
             .join(", ");

@@ -287,7 +287,7 @@ fn judged(service: &Service, standing: &Standing, input: &Input, start: usize) -
         facts.overturned = lines("overturned", &mut overturned(&assessment));
     }
     let incomplete = rules.incomplete(investigation).into_iter().map(|(node, requirement)| {
-        let lacks = children(requirement.missing(), requirement.of.as_deref());
+        let lacks = children(requirement.missing(), requirement.of);
         line(node, &format!("needs {lacks}"), input.detail == Detail::Digest)
     });
     // The cursor goes through the nodes where these are listed.

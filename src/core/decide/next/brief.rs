@@ -122,7 +122,7 @@ fn counts(advisor: &Advisor<'_>, parent: Option<&Node>) -> String {
     let states = list(advisor.committable(parent).iter().map(state));
     let asked = parent.and_then(|parent| {
         let requirement = advisor.rules.requirement(advisor.investigation, parent)?;
-        let of = requirement.of.as_ref()?;
+        let of = requirement.of?;
         Some(format!("; {} needs {}", parent.id, children(requirement.missing().max(1), Some(of))))
     });
     format!("{states}{}", asked.unwrap_or_default())

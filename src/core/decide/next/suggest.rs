@@ -69,7 +69,7 @@ impl<'a> Advisor<'a> {
     /// Whether the children that an open node lacks could be committed in a state that counts.
     pub(super) fn can_be_completed(&self, node: &Node) -> bool {
         let of = self.rules.requirement(self.investigation, node).and_then(|requirement| requirement.of);
-        self.committable(Some(node)).iter().any(|state| of.as_ref().is_none_or(|of| of.contains(&state.name)))
+        self.committable(Some(node)).iter().any(|state| of.is_none_or(|of| of.contains(&state.name)))
     }
 
     /// The closed state that a leaf could be given by hand.

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::{Role, State};
-use super::{Kind, MEND_ROUNDS, applies, in_rounds, no_round, shortened};
-use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName};
+use super::{Blockers, Kind, MEND_ROUNDS, applies, in_rounds, no_round, shortened};
+use crate::domain::{Code, Diagnostic, Investigation, Kin, Node, NodeId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::schema::LAST_ROUND;
@@ -29,17 +29,17 @@ pub struct Children {
 }
 
 /// Children that an open node owes in all, and how many of them it has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Requirement {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Requirement<'a> {
     /// How many it owes.
     pub needs: u32,
     /// How many count already.
     pub has: u32,
     /// The states that count; `None` for all.
-    pub of: Option<Vec<StateName>>,
+    pub of: Option<&'a [StateName]>,
 }
 
-impl Requirement {
+impl Requirement<'_> {
     /// How many are missing.
     pub fn missing(&self) -> u32 {
         self.needs.saturating_sub(self.has)
@@ -47,7 +47,7 @@ impl Requirement {
 
     /// What is owed, for people: `2 children`, `1 VERIFY child`.
     pub fn describe(&self) -> String {
-        children(self.needs, self.of.as_deref())
+        children(self.needs, self.of)
     }
 }
 
@@ -65,7 +65,7 @@ impl<'a> EffectiveRules<'a> {
     }
 
     /// What a committed node owes and has; `None` for pending and terminal ones.
-    pub fn requirement(&self, investigation: &Investigation, node: &Node) -> Option<Requirement> {
+    pub fn requirement(&self, investigation: &Investigation, node: &Node) -> Option<Requirement<'a>> {
         let children = investigation.committed_children(&node.id).map(|(_, state)| (state, 1));
         self.required(node.state()?, node.round(), children)
     }
@@ -76,25 +76,33 @@ impl<'a> EffectiveRules<'a> {
         state: &StateName,
         round: u32,
         children: impl Iterator<Item = (&'s StateName, u32)>,
-    ) -> Option<Requirement> {
+    ) -> Option<Requirement<'a>> {
         let (needs, of) = self.owed(state, round)?;
         let counted = children.filter(|(state, _)| of.is_none_or(|of| of.contains(state)));
         let has = counted.fold(0, |sum: u32, (_, count)| sum.saturating_add(count));
-        Some(Requirement { needs, has, of: of.map(<[StateName]>::to_vec) })
+        Some(Requirement { needs, has, of })
     }
 
     /// The open nodes that still lack children, with what they lack, by round and suffix.
-    pub fn incomplete<'i>(&self, investigation: &'i Investigation) -> Vec<(&'i Node, Requirement)> {
+    pub fn incomplete<'i>(&self, investigation: &'i Investigation) -> Vec<(&'i Node, Requirement<'a>)> {
         let mut incomplete: Vec<(&Node, Requirement)> = Vec::new();
-        for kin in investigation.kin() {
-            let children = kin.children.iter().map(|(state, count)| (state, *count));
-            let requirement = self.required(&kin.state, kin.round, children);
-            if let Some(requirement) = requirement.filter(|requirement| requirement.missing() > 0) {
-                incomplete.extend(kin.nodes.iter().map(|node| (node.as_ref(), requirement.clone())));
-            }
+        for (kin, requirement) in self.incomplete_kin(investigation) {
+            incomplete.extend(kin.nodes.iter().map(|node| (node.as_ref(), requirement)));
         }
         incomplete.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
         incomplete
+    }
+
+    /// The same by kin, from the first round on.
+    pub fn incomplete_kin<'i>(
+        &self,
+        investigation: &'i Investigation,
+    ) -> impl Iterator<Item = (&'i Kin, Requirement<'a>)> {
+        investigation.kin().filter_map(|kin| {
+            let children = kin.children.iter().map(|(state, count)| (state, *count));
+            let requirement = self.required(&kin.state, kin.round, children)?;
+            (requirement.missing() > 0).then_some((kin, requirement))
+        })
     }
 }
 
@@ -186,31 +194,28 @@ fn end(_: &EffectiveRules) -> Option<String> {
     Some("Every open node has the children it needs.".to_owned())
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    let incomplete = rules.incomplete(investigation);
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
     // A child that confirms an answer is also the one that it lacks: that is told once, by `verification`.
-    let is_confirmation =
-        |of: &Vec<StateName>| of.iter().any(|state| rules.role(state) == Role::Confirmation);
+    let is_confirmation = |of: &[StateName]| of.iter().any(|state| rules.role(state) == Role::Confirmation);
     let told_there = |node: &Node, requirement: &Requirement| {
         requirement.missing() == 1
-            && requirement.of.as_ref().is_none_or(is_confirmation)
+            && requirement.of.is_none_or(is_confirmation)
             && rules.lacks_confirmation(investigation, node)
     };
-    let blocker = |(node, requirement): &(&Node, Requirement)| {
-        if told_there(node, requirement) {
-            return None;
-        }
-        let (state, has) = (node.state()?, requirement.has);
-        let message = format!("{} is {state} and needs {}; it has {has}.", node.id, requirement.describe());
-        let how = how_to_complete(investigation, node, requirement);
-        Some(Diagnostic::new(Code::InsufficientChildren, message).about(&node.id).suggest(how))
-    };
-    incomplete.iter().filter_map(blocker).collect()
+    for (node, requirement) in rules.incomplete(investigation) {
+        let Some(state) = node.state().filter(|_| !told_there(node, &requirement)) else { continue };
+        blockers.add(Code::InsufficientChildren, Some(node.id.as_str()), || {
+            let (needs, has) = (requirement.describe(), requirement.has);
+            let message = format!("{} is {state} and needs {needs}; it has {has}.", node.id);
+            let how = how_to_complete(investigation, node, &requirement);
+            Diagnostic::new(Code::InsufficientChildren, message).about(&node.id).suggest(how)
+        });
+    }
 }
 
 /// What to do about missing children: what is proposed already needs no proposal.
 fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Requirement) -> String {
-    let of = requirement.of.as_deref();
+    let of = requirement.of;
     let pending: Vec<&NodeId> =
         investigation.children(&node.id).filter(|child| child.is_pending()).map(|child| &child.id).collect();
     let round = node.round().saturating_add(1);
@@ -230,16 +235,19 @@ fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Req
 
 /// What is still owed after a commit: one warning per state whose nodes lack children.
 pub fn incomplete_warnings(after: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    let incomplete = rules.incomplete(after);
+    let incomplete: Vec<(&Kin, Requirement)> = rules.incomplete_kin(after).collect();
     let mut warnings = Vec::new();
     for state in &rules.ruleset().states {
-        let of_state: Vec<_> =
-            incomplete.iter().filter(|(node, _)| node.state() == Some(&state.name)).collect();
-        let Some((first, requirement)) = of_state.first() else { continue };
-        let message = match of_state.len() {
+        let of_state = incomplete.iter().filter(|(kin, _)| kin.state == state.name);
+        let nodes =
+            of_state.flat_map(|(kin, requirement)| kin.nodes.iter().map(move |node| (node, requirement)));
+        let mut nodes: Vec<_> = nodes.collect();
+        nodes.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
+        let Some((first, requirement)) = nodes.first() else { continue };
+        let message = match nodes.len() {
             1 => format!("{} needs {}, and has {}.", first.id, requirement.describe(), requirement.has),
             many => {
-                let ids: Vec<&NodeId> = of_state.iter().map(|(node, _)| &node.id).collect();
+                let ids: Vec<&NodeId> = nodes.iter().map(|(node, _)| &node.id).collect();
                 format!("{many} {} nodes still lack children: {}.", state.name, shortened(&ids, 5))
             }
         };

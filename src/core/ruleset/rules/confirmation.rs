@@ -6,8 +6,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Kind;
 use super::states::{Role, State};
+use super::{Blockers, Kind};
 use crate::domain::{
     Author, Change, Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification,
     StateName, Timestamp, Transition,
@@ -149,9 +149,9 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     any.then(|| "No node awaits confirmation.".to_owned())
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
     if rules.ruleset().confirmations.is_empty() {
-        return Vec::new();
+        return;
     }
     let blocker = |(node, state): (&Arc<Node>, &StateName)| {
         let outcomes = rules.confirmation(state)?.outcomes.iter();
@@ -160,7 +160,7 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagno
         let how = format!("Commit a child below it ({outcomes}), or reclassify it.");
         Some(Diagnostic::new(Code::AwaitingConfirmation, message).about(&node.id).suggest(how))
     };
-    investigation.committed().filter_map(blocker).collect()
+    blockers.extend(investigation.committed().filter_map(blocker));
 }
 
 /// Every change of a waiting parent that its children's states bring about, deepest first; a parent that moves may

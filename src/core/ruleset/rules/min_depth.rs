@@ -1,6 +1,6 @@
 //! `end.minDepth`: how deep the deepest node must be at the end.
 
-use super::Kind;
+use super::{Blockers, Kind};
 use crate::domain::{Code, Diagnostic, Investigation};
 use crate::ruleset::effective::EffectiveRules;
 
@@ -18,11 +18,11 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     rules.min_depth().map(|depth| format!("The deepest node is in round {depth} or later."))
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
     let round = investigation.current_round();
     let blocker = |depth| {
         let message = format!("The depth is too shallow: the deepest node is in round {round}, not {depth}.");
         Diagnostic::new(Code::DepthTooShallow, message).suggest("Go deeper on the most promising branch.")
     };
-    rules.min_depth().filter(|depth| round < *depth).map(blocker).into_iter().collect()
+    blockers.extend(rules.min_depth().filter(|depth| round < *depth).map(blocker));
 }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::Kind;
+use super::{Blockers, Kind};
 use crate::domain::{Code, Diagnostic, Investigation};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -76,9 +76,8 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     Some(format!("Round {} is reached.", rules.min_rounds()))
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
     let (round, least) = (investigation.current_round(), rules.min_rounds());
-    let mut blockers = Vec::new();
     if rules.recovery_required(investigation) {
         let is_pending = investigation.pending().next().is_some();
         let message = format!("Every node is closed, but round {least} has not been reached.");
@@ -106,5 +105,4 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagno
         }
         blockers.push(blocker);
     }
-    blockers
 }

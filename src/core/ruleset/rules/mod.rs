@@ -44,7 +44,7 @@ use std::sync::Arc;
 use super::effective::EffectiveRules;
 use super::schema::{Enforcement, Ruleset};
 use super::validity::Fault;
-use crate::domain::{Diagnostic, Investigation, Node, NodeId, StateName, Timestamp};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName, Timestamp};
 use states::State;
 
 /// Every kind of rule, in the order in which they are asked and told.
@@ -91,7 +91,7 @@ pub struct Kind {
     /// What is wrong with a change of state.
     pub reclassify: fn(&Reclassified, &mut Verdict),
     /// What of it blocks the end.
-    pub blockers: fn(&Investigation, &EffectiveRules) -> Vec<Diagnostic>,
+    pub blockers: fn(&Investigation, &EffectiveRules, &mut Blockers),
     /// What an end is warned of.
     pub end_warnings: fn(&Investigation, &EffectiveRules) -> Vec<Diagnostic>,
 }
@@ -108,7 +108,7 @@ impl Kind {
         commit: |_, _| {},
         commit_together: |_, _, _, _| {},
         reclassify: |_, _| {},
-        blockers: |_, _| Vec::new(),
+        blockers: |_, _, _| {},
         end_warnings: |_, _| Vec::new(),
     };
 }
@@ -130,6 +130,63 @@ impl Verdict {
             Enforcement::Warn => self.warnings.push(diagnostic),
             Enforcement::Reject => self.errors.push(diagnostic),
         }
+    }
+}
+
+/// What blocks the end, in the order in which it is found: all of it, or a summary that words only the first of each code,
+/// since thousands of nodes may lack children.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Blockers {
+    /// All blockers; in a summary the first of each code.
+    pub list: Vec<Diagnostic>,
+    /// How many there are of each code, in the order of the first of each.
+    pub debts: Vec<Debt>,
+    is_summary: bool,
+}
+
+/// The blockers of one code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Debt {
+    /// The code.
+    pub code: Code,
+    /// How many there are.
+    pub count: usize,
+    /// The nodes of the first three.
+    pub nodes: Vec<String>,
+}
+
+impl Blockers {
+    /// One that words only the first of each code.
+    pub fn summary() -> Blockers {
+        Blockers { is_summary: true, ..Blockers::default() }
+    }
+
+    /// Adds one of that code about that node, which is worded only where it is kept.
+    pub fn add(&mut self, code: Code, node: Option<&str>, word: impl FnOnce() -> Diagnostic) {
+        /// How many nodes are named.
+        const NAMED: usize = 3;
+        let at = self.debts.iter().position(|debt| debt.code == code).unwrap_or_else(|| {
+            self.debts.push(Debt { code, count: 0, nodes: Vec::new() });
+            self.debts.len() - 1
+        });
+        let debt = &mut self.debts[at];
+        debt.count += 1;
+        debt.nodes.extend(node.filter(|_| debt.nodes.len() < NAMED).map(str::to_owned));
+        if !self.is_summary || debt.count == 1 {
+            self.list.push(word());
+        }
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, blocker: Diagnostic) {
+        let node = blocker.node.clone();
+        self.add(blocker.code.clone(), node.as_deref(), || blocker);
+    }
+}
+
+impl Extend<Diagnostic> for Blockers {
+    fn extend<T: IntoIterator<Item = Diagnostic>>(&mut self, blockers: T) {
+        blockers.into_iter().for_each(|blocker| self.push(blocker));
     }
 }
 

@@ -6,9 +6,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::Kind;
 use super::agents::Enforcement;
 use super::verification::{Who, writers};
+use super::{Blockers, Kind};
 use crate::domain::{
     Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Investigation, Node, NodeId, Timestamp,
 };
@@ -123,8 +123,8 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     asked.then(|| "No objection is open.".to_owned())
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    told(investigation, rules, Enforcement::Reject)
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
+    blockers.extend(told(investigation, rules, Enforcement::Reject));
 }
 
 fn end_warnings(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::Kind;
 use super::states::Role;
+use super::{Blockers, Kind};
 use crate::domain::{Code, Diagnostic, Investigation};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -107,12 +107,12 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     least(rules).map(|least| format!("The quality is {least:.2} or more."))
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    let Some(least) = least(rules) else { return Vec::new() };
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
+    let Some(least) = least(rules) else { return };
     let figures = quality(investigation, rules);
     // The figures are sums of thirds and fifths: a hair below the limit is the limit.
     if figures.composite_score + 1e-9 >= least {
-        return Vec::new();
+        return;
     }
     let message = format!(
         "The quality is {:.2}, below {least:.2}: depth {:.2}, breadth {:.2}, balance {:.2}, exploration {:.2}.",
@@ -122,7 +122,7 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagno
         figures.balance_score,
         figures.exploration_score
     );
-    vec![Diagnostic::new(Code::QualityTooLow, message).suggest(weakest(&figures))]
+    blockers.push(Diagnostic::new(Code::QualityTooLow, message).suggest(weakest(&figures)));
 }
 
 /// What would raise the quality most.

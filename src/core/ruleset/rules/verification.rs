@@ -10,9 +10,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Kind;
 use super::agents::Enforcement;
 use super::states::Role;
+use super::{Blockers, Kind};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Person, StateName, Timestamp,
@@ -332,8 +332,8 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     each.into_iter().filter_map(sentence).collect()
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    missing(investigation, rules, Enforcement::Reject)
+fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
+    blockers.extend(missing(investigation, rules, Enforcement::Reject));
 }
 
 fn end_warnings(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
