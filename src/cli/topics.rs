@@ -2,19 +2,22 @@
 //! shown, and says that the command has `--help`. A topic is a Markdown file in `help/`;
 //! each is a page of `tot man`, too, and every command that one shows is parsed by a test.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use clap::error::ErrorKind;
 
 use super::print::{columns, page, say, tell};
-use super::{command, finish};
+use super::{Outcome, command, finish};
 use crate::markdown::to_terminal;
-use crate::text::one_line;
+use crate::report;
+use crate::text::{causes, counted, one_line};
 
 /// The topics: a name, and a text whose first line is its title.
-pub(super) const TOPICS: &[(&str, &str)] = &[
+pub(super) const TOPICS: &[report::Topic<'_>] = &[
     ("method", include_str!("help/method.md")),
+    ("server", include_str!("help/server.md")),
     ("evidence", include_str!("help/evidence.md")),
     ("git", include_str!("help/git.md")),
     ("sharing", include_str!("help/sharing.md")),
@@ -30,15 +33,22 @@ pub(super) struct HelpArguments {
     /// A topic, or a command
     #[arg(value_name = "TOPIC|COMMAND")]
     words: Vec<String>,
+    /// Write all topics as web pages into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "words")]
+    html: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   tot help            the topics
   tot help method     how an investigation goes
-  tot help commit     the same as tot commit --help";
+  tot help commit     the same as tot commit --help
+  tot help --html DIR the topics as a web site";
 
 pub(super) fn run(arguments: &HelpArguments) -> ExitCode {
+    if let Some(dir) = &arguments.html {
+        return finish("tot help", publish(dir));
+    }
     match arguments.words.as_slice() {
         [] => finish("tot help", say(&listing())),
         words => match topic(words).or_else(|| help_of(words)) {
@@ -50,6 +60,11 @@ pub(super) fn run(arguments: &HelpArguments) -> ExitCode {
             }
         },
     }
+}
+
+fn publish(dir: &Path) -> Outcome {
+    report::help_site(TOPICS).and_then(|files| report::write(&files, dir)).map_err(|error| causes(&error))?;
+    say(&format!("{} in {}\n", counted(TOPICS.len() + 1, "page"), dir.join("index.html").display()))
 }
 
 /// The title of a topic's text.
@@ -133,6 +148,24 @@ mod tests {
         for (name, text) in TOPICS {
             assert!(text.starts_with("# "), "{name} has no title");
             text.lines().for_each(|line| assert!(line.chars().count() <= 80, "{name}: {line}"));
+        }
+    }
+
+    #[test]
+    fn the_pages_of_the_topics_lead_to_each_other_and_nowhere_else() {
+        let files = report::help_site(TOPICS).unwrap();
+        let pages: Vec<(&String, &str)> = files
+            .iter()
+            .filter(|(path, _)| path.ends_with(".html"))
+            .map(|(path, bytes)| (path, std::str::from_utf8(bytes).unwrap()))
+            .collect();
+        assert_eq!(pages.len(), TOPICS.len() + 1);
+        for (path, page) in pages {
+            for target in page.split(" href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+                let is_here = |id: &str| page.contains(&format!("id=\"{id}\""));
+                let leads = target.strip_prefix('#').map_or(files.contains_key(target), is_here);
+                assert!(leads, "{path}: {target}");
+            }
         }
     }
 

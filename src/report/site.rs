@@ -169,28 +169,28 @@ impl<'t> Builder<'t> {
 
 /// What every page knows of the site.
 #[derive(Clone, Copy, Serialize)]
-struct Site<'a> {
-    generator: &'a str,
+pub(super) struct Site<'a> {
+    pub(super) generator: &'a str,
     /// Whether there is an index above the investigations.
-    several: bool,
+    pub(super) several: bool,
     /// Whether there is a page of what lies between two commits.
-    compared: bool,
+    pub(super) compared: bool,
     /// For served pages, what stands for the state that they show.
-    live: Option<&'a str>,
+    pub(super) live: Option<&'a str>,
 }
 
 /// What a page knows of itself.
 #[derive(Clone, Copy, Serialize)]
-struct Page<'a> {
+pub(super) struct Page<'a> {
     /// Which page it is: for the navigation.
-    kind: &'a str,
+    pub(super) kind: &'a str,
     /// From the page to its investigation's folder: empty, or `../`.
-    root: &'a str,
+    pub(super) root: &'a str,
     /// From the page to the folder of the site.
-    site_root: &'a str,
-    title: &'a str,
+    pub(super) site_root: &'a str,
+    pub(super) title: &'a str,
     /// A line for search engines and previews; empty for none.
-    description: &'a str,
+    pub(super) description: &'a str,
 }
 
 #[derive(Serialize)]

@@ -17,7 +17,8 @@ const CLOSE: &str = "</a>";
 /// How much of a commit's id a tooltip has.
 const SHORT: usize = 10;
 
-/// What texts may lead to.
+/// What texts may lead to: by default nowhere.
+#[derive(Default)]
 pub(super) struct TextLinks<'r> {
     /// By id.
     nodes: HashMap<&'r str, &'r Card>,

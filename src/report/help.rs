@@ -1,0 +1,67 @@
+//! The topics of `tot help` as a site, in the style of a report.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::page_head::PageHead;
+use super::site::{Page, RELOAD_SCRIPT, Site};
+use super::templates::SafeHtml;
+use super::text_links::{From, TextLinks};
+use super::{ReportError, SiteOptions, Templates};
+
+/// A topic: its name, and a text in Markdown whose first line is its title.
+pub type Topic<'a> = (&'a str, &'a str);
+
+#[derive(Serialize)]
+struct HelpPage<'a> {
+    site: Site<'a>,
+    page: Page<'a>,
+    head: PageHead,
+    topics: &'a [Linked<'a>],
+    /// The topic of the page; absent on the list of all.
+    text: Option<SafeHtml>,
+}
+
+#[derive(Serialize)]
+struct Linked<'a> {
+    href: String,
+    title: &'a str,
+    /// The first paragraph.
+    lead: &'a str,
+}
+
+/// A page for each topic, and `index.html`, which lists them.
+///
+/// # Errors
+///
+/// A template that fails.
+pub fn help_site(topics: &[Topic<'_>]) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
+    let templates = Templates::load(&SiteOptions::default())?;
+    let linked: Vec<Linked<'_>> = topics
+        .iter()
+        .map(|(name, text)| {
+            let (title, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+            let lead = rest.split("\n\n").next().unwrap_or_default();
+            Linked { href: format!("{name}.html"), title: title.trim_start_matches("# "), lead }
+        })
+        .collect();
+    let site =
+        Site { generator: &templates.options().generator, several: false, compared: false, live: None };
+    let page = |title, text| {
+        let page = Page { kind: "help", root: "", site_root: "", title, description: "" };
+        let page = HelpPage { site, page, head: PageHead::index(None), topics: &linked, text };
+        let from = From::Page { root: "", own: None };
+        // A topic is about no investigation: its ids of nodes are examples.
+        Ok::<_, ReportError>(TextLinks::default().put_into(templates.render("help.html", &page)?, from))
+    };
+    let assets = templates.assets().iter().filter(|(path, _)| *path != RELOAD_SCRIPT);
+    let mut files: BTreeMap<String, Vec<u8>> =
+        assets.map(|(path, bytes)| (path.clone(), bytes.clone())).collect();
+    files.insert("index.html".to_owned(), page("Help", None)?);
+    for ((_, text), linked) in topics.iter().zip(&linked) {
+        let text = text.split_once('\n').map_or("", |(_, rest)| rest);
+        files.insert(linked.href.clone(), page(linked.title, Some(SafeHtml::markdown(text, "help", 2)))?);
+    }
+    Ok(files)
+}
