@@ -53,9 +53,16 @@
   let found = [];
   let listed = 0;
 
-  // Only what a pattern of the mode `u` allows to be escaped.
+  // A word as a pattern; only what one of the mode `u` allows to be escaped is.
   const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
-  const patternsOf = (words) => words.map((word) => new RegExp(escaped(word), "iu"));
+  const asPattern = (word) => {
+    // `30364` finds 30,364 as well, and the other way about.
+    const digits = word.replace(/(?<=\d)[,.’'](?=\d{3}(?!\d))/gu, "");
+    if (/^\d{4,}$/u.test(digits)) return digits.replace(/\B(?=(\d{3})+$)/gu, "[,.’'\\s]?");
+    // An id without its dot: `r4a1a1`.
+    return escaped(word).replace(/^(r\d+)(?=[a-z])/iu, "$1\\.?");
+  };
+  const patternsOf = (words) => words.map((word) => new RegExp(asPattern(word), "iu"));
 
   // All words must be somewhere in a result; its id counts most, then its title.
   const match = (words) => {
@@ -109,7 +116,7 @@
     return make("span", { className: `chip ${role}`, textContent: name, title: meaning });
   };
   const row = (result, words) => {
-    const pattern = new RegExp(words.map(escaped).join("|"), "giu");
+    const pattern = new RegExp(words.map(asPattern).join("|"), "giu");
     const role = result.state === null ? "" : data.states[result.state][1];
     const link = make("a", { className: `node-link ${role}`, href: root + result.href });
     if (result.id) link.append(make("span", { className: "node-id" }, ...marked(result.id, pattern)), " ");

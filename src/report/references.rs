@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::texts::NodeTexts;
-use crate::domain::{Citation, Investigation, NodeId};
+use crate::domain::{Citation, Investigation, NodeId, Pin};
 use crate::markdown::{Mention, MentionKind};
 use crate::text::one_line;
 
@@ -18,6 +18,8 @@ pub(super) struct Reference {
     pub title: Option<String>,
     /// The nodes that cite it, in order; the lines, where they name some.
     pub cited_by: Vec<(NodeId, Vec<u32>)>,
+    /// The file of the project as it was, once for each citation that keeps it.
+    pub pins: Vec<Pin>,
 }
 
 impl Reference {
@@ -34,9 +36,10 @@ pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, Nod
     let mut references: Vec<Reference> = Vec::new();
     let mut known: HashMap<(bool, String), usize> = HashMap::new();
     for (node, _) in investigation.committed() {
-        let mentioned = texts.get(&node.id).into_iter().flat_map(|texts| &texts.mentions).cloned();
-        let given = node.classification.iter().flat_map(|it| &it.references).map(mention);
-        for mention in mentioned.chain(given) {
+        let mentioned = texts.get(&node.id).into_iter().flat_map(|texts| &texts.mentions);
+        let given = node.classification.iter().flat_map(|it| &it.references);
+        let given = given.map(|citation| (mention(citation), citation.pinned.as_ref()));
+        for (mention, pin) in mentioned.map(|mention| (mention.clone(), None)).chain(given) {
             let is_url = mention.kind == MentionKind::Url && is_web(&mention.target);
             let at = *known.entry((is_url, mention.target.clone())).or_insert_with(|| {
                 references.push(Reference {
@@ -44,10 +47,12 @@ pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, Nod
                     is_url,
                     title: None,
                     cited_by: Vec::new(),
+                    pins: Vec::new(),
                 });
                 references.len() - 1
             });
             let reference = &mut references[at];
+            reference.pins.extend(pin.cloned());
             if reference.title.is_none() {
                 reference.title = mention.title.clone().filter(|title| !title.trim().is_empty());
             }

@@ -14,8 +14,8 @@ use super::export::Document;
 use super::feed;
 use super::history::{CommitInShort, HistoryPage};
 use super::model::{
-    Argument, Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, Report, SignOffsView,
-    StateCount, WayLink,
+    Argument, Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, ReferencesPage,
+    Report, SignOffsView, StateCount, WayLink,
 };
 use super::page_head::PageHead;
 use super::pictures::{self, PathDrawing, PicturePage, Pictures};
@@ -300,7 +300,7 @@ struct NodeContent<'a> {
 
 #[derive(Serialize)]
 struct ReferencesContent<'a> {
-    references: &'a References,
+    references: ReferencesPage<'a>,
 }
 
 #[derive(Serialize)]
@@ -390,8 +390,10 @@ fn pages(
         let graph = Content::Graph(GraphContent { graph: None, states });
         add("graph.html", "graph.html", page("graph", "Graph"), graph)?;
     }
-    let references = Content::References(ReferencesContent { references: &report.references });
-    add("references.html", "references.html", page("references", "Evidence"), references)?;
+    for (path, references) in report.references.pages() {
+        let references = Content::References(ReferencesContent { references });
+        add(&path, "references.html", page("references", "Evidence"), references)?;
+    }
     for (path, history) in report.history.pages() {
         let history = Content::History(HistoryContent { history, ends: &between });
         add(&path, "history.html", page("history", "History"), history)?;

@@ -1073,6 +1073,88 @@ fn a_run_stands_at_its_node_with_what_came_of_it_again_and_all_are_on_the_page_o
     }
 }
 
+/// Adds nodes, or puts them in the place of others.
+fn put(input: &mut ReportInput, nodes: Vec<Node>) {
+    let changes: Vec<_> = nodes.into_iter().map(|node| crate::domain::Change::Node(Arc::new(node))).collect();
+    input.snapshot.investigation =
+        Arc::new(Investigation::clone(&input.snapshot.investigation).with(&changes));
+}
+
+/// Has the root cite these alone.
+fn cite(input: &mut ReportInput, references: Vec<Citation>) {
+    let root = input.snapshot.investigation.node(&"R1.A".parse().unwrap()).unwrap();
+    let root = edit(Node::clone(root), |c| c.references = references);
+    put(input, vec![root]);
+}
+
+fn cites(input: &mut ReportInput, number: usize) {
+    let cited = |at| Citation { target: format!("src/file-{at:03}.rs"), ..Citation::default() };
+    cite(input, (0..number).map(cited).collect());
+}
+
+#[test]
+fn many_sources_stand_on_several_pages() {
+    let mut input = sample();
+    cites(&mut input, 450);
+    let files = render(&[input]);
+    let pages = ["references.html", "references-2.html", "references-3.html"].map(|path| page(&files, path));
+    assert!(!files.contains_key("references-4.html"));
+    let mut found = 0;
+    for (at, page) in pages.iter().enumerate() {
+        let numbers = page.split("<li id=\"ref-").skip(1).map(|row| row.split('"').next().unwrap());
+        let numbers: Vec<usize> = numbers.map(|number| number.parse().unwrap()).collect();
+        assert!(numbers.iter().copied().eq(at * 200 + 1..at * 200 + 1 + numbers.len()), "{numbers:?}");
+        assert!(numbers.len() <= 200 && page.contains(&format!("<span>Page {} of 3</span>", at + 1)));
+        found += numbers.len();
+    }
+    assert!(found >= 450);
+    assert!(pages[1].contains("rel=\"prev\" href=\"references.html\"") && pages[1].contains("rel=\"next\""));
+    // Whoever cites a source leads to the page that it is on.
+    let node = page(&files, "nodes/R1.A.html");
+    for link in node.split("href=\"../").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        let Some((path, place)) = link.split_once('#').filter(|(path, _)| path.starts_with("references"))
+        else {
+            continue;
+        };
+        assert!(page(&files, path).contains(&format!("id=\"{place}\"")), "{link}");
+    }
+}
+
+/// The page of 9,500 nodes had 85,000 elements.
+#[test]
+fn a_source_that_hundreds_cite_names_a_few_of_them() {
+    let one = |at: usize| {
+        edit(node(&format!("R2.A{at}"), "EXPLORE", "One of many", "Read."), |c| {
+            c.references = vec![Citation { target: "src/shared.rs".to_owned(), ..Citation::default() }];
+        })
+    };
+    let mut input = sample();
+    put(&mut input, (1..=300).map(one).collect());
+    let page = page(&render(&[input]), "references.html");
+    let (_, row) = page.split_once("<code class=\"break\">src/shared.rs</code>").unwrap();
+    let (row, _) = row.split_once("</li>").unwrap();
+    assert_eq!(row.matches("href=\"nodes/").count(), 44, "{row}");
+    assert!(row.contains("296 more nodes") && row.contains(" and 256 more"), "{row}");
+}
+
+#[test]
+fn a_cited_file_says_how_it_stands_today() {
+    let mut input = sample();
+    let of = |pinned| Citation { target: "src/sort.rs".to_owned(), pinned, ..Citation::default() };
+    cite(&mut input, vec![of(Some(pin()))]);
+    let row = |drift: Option<Drift>| {
+        let drift = drift.map(|drift| (pin(), drift)).into_iter().collect();
+        let evidence = Evidence { drift, forge: None };
+        let page = page(&render(&[ReportInput { evidence, ..input.clone() }]), "references.html");
+        let (_, row) = page.split_once("<code class=\"break\">src/sort.rs</code>").unwrap();
+        row.lines().next().unwrap().trim().to_owned()
+    };
+    assert_eq!(row(Some(Drift::Unchanged)), "<span class=\"drift unchanged\">unchanged</span>");
+    assert_eq!(row(Some(Drift::Gone)), "<span class=\"drift gone\">gone since</span>");
+    assert_eq!(row(Some(Drift::Unchecked)), "");
+    assert_eq!(row(None), "");
+}
+
 #[test]
 fn what_a_confirmed_answer_cites_comes_first() {
     let page = page(&render(&[sample()]), "references.html");

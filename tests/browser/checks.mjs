@@ -303,7 +303,7 @@ export async function tree(page) {
 }
 
 /** Each search field of the open page: it finds what is there, and says so when there is nothing. */
-export async function search(page) {
+export async function search(page, others = []) {
   const faults = [];
   const fields = await page.locator("input[type=search]:visible").all();
   const said = () =>
@@ -330,6 +330,15 @@ export async function search(page) {
     const status = await said();
     if (/\b(no|none|nothing)\b|\b0 of\b/i.test(status)) faults.push(`"${name}" finds nothing for ${word}: ${status}`);
     if (hits === 0) faults.push(`"${name}" shows no link for ${word}`);
+    // What is typed otherwise than it stands there.
+    if (word === "R1.A") {
+      for (const [typed, found] of [["r1a", "R1.A"], ...others]) {
+        await field.fill(typed);
+        await page.waitForTimeout(300);
+        const marks = await page.locator("a:visible mark", { hasText: found }).count();
+        if (marks === 0) faults.push(`"${name}" does not find ${found} for ${typed}`);
+      }
+    }
     await field.fill("");
     // No text makes a script fail. Entered all at once, since typing them would take minutes.
     const failed = (error) => faults.push(`"${name}" fails: ${error.message}`);

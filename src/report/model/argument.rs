@@ -11,6 +11,7 @@ use super::cards::{Card, Cards, Time};
 use super::comments::Comments;
 use super::node::NodePage;
 use super::overview::{Overview, SENTENCE, given_evidence};
+use super::references;
 use crate::assess::{CapturedRun, Verdict};
 use crate::domain::{Comment, NodeId};
 use crate::markdown;
@@ -458,7 +459,7 @@ impl Cards<'_> {
             target: reference.target.clone(),
             is_url: reference.is_url,
             title: reference.title.clone().filter(|title| *title != reference.target),
-            href: format!("references.html#ref-{place}"),
+            href: references::href(place),
             more_elsewhere: reference.cited_by.len().saturating_sub(here.len() + elsewhere.len()),
             elsewhere,
             here,

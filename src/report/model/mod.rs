@@ -30,7 +30,7 @@ pub(super) use header::Header;
 pub(super) use judged::{Judged, StateCount};
 pub(super) use node::{Change, NodePage};
 pub(super) use overview::{InShort, Overview};
-pub(super) use references::References;
+pub(super) use references::{References, ReferencesPage};
 pub(super) use sign_offs::{Mark, SignOffsView};
 pub(super) use tree::OutlineRow;
 
@@ -85,7 +85,7 @@ impl Report {
             |node: &Node| texts.get(&node.id).map_or_else(String::new, |texts| texts.excerpt.clone());
         let cards = Cards::new(investigation, rules, &references, &input.withheld, excerpt);
         let history = history::view(input, &cards);
-        let (mut cited_page, places) = cards.references(&references);
+        let (mut cited_page, places) = cards.references(&references, &input.evidence);
         let comments = cards.comments();
         let runs = cards.runs();
         let attachments = Attachments::of(investigation, &input.attachments);

@@ -8,6 +8,7 @@ use super::Reference;
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd, StateView, Time};
 use super::comments::{Comments, Thread};
 use super::judged::NodeWarning;
+use super::references;
 use super::runs::{RunView, Runs};
 use crate::domain::{
     Amendment, Caller, Citation, Classification, Command, Node, NodeId, Pin, Reclassification,
@@ -350,7 +351,7 @@ impl<'a> Cards<'a> {
                             !is_listed || reference.cited_by.len() > 1
                         })
                         .map(|(reference, place)| NodeReference {
-                            href: format!("references.html#ref-{place}"),
+                            href: references::href(*place),
                             target: reference.target.clone(),
                             is_url: reference.is_url,
                             title: reference.title.clone().filter(|title| *title != reference.target),

@@ -1,4 +1,4 @@
-//! The evidence: what was run, what the findings cite, and who cites it.
+//! The evidence: what was run, what the findings cite, and who cites it. Of many sources each page has so many.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,11 @@ use serde::Serialize;
 use super::Reference;
 use super::cards::{Card, Cards};
 use super::runs::RunView;
+use crate::project::{Drift, Evidence};
 use crate::report::templates::SharedValue;
+
+/// Sources on a page.
+const PER_PAGE: usize = 200;
 
 /// What the findings cite: first what a confirmed answer rests on, the rest in the order of first mention.
 #[derive(Clone, Debug, Serialize)]
@@ -31,6 +35,61 @@ pub(in crate::report) struct ReferenceView {
     /// The confirmed answers that cite it.
     pub confirmed: Vec<SharedValue<Card>>,
     pub cited_by: Vec<Citation>,
+    /// How the file stands in the project today, at its worst: `unchanged`, `changed`, …
+    pub drift: Option<&'static str>,
+}
+
+/// One page of the sources; the first has the runs, too.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct ReferencesPage<'a> {
+    pub runs: &'a [SharedValue<RunView>],
+    pub urls: &'a [ReferenceView],
+    pub paths: &'a [ReferenceView],
+    /// How many there are on all pages.
+    pub url_count: usize,
+    pub path_count: usize,
+    pub confirmed: usize,
+    pub number: usize,
+    pub page_count: usize,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+/// The file of a page, from 1.
+fn page_file(number: usize) -> String {
+    if number == 1 { "references.html".to_owned() } else { format!("references-{number}.html") }
+}
+
+/// Where the source of a number stands.
+pub(in crate::report) fn href(number: usize) -> String {
+    format!("{}#ref-{number}", page_file(number.div_ceil(PER_PAGE).max(1)))
+}
+
+impl References {
+    /// The pages, each with its file; one at least.
+    pub(in crate::report) fn pages(&self) -> impl Iterator<Item = (String, ReferencesPage<'_>)> {
+        let page_count = (self.urls.len() + self.paths.len()).div_ceil(PER_PAGE).max(1);
+        (1..=page_count).map(move |number| {
+            let [from, to] = [number - 1, number].map(|pages| pages * PER_PAGE);
+            let of = |list: &'_ [ReferenceView], skipped: usize| {
+                let at = |place: usize| place.saturating_sub(skipped).min(list.len());
+                at(from)..at(to)
+            };
+            let page = ReferencesPage {
+                runs: if number == 1 { &self.runs } else { &[] },
+                urls: &self.urls[of(&self.urls, 0)],
+                paths: &self.paths[of(&self.paths, self.urls.len())],
+                url_count: self.urls.len(),
+                path_count: self.paths.len(),
+                confirmed: self.confirmed,
+                number,
+                page_count,
+                before: (number > 1).then(|| page_file(number - 1)),
+                after: (number < page_count).then(|| page_file(number + 1)),
+            };
+            (page_file(number), page)
+        })
+    }
 }
 
 /// A node that cites a source.
@@ -42,7 +101,11 @@ pub(in crate::report) struct Citation {
 
 impl Cards<'_> {
     /// The page, and the number on it of each reference, in the order they came in.
-    pub(super) fn references(&self, references: &[Reference]) -> (References, Vec<usize>) {
+    pub(super) fn references(
+        &self,
+        references: &[Reference],
+        evidence: &Evidence,
+    ) -> (References, Vec<usize>) {
         let confirmed: HashSet<usize> = self
             .cards
             .iter()
@@ -61,17 +124,18 @@ impl Cards<'_> {
             let number = place + 1;
             numbers[at] = number;
             let list = if reference.is_url { &mut page.urls } else { &mut page.paths };
-            list.push(self.reference(reference, number));
+            list.push(self.reference(reference, number, evidence));
         }
         (page, numbers)
     }
 
-    fn reference(&self, reference: &Reference, number: usize) -> ReferenceView {
+    fn reference(&self, reference: &Reference, number: usize, evidence: &Evidence) -> ReferenceView {
         let cited_by: Vec<Citation> = reference
             .cited_by
             .iter()
             .filter_map(|(id, lines)| Some(Citation { card: self.get(id)?.clone(), lines: lines.clone() }))
             .collect();
+        let drifts = reference.pins.iter().filter_map(|pin| evidence.drift.get(pin));
         let confirmed = cited_by.iter().filter(|citation| is_confirmed(&citation.card));
         ReferenceView {
             number,
@@ -80,6 +144,7 @@ impl Cards<'_> {
             title: reference.title.clone().filter(|title| *title != reference.target),
             confirmed: confirmed.map(|citation| citation.card.clone()).collect(),
             cited_by,
+            drift: drifts.max_by_key(|drift| drift.is_lost()).map(Drift::as_str),
         }
     }
 }

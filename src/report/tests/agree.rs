@@ -350,6 +350,7 @@ const SURFACES: &[(&str, Reads)] = &[
     ("graph/*.js", Reads::Nothing("where the nodes are on the parts of the graph")),
     ("history.html", Reads::Nothing("what each commit did, and not what is made of it")),
     ("history-*.html", Reads::Nothing("what each commit did, and not what is made of it")),
+    ("references-*.html", Reads::Nothing("the sources, and who cites them")),
     ("references.html", Reads::Nothing("the sources, and who cites them")),
     ("judged.html", Reads::Nothing("the rules, and what calls were warned of")),
     ("ruleset.yaml", Reads::Nothing("the rules")),
@@ -855,6 +856,7 @@ fn a_file_of_a_site_without_a_reader_fails() {
     let mut long = sample();
     let first = long.history[0].clone();
     long.history.extend(std::iter::repeat_n(first, 450));
+    cites(&mut long, 250);
     let found: BTreeSet<String> =
         [backed(), compare::ended_twice(), large(400), long].iter().flat_map(kinds).collect();
     let known: BTreeSet<String> = SURFACES.iter().map(|(name, _)| (*name).to_owned()).collect();

@@ -35,8 +35,8 @@ const TASKS: [Task; 4] = [
         file: "src/report/mod.rs",
         heading: "To add a page",
         example: "references.html",
-        // They link to it.
-        beside: &["src/report/model/argument.rs", "src/report/model/node.rs", "site-template/findings.html"],
+        // It links to it.
+        beside: &["site-template/findings.html"],
     },
     Task {
         file: "src/core/domain/node.rs",
