@@ -3,17 +3,14 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::draft::{self, Fields};
-use super::editor::Edited;
+use super::draft::{self, Fields, plain_list, plain_text};
 use super::end::Binding;
 use super::misused;
 use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_rest, list, piped, word};
 use crate::domain::NodeId;
 use crate::text::one_line;
-use crate::yaml::Text;
 
 /// Corrects what a committed node says, or the conclusion. What stood there before is kept; an answer is then to be confirmed
 /// anew.
@@ -55,28 +52,8 @@ A file is Markdown with a head of fields, of which those that are left out stay 
   The whole findings, or the whole conclusion.";
 
 const HELP: &str = "\
-Say in `reason` what was wrong, and mend the text; fields that you leave as they are stay. Quote
-a field that has a colon in it. What stands below this line is left out; a text without a change
-gives it up.";
-
-#[derive(Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Head {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    node_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<Text>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    headline: Option<Text>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    evidence: Option<Text>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    alternatives_considered: Vec<Text>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    caveats: Vec<Text>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<Text>,
-}
+Say after `Reason:` what was wrong, and mend the text; what you leave as it is stays. What stands below
+this line is left out; saved unchanged, nothing is stored.";
 
 pub(super) fn run(arguments: &AmendArguments) -> ExitCode {
     work::status("tot amend", amend(arguments))
@@ -84,32 +61,36 @@ pub(super) fn run(arguments: &AmendArguments) -> ExitCode {
 
 fn amend(arguments: &AmendArguments) -> Worked {
     let (id, rest) = id_and_rest(&arguments.what);
-    let subject = Work::new(&arguments.work).subject(id)?;
-    let reason = arguments.message.as_deref();
-    let (mut call, edited) = match rest {
-        [] if arguments.conclusion && arguments.binding.is_given() => (Fields::default(), None),
+    let subject = Work::new("tot amend", &arguments.work).subject(id)?;
+    let call = match rest {
+        [] if arguments.conclusion && arguments.binding.is_given() => Fields::default(),
         [] if arguments.conclusion => match piped()? {
-            Some(text) => (of_conclusion(&text)?, None),
-            None => edit(&subject, None, reason)?,
+            Some(text) => of_conclusion(&text)?,
+            None => return edit(&subject, None, arguments),
         },
         [file] if arguments.conclusion && file.parse::<NodeId>().is_err() => {
-            (of_conclusion(&work::read(file)?)?, None)
+            of_conclusion(&work::read(file)?)?
         }
-        [node] if node.parse::<NodeId>().is_ok() => edit(&subject, Some(&node.parse()?), reason)?,
-        [file] => (of_text(&work::read(file)?)?, None),
+        [node] if node.parse::<NodeId>().is_ok() => return edit(&subject, Some(&node.parse()?), arguments),
+        [file] => of_text(&work::read(file)?)?,
         [] => match piped()? {
-            Some(text) => (of_text(&text)?, None),
+            Some(text) => of_text(&text)?,
             None => return Err(misused("say which node, or --conclusion")),
         },
         _ => return Err(misused("give one node, or one file")),
     };
+    subject.call("tot_amend", completed(call, arguments), lines)
+}
+
+/// The call with what was given beside the text.
+fn completed(mut call: Fields, arguments: &AmendArguments) -> Fields {
     call.extend(arguments.binding.fields());
-    if let Some(reason) = reason {
+    if let Some(reason) = &arguments.message {
         call.insert("reason".to_owned(), json!(reason));
     }
     // The tool says in its own words that there is none.
     call.entry("reason").or_insert_with(|| json!(""));
-    subject.call("tot_amend", call, edited.as_ref(), lines)
+    call
 }
 
 /// The call that a text means: what stands below the head is of the node, or else the conclusion.
@@ -124,64 +105,44 @@ fn of_conclusion(text: &str) -> Result<Fields, draft::DraftError> {
     Ok(draft::with_head(text, "conclusion")?.unwrap_or_else(whole))
 }
 
-/// Has the user change the texts, and gives those that are others then.
-fn edit(
-    subject: &Subject,
-    node: Option<&NodeId>,
-    reason: Option<&str>,
-) -> Result<(Fields, Option<Edited>), Box<dyn std::error::Error>> {
-    let (head, body) = present(subject, node)?;
-    let head = Head { reason: reason.map(draft::text), ..head };
-    let mut blank = Vec::new();
-    if node.is_some() {
-        let absent = [
-            ("headline", head.headline.is_none()),
-            ("evidence", head.evidence.is_none()),
-            ("alternativesConsidered", head.alternatives_considered.is_empty()),
-            ("caveats", head.caveats.is_empty()),
-        ];
-        blank.extend(absent.into_iter().filter(|(_, is_absent)| *is_absent).map(|(name, _)| name));
-    }
-    blank.extend(reason.is_none().then_some("reason"));
-    let template = draft::template(&head, &blank, &body)?;
-    let before = of_text(&template)?;
-    let written = subject.edit(("tot amend", ""), "TOT_AMEND.md", &template, HELP)?;
-    // The node is the one that was named, whatever became of its line in the head.
-    let mut call = match node {
-        Some(node) => {
-            let mut call = written.understood(draft::single(&written.text, "findings"))?;
-            call.insert("nodeId".to_owned(), json!(node.to_string()));
-            call
+/// Has the user change the texts, and amends those that are others then.
+fn edit(subject: &Subject, node: Option<&NodeId>, arguments: &AmendArguments) -> Worked {
+    let reason = arguments.message.as_deref().unwrap_or_default();
+    let draft = match node {
+        None => {
+            let end = subject.investigation().end_in_force();
+            let end = end.ok_or("it has not ended, so there is no conclusion")?;
+            let text = end.conclusion.as_deref().unwrap_or_default();
+            plain_text(draft::CONCLUSION, &[("reason", reason), ("conclusion", text)])
         }
-        None => written.understood(draft::single(&written.text, "conclusion"))?,
+        Some(id) => {
+            let node = subject.investigation().committed_node(id);
+            let found = node.and_then(|node| Some((node, node.classification.as_ref()?)));
+            let (node, result) =
+                found.ok_or_else(|| format!("{id} is no committed node; a proposal is proposed again"))?;
+            let fields = [
+                ("reason", reason),
+                ("title", &node.title),
+                ("headline", result.headline.as_deref().unwrap_or_default()),
+                ("evidence", result.evidence.as_deref().unwrap_or_default()),
+                ("alternativesConsidered", &plain_list(&result.alternatives_considered)),
+                ("caveats", &plain_list(&result.caveats)),
+                ("findings", &result.findings),
+            ];
+            plain_text(id.as_str(), &fields)
+        }
     };
-    call.retain(|name, value| {
-        matches!(name.as_str(), "nodeId" | "reason") || before.get(name) != Some(value)
-    });
-    Ok((call, Some(written)))
-}
-
-/// What is there now.
-fn present(subject: &Subject, node: Option<&NodeId>) -> Result<(Head, String), String> {
-    let Some(id) = node else {
-        let end =
-            subject.investigation().end_in_force().ok_or("it has not ended, so there is no conclusion")?;
-        return Ok((Head::default(), end.conclusion.clone().unwrap_or_default()));
+    let before = of_text(&draft)?;
+    let read = |text: &str| -> Result<Fields, draft::DraftError> {
+        let mut call = draft::edited(text, node)?;
+        call.retain(|name, value| name == "reason" || before.get(name) != Some(value));
+        if let Some(node) = node {
+            call.insert("nodeId".to_owned(), json!(node.to_string()));
+        }
+        Ok(completed(call, arguments))
     };
-    let node = subject.investigation().committed_node(id);
-    let found = node.and_then(|node| Some((node, node.classification.as_ref()?)));
-    let (node, result) =
-        found.ok_or_else(|| format!("{id} is no committed node; a proposal is proposed again"))?;
-    let head = Head {
-        node_id: Some(id.to_string()),
-        title: Some(draft::text(&node.title)),
-        headline: result.headline.as_deref().map(draft::text),
-        evidence: result.evidence.as_deref().map(draft::text),
-        alternatives_considered: result.alternatives_considered.iter().map(|it| draft::text(it)).collect(),
-        caveats: result.caveats.iter().map(|it| draft::text(it)).collect(),
-        ..Head::default()
-    };
-    Ok((head, result.findings.clone()))
+    let edited = subject.edit(("tot amend", ""), "TOT_AMEND.md", &draft, HELP)?;
+    subject.call_edited("tot_amend", edited, read, lines)
 }
 
 fn lines(reply: &Value) -> String {

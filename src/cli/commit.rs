@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::draft::{self, Fields};
+use super::draft::{self, Fields, plain_text};
 use super::work::{self, Subject, Work, WorkArguments, Worked, id_and_rest, list, piped, word};
+use crate::decide::next::{needs, states_that_count};
 use crate::domain::{Node, NodeId};
+use crate::ruleset::{EffectiveRules, State};
 use crate::text::one_line;
 
 /// Stores what research of pending nodes found. All of it is one commit in the name that git has for you, or nothing.
@@ -16,7 +17,7 @@ use crate::text::one_line;
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CommitArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), then files with a result each,
-    /// or - for standard input, or a pending node, of which you write in your editor. Without any of them the only pending node
+    /// or - for standard input, or a pending node, of which you write in your editor. Without any of them the first pending node
     /// is meant, or standard input is read where that is no terminal
     #[arg(value_names = ["ID", "NODE|FILE"])]
     what: Vec<String>,
@@ -46,23 +47,13 @@ A file is Markdown with a head of fields:
 Further fields: evidence, verificationMethod, alternativesConsidered (a list), caveats (what a confirmation
 did not try, a list), refutes, commands, references, links, attachments, startedAt. YAML or JSON as the tool tot_commit takes it is read, too, with many results.";
 
-/// The fields that people fill in, beside the node and the state.
-const BLANK: &[&str] = &["state", "headline", "evidence", "verificationMethod", "alternativesConsidered"];
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Head {
-    node_id: String,
-}
-
 pub(super) fn run(arguments: &CommitArguments) -> ExitCode {
     work::status("tot commit", commit(arguments))
 }
 
 fn commit(arguments: &CommitArguments) -> Worked {
     let (id, rest) = id_and_rest(&arguments.what);
-    let subject = Work::new(&arguments.work).subject(id)?;
-    let mut edited = None;
+    let subject = Work::new("tot commit", &arguments.work).subject(id)?;
     let (named, files) = match rest.split_first() {
         Some((node, files)) if node.parse::<NodeId>().is_ok() => (node.parse::<NodeId>().ok(), files),
         _ => (None, rest),
@@ -71,12 +62,9 @@ fn commit(arguments: &CommitArguments) -> Worked {
     let call = match (files, piped) {
         (_, Some(text)) => of_text(&text)?,
         ([_, ..], None) => of_files(files, named.as_ref())?,
-        _ => {
-            let written = edited.insert(write(&subject, pending(&subject, named.as_ref())?)?);
-            written.understood(of_text(&written.text))?
-        }
+        _ => return edit(&subject, pending(&subject, named.as_ref())?),
     };
-    subject.call("tot_commit", call, edited.as_ref(), lines)
+    subject.call("tot_commit", call, lines)
 }
 
 fn of_text(text: &str) -> Result<Fields, draft::DraftError> {
@@ -110,48 +98,77 @@ fn of_files(files: &[String], node: Option<&NodeId>) -> Result<Fields, String> {
     Ok(Fields::from_iter([("results".to_owned(), Value::Array(results))]))
 }
 
-/// The pending node of that id, or the only one.
+/// The pending node of that id, or the first one.
 fn pending<'a>(subject: &'a Subject, id: Option<&NodeId>) -> Result<&'a Node, String> {
     let all: Vec<&Node> = subject.investigation().pending().map(AsRef::as_ref).collect();
-    let names = all.iter().take(8).map(|node| node.id.to_string()).collect::<Vec<_>>().join(", ");
-    let found = match id {
-        Some(id) => all.iter().find(|node| node.id == *id).copied(),
-        None => all.first().copied().filter(|_| all.len() == 1),
-    };
-    found.ok_or_else(|| match (id, all.len()) {
-        (_, 0) => "nothing is proposed: tot propose, and then say what you found".to_owned(),
-        (Some(id), _) => format!("{id} is no pending proposal; pending are {names}"),
-        (None, _) => format!("say which node: pending are {names}"),
+    let found = all.iter().find(|node| id.is_none_or(|id| node.id == *id)).copied();
+    found.ok_or_else(|| match id {
+        Some(id) if !all.is_empty() => {
+            let names = all.iter().take(8).map(|node| node.id.to_string()).collect::<Vec<_>>().join(", ");
+            format!("{id} is no pending proposal; pending are {names}")
+        }
+        _ => "nothing is proposed: tot propose, or tot note for what you know already".to_owned(),
     })
 }
 
 /// Has the user write a result.
-fn write(subject: &Subject, node: &Node) -> Result<super::editor::Edited, Box<dyn std::error::Error>> {
-    let rules = subject.standing.rules();
-    let states = rules.ruleset().states.iter();
-    let states: String = states
-        .map(|state| format!("  {:<12} {}\n", state.name.to_string(), one_line(&state.meaning)))
-        .collect();
+fn edit(subject: &Subject, node: &Node) -> Worked {
+    let (investigation, rules) = (subject.investigation(), subject.standing.rules());
+    let parent = node.parent.as_ref().and_then(|id| investigation.node(id)).map(AsRef::as_ref);
+    let states = states_that_count(investigation, &rules, parent);
+    if states.is_empty() {
+        let withdraw = subject.command("tot propose", &format!("--withdraw {}", node.id));
+        return Err(format!(
+            "{} can't be committed any more, since its parent is closed: `{withdraw}`",
+            node.id
+        )
+        .into());
+    }
+    let action = Some(node.planned_action.trim()).filter(|text| !text.is_empty());
     let help = format!(
-        "What you found on {}: fields between the lines ---, and below them the findings, in Markdown\n\
-         with sources as a list under ## References. What stands below this line is left out; a text\n\
-         without a change gives it up. Quote a field that has a colon in it.\n\n\
-         {}\n{}\n\nStates:\n{states}",
+        "What you found on {}. Findings are Markdown, with sources as a list below `## References`. Each\n\
+         alternative is a line. What stands below this line is left out; saved unchanged, nothing is stored.\n\
+         {}\nThe states that count here:\n{}",
         node.id,
-        one_line(&node.title),
-        node.planned_action.trim_end(),
+        action.map(|text| format!("\n{text}\n")).unwrap_or_default(),
+        state_lines(&rules, &states),
     );
     let assessment = subject.standing.assessment();
     // What may confirm an answer is asked what it did not try.
     let has_answer = node.parent.as_ref().is_some_and(|parent| {
         assessment.answer(parent).is_some() || assessment.awaiting.iter().any(|it| it.id == *parent)
     });
-    let blank = [BLANK, if has_answer { &["caveats"] } else { &[] }].concat();
-    let template = draft::template(&Head { node_id: node.id.to_string() }, &blank, "")?;
-    subject.edit(("tot commit", ""), "TOT_COMMIT.md", &template, &help)
+    let state = if let [only] = states.as_slice() { only.name.to_string() } else { String::new() };
+    let mut fields = vec![("state", state.as_str()), ("headline", ""), ("evidence", "")];
+    fields.push(("alternativesConsidered", ""));
+    fields.extend(has_answer.then_some(("caveats", "")));
+    fields.push(("findings", ""));
+    let draft = plain_text(&format!("{} {}", node.id, one_line(&node.title)), &fields);
+    let read = |text: &str| -> Result<Fields, String> {
+        let result = draft::edited(text, Some(&node.id)).map_err(|error| error.to_string())?;
+        let empty =
+            [("state", "The line `State:` is empty."), ("findings", "Nothing is below `## Findings`.")];
+        let empty = empty.iter().filter(|(field, _)| !result.contains_key(*field)).map(|(_, text)| *text);
+        match empty.collect::<Vec<_>>() {
+            none if none.is_empty() => Ok(Fields::from_iter([("results".to_owned(), json!([result]))])),
+            some => Err(some.join("\n")),
+        }
+    };
+    let edited = subject.edit(("tot commit", ""), "TOT_COMMIT.md", &draft, &help)?;
+    subject.call_edited("tot_commit", edited, read, lines)
 }
 
-fn lines(reply: &Value) -> String {
+/// A line for each state: what it means, and what it needs.
+pub(super) fn state_lines(rules: &EffectiveRules<'_>, states: &[&State]) -> String {
+    let line = |state: &&State| {
+        let (name, meaning) = (state.name.to_string(), one_line(&state.meaning));
+        format!("  {name:<12} {meaning}{}\n", needs(rules, state))
+    };
+    states.iter().map(line).collect()
+}
+
+/// What is told of what was stored.
+pub(super) fn lines(reply: &Value) -> String {
     let committed = list(reply, "committed").map(|it| {
         let asked = it["requestedState"].as_str().map(|state| format!(" ({state} was asked for)"));
         one_line(&format!(

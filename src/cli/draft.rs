@@ -10,12 +10,29 @@
 //! The plan changed.
 //! ```
 //!
-//! What has no such head is YAML or JSON: the tool's own arguments, or one entry of their list, or the list.
+//! In an editor it is plain text instead, in which no colon, quote or indent means anything:
+//!
+//! ```text
+//! # R2.A1 Read the slow query log
+//!
+//! State: EXPLORE
+//! Headline: The plan changed
+//!
+//! ## Evidence
+//!
+//! ## Findings
+//!
+//! The plan changed.
+//! ```
+//!
+//! What is neither is YAML or JSON: the tool's own arguments, or one entry of their list, or the list.
 
-use serde::Serialize;
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
-use crate::yaml::{self, Text, YamlError};
+use serde_json::{Map, Value, json};
+
+use crate::domain::NodeId;
+use crate::yaml::{self, YamlError};
 
 /// Fields by name.
 pub(super) type Fields = Map<String, Value>;
@@ -43,6 +60,146 @@ impl From<YamlError> for DraftError {
     fn from(error: YamlError) -> DraftError {
         DraftError::Yaml(error)
     }
+}
+
+/// The lines at the top of a plain draft, with their fields.
+const LINES: [(&str, &str); 4] =
+    [("State", "state"), ("Headline", "headline"), ("Title", "title"), ("Reason", "reason")];
+
+/// The sections below them. What follows the heading of the last one is all of that, whatever its headings.
+const SECTIONS: [(&str, &str); 5] = [
+    ("Evidence", "evidence"),
+    ("Alternatives", "alternativesConsidered"),
+    ("Caveats", "caveats"),
+    ("Findings", "findings"),
+    ("Conclusion", "conclusion"),
+];
+
+/// The fields that are lists: an item on each line that is not indented.
+const LISTS: [&str; 2] = ["alternativesConsidered", "caveats"];
+
+/// What a plain draft of a conclusion is about.
+pub(super) const CONCLUSION: &str = "The conclusion";
+
+/// A plain draft of these fields.
+pub(super) fn plain_text(about: &str, fields: &[(&str, &str)]) -> String {
+    let of = |table: &[(&'static str, &str)], field: &str| {
+        table.iter().find(|(_, known)| *known == field).map(|(label, _)| *label)
+    };
+    let lines = fields.iter().filter_map(|(field, text)| Some((of(&LINES, field)?, text)));
+    let lines: String =
+        lines.map(|(label, text)| format!("{}\n", format!("{label}: {text}").trim_end())).collect();
+    let sections = fields.iter().filter_map(|(field, text)| Some((of(&SECTIONS, field)?, text)));
+    let sections = sections.map(|(label, text)| match text.is_empty() {
+        true => format!("\n## {label}\n"),
+        false => format!("\n## {label}\n\n{text}\n"),
+    });
+    format!("# {about}\n\n{lines}{}", sections.collect::<String>())
+}
+
+/// A list for a plain draft.
+pub(super) fn plain_list(items: &[String]) -> String {
+    items
+        .iter()
+        .map(|item| format!("- {}\n", item.trim().replace('\n', "\n  ")))
+        .collect::<String>()
+        .trim()
+        .to_owned()
+}
+
+/// The fields of a plain draft; `None` for any other text.
+fn plain(text: &str) -> Option<Fields> {
+    let (first, rest) = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start().split_once('\n')?;
+    let about = first.strip_prefix("# ")?.trim();
+    let node = about.split_whitespace().next()?.parse::<NodeId>().ok();
+    (node.is_some() || about == CONCLUSION).then(|| of_plain(node.as_ref(), rest))
+}
+
+/// The fields of what the user has made of a plain draft about that node, or of the conclusion, whatever became of the line that says so.
+pub(super) fn edited(text: &str, node: Option<&NodeId>) -> Result<Fields, DraftError> {
+    match with_head(text, body_of(node))? {
+        Some(fields) => Ok(fields),
+        None => Ok(plain(text).unwrap_or_else(|| of_plain(node, text))),
+    }
+}
+
+fn body_of(node: Option<&NodeId>) -> &'static str {
+    if node.is_some() { "findings" } else { "conclusion" }
+}
+
+fn of_plain(node: Option<&NodeId>, text: &str) -> Fields {
+    let body = body_of(node);
+    let of = |table: &[(&str, &'static str)], label: &str| {
+        table.iter().find(|(known, _)| known.eq_ignore_ascii_case(label.trim())).map(|(_, field)| *field)
+    };
+    let mut texts: BTreeMap<&str, String> = BTreeMap::new();
+    let (mut at, mut is_top, mut is_body) = (body, true, false);
+    for line in text.lines() {
+        let section = line.strip_prefix("## ").filter(|_| !is_body).and_then(|label| of(&SECTIONS, label));
+        let labelled = line.split_once(':').filter(|_| is_top);
+        let labelled = labelled.and_then(|(label, rest)| Some((of(&LINES, label)?, rest)));
+        let rest = match (section, labelled) {
+            (Some(field), _) => {
+                (at, is_top, is_body) = (field, false, field == body);
+                continue;
+            }
+            (None, Some((field, rest))) => {
+                at = field;
+                rest
+            }
+            (None, None) => line,
+        };
+        if is_top && line.trim().is_empty() {
+            at = body;
+        }
+        let text = texts.entry(at).or_default();
+        text.push_str(rest);
+        text.push('\n');
+    }
+    let value = |field: &str, text: &str| match field {
+        field if LISTS.contains(&field) => json!(items(text)),
+        field if LINES.iter().any(|(_, known)| *known == field) => {
+            json!(text.split_whitespace().collect::<Vec<_>>().join(" "))
+        }
+        _ => json!(trimmed(text)),
+    };
+    texts.retain(|_, text| !text.trim().is_empty());
+    let fields = texts.iter().map(|(field, text)| ((*field).to_owned(), value(field, text)));
+    fields.chain(node.map(|node| ("nodeId".to_owned(), json!(node.to_string())))).collect()
+}
+
+/// The items of a list, with or without marks before them.
+fn items(text: &str) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let item = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
+        match items.last_mut().filter(|_| line.starts_with(char::is_whitespace)) {
+            Some(last) => last.push_str(&format!("\n{}", line.trim())),
+            None => items.push(item.trim().to_owned()),
+        }
+    }
+    items
+}
+
+/// The nodes of a plain draft: each a line, with or without an id before its title, and indented below it what is to be done.
+pub(super) fn titles(text: &str) -> Vec<Value> {
+    let mut nodes: Vec<Value> = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let (indented, line) = (line.starts_with(char::is_whitespace), line.trim());
+        match nodes.last_mut().filter(|_| indented) {
+            Some(node) => {
+                let before = node["plannedAction"].as_str().map(|text| format!("{text}\n"));
+                node["plannedAction"] = json!(before.unwrap_or_default() + line);
+            }
+            None => {
+                let first = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+                let named = first.0.parse::<NodeId>().is_ok();
+                let (id, title) = if named { (Some(first.0), first.1.trim()) } else { (None, line) };
+                nodes.push(json!({"id": id, "title": title}));
+            }
+        }
+    }
+    nodes
 }
 
 /// The fields of a text with a head; what stands below it is the field `body`. `None` where it has no head.
@@ -75,7 +232,7 @@ pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<Fields>
 /// The entries of a batch: one with a head, or YAML or JSON as the tool takes it, with the batch as `list`.
 pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<Fields, DraftError> {
     let one = |value: Value| Fields::from_iter([(list.to_owned(), value)]);
-    if let Some(fields) = with_head(text, body)? {
+    if let Some(fields) = plain(text).map_or_else(|| with_head(text, body), |fields| Ok(Some(fields)))? {
         return Ok(one(Value::Array(vec![Value::Object(fields)])));
     }
     match read(text)? {
@@ -89,24 +246,10 @@ pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<Fields
 
 /// The fields of one text with a head, or of YAML or JSON.
 pub(super) fn single(text: &str, body: &'static str) -> Result<Fields, DraftError> {
-    match with_head(text, body)? {
+    match plain(text).map_or_else(|| with_head(text, body), |fields| Ok(Some(fields)))? {
         Some(fields) => Ok(fields),
         None => fields(read(text)?),
     }
-}
-
-/// A text with a head of these fields, then blank ones to be filled in.
-pub(super) fn template(head: &impl Serialize, blank: &[&str], body: &str) -> Result<String, YamlError> {
-    let head = yaml::to_text(head)?;
-    // A map without fields.
-    let head = if head.trim() == "{}" { "" } else { head.as_str() };
-    let blank: String = blank.iter().map(|name| format!("{name}:\n")).collect();
-    Ok(format!("---\n{head}{blank}---\n\n{body}"))
-}
-
-/// A text that is written as a block where it has several lines.
-pub(super) fn text(text: &str) -> Text {
-    Text(text.to_owned())
 }
 
 /// YAML or JSON, in which no text became anything else.
@@ -221,19 +364,36 @@ mod tests {
     }
 
     #[test]
-    fn a_template_reads_back_as_it_was_written() {
-        #[derive(Serialize)]
-        struct Head {
-            title: Text,
-            evidence: Text,
-        }
-        let head = Head { title: text("a: \"b\" # c"), evidence: text("two\nlines\n") };
-        let written = template(&head, &["headline"], "# Heading\n\nText.").unwrap();
+    fn a_plain_draft_reads_back_as_it_was_written() {
+        let findings = "# Heading\n\nText: \"of\" it.\n\n## Evidence\n\nis a heading here.";
+        let alternatives = ["A cache: no, it was cold.".to_owned(), "Two\nlines.".to_owned()];
+        let list = plain_list(&alternatives);
+        let fields = [
+            ("title", "a: \"b\" # c"),
+            ("headline", ""),
+            ("evidence", "two: lines\n- of it"),
+            ("alternativesConsidered", list.as_str()),
+            ("findings", findings),
+        ];
+        let written = plain_text("R1.A Why: now?", &fields);
+        let read = json!({"nodeId": "R1.A", "title": "a: \"b\" # c", "evidence": "two: lines\n- of it",
+            "alternativesConsidered": alternatives, "findings": findings});
+        assert_eq!(Value::Object(single(&written, "findings").unwrap()), read);
+        assert_eq!(results(&written.replace('\n', "\r\n")).unwrap()["results"][0]["nodeId"], "R1.A");
+        let written = plain_text(CONCLUSION, &[("reason", ""), ("conclusion", "Text.")]);
+        assert_eq!(Value::Object(single(&written, "conclusion").unwrap()), json!({"conclusion": "Text."}));
+    }
+
+    #[test]
+    fn nothing_in_a_plain_draft_is_lost_wherever_it_stands() {
+        let text = "# R1.A Why?\nstate: DEAD\nHeadline: It goes\non here\n\nA text: first.\n\n## evidence\nA log.\n\n\
+                    ## Alternatives\nOne: no.\n* Two\n  goes on\n\n## References\n- none\n## Findings\nA text.\n## Caveats\n";
         assert_eq!(
-            Value::Object(single(&written, "findings").unwrap()),
-            json!({"title": "a: \"b\" # c", "evidence": "two\nlines\n", "findings": "# Heading\n\nText."})
+            results(text).unwrap()["results"][0],
+            json!({"nodeId": "R1.A", "state": "DEAD", "headline": "It goes on here", "evidence": "A log.",
+                "alternativesConsidered": ["One: no.", "Two\ngoes on", "## References", "none"],
+                "findings": "A text: first.\n\nA text.\n## Caveats"})
         );
-        let empty = template(&Fields::new(), &["reason"], "Text.").unwrap();
-        assert_eq!(Value::Object(single(&empty, "conclusion").unwrap()), json!({"conclusion": "Text."}));
+        assert_eq!(plain("# A heading\n"), None);
     }
 }

@@ -3,25 +3,38 @@
 //! Guarantee: what was written is lost nowhere. The file stays where the text is refused, and no later one takes its place.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use super::interrupt::left_to_another;
 use super::is_person;
-use crate::remote::GitProgram;
+use crate::remote::{GitProgram, RemoteError};
 use crate::text::made_visible;
+
+/// Why a text was refused stands on lines above it that begin so.
+const REASON: &str = "#! ";
 
 /// Below this, what stands in the editor is no part of the text. git's own mark.
 pub(super) const SCISSORS: &str = "# ------------------------ >8 ------------------------";
+
+/// How often a text that is refused is opened again.
+pub(super) const TRIES: usize = 5;
 
 /// A text that was written, and the file that has it until it is stored.
 #[must_use]
 pub(super) struct Edited {
     pub text: String,
     file: PathBuf,
+    /// What stands below it in the editor.
+    help: String,
     /// The command that takes the file, up to where its name stands.
     again: String,
 }
+
+/// The text was left empty or as it was: nothing is meant.
+#[derive(Debug, thiserror::Error)]
+#[error("unchanged, so nothing was written")]
+pub(super) struct Unchanged;
 
 impl Edited {
     /// Removes the file: the text is stored.
@@ -45,6 +58,29 @@ impl Edited {
         let file = if file.contains(char::is_whitespace) { format!("'{file}'") } else { file };
         format!("{}. Once it is mended: {} {file}", self.place(), self.again)
     }
+
+    /// Opens the editor again, with the reason above the text. Whether the text is another then.
+    pub(super) fn again(&mut self, reason: &str) -> Result<bool, Box<dyn std::error::Error>> {
+        let (written, ran) = self.open(reason)?;
+        let is_other = ran.is_ok() && !written.is_empty() && written != self.text;
+        if !written.is_empty() {
+            self.text = written;
+        }
+        fs::write(&self.file, self.text.clone() + "\n")?;
+        Ok(is_other)
+    }
+
+    /// What the user made of the text, and how the editor ended.
+    fn open(&self, reason: &str) -> Result<(String, Result<(), RemoteError>), Box<dyn std::error::Error>> {
+        let reason: String = reason.lines().map(|line| format!("{REASON}{}\n", made_visible(line))).collect();
+        let comment: String = self.help.lines().map(commented).collect();
+        fs::write(&self.file, format!("{reason}{}\n\n{SCISSORS}\n{comment}", self.text))?;
+        let folder = self.file.parent().unwrap_or(Path::new("."));
+        let ran =
+            left_to_another(|| GitProgram::find(is_person()).and_then(|git| git.edit(folder, &self.file)));
+        let unread = |error| format!("cannot read what was written, in {}: {error}", self.file.display());
+        Ok((above(&fs::read_to_string(&self.file).map_err(unread)?), ran))
+    }
 }
 
 /// Has the user write a text: `text` is there already, and `help` stands below it as a comment. The file `name` lies in
@@ -52,7 +88,7 @@ impl Edited {
 ///
 /// # Errors
 ///
-/// No terminal or no editor, one that fails, and a text that is empty or as it was: then nothing is meant.
+/// No terminal or no editor, one that fails, and a text that is empty or as it was: [`Unchanged`].
 pub(super) fn write(
     folder: &Path,
     name: &str,
@@ -65,35 +101,25 @@ pub(super) fn write(
             "there is no terminal for an editor: give the text as a file, or - for standard input".into()
         );
     }
-    let comment: String = help.lines().map(commented).collect();
-    let template = format!("{text}\n\n{SCISSORS}\n{comment}");
-    let file = create(folder, name, &template)?;
-    let ran = left_to_another(|| GitProgram::find(is_person()).and_then(|git| git.edit(folder, &file)));
-    let unread = |error| format!("cannot read what was written, in {}: {error}", file.display());
-    let written = above(&fs::read_to_string(&file).map_err(unread)?);
-    let is_meant = !written.is_empty() && written != text.trim();
-    let edited = Edited { text: written, file, again };
-    if is_meant {
-        // Without the comment, so that it can be given to the command as it is.
-        fs::write(&edited.file, edited.text.clone() + "\n")?;
+    let file = create(folder, name)?;
+    let mut edited = Edited { text: text.to_owned(), file, help: help.to_owned(), again };
+    let (written, ran) = edited.open("")?;
+    if written.is_empty() || written == text.trim() {
+        edited.stored();
+        return Err(ran.map_or_else(Into::into, |()| Unchanged.into()));
     }
+    // Without the comment, so that it can be given to the command as it is.
+    fs::write(&edited.file, written.clone() + "\n")?;
+    edited.text = written;
     match ran {
-        Ok(()) if is_meant => Ok(edited),
-        Ok(()) => {
-            edited.stored();
-            Err("nothing was said, so nothing was written".into())
-        }
-        Err(error) if is_meant => Err(format!("{error}\n{}", edited.kept()).into()),
-        Err(error) => {
-            edited.stored();
-            Err(error.into())
-        }
+        Ok(()) => Ok(edited),
+        Err(error) => Err(format!("{error}\n{}", edited.kept()).into()),
     }
 }
 
-/// What stands above the last such line, whatever the editor ends lines with.
+/// What stands above the last such line and below the reasons, whatever the editor ends lines with.
 fn above(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = text.lines().skip_while(|line| line.starts_with(REASON)).collect();
     let mark = lines.iter().rposition(|line| line.trim_end() == SCISSORS);
     let above = lines[..mark.unwrap_or(lines.len())].join("\n");
     above.trim().to_owned()
@@ -105,16 +131,13 @@ fn commented(line: &str) -> String {
 }
 
 /// Creates the file, which nobody else has.
-fn create(folder: &Path, name: &str, text: &str) -> std::io::Result<PathBuf> {
+fn create(folder: &Path, name: &str) -> std::io::Result<PathBuf> {
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "md"));
     for number in 1.. {
         let name = if number == 1 { name.to_owned() } else { format!("{stem}-{number}.{ending}") };
         let path = folder.join(name);
         match File::create_new(&path) {
-            Ok(mut file) => {
-                file.write_all(text.as_bytes())?;
-                return Ok(path);
-            }
+            Ok(_) => return Ok(path),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
@@ -134,14 +157,14 @@ mod tests {
         assert_eq!(above("no mark\n"), "no mark");
         assert_eq!(above(&format!("Text.\r\n\r\n{SCISSORS}\r\n# help\r\n")), "Text.");
         assert_eq!(above(&format!("\r\n{SCISSORS}\r\n# help\r\n")), "");
+        assert_eq!(above(&format!("#! a reason\r\n#! another\r\nText.\r\n\r\n{SCISSORS}\r\n")), "Text.");
     }
 
     #[test]
     fn a_file_that_is_kept_is_not_replaced() {
         let folder = crate::testing::folder();
-        let one = create(folder.path(), "TOT_COMMIT.md", "one").unwrap();
-        let other = create(folder.path(), "TOT_COMMIT.md", "other").unwrap();
+        create(folder.path(), "TOT_COMMIT.md").unwrap();
+        let other = create(folder.path(), "TOT_COMMIT.md").unwrap();
         assert_eq!(other, folder.path().join("TOT_COMMIT-2.md"));
-        assert_eq!(fs::read_to_string(one).unwrap(), "one");
     }
 }

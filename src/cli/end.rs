@@ -1,5 +1,6 @@
 //! `tot end`: the answer.
 
+use std::convert::Infallible;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -101,8 +102,15 @@ pub(super) fn run(arguments: &EndArguments) -> ExitCode {
 
 fn end(arguments: &EndArguments) -> Worked {
     let (id, files) = id_and_rest(&arguments.what);
-    let subject = Work::new(&arguments.work).subject(id)?;
-    let mut edited = None;
+    let subject = Work::new("tot end", &arguments.work).subject(id)?;
+    let stopped = arguments
+        .stopped
+        .map(|reason| json!(fields([("reason", json!(reason.name())), ("note", json!(arguments.note))])));
+    let call = |text: &str| {
+        let mut call = fields([("conclusion", json!(text.trim())), ("stopped", json!(stopped))]);
+        call.extend(arguments.binding.fields());
+        call
+    };
     let conclusion = match (&arguments.message, files) {
         (Some(text), []) => text.clone(),
         (None, [file]) => work::read(file)?,
@@ -110,22 +118,15 @@ fn end(arguments: &EndArguments) -> Worked {
             Some(text) => text,
             None => {
                 may_end(&subject, arguments.stopped.is_some())?;
-                let stopped = arguments.stopped.map(|reason| format!("--stopped {}", reason.name()));
-                let stopped = stopped.unwrap_or_default();
-                edited
-                    .insert(subject.edit(("tot end", &stopped), "TOT_CONCLUSION.md", "", &help(&subject))?)
-                    .text
-                    .clone()
+                let reason = arguments.stopped.map(|reason| format!("--stopped {}", reason.name()));
+                let again = ("tot end", reason.as_deref().unwrap_or_default());
+                let edited = subject.edit(again, "TOT_CONCLUSION.md", "", &help(&subject))?;
+                return subject.call_edited("tot_end", edited, |text| Ok::<_, Infallible>(call(text)), lines);
             }
         },
         _ => return Err(misused("give one file, or --message")),
     };
-    let stopped = arguments
-        .stopped
-        .map(|reason| json!(fields([("reason", json!(reason.name())), ("note", json!(arguments.note))])));
-    let mut call = fields([("conclusion", json!(conclusion.trim())), ("stopped", json!(stopped))]);
-    call.extend(arguments.binding.fields());
-    subject.call("tot_end", call, edited.as_ref(), lines)
+    subject.call("tot_end", call(&conclusion), lines)
 }
 
 /// Says before anything is written what would be refused then.

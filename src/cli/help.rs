@@ -1,6 +1,8 @@
 //! What `tot --help` shows: the commands by what they are for. clap has no groups of subcommands, so the list is here; a
 //! test holds it to be whole.
 
+use anstyle::Style;
+use clap::builder::Str;
 use clap::builder::styling::Styles;
 use clap::{Arg, Command};
 
@@ -12,7 +14,7 @@ const GROUPS: &[(&str, &[Row])] = &[
     (
         "Look",
         &[
-            (&["list"], "the investigations, with their answers"),
+            (&["list", "use"], "the investigations, with their answers; which is meant"),
             (&["show"], "the question, the answers, the tree; or a node"),
             (&["log", "diff"], "the history, and what came between two states"),
             (&["search"], "in every text of every investigation"),
@@ -23,8 +25,9 @@ const GROUPS: &[(&str, &[Row])] = &[
     (
         "Work",
         &[
-            (&["start", "next", "end"], "begin a question, see what is next, end it"),
-            (&["propose", "commit"], "say what you will look into, and what you found"),
+            (&["start", "end"], "begin a question, and end it with the answer"),
+            (&["next", "propose"], "see what is owed, and say what you will look into"),
+            (&["commit", "note"], "what you found: in your editor, or in one line"),
             (&["reclassify", "amend"], "correct a state, or what a node says"),
             (&["claim", "release"], "take proposals on, and make them free again"),
             (&["run", "attach"], "run a command as evidence, put files beside a node"),
@@ -53,8 +56,7 @@ const GROUPS: &[(&str, &[Row])] = &[
             (&["setup", "mcp"], "give an agent's client the server, and run it"),
             (&["doctor", "help"], "what is amiss here; a topic or a command explained"),
             (&["completions", "man"], "for your shell, and manual pages"),
-            (&["ruleset"], "the methods: list, show and check them"),
-            (&["demo"], "play a whole investigation and render its report"),
+            (&["ruleset", "demo"], "the methods; a whole investigation played"),
         ],
     ),
 ];
@@ -66,18 +68,21 @@ const OPTIONS: &[(&str, &str)] = &[
     ("--help, --version", "what you see, and which version it is"),
 ];
 
+/// The commands, in their groups, with headings and names in these styles.
+pub(super) fn commands(heading: &Style, literal: &Style) -> String {
+    let row = |(names, line): &Row| format!("  {literal}{:<20}{literal:#} {line}\n", names.join(", "));
+    let group = |(title, rows): &(&str, &[Row])| {
+        format!("{heading}{title}{heading:#}\n{}", rows.iter().map(row).collect::<String>())
+    };
+    GROUPS.iter().map(group).collect()
+}
+
 /// The help of `tot`, for clap.
 pub(super) fn template() -> String {
     let styles = Styles::styled();
     let (heading, literal) = (styles.get_header(), styles.get_literal());
     let mut text = "{about}\n\n{usage-heading} {usage}\n\n".to_owned();
-    for (title, rows) in GROUPS {
-        text.push_str(&format!("{heading}{title}{heading:#}\n"));
-        for (names, line) in *rows {
-            let names = names.join(", ");
-            text.push_str(&format!("  {literal}{names:<20}{literal:#} {line}\n"));
-        }
-    }
+    text.push_str(&commands(heading, literal));
     text.push_str(&format!("{heading}Options{heading:#}\n"));
     for (option, line) in OPTIONS {
         text.push_str(&format!("  {literal}{option:<20}{literal:#} {line}\n"));
@@ -91,10 +96,15 @@ pub(super) fn template() -> String {
 pub(super) fn with_plain_usage(command: Command) -> Command {
     let given = |arg: &Arg| {
         let names = arg.get_value_names().filter(|_| arg.get_id() == "what")?;
-        let names = match arg.is_required_set() {
-            true => format!("[ID] {}", names.join(" ")),
-            false => format!("[{}]", names.join("] [")),
+        // Of a required list so many are, beside the investigation.
+        let least = arg.get_num_args().filter(|_| arg.is_required_set()).map(|number| number.min_values());
+        let first = least.map(|_| "[ID]".to_owned());
+        let name = |(number, name): (usize, &Str)| match least.is_some_and(|least| number < least) {
+            true => name.to_string(),
+            false => format!("[{name}]"),
         };
+        let names: Vec<String> = first.into_iter().chain(names.iter().enumerate().map(name)).collect();
+        let names = names.join(" ");
         let is_open = arg.get_num_args().is_none_or(|number| number.max_values() == usize::MAX);
         Some(names + if is_open { "..." } else { "" })
     };
@@ -171,9 +181,10 @@ mod tests {
             Usage: tot log [OPTIONS] [ID] [NODE|BRANCH]
             Usage: tot merge [OPTIONS] --resolve [ID]
             Usage: tot next [OPTIONS] [ID]
+            Usage: tot note [OPTIONS] [ID] TEXT [NODE]
             Usage: tot object [OPTIONS] [ID] NODE
             Usage: tot open [OPTIONS] [ID] [NODE]
-            Usage: tot propose [OPTIONS] [ID] [FILE]
+            Usage: tot propose [OPTIONS] [ID] [TITLE|FILE]...
             Usage: tot reclassify [OPTIONS] [ID] NODE STATE
             Usage: tot release [OPTIONS] [ID] NODE...
             Usage: tot rerun [OPTIONS] [ID] [NODE]...
@@ -182,6 +193,7 @@ mod tests {
             Usage: tot run [OPTIONS] [ID] [NODE] -- COMMAND...
             Usage: tot show [OPTIONS] [ID] [NODE]
             Usage: tot sync [OPTIONS] [ID]...
+            Usage: tot use [OPTIONS] [ID]
             Usage: tot verify [OPTIONS] [ID]
             ");
         let help = all.find_subcommand_mut("reclassify").unwrap().render_help().to_string();

@@ -6,6 +6,7 @@ mod approve;
 mod attach;
 mod caller;
 mod check;
+mod choose;
 mod claim;
 mod clone;
 mod comment;
@@ -26,6 +27,7 @@ mod log;
 mod man;
 mod merge;
 mod next;
+mod note;
 mod open;
 mod place;
 mod print;
@@ -120,6 +122,7 @@ enum Command {
     /// The same as the command tot-mcp
     Mcp(McpArguments),
     Next(next::NextArguments),
+    Note(note::NoteArguments),
     Object(comment::ObjectArguments),
     Open(open::OpenArguments),
     Propose(propose::ProposeArguments),
@@ -139,6 +142,7 @@ enum Command {
     Show(show::ShowArguments),
     Start(start::StartArguments),
     Sync(sync::SyncArguments),
+    Use(choose::UseArguments),
     Verify(verify::VerifyArguments),
 }
 
@@ -257,6 +261,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Merge(arguments)) => merge::run(&arguments),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
         Ok(Command::Next(arguments)) => next::run(&arguments),
+        Ok(Command::Note(arguments)) => note::run(&arguments),
         Ok(Command::Object(arguments)) => comment::object(&arguments),
         Ok(Command::Open(arguments)) => open::run(&arguments),
         Ok(Command::Propose(arguments)) => propose::run(&arguments),
@@ -274,6 +279,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Show(arguments)) => show::run(&arguments),
         Ok(Command::Start(arguments)) => start::run(&arguments),
         Ok(Command::Sync(arguments)) => sync::run(&arguments),
+        Ok(Command::Use(arguments)) => choose::run(&arguments),
         Ok(Command::Verify(arguments)) => verify::run(&arguments),
         Err(status) => status,
     }

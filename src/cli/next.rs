@@ -15,7 +15,7 @@ pub(super) struct NextArguments {
     /// The investigation: an id, or the beginning or ending of one; not where there is only one
     id: Option<String>,
     /// What comes first
-    #[arg(long, value_name = "WHAT", default_value = "balanced")]
+    #[arg(long, value_name = "WHAT", default_value = "owed")]
     strategy: Strategy,
     /// The most tasks
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=20))]
@@ -45,7 +45,9 @@ Examples:
 /// What comes first.
 #[derive(Clone, Copy, ValueEnum)]
 enum Strategy {
-    /// The lowest round, spread over its parents
+    /// The lowest round, spread over its parents: as many as are owed
+    Owed,
+    /// The same, and what is recommended beyond that
     Balanced,
     /// The same, with three children under each open node
     Exhaustive,
@@ -58,6 +60,7 @@ enum Strategy {
 impl Strategy {
     fn name(self) -> &'static str {
         match self {
+            Strategy::Owed => "owed",
             Strategy::Balanced => "balanced",
             Strategy::Exhaustive => "exhaustive",
             Strategy::Verify => "verify",
@@ -77,7 +80,7 @@ pub(super) fn run(arguments: &NextArguments) -> ExitCode {
 }
 
 fn next(arguments: &NextArguments) -> Worked {
-    let subject = Work::new(&arguments.work).subject(arguments.id.as_deref())?;
+    let subject = Work::new("tot next", &arguments.work).subject(arguments.id.as_deref())?;
     let agent = match (&arguments.agent, arguments.claim) {
         (None, true) => {
             Some(subject.author()?.ok_or("git does not know your name: say with --as who takes the tasks")?)
@@ -93,7 +96,7 @@ fn next(arguments: &NextArguments) -> Worked {
         ("agentId", json!(agent)),
         ("claim", json!(arguments.claim.then_some(true))),
     ]);
-    subject.call("tot_next", call, None, |reply| lines(&subject, reply))
+    subject.call("tot_next", call, |reply| lines(&subject, reply))
 }
 
 fn lines(subject: &Subject, reply: &Value) -> String {
@@ -102,7 +105,8 @@ fn lines(subject: &Subject, reply: &Value) -> String {
         let pending = if task["pending"] == true { "  (proposed)" } else { "" };
         // The last step is the task itself.
         text.push_str(&format!("{}{pending}\n", one_line(word(task, "path"))));
-        text.push_str(&format!("    {}\n", one_line(&spoken(word(task, "ask")))));
+        let ask = Some(word(task, "ask")).filter(|ask| !ask.is_empty());
+        text.extend(ask.map(|ask| format!("    {}\n", one_line(&spoken(ask)))));
         let covers: Vec<&str> = list(task, "covers").filter_map(Value::as_str).collect();
         if !covers.is_empty() {
             text.push_str(&format!("    covers {}\n", one_line(&covers.join(", "))));
@@ -132,7 +136,7 @@ fn command(subject: &Subject, call: &Value) -> Option<String> {
         "tot_step" => ("tot propose", "--next".to_owned()),
         "tot_propose" => {
             let ids = list(arguments, "withdraw").filter_map(Value::as_str);
-            ("tot propose", ids.map(|id| format!("--withdraw {id}")).collect::<Vec<_>>().join(" "))
+            ("tot propose", format!("--withdraw {}", ids.collect::<Vec<_>>().join(" ")))
         }
         "tot_commit" => {
             let node = list(arguments, "results").next().map(|result| word(result, "nodeId"));

@@ -7,7 +7,7 @@ use clap::Args;
 use super::Misused;
 use crate::domain::{IdError, NodeId};
 use crate::format::layout;
-use crate::store::{FindError, Store};
+use crate::store::{CHOSEN, FindError, ListFilter, ListState, Store};
 use crate::text::{one_line, shorten};
 
 /// The folder of the investigations.
@@ -67,14 +67,32 @@ pub(super) struct WithholdArgument {
 }
 
 impl Place {
-    /// The folder of that id or part of one; without, of the investigation that one stands in, or of the only one.
+    /// The folder of that id or part of one; without, of the investigation that one stands in, that `tot use` has chosen, of the
+    /// only one, or of the only open one.
     pub(super) fn one(&self, id: Option<&str>) -> Result<PathBuf, Box<dyn std::error::Error>> {
         let ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
-        match self.folders(&ids)?.0.as_slice() {
+        let (folders, is_all) = self.folders(&ids)?;
+        // One that is gone is not meant any more.
+        let chosen = || self.store.find(std::fs::read_to_string(self.chosen_file()).ok()?.trim()).ok();
+        if is_all && let Some(folder) = chosen() {
+            return Ok(folder);
+        }
+        match folders.as_slice() {
             [folder] => Ok(folder.clone()),
             [] => Err(format!("there is no investigation in {}", self.store.root().display()).into()),
-            several => Err(self.which(several).into()),
+            several => {
+                let open = ListFilter { state: ListState::Open, text: None, after: None, limit: 2 };
+                match self.store.list(&open)?.entries.as_slice() {
+                    [only] => Ok(only.path.clone()),
+                    _ => Err(self.which(several).into()),
+                }
+            }
         }
+    }
+
+    /// The file that says which investigation is meant.
+    pub(super) fn chosen_file(&self) -> PathBuf {
+        self.store.root().join(CHOSEN)
     }
 
     /// Asks which of several is meant: the newest, each by as much of its id as tells it from all others.
@@ -84,7 +102,7 @@ impl Place {
             Some((meta.id.to_string(), meta.title))
         };
         let mut text = format!(
-            "there are {} investigations here: say which, by the beginning or the end of its id",
+            "there are {} investigations here: say which, by the beginning or the end of its id, or once for all: tot use ID",
             folders.len()
         );
         for (id, title) in folders.iter().rev().filter_map(names).take(NAMED) {

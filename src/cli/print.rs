@@ -60,6 +60,18 @@ pub(super) fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{}", wrapped(&made_visible(text), columns_of(&io::stderr())).trim_end());
 }
 
+/// Whether somebody is at a terminal who reads a question and can answer it.
+pub(super) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks on stderr, and gives the line of the answer; `None` where the input ends.
+pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
+    write!(io::stderr(), "{} ", made_visible(question))?;
+    let mut answer = String::new();
+    Ok((io::stdin().read_line(&mut answer)? > 0).then(|| answer.trim().to_ascii_lowercase()))
+}
+
 /// Prints a document of `--json`. What a terminal would take for a command, or would hide, is an escape: it stands in strings
 /// only, and is the same to programs.
 pub(super) fn say_json(document: &impl Serialize) -> Outcome {

@@ -1,34 +1,38 @@
 //! `tot propose`: nodes to be researched next, or proposals that are taken back.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::draft;
+use super::draft::{self, Fields};
+use super::editor::Unchanged;
 use super::misused;
-use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_rest, list, piped};
-use crate::decide::next::{Next, Task, next};
-use crate::domain::NodeId;
-use crate::yaml::{self, Text};
+use super::work::{self, Subject, Work, WorkArguments, Worked, fields, list, piped, word};
+use crate::decide::next::{Next, Strategy, Task, next, place_of_next};
+use crate::domain::fresh::Ids;
+use crate::domain::{Node, NodeId, StateName};
 
 /// Registers nodes to research, or takes proposals back. All of it is one commit, or nothing.
 ///
-/// An id is R<round>.<suffix>: R1.A is a root, R2.A1 its child, R3.A1a a child of that. Proposing a pending id again replaces
-/// it.
+/// A title is enough: the node goes below the one that `tot next` names, or below --below. In a file and in your editor, an id is
+/// R<round>.<suffix>: R1.A is a root, R2.A1 its child, R3.A1a a child of that. Proposing a pending id again replaces it.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ProposeArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then a file, or - for standard
-    /// input. Without one your editor opens with what `tot next` gives, or standard input is read where that is no terminal
-    #[arg(value_names = ["ID", "FILE"], num_args = 0..=2)]
+    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then titles, or a file, or - for
+    /// standard input. Without any your editor opens with what is owed, or standard input is read where that is no terminal
+    #[arg(value_names = ["ID", "TITLE|FILE"])]
     what: Vec<String>,
-    /// Propose what `tot next` gives as it stands
-    #[arg(long)]
-    next: bool,
-    /// Take this pending proposal back; for several, give it several times
+    /// The node that they continue; without it the one that `tot next` names
     #[arg(long, value_name = "NODE")]
+    below: Option<NodeId>,
+    /// Propose as many as are owed, named after what they continue
+    #[arg(long, conflicts_with = "below")]
+    next: bool,
+    /// Take these pending proposals back
+    #[arg(long, value_name = "NODE", num_args = 1..)]
     withdraw: Vec<NodeId>,
     #[command(flatten)]
     work: WorkArguments,
@@ -36,86 +40,196 @@ pub(super) struct ProposeArguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  tot propose 'Read the slow query log' 'Ask the vendor'
+  tot propose 'Compare the plans' --below R1.A
   tot propose                       in your editor
-  tot propose --next                what tot next gives
-  tot propose --withdraw R2.A1
+  tot propose --next                as many as are owed
+  tot propose --withdraw R2.A1 R2.A2
   tot propose 0196 nodes.yaml
 
 A file is YAML, or the JSON of the tool tot_propose:
 
   nodes:
-  - id: R2.A1
-    parent: R1.A                    not for a root
+  - id: R2.A1                       without it, a fresh one
     title: Read the slow query log
     plannedAction: Look for plans that changed.";
 
 const HELP: &str = "\
-What is to be researched next, as YAML. Change it, or add to it: R1.A is a root, R2.A1 its
-child, R3.A1a a child of that. What stands below the line is left out. A text without a change
-gives it up: `tot propose --next` takes all of it as it stands.";
-
-/// The proposals of a template, as they are to be written.
-#[derive(Serialize)]
-struct Nodes {
-    nodes: Vec<Proposal>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Proposal {
-    id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<String>,
-    title: Text,
-    planned_action: Text,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    covers: Vec<String>,
-}
+What is to be researched next: each on a line of its own, with or without an id, and below it, indented,
+what is to be done. R1.A is a root, R2.A1 its child, R3.A1a a child of that. What stands below this line is
+left out; saved unchanged, nothing is proposed.";
 
 pub(super) fn run(arguments: &ProposeArguments) -> ExitCode {
     work::status("tot propose", propose(arguments))
 }
 
 fn propose(arguments: &ProposeArguments) -> Worked {
-    let (id, files) = id_and_rest(&arguments.what);
-    let subject = Work::new(&arguments.work).subject(id)?;
-    let mut edited = None;
-    let mut call = match files {
-        [file] => draft::batch(&work::read(file)?, "nodes", "plannedAction")?,
-        [] if arguments.next => fields([("nodes", json!(planned(&subject)?.nodes))]),
+    let is_file = |word: &str| {
+        let is_path = word.contains(['.', '/', '\\']) && !word.contains(char::is_whitespace);
+        word == "-" || is_path || Path::new(word).is_file()
+    };
+    let is_id =
+        |word: &str| word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    let nothing_else = arguments.next || !arguments.withdraw.is_empty();
+    let (id, rest) = match arguments.what.split_first() {
+        Some((first, rest)) if is_id(first) || (nothing_else && !is_file(first)) => {
+            (Some(first.as_str()), rest)
+        }
+        _ => (None, arguments.what.as_slice()),
+    };
+    let subject = Work::new("tot propose", &arguments.work).subject(id)?;
+    let mut call = match rest {
+        [_, ..] if arguments.next => return Err(misused("give titles or a file, or --next")),
+        [file] if is_file(file) => of_text(&work::read(file)?)?,
+        [_, ..] => {
+            let titles = rest.iter().map(|title| json!({"title": title}));
+            fields([("nodes", json!(titles.collect::<Vec<_>>()))])
+        }
+        [] if arguments.next => {
+            let nodes: Vec<Value> = planned(&subject)?.into_iter().map(node_of).collect();
+            if nodes.is_empty() && subject.investigation().end_in_force().is_none() {
+                return Err(nothing_owed(&subject).into());
+            }
+            fields([("nodes", json!(nodes))])
+        }
         [] if !arguments.withdraw.is_empty() => fields([]),
         [] => match piped()? {
-            Some(text) => draft::batch(&text, "nodes", "plannedAction")?,
-            None => {
-                let text = yaml::to_text(&planned(&subject)?)?;
-                let written =
-                    edited.insert(subject.edit(("tot propose", ""), "TOT_PROPOSE.yaml", &text, HELP)?);
-                written.understood(draft::batch(&written.text, "nodes", "plannedAction"))?
-            }
+            Some(text) => of_text(&text)?,
+            None => return edit(&subject, arguments),
         },
-        _ => return Err(misused("give one file")),
     };
+    complete(&subject, &mut call, arguments.below.as_ref())?;
+    withdraw(&mut call, arguments);
+    subject.call("tot_propose", call, lines)
+}
+
+fn withdraw(call: &mut Fields, arguments: &ProposeArguments) {
     if !arguments.withdraw.is_empty() {
         let ids: Vec<String> = arguments.withdraw.iter().map(ToString::to_string).collect();
         call.insert("withdraw".to_owned(), json!(ids));
     }
-    subject.call("tot_propose", call, edited.as_ref(), lines)
 }
 
-/// What there is to be proposed.
-fn planned(subject: &Subject) -> Result<Nodes, Box<dyn std::error::Error>> {
-    let service = subject.service();
-    let now = service.now().map_err(super::refused)?;
-    let plan = next(subject.investigation(), &subject.standing.rules(), &Next::default(), now);
-    let plan = plan.map_err(|rejection| super::refused(rejection.into()))?;
-    let proposal = |task: Task| Proposal {
-        id: task.id.to_string(),
-        parent: task.parent.map(|parent| parent.to_string()),
-        title: Text(task.title),
-        planned_action: Text(task.planned_action),
-        covers: task.covers,
+fn edit(subject: &Subject, arguments: &ProposeArguments) -> Worked {
+    let task = |task: Task| format!("{} {}\n    {}\n", task.id, task.title, task.planned_action);
+    let draft: String = planned(subject)?.into_iter().map(task).collect();
+    let edited = subject.edit(("tot propose", ""), "TOT_PROPOSE.txt", &draft, HELP).map_err(|error| {
+        let take = subject.command("tot propose", "--next");
+        match error.is::<Unchanged>() {
+            true if draft.is_empty() => error,
+            true => {
+                format!("unchanged, so nothing was proposed. To take the draft as it is: `{take}`").into()
+            }
+            false => error,
+        }
+    })?;
+    let read = |text: &str| -> Result<Fields, String> {
+        let mut call = fields([("nodes", json!(draft::titles(text)))]);
+        complete(subject, &mut call, arguments.below.as_ref()).map_err(|error| error.to_string())?;
+        withdraw(&mut call, arguments);
+        Ok(call)
     };
-    Ok(Nodes { nodes: plan.tasks.into_iter().map(proposal).collect() })
+    subject.call_edited("tot_propose", edited, read, lines)
+}
+
+fn of_text(text: &str) -> Result<Fields, draft::DraftError> {
+    let is_plain = text.split_whitespace().next().is_some_and(|word| word.parse::<NodeId>().is_ok());
+    match is_plain {
+        true => Ok(fields([("nodes", json!(draft::titles(text)))])),
+        false => draft::batch(text, "nodes", "plannedAction"),
+    }
+}
+
+fn node_of(task: Task) -> Value {
+    let parent = task.parent.as_ref().map(NodeId::as_str);
+    json!({"id": task.id.as_str(), "parent": parent, "title": task.title, "plannedAction": task.planned_action})
+}
+
+/// What is owed.
+fn planned(subject: &Subject) -> Result<Vec<Task>, Box<dyn std::error::Error>> {
+    let now = subject.service().now().map_err(super::refused)?;
+    let request = Next { strategy: Strategy::Owed, ..Next::default() };
+    let plan = next(subject.investigation(), &subject.standing.rules(), &request, now);
+    Ok(plan.map_err(|rejection| super::refused(rejection.into()))?.tasks)
+}
+
+/// Why there is nothing to propose.
+fn nothing_owed(subject: &Subject) -> String {
+    match subject.investigation().pending().next() {
+        Some(node) => {
+            let commit = subject.command("tot commit", node.id.as_str());
+            format!("nothing else is owed before {} is committed: `{commit}`", node.id)
+        }
+        None => {
+            let (next, add) = (subject.command("tot next", ""), subject.command("tot propose", "TITLE"));
+            format!("no node is owed: `{next}` says what is next, and `{add}` adds a node all the same")
+        }
+    }
+}
+
+/// Gives each node what it leaves out: the id of one says its parent, and one without an id goes below that node, or where
+/// the next one belongs.
+fn complete(
+    subject: &Subject,
+    call: &mut Fields,
+    below: Option<&NodeId>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let investigation = subject.investigation();
+    let mut ids = Ids::new(investigation);
+    let Some(nodes) = call.get_mut("nodes").and_then(Value::as_array_mut) else { return Ok(()) };
+    nodes.iter().filter_map(|node| word(node, "id").parse().ok()).for_each(|id| ids.take(&id));
+    let mut next = below.cloned().map(Some);
+    for node in nodes.iter_mut().filter(|node| node.is_object()) {
+        let given = word(node, "parent").parse::<NodeId>().ok();
+        if node["id"].is_null() {
+            let parent = match (given, &next) {
+                (Some(parent), _) => Some(parent),
+                (None, Some(place)) => place.clone(),
+                (None, None) => next.insert(place(subject, None)?).clone(),
+            };
+            node["id"] = json!(fresh(subject, &mut ids, parent.as_ref())?.as_str());
+            node["parent"] = json!(parent.as_ref().map(NodeId::as_str));
+        } else if node["parent"].is_null()
+            && let Ok(id) = word(node, "id").parse::<NodeId>()
+        {
+            let is_above = |node: &&Node| {
+                id.suffix().len() > node.id.suffix().len() && id.suffix().starts_with(node.id.suffix())
+            };
+            let above = investigation.in_round(id.round().saturating_sub(1)).map(AsRef::as_ref);
+            let above = above.filter(is_above).max_by_key(|node| node.id.suffix().len());
+            node["parent"] = json!(above.map(|node| node.id.as_str()));
+        }
+    }
+    Ok(())
+}
+
+/// Where a node belongs of which nobody says it; `None` for the root level.
+pub(super) fn place(
+    subject: &Subject,
+    state: Option<&StateName>,
+) -> Result<Option<NodeId>, Box<dyn std::error::Error>> {
+    let now = subject.service().now().map_err(super::refused)?;
+    let place = place_of_next(subject.investigation(), &subject.standing.rules(), state, now);
+    let place = place.map_err(|rejection| super::refused(rejection.into()))?;
+    Ok(place.ok_or_else(|| match (state, subject.investigation().pending().next()) {
+        (Some(state), _) => format!("no node takes a child that is {state}: `tot next` says what is next"),
+        (None, Some(node)) => format!("commit {} first, and then propose below it", node.id),
+        (None, None) => "no open node is left: `tot next` says what is next".to_owned(),
+    })?)
+}
+
+/// A fresh id below that node, or of a root.
+pub(super) fn fresh(subject: &Subject, ids: &mut Ids, parent: Option<&NodeId>) -> Result<NodeId, String> {
+    let (investigation, rules) = (subject.investigation(), subject.standing.rules());
+    let allowed = rules.ruleset().roots.ids.as_deref().filter(|_| !rules.recovery_required(investigation));
+    let id = match parent {
+        Some(parent) => ids.child(parent),
+        None => ids.root(allowed),
+    };
+    id.ok_or_else(|| match parent {
+        Some(parent) => format!("no id is left below {parent}: propose below another node with --below"),
+        None => "the ruleset takes no further root: propose below a node with --below".to_owned(),
+    })
 }
 
 fn lines(reply: &Value) -> String {

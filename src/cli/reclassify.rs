@@ -1,5 +1,6 @@
 //! `tot reclassify`: another state for a node.
 
+use std::convert::Infallible;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -48,33 +49,33 @@ fn reclassify(arguments: &ReclassifyArguments) -> Worked {
         _ => return Err(misused("say which node, and which state")),
     };
     let node = place::node(node)?;
-    let subject = Work::new(&arguments.work).subject(id)?;
-    let (reason, edited) = match &arguments.message {
-        Some(reason) => (reason.clone(), None),
-        None => match piped()? {
-            Some(text) => (text, None),
-            None => {
-                let known = subject.investigation().node(&node);
-                let title = known.map_or("", |node| node.name());
-                let help = format!(
-                    "Why {node} is to be {state}. What stands below the line is left out; an empty text gives it up.\n\n{}",
-                    one_line(title)
-                );
-                let again = format!("{node} {state} <");
-                let edited = subject.edit(("tot reclassify", &again), "TOT_RECLASSIFY.md", "", &help)?;
-                (edited.text.clone(), Some(edited))
-            }
-        },
+    let subject = Work::new("tot reclassify", &arguments.work).subject(id)?;
+    let call = |reason: &str| {
+        fields([
+            ("nodeId", json!(node.to_string())),
+            ("newState", json!(state)),
+            ("reason", json!(reason.trim())),
+            ("evidence", json!(arguments.evidence)),
+            ("verificationMethod", json!(arguments.how)),
+            ("alternativesConsidered", json!(arguments.alternatives)),
+        ])
     };
-    let call = fields([
-        ("nodeId", json!(node.to_string())),
-        ("newState", json!(state)),
-        ("reason", json!(reason.trim())),
-        ("evidence", json!(arguments.evidence)),
-        ("verificationMethod", json!(arguments.how)),
-        ("alternativesConsidered", json!(arguments.alternatives)),
-    ]);
-    subject.call("tot_reclassify", call, edited.as_ref(), lines)
+    let given = match &arguments.message {
+        Some(reason) => Some(reason.clone()),
+        None => piped()?,
+    };
+    if let Some(reason) = given {
+        return subject.call("tot_reclassify", call(&reason), lines);
+    }
+    let known = subject.investigation().node(&node);
+    let title = known.map_or("", |node| node.name());
+    let help = format!(
+        "Why {node} is to be {state}. What stands below the line is left out; an empty text gives it up.\n\n{}",
+        one_line(title)
+    );
+    let again = format!("{node} {state} <");
+    let edited = subject.edit(("tot reclassify", &again), "TOT_RECLASSIFY.md", "", &help)?;
+    subject.call_edited("tot_reclassify", edited, |text| Ok::<_, Infallible>(call(text)), lines)
 }
 
 fn lines(reply: &Value) -> String {

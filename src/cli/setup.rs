@@ -1,15 +1,15 @@
 //! `tot setup`: this server in the configuration of an MCP client, printed or written; the skill and the paragraph of
 //! `AGENTS.md` that teach an agent to use it.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::print::{self, can_ask};
 use super::{Outcome, misused, say};
 use crate::platform;
 use crate::setup::{Client, ConfigFile, Edit, SKILL, ServerEntry, alone, put, put_paragraph, servers};
-use crate::text::made_visible;
 
 /// What the server is called in a client, where nobody says otherwise.
 pub(super) const NAME: &str = "tot";
@@ -403,23 +403,13 @@ fn read(file: &Path) -> Result<Option<String>, String> {
     }
 }
 
-/// Whether there is somebody at a terminal.
-fn can_ask() -> bool {
-    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
-}
-
 /// Asks; without an answer it is `default`, and no where the input ends.
 fn ask(question: &str, default: bool) -> std::io::Result<bool> {
-    let question = made_visible(question);
-    write!(std::io::stderr(), "{question} [{}] ", if default { "Y/n" } else { "y/N" })?;
-    let mut answer = String::new();
-    if std::io::stdin().read_line(&mut answer)? == 0 {
-        return Ok(false);
-    }
-    Ok(match answer.trim().to_ascii_lowercase().as_str() {
+    let answer = print::ask(&format!("{question} [{}]", if default { "Y/n" } else { "y/N" }))?;
+    Ok(answer.is_some_and(|answer| match answer.as_str() {
         "" => default,
         answer => matches!(answer, "y" | "yes"),
-    })
+    }))
 }
 
 /// Asks on a terminal; elsewhere no one can be asked, and the answer is an error that says how to go on.

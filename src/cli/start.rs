@@ -6,9 +6,11 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::editor;
+use super::print::{ask, tell};
 use super::ruleset::Folder;
 use super::work::{self, Work, WorkArguments, Worked, fields, piped, word};
 use crate::domain::Caller;
+use crate::ruleset::builtin;
 use crate::text::one_line;
 
 /// Begins an investigation of a question: a git repository of its own in the root, with the method pinned in it. Settings are
@@ -24,7 +26,7 @@ pub(super) struct StartArguments {
     /// What is known: versions, logs, constraints
     #[arg(long, value_name = "TEXT")]
     context: Option<String>,
-    /// The method, as `tot ruleset list` names it; without it the default one
+    /// The method, as `tot ruleset list` names it; without it, at a terminal, you are asked, and elsewhere it is the default one
     #[arg(long, value_name = "NAME")]
     ruleset: Option<String>,
     #[command(flatten)]
@@ -55,12 +57,22 @@ const HELP: &str = "\
 The question that is to be investigated, in Markdown: what is to be found out, and what
 an answer must say. What stands below the line is left out; an empty text gives it up.";
 
+/// What is asked at a terminal: what it is called, and the ruleset that does it; the first is the default.
+const METHODS: [(&str, &str, Option<&str>); 2] = [
+    ("thorough", "breadth and depth first", None),
+    ("quick", "answer at any depth, somebody else checks it", Some("review")),
+];
+
 pub(super) fn run(arguments: &StartArguments) -> ExitCode {
     work::status("tot start", start(arguments))
 }
 
 fn start(arguments: &StartArguments) -> Worked {
     let work = Work::starting(&arguments.work, &arguments.rulesets)?;
+    let ruleset = match &arguments.ruleset {
+        None if arguments.mode.is_none() && work.may_ask() => method()?,
+        ruleset => ruleset.clone(),
+    };
     let (query, edited) = match (&arguments.query, piped) {
         (Some(query), _) if query == "-" => (work::read("-")?, None),
         (Some(query), _) => (query.clone(), None),
@@ -82,18 +94,34 @@ fn start(arguments: &StartArguments) -> Worked {
         ("query", json!(query)),
         ("title", json!(arguments.title)),
         ("context", json!(arguments.context)),
-        ("ruleset", json!(arguments.ruleset)),
+        ("ruleset", json!(ruleset)),
         ("mode", json!(arguments.mode)),
         ("minRoots", json!(arguments.min_roots)),
         ("minRounds", json!(arguments.min_rounds)),
         ("allowEarlyTerminal", json!(arguments.allow_early_terminal.then_some(true))),
     ]);
     work.call("tot_start", call, Caller::default(), edited.as_ref(), |reply| {
-        match work.place.store.folders().len() {
-            0 | 1 => lines(reply),
-            _ => work::next_of(work.place.short(word(reply, "sessionId")), &lines(reply)),
+        let id = word(reply, "sessionId");
+        match work.place.one(None).is_ok_and(|path| path.ends_with(id)) {
+            true => lines(reply),
+            false => work::next_of(work.place.short(id), &lines(reply)),
         }
     })
+}
+
+/// Asks which method it shall be.
+fn method() -> Result<Option<String>, Box<dyn std::error::Error>> {
+    for (name, what, ruleset) in METHODS {
+        tell(&format!("  {name:<10}{what} ({})", ruleset.unwrap_or(builtin::DEFAULT)));
+    }
+    loop {
+        let answer =
+            ask("Quick or thorough? [q/T]")?.ok_or("nothing was answered, so nothing was started")?;
+        let chosen = METHODS.iter().find(|(name, ..)| name.starts_with(&answer));
+        if let Some((_, _, ruleset)) = chosen {
+            return Ok(ruleset.map(str::to_owned));
+        }
+    }
 }
 
 fn lines(reply: &Value) -> String {

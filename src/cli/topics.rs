@@ -5,9 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anstyle::Style;
 use clap::Args;
 use clap::error::ErrorKind;
 
+use super::help::commands;
 use super::print::{columns, page, say, tell};
 use super::{Outcome, command, finish};
 use crate::markdown::to_terminal;
@@ -26,7 +28,7 @@ pub(super) const TOPICS: &[report::Topic<'_>] = &[
     ("scripts", include_str!("help/scripts.md")),
 ];
 
-/// Explains a topic, or a command as its --help does. Without one, lists the topics.
+/// Explains a topic, or a command as its --help does. Without one, lists all of both.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct HelpArguments {
@@ -40,7 +42,7 @@ pub(super) struct HelpArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  tot help            the topics
+  tot help            the topics and the commands
   tot help method     how an investigation goes
   tot help commit     the same as tot commit --help
   tot help --html DIR the topics as a web site";
@@ -84,7 +86,8 @@ fn topic(words: &[String]) -> Option<String> {
 fn listing() -> String {
     let topics: String =
         TOPICS.iter().map(|(name, text)| format!("  tot help {name:<12}{}\n", title(text))).collect();
-    format!("Topics:\n{topics}\ntot --help lists the commands, and tot help COMMAND explains one.\n")
+    let commands = commands(&Style::new(), &Style::new());
+    format!("Topics:\n{topics}\nCommands: tot help COMMAND explains one.\n\n{commands}")
 }
 
 /// What `--help` shows of the command of these words.

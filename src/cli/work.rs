@@ -6,7 +6,7 @@
 //! 3. The reply is printed: as it is with `--json`, or else in lines. A refusal ends with status 1.
 
 use std::fs;
-use std::io::{IsTerminal, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::draft::Fields;
 use super::editor::{self, Edited};
 use super::finish;
 use super::place::{Common, Place};
-use super::print::{columns, say, say_json, stored, tell, wrapped};
+use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
 use super::ruleset::Folder;
 use crate::domain::{Caller, Code, Investigation, NodeId};
 use crate::format::layout;
@@ -53,6 +53,8 @@ pub(super) fn status(name: &str, worked: Worked) -> ExitCode {
 
 /// The tools, in this process.
 pub(super) struct Work {
+    /// The command.
+    name: &'static str,
     pub place: Place,
     service: Arc<Service>,
     json: bool,
@@ -69,8 +71,9 @@ pub(super) struct Subject {
 }
 
 impl Work {
-    pub(super) fn new(arguments: &WorkArguments) -> Work {
+    pub(super) fn new(name: &'static str, arguments: &WorkArguments) -> Work {
         Work::on(
+            name,
             arguments,
             Service::new(arguments.common.place().store.root().to_owned(), arguments.world(), None),
         )
@@ -83,15 +86,15 @@ impl Work {
     ) -> Result<Work, Box<dyn std::error::Error>> {
         let root = arguments.common.place().store.root().to_owned();
         let service = Service::new(root, arguments.world(), None).with_rulesets(rulesets.library()?);
-        Ok(Work::on(arguments, service.with_sharing(Sharing::to(None))))
+        Ok(Work::on("tot start", arguments, service.with_sharing(Sharing::to(None))))
     }
 
-    fn on(arguments: &WorkArguments, service: Service) -> Work {
+    fn on(name: &'static str, arguments: &WorkArguments, service: Service) -> Work {
         // Who stands in the folder of an investigation is in no project.
         let is_project = |project: &Project| !project.root().join(layout::META).is_file();
         let project = if arguments.no_project { None } else { Project::here().filter(is_project) };
         let service = Arc::new(service.with_project(project));
-        Work { place: arguments.common.place(), service, json: arguments.common.json }
+        Work { name, place: arguments.common.place(), service, json: arguments.common.json }
     }
 
     /// The investigation of that id or part of one; without, the one that is meant.
@@ -100,6 +103,18 @@ impl Work {
         let session = self.place.store.load(&path)?.investigation.meta().id.to_string();
         let standing = self.service.read(&session).map_err(super::refused)?;
         Ok(Subject { work: self, path, standing, named: id.map(str::to_owned) })
+    }
+
+    /// Whether somebody is there to be asked.
+    pub(super) fn may_ask(&self) -> bool {
+        can_ask() && !self.json
+    }
+
+    /// What the tool answers.
+    fn ask(&self, tool: &str, arguments: Fields, caller: Caller) -> io::Result<Answered> {
+        let around = around_the_only(&arguments);
+        let reply = tools::call(&self.service, tool, Value::Object(arguments), caller)?.content;
+        Ok(Answered { reply, around })
     }
 
     /// Has the tool answer, and prints the reply; `lines` says what of it is told without `--json`.
@@ -111,22 +126,27 @@ impl Work {
         edited: Option<&Edited>,
         lines: impl FnOnce(&Value) -> String,
     ) -> Worked {
-        let around = around_the_only(&arguments);
-        let reply = tools::call(&self.service, tool, Value::Object(arguments), caller)?.content;
-        let is_done = reply["status"] == "OK";
+        self.tell(&self.ask(tool, arguments, caller)?, edited, lines)
+    }
+
+    fn tell(
+        &self,
+        answered: &Answered,
+        edited: Option<&Edited>,
+        lines: impl FnOnce(&Value) -> String,
+    ) -> Worked {
+        let (reply, is_done) = (&answered.reply, answered.is_done());
         // What was so already is told as done, though nothing was written, and then the text is nowhere else.
         let is_stored = is_done && reply["commit"].is_string();
         if is_stored {
             edited.into_iter().for_each(Edited::stored);
         }
         let said = if self.json {
-            say_json(&reply)
+            say_json(reply)
         } else if is_done {
-            say(&wrapped(&lines(&reply), columns()))
+            say(&wrapped(&lines(reply), columns()))
         } else {
-            let text = rejection(&spoken(tool), &reply);
-            let text = around.map_or_else(|| text.clone(), |around| text.replace(&around, "`"));
-            tell(text.trim_end());
+            tell(&format!("{}: rejected, and nothing was written\n{}", self.name, answered.reasons("  ")));
             Ok(())
         };
         match edited.filter(|_| !is_stored) {
@@ -140,8 +160,28 @@ impl Work {
         } else {
             said?
         }
-        let is_dropped = is_done && !is_stored && (edited.is_some() || is_unheard(&reply));
+        let is_dropped = is_done && !is_stored && (edited.is_some() || is_unheard(reply));
         Ok(if is_done && !is_dropped { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// What a tool answered.
+struct Answered {
+    reply: Value,
+    /// Where the fields of the only entry stand.
+    around: Option<String>,
+}
+
+impl Answered {
+    fn is_done(&self) -> bool {
+        self.reply["status"] == "OK"
+    }
+
+    /// Why nothing was done, a line for each reason.
+    fn reasons(&self, indent: &str) -> String {
+        let line = |error: &Value| format!("{indent}{}\n", one_line(&diagnostic(error)).trim_end());
+        let text: String = list(&self.reply, "errors").map(line).collect();
+        self.around.as_ref().map_or_else(|| text.clone(), |around| text.replace(around, "`"))
     }
 }
 
@@ -171,20 +211,53 @@ impl Subject {
         Ok(self.work.place.store.author(&self.path)?)
     }
 
-    /// Has the tool answer, as [`Work::call`].
-    pub(super) fn call(
+    fn ask(&self, tool: &str, mut arguments: Fields) -> Result<Answered, Box<dyn std::error::Error>> {
+        arguments.insert("sessionId".to_owned(), json!(self.investigation().meta().id.to_string()));
+        Ok(self.work.ask(tool, arguments, caller(&self.work.place.store, &self.path)?)?)
+    }
+
+    fn tell(
         &self,
-        tool: &str,
-        mut arguments: Fields,
+        answered: &Answered,
         edited: Option<&Edited>,
         lines: impl FnOnce(&Value) -> String,
     ) -> Worked {
-        arguments.insert("sessionId".to_owned(), json!(self.investigation().meta().id.to_string()));
-        let lines = |reply: &Value| match &self.named {
+        self.work.tell(answered, edited, |reply| match &self.named {
             Some(id) => next_of(id, &lines(reply)),
             None => lines(reply),
-        };
-        self.work.call(tool, arguments, caller(&self.work.place.store, &self.path)?, edited, lines)
+        })
+    }
+
+    /// Has the tool answer, and prints the reply; `lines` says what of it is told without `--json`.
+    pub(super) fn call(&self, tool: &str, arguments: Fields, lines: impl FnOnce(&Value) -> String) -> Worked {
+        self.tell(&self.ask(tool, arguments)?, None, lines)
+    }
+
+    /// The same with what the user has written, read by `read`. What is refused is opened again, with the reason above it.
+    pub(super) fn call_edited<E: std::fmt::Display>(
+        &self,
+        tool: &str,
+        mut edited: Edited,
+        read: impl Fn(&str) -> Result<Fields, E>,
+        lines: impl FnOnce(&Value) -> String,
+    ) -> Worked {
+        for _ in 1..editor::TRIES {
+            let reason = match read(&edited.text) {
+                Ok(arguments) => {
+                    let answered = self.ask(tool, arguments)?;
+                    if answered.is_done() {
+                        return self.tell(&answered, Some(&edited), lines);
+                    }
+                    answered.reasons("")
+                }
+                Err(error) => error.to_string(),
+            };
+            if !edited.again(&reason)? {
+                break;
+            }
+        }
+        let arguments = edited.understood(read(&edited.text))?;
+        self.tell(&self.ask(tool, arguments)?, Some(&edited), lines)
     }
 
     /// Has the user write in an editor; the file lies where git's own such files lie. `command` with `rest` and the file does the
@@ -264,6 +337,40 @@ const SPOKEN: &[(&str, &str)] = &[
         "Name each with --answer, those that are only possible with --rival; `tot amend --conclusion` can name them later.",
     ),
     ("Say in `reason` ", "Say with -m "),
+    ("Give `nodes` with at least one {id, parent, title, plannedAction}", "Give titles, or a file"),
+    ("Give `results` with at least one {nodeId, state, findings, agentId}", "Give a file, or name a node"),
+    ("leave it out of `withdraw`", "leave it out of --withdraw"),
+    ("say the rest in plannedAction", "say the rest below it"),
+    ("or null for a root in round 1", "or leave it out for a root in round 1"),
+    (
+        "Put what was measured or read into `evidence`",
+        "Say what was measured or read: --evidence, or below `## Evidence`",
+    ),
+    (
+        "why it is not, each in a sentence",
+        "why it is not, each in a sentence: --alternative, or a line below `## Alternatives`",
+    ),
+    (" in alternativesConsidered", " alternatives"),
+    ("Give `alternativesConsidered` with the reclassify", "Give each with --alternative"),
+    ("Give `evidence` with the reclassify", "Give it with --evidence"),
+    ("without an agentId", "without a name"),
+    ("Give the id of the agent that did the research", "`git config --global user.name` gives you one"),
+    (
+        "Leave out `nodeId` to amend the conclusion, its `answers` or `notCovered`",
+        "The conclusion is amended with --conclusion",
+    ),
+    ("or name a node in `nodeId`", "or name a node"),
+    (
+        "Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`",
+        "Change a text of it, or name answers with --answer",
+    ),
+    ("twice in `answers`", "twice as an answer"),
+    ("leave `answers` out", "leave --answer out"),
+    ("`answers` has to name", "--answer has to name"),
+    ("give `claimed: true`, and yours is kept", "`claimed: true` in its file has yours kept"),
+    ("minRounds", "--min-rounds"),
+    ("minRoots", "--min-roots"),
+    ("allowEarlyTerminal", "--allow-early-terminal"),
     ("tot_propose's `withdraw`", "tot propose --withdraw"),
     ("tot_comment with kind resolution and replyTo", "tot resolve"),
     ("tot_comment with kind answer and replyTo", "tot comment --reply-to"),
@@ -313,7 +420,12 @@ pub(super) fn outcome(reply: &Value) -> String {
     lines.extend(list(reply, "warnings").map(|warning| format!("warning: {}", diagnostic(warning))));
     let counts = reply["omitted"].as_object().into_iter().flat_map(Map::iter);
     lines.extend(counts.map(|(what, number)| format!("{number} more {what}: tot show")));
-    lines.push(format!("Next: {}", spoken(word(reply, "message").trim_start_matches("Next: "))));
+    // Of an agent's next call the name stands first.
+    let message = match word(reply, "message").strip_prefix("Next: ").and_then(|text| text.split_once(". ")) {
+        Some((tool, why)) => format!("`{}`. {}", spoken(tool), spoken(why)),
+        None => spoken(word(reply, "message")),
+    };
+    lines.push(format!("Next: {message}"));
     lines.iter().map(|line| one_line(line) + "\n").collect()
 }
 
@@ -327,13 +439,6 @@ pub(super) fn next_of(id: &str, lines: &str) -> String {
         false => format!("{line}\n"),
     };
     lines.lines().map(named).collect()
-}
-
-/// Why nothing was done.
-fn rejection(command: &str, reply: &Value) -> String {
-    let mut text = format!("{command}: rejected, and nothing was written\n");
-    list(reply, "errors").for_each(|error| text.push_str(&format!("  {}\n", one_line(&diagnostic(error)))));
-    text
 }
 
 /// Where the fields of the only entry of a call stand, which a person gave without the list around it.
@@ -375,15 +480,13 @@ mod tests {
             commit 0123456789
             warning: TOO_FAST R2.A1: It took ␛[31m1 s.
             3 more owed: tot show
-            Next: tot propose --next. It proposes R2.A1; tot show has more.
+            Next: `tot propose --next`. It proposes R2.A1; tot show has more.
             ");
         let reply = json!({"status": "REJECTED", "errors": [
             {"code": "STATE_LOCKED", "nodeId": "R1.A", "message": "R1.A can't be FOUND yet.", "suggestion": "Use tot_next."},
         ]});
-        assert_snapshot!(rejection("tot commit", &reply), @r"
-            tot commit: rejected, and nothing was written
-              STATE_LOCKED R1.A can't be FOUND yet. Use tot next.
-            ");
+        let answered = Answered { reply, around: None };
+        assert_snapshot!(answered.reasons(""), @"STATE_LOCKED R1.A can't be FOUND yet. Use tot next.");
     }
 
     #[test]
@@ -406,6 +509,34 @@ mod tests {
             next_of("0196", lines),
             "R1.A says `tot end`\nNext: `tot propose 0196 --next` for a root.\n"
         );
+    }
+
+    /// What can be refused or warned of is all in the snapshots of that test.
+    #[test]
+    fn no_refusal_speaks_to_a_person_in_the_words_of_the_tools() {
+        let all = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/rules/every.rs");
+        let all = fs::read_to_string(all).unwrap();
+        let is_code = |word: &str| {
+            word.len() > 5
+                && word.trim_end_matches(':').bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+        };
+        let said: Vec<&str> =
+            all.lines().filter(|line| line.split_whitespace().next().is_some_and(is_code)).collect();
+        assert!(said.len() > 60, "{}", said.len());
+        let words = [
+            "tot_",
+            "agentId",
+            "plannedAction",
+            "alternativesConsidered",
+            "notCovered",
+            "`answers`",
+            "`withdraw`",
+        ];
+        for line in said.iter().filter(|line| !line.contains("SUSPICIOUS") && !line.contains("TEXT_TOO_LONG"))
+        {
+            let told = spoken(line);
+            assert!(!words.iter().any(|word| told.contains(word)), "{told}");
+        }
     }
 
     #[test]

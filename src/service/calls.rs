@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::changes::Changed;
 use super::sharing::How;
 use super::{Refusal, Service, Standing, Turn, Written};
-use crate::decide::Rejection;
 use crate::decide::amend::{Amend, amend};
 use crate::decide::attach::{File, attach};
 use crate::decide::citing::{cited_by_amendment, cited_by_results};
@@ -18,7 +17,8 @@ use crate::decide::propose::{NewNode, Propose, propose};
 use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::decide::run::{Record, record};
 use crate::decide::start::{Start, secrets, start};
-use crate::domain::{Caller, Code, Commenter, Diagnostic, Event, NodeId};
+use crate::decide::{Decision, Rejection};
+use crate::domain::{Caller, Code, Commenter, Diagnostic, Event, Investigation, NodeId};
 use crate::format::message;
 use crate::ruleset::builtin;
 use crate::store::Transacted;
@@ -73,8 +73,8 @@ impl Service {
         })
     }
 
-    /// Stores what was found, if anything was, and proposes the given nodes, or else the tasks of a plan. Both are decided
-    /// before either is written.
+    /// Stores what was found, if anything was, and proposes the given nodes, or else the tasks of a plan; where what was found is of
+    /// the given nodes alone, they are proposed first. Both are decided before either is written.
     ///
     /// # Errors
     ///
@@ -93,10 +93,26 @@ impl Service {
             if results.is_empty() {
                 return Ok((propose_next(investigation, rules, nodes, plan, now)?, None));
             }
-            let stored = commit(investigation, rules, results.clone(), &known, caller, now)?;
-            let changes = stored.event.as_ref().map(Event::changes).unwrap_or_default();
-            let proposed = propose_next(&investigation.with(&changes), rules, nodes, plan, now)?;
-            Ok((stored, Some(proposed)))
+            let store = |investigation: &Investigation| {
+                commit(investigation, rules, results.clone(), &known, caller, now)
+            };
+            let propose =
+                |investigation: &Investigation| propose_next(investigation, rules, nodes, plan, now);
+            let after = |first: &Decision| {
+                investigation.with(&first.event.as_ref().map(Event::changes).unwrap_or_default())
+            };
+            let is_given =
+                |result: &NodeResult| nodes.into_iter().flatten().any(|node| node.id == result.node_id);
+            let (first, second) = if results.iter().all(is_given) {
+                let first = propose(investigation)?;
+                let second = store(&after(&first))?;
+                (first, second)
+            } else {
+                let first = store(investigation)?;
+                let second = propose(&after(&first))?;
+                (first, second)
+            };
+            Ok((first, Some(second)))
         })?;
         let Transacted { before, after, commits, decided, .. } = written;
         let decisions = [Some(decided.first), decided.second].into_iter().flatten().collect();

@@ -54,6 +54,9 @@ use crate::format::{self, FileChange, layout, message};
 use crate::ruleset::{EffectiveRules, RulesetFile};
 use crate::yaml::YamlError;
 
+/// The file in the root that names the investigation which is meant where none is named. It is hidden, so it is taken for none.
+pub const CHOSEN: &str = ".tot-use";
+
 /// How many investigations are held in memory, and how many bytes of nodes and comments these have. With more, those that
 /// were not used for longest are dropped: they are read again when they are needed.
 const HELD: usize = 64;
@@ -714,11 +717,13 @@ impl Store {
         let io = |source| StoreError::Io { action: "write", path: path.clone(), source };
         fs::create_dir_all(&self.root).map_err(io)?;
         let is_there = || fs::symlink_metadata(&path).is_ok();
-        if is_there() {
+        let before =
+            "# Written by tot-mcp: each folder here is a git repository of its own.\n/*/\n/.gitignore\n";
+        // One that the user has changed stays as it is.
+        if is_there() && fs::read_to_string(&path).ok().as_deref() != Some(before) {
             return Ok(());
         }
-        let text =
-            "# Written by tot-mcp: each folder here is a git repository of its own.\n/*/\n/.gitignore\n";
+        let text = format!("{before}/{}\n", CHOSEN);
         // Written aside, so that a kill leaves no empty file that would be taken for the user's.
         let aside = self.root.join(".gitignore.new");
         fs::write(&aside, text).map_err(io)?;

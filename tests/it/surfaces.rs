@@ -118,6 +118,8 @@ const SURFACES: &[(&str, Reads)] = &[
     ("command open", Nothing("shows the site, which agree.rs reads")),
     ("command start", WRITES),
     ("command propose", WRITES),
+    ("command note", WRITES),
+    ("command use", Nothing("which investigation is meant")),
     ("command claim", WRITES),
     ("command release", WRITES),
     ("command commit", WRITES),

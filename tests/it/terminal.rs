@@ -38,7 +38,37 @@ fn help_explains_topics_and_commands() {
           tot help publishing  Show it to people
           tot help scripts     Use it in scripts
 
-        tot --help lists the commands, and tot help COMMAND explains one.
+        Commands: tot help COMMAND explains one.
+
+        Look
+          list, use            the investigations, with their answers; which is meant
+          show                 the question, the answers, the tree; or a node
+          log, diff            the history, and what came between two states
+          search               in every text of every investigation
+          review               what is new since you last looked, riskiest first
+          check, rerun         what is wrong with it; whether its commands hold
+        Work
+          start, end           begin a question, and end it with the answer
+          next, propose        see what is owed, and say what you will look into
+          commit, note         what you found: in your editor, or in one line
+          reclassify, amend    correct a state, or what a node says
+          claim, release       take proposals on, and make them free again
+          run, attach          run a command as evidence, put files beside a node
+        Review
+          comment              say something of a node, or of the whole
+          object, resolve      say that a node is wrong, and settle that
+          approve, verify      sign an answer off, and see which sign-offs hold
+        Share
+          remote, sync, clone  get what others did, give yours, by any git remote
+          merge                join by node what git could not merge by lines
+          import, export       one investigation as one file, and back
+        Publish
+          report, open         the static site, and it in your browser
+        Set up
+          setup, mcp           give an agent's client the server, and run it
+          doctor, help         what is amiss here; a topic or a command explained
+          completions, man     for your shell, and manual pages
+          ruleset, demo        the methods; a whole investigation played
         ");
     assert!(ok(&sandbox, &["help", "method"]).starts_with("# How an investigation goes\n"));
     assert_eq!(ok(&sandbox, &["help", "ruleset", "show"]), ok(&sandbox, &["ruleset", "show", "--help"]));
@@ -393,22 +423,23 @@ fn open_starts_the_browser_that_the_environment_names() {
 /// What the session of the README types, and what is in the files that it names.
 const SESSION: &[&str] = &[
     "tot start 'Why did p99 latency double?' --mode smoke",
-    "tot propose --next",
-    "cat R1.A.md",
-    "tot commit R1.A.md",
+    "tot note 'Since the upgrade, one query scans the whole table'",
+    "tot propose 'Bring the old plan back'",
+    "cat R2.A1.md",
+    "tot commit R2.A1.md",
     "tot next",
 ];
 
 const RESULT: &str = "\
 ---
-nodeId: R1.A
-state: EXPLORE
-headline: Plans changed with the upgrade
+nodeId: R2.A1
+state: FOUND
+headline: Fresh statistics bring the old plan back
 ---
-Since the upgrade, one query scans the whole table.
+p99 is 80 ms after ANALYZE, as before the upgrade.
 
 ## References
-- logs/slow.log:120 - its plan
+- logs/slow.log:120 - the plan without it
 ";
 
 /// The width of the picture, in characters.
@@ -448,7 +479,7 @@ fn picture(session: &str) -> String {
 #[test]
 fn the_session_in_the_readme_is_what_the_commands_print() {
     let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path("R1.A.md"), RESULT).unwrap();
+    std::fs::write(sandbox.path("R2.A1.md"), RESULT).unwrap();
     // The clock stands still within a command.
     let tot = format!("tot() {{ '{TOT}' \"$@\" --clock-file {}; }}", sandbox.path("clock").display());
     let mut session = String::new();

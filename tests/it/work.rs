@@ -56,11 +56,30 @@ impl Person {
         ran.out
     }
 
+    /// Runs one that asks for no time.
+    fn used(&self, arguments: &[&str]) -> Ran {
+        let mut command = self.sandbox.command(TOT);
+        command.args(arguments);
+        self.run(command, "")
+    }
+
     /// Runs it; it must be refused.
     fn refused(&self, arguments: &[&str], input: &str) -> String {
         let ran = self.given(arguments, input);
         assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{arguments:?}");
         ran.err
+    }
+
+    /// Runs a line of a shell at a terminal, which `script` of util-linux gives, and what it showed.
+    #[cfg(target_os = "linux")]
+    fn at_terminal(&self, line: &str, editor: Option<&std::path::Path>) -> (i32, String) {
+        let line = format!("{line} --clock-file {}", self.sandbox.path("clock").display());
+        let mut command = self.sandbox.command("script");
+        command.args(["-q", "-e", "-c", &line, "/dev/null"]).env("TERM", "xterm");
+        command.envs(editor.map(|editor| ("GIT_EDITOR", editor)));
+        let output = command.output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap().replace('\r', "");
+        (output.status.code().unwrap(), text)
     }
 
     /// The folder of the only investigation.
@@ -99,7 +118,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         R1.A Why is the sky blue?
             Take the question apart: what is known, which directions are open, and which of them look promising.
             counts as EXPLORE, FOUND, VERIFY, EXHAUST, DEAD
-        Next: tot propose --next. Nothing is committed yet. What else blocks the end: 1 more. Propose the tasks, then research them.
+        Next: `tot propose --next`. Nothing is committed yet. What else blocks the end: 1 more. Propose the tasks, then research them.
           tot propose --next
         ");
     assert_snapshot!(person.ok(&["propose", "--next"]), @"
@@ -111,7 +130,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         R1.A Why is the sky blue?  (proposed)
             Take the question apart: what is known, which directions are open, and which of them look promising.
             counts as EXPLORE, FOUND, VERIFY, EXHAUST, DEAD
-        Next: tot commit. This node is proposed and not committed: research each, then commit them together, each in the state that its findings call for.
+        Next: `tot commit`. This node is proposed and not committed: research each, then commit them together, each in the state that its findings call for.
           tot commit R1.A
         ");
     assert_snapshot!(person.ok_with(&["commit"], ROOT), @"
@@ -121,7 +140,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.refused(&["commit", "-"], ROOT), @"
         tot commit: rejected, and nothing was written
-          NOT_PROPOSED R1.A is already committed as EXPLORE. If you had claimed it, give `claimed: true`, and yours is kept beside it; to change its state, use tot reclassify. No proposal is pending: propose nodes with tot propose first.
+          NOT_PROPOSED R1.A is already committed as EXPLORE. If you had claimed it, `claimed: true` in its file has yours kept beside it; to change its state, use tot reclassify. No proposal is pending: propose nodes with tot propose first.
         ");
 
     let nodes = "nodes:\n- id: R2.A1\n  parent: R1.A\n  title: Measure it\n  plannedAction: At noon.\n";
@@ -151,7 +170,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         Next: Nothing is owed: `tot end` with your conclusion, or go deeper.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
-        Next: tot end. Nothing is owed: end with your conclusion.
+        Next: `tot end`. Nothing is owed: end with your conclusion.
           tot end
         ");
     assert_snapshot!(person.ok(&["end", "-m", "It *scatters*."]), @"
@@ -397,7 +416,7 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
           INVALID_ARGUMENT `stat`: expected one of the fields `nodeId`, `state`, `findings`, `agentId`, `evidence`, `verificationMethod`, `alternativesConsidered`, `caveats`, `headline`, `refutes`, `claimed`, `startedAt`, `commands`, `runs`, `references`, `links`, `attachments`, got an unknown field. Did you mean `state`?
           INVALID_ARGUMENT `state`: expected a string, got nothing. Add `state`, such as "<state>".
         "#);
-    assert_snapshot!(person.refused(&["commit", "R1.A"], ""), @"tot commit: nothing is proposed: tot propose, and then say what you found");
+    assert_snapshot!(person.refused(&["commit", "R1.A"], ""), @"tot commit: nothing is proposed: tot propose, or tot note for what you know already");
     assert_snapshot!(person.refused(&["end", "-m", "Because."], ""), @"
         tot end: rejected, and nothing was written
           NO_NODES Nothing is committed yet. Propose a root with tot propose, research it, and commit it.
@@ -409,6 +428,205 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
     assert_eq!(person.sandbox.head(&person.repository()), head);
     person.sandbox.git(&person.repository(), &["update-ref", "-d", "HEAD"]);
     assert_eq!(person.given(&["next"], "").status, 1);
+}
+
+#[test]
+fn a_small_investigation_takes_a_handful_of_commands_and_no_refusal() {
+    let person = Person::new();
+    person.ok(&["start", "Which queue do we take?", "--ruleset", "review"]);
+    let noted = |arguments: &[&str]| person.ok(&[&["note"], arguments].concat());
+    assert!(noted(&["Three: SQLite, Redis, RabbitMQ"]).starts_with("committed R1.A as OPEN\n"));
+    let why = "The operations team runs none, and plans none this year.";
+    let ruled_out = noted(&["RabbitMQ needs a server", "--state", "ruled_out", "--evidence", why]);
+    assert!(ruled_out.starts_with("committed R2.A1 as RULED_OUT\n"), "{ruled_out}");
+    let why = "bench.py, three runs: 4010, 3990 and 4050 jobs a second.";
+    let answer = ["SQLite is fast enough: 4000 jobs a second", "--state", "ANSWER", "--evidence", why];
+    let alternatives =
+        ["--alternative", "Redis: loses the last second.", "--alternative", "RabbitMQ: R2.A1."];
+    assert_snapshot!(noted(&[&answer[..], &alternatives].concat()), @"
+        committed R2.A2 as ANSWER
+        commit 44d82c3a50
+        Next: `tot propose --next`. R2.A2 is ANSWER and not checked. Propose the tasks, then research them.
+        ");
+    let mut check = person.sandbox.command(TOT);
+    let tried = "bench.py with 40 writers: 3900 jobs a second, none lost.";
+    check.args(["note", "It holds with 40 writers", "--state", "CONFIRMED", "--evidence", tried]);
+    check.arg("--clock-file").arg(person.sandbox.path("clock"));
+    check.envs([("GIT_AUTHOR_NAME", "Bo"), ("GIT_AUTHOR_EMAIL", "bo@localhost")]);
+    let checked = person.run(check, "");
+    assert_eq!((checked.status, checked.err.as_str()), (0, ""));
+    assert!(checked.out.starts_with("committed R3.A2a as CONFIRMED\n"), "{}", checked.out);
+    assert_snapshot!(person.ok(&["end", "-m", "SQLite is fast enough."]), @"
+        answer R2.A2 SQLite is fast enough: 4000 jobs a second (confirmed by Bo)
+        conclusion confirmed by Bo ended, tag ended/1
+        commit 160e40b3f6
+        Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
+        ");
+    // A node is what it was in two steps.
+    let log = person.sandbox.git(&person.repository(), &["log", "--reverse", "--format=%s"]);
+    assert_snapshot!(log, @"
+        Start: Which queue do we take?
+        Propose R1.A
+        Commit R1.A OPEN
+        Propose R2.A1
+        Commit R2.A1 RULED_OUT
+        Propose R2.A2
+        Commit R2.A2 ANSWER
+        Propose R3.A2a
+        Commit R3.A2a CONFIRMED
+        End with 1 answer, 1 confirmed by a person, and 1 ruled out
+        ");
+    person.sandbox.assert_sound(&person.repository());
+}
+
+#[test]
+fn the_default_rules_take_a_command_for_each_node_that_they_ask_for() {
+    let person = Person::new();
+    person.ok(&["start", "Why is the sky blue?"]);
+    // Within a second of each other: that is doubtful of an agent, not of who knew it before.
+    let noted = |arguments: &[&str]| {
+        let said = person.ok(&[&["note"], arguments].concat());
+        assert!(!said.contains("SUSPICIOUS"), "{said}");
+        said.lines().next().unwrap().trim_start_matches("committed ").to_owned()
+    };
+    let mut nodes: Vec<String> =
+        (1..=7).map(|number| noted(&[&format!("What is known, part {number}")])).collect();
+    nodes.push(noted(&["Short waves scatter more", "--state", "FOUND"]));
+    nodes.extend((1..=3).map(|number| noted(&[&format!("Not the sea, part {number}"), "--state", "DEAD"])));
+    nodes.push(noted(&["The law predicts it", "--state", "VERIFY"]));
+    assert_snapshot!(nodes.join(", "), @"R1.A as EXPLORE, R2.A1 as EXPLORE, R2.A2 as EXPLORE, R3.A1a as EXPLORE, R3.A1b as EXPLORE, R3.A2a as EXPLORE, R3.A2b as EXPLORE, R4.A1a1 as FOUND, R4.A1b1 as DEAD, R4.A2a1 as DEAD, R4.A2b1 as DEAD, R5.A1a1a as VERIFY");
+    person.ok(&["end", "-m", "It scatters."]);
+}
+
+#[test]
+fn a_note_is_stored_whole_or_not_at_all() {
+    let person = Person::new();
+    person.ok(&["start", "Why?", "--ruleset", "review"]);
+    let head = person.sandbox.head(&person.repository());
+    assert_snapshot!(person.refused(&["note", "Because", "--state", "ANSWER"], ""), @"
+        tot note: rejected, and nothing was written
+          MISSING_EVIDENCE R1.A: ANSWER needs evidence of at least 40 characters; there are 0. Say what was measured or read: --evidence, or below `## Evidence`.
+          MISSING_ALTERNATIVES R1.A: ANSWER needs 2 alternatives; there are 0. Say what else could be the answer, and why it is not, each in a sentence: --alternative, or a line below `## Alternatives`.
+        ");
+    assert_eq!(person.sandbox.head(&person.repository()), head, "nothing is proposed, either");
+    // What is proposed is committed, with what was found as its headline.
+    person.ok(&["propose", "Ask: why?"]);
+    assert!(
+        person.ok_with(&["note", "-"], "They know\n\nAt length.\n").starts_with("committed R1.A as OPEN\n")
+    );
+    let node = std::fs::read_to_string(person.repository().join("nodes/R1/R1.A.yaml")).unwrap();
+    assert!(node.contains("title: \"Ask: why?\"\n") && node.contains("headline: They know\n"), "{node}");
+    person.ok(&["propose", "One", "Another"]);
+    assert_snapshot!(person.refused(&["note", "No"], ""), @"tot note: several are proposed: say which, of R2.A1, R2.A2");
+    let answer = "It is so, as all of them say, each in other words.";
+    let alternatives = ["--alternative", "It is not.", "--alternative", "It was."];
+    let arguments = ["note", answer, "R2.A2", "--state", "answer", "--evidence", answer];
+    person.ok(&[&arguments[..], &alternatives].concat());
+    person.ok(&["propose", "--withdraw", "R2.A1"]);
+    // The answer above waits for a check, so it is not guessed what this is.
+    assert_snapshot!(person.refused(&["note", "Also"], ""), @"
+        tot note: say with --state what it means. The states that count for a node below R2.A2:
+          OPEN         A question, to be looked into below
+          ANSWER       An answer with evidence, which another tries to refute below (evidence: 40 characters, 2 alternatives)
+          CONFIRMED    The answer above was attacked and stands (evidence: 40 characters)
+          REFUTED      The answer above is wrong, for the reason found here (evidence: 40 characters)
+        ");
+}
+
+#[test]
+fn a_title_is_enough_to_propose() {
+    let person = Person::new();
+    person.ok(&["start", "Why is the sky blue?"]);
+    let said = |arguments: &[&str]| {
+        let said = person.ok(arguments);
+        let (proposed, _) = said.split_once("commit ").unwrap();
+        proposed.replace('\n', ", ")
+    };
+    assert_eq!(said(&["propose", "Look: up"]), "proposed R1.A, ");
+    assert_snapshot!(person.refused(&["propose", "Look down"], ""), @"tot propose: commit R1.A first, and then propose below it");
+    assert_snapshot!(person.refused(&["propose", "--next"], ""), @"tot propose: nothing else is owed before R1.A is committed: `tot commit R1.A`");
+    person.ok(&["note", "It is blue"]);
+    // As many as are owed, though five are recommended, and named after what was found.
+    assert_eq!(said(&["propose", "--next"]), "proposed R2.A1, proposed R2.A2, ");
+    let node = std::fs::read_to_string(person.repository().join("nodes/R2/R2.A2.yaml")).unwrap();
+    assert!(node.contains("title: \"Dig deeper: It is blue (2)\"\n"), "{node}");
+    assert_eq!(said(&["propose", "--withdraw", "R2.A1", "R2.A2"]), "taken back R2.A1, taken back R2.A2, ");
+    assert_eq!(said(&["propose", "At noon", "At night"]), "proposed R2.A1, proposed R2.A2, ");
+    assert_eq!(said(&["propose", "At dawn", "--below", "R1.A"]), "proposed R2.A3, ");
+    // A file need not say what an id says, nor an id.
+    let file = "nodes:\n- id: R2.A9\n  title: At sea\n- title: On land\n";
+    let ran = person.given(&["propose", "-"], file);
+    assert!(ran.out.starts_with("proposed R2.A9\nproposed R2.A4\n"), "{}{}", ran.out, ran.err);
+    assert_snapshot!(person.refused(&["propose", "Below", "--below", "R2.A1"], ""), @"
+        tot propose: rejected, and nothing was written
+          PARENT_NOT_FOUND R3.A1a: The parent R2.A1 is only proposed. Commit R2.A1 first, then propose below it.
+        ");
+    assert_snapshot!(person.refused(&["propose", "-"], "nodes: []"), @"
+        tot propose: rejected, and nothing was written
+          EMPTY_BATCH The call holds no node and nothing to withdraw. Give titles, or a file.
+        ");
+    let ids: Vec<&str> = vec!["R2.A1", "R2.A2", "R2.A3", "R2.A4", "R2.A9"];
+    person.ok(&[&["propose", "--withdraw"], &ids[..]].concat());
+    person.ok(&["reclassify", "R1.A", "DEAD", "-m", "It is not blue."]);
+    person.ok(&["propose", "--next"]);
+    person.ok(&["note", "It is grey"]);
+}
+
+#[test]
+fn the_only_open_investigation_is_meant_or_the_one_that_was_chosen() {
+    let person = Person::new();
+    let git = |arguments: &[&str]| person.sandbox.git(&person.sandbox.path(""), arguments);
+    git(&["init", "-q"]);
+    let start = |query: &str| person.ok(&["start", query, "--mode", "smoke"])[..36].to_owned();
+    let first = start("The first?");
+    person.ok(&["note", "It is"]);
+    person.ok(&["end", "--stopped", "enough", "-m", "Yes."]);
+    let second = start("The second?");
+    let used = |arguments: &[&str]| person.used(&[&["use"], arguments].concat());
+    assert_eq!(used(&[]).out, format!("{second} The second?\n"));
+    assert!(person.ok(&["note", "It is, too"]).contains("\nNext: `tot propose --next`. "));
+    assert_eq!(used(&[&first[..]]).out, format!("{first} The first?\n"));
+    assert_eq!(used(&[]).out, format!("{first} The first?\n"));
+    assert!(person.ok(&["next"]).contains("ended"));
+    // Nobody takes the file for anything else.
+    assert_eq!(used(&["--none"]).out, "no investigation is chosen here any more\n");
+    start("The third?");
+    let several = used(&[]);
+    assert_eq!((several.status, several.err.contains("tot use ID")), (1, true), "{}", several.err);
+    assert_eq!(used(&[&second[..]]).status, 0);
+    assert!(person.sandbox.root().join(".tot-use").is_file());
+    assert_eq!(git(&["status", "--short", "-uall"]), "?? clock\n");
+    assert_eq!(person.used(&["list", "--json"]).out.matches("\"id\"").count(), 3);
+    assert_eq!(person.used(&["check"]).out, "3 investigations: 0 errors, 0 warnings\n");
+    // One that is gone is not meant.
+    std::fs::remove_dir_all(person.sandbox.root().join(&second)).unwrap();
+    assert!(used(&[]).out.ends_with("The third?\n"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn at_a_terminal_a_start_asks_for_the_method_and_nowhere_else() {
+    let person = Person::new();
+    let start = |typed: &str, more: &str| {
+        let line = format!("printf '{typed}' | script -q -e -c '{TOT} start Why {more}' /dev/null");
+        let mut command = person.sandbox.command("sh");
+        let output = command.args(["-c", &line]).env("TERM", "xterm").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap().replace('\r', "");
+        (output.status.code().unwrap(), text)
+    };
+    // What is no answer is asked again.
+    let (_, quick) = start("x\\nQ\\n", "");
+    assert!(quick.contains("  quick     answer at any depth, somebody else checks it (review)\n"), "{quick}");
+    assert_eq!(quick.matches("Quick or thorough? [q/T] ").count(), 2, "{quick}");
+    assert!(quick.contains("\n  method  review, deep"), "{quick}");
+    assert!(start("\\n", "").1.contains("\n  method  single-root, deep"));
+    for given in ["--ruleset drill", "--mode smoke", "--json"] {
+        let (status, said) = start("", given);
+        assert_eq!((status, said.contains("horough")), (0, false), "{given}: {said}");
+    }
+    let number = || std::fs::read_dir(person.sandbox.root()).unwrap().count();
+    let before = number();
+    assert_eq!((start("", "").0, number()), (1, before), "whoever answers nothing starts nothing");
 }
 
 // `script` of util-linux gives a terminal.
@@ -425,88 +643,96 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
     let at_terminal = |arguments: &str, edit: &str| {
         std::fs::write(&editor, format!("#!/bin/sh\ncat \"$1\" >seen\n{edit}\n")).unwrap();
         std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let line = format!("{TOT} {arguments} --clock-file {}", sandbox.path("clock").display());
-        let mut command = sandbox.command("script");
-        command.args(["-q", "-e", "-c", &line, "/dev/null"]).env("GIT_EDITOR", &editor).env("TERM", "xterm");
-        let output = command.output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap().replace('\r', "");
-        (output.status.code().unwrap(), text)
+        person.at_terminal(&format!("{TOT} {arguments}"), Some(&editor))
     };
     let head = || sandbox.head(&person.repository());
+    let seen = || std::fs::read_to_string(sandbox.path("seen")).unwrap();
     let before = head();
-    assert_eq!(
-        at_terminal("commit", "true"),
-        (1, "tot commit: nothing was said, so nothing was written\n".into())
-    );
-    assert_snapshot!(std::fs::read_to_string(sandbox.path("seen")).unwrap(), @"
-        ---
-        nodeId: R1.A
-        state:
-        headline:
-        evidence:
-        verificationMethod:
-        alternativesConsidered:
-        ---
+    assert_eq!(at_terminal("commit", "true"), (1, "tot commit: unchanged, so nothing was written\n".into()));
+    assert_snapshot!(seen(), @"
+        # R1.A Why is the sky blue?
 
+        State:
+        Headline:
+
+        ## Evidence
+
+        ## Alternatives
+
+        ## Findings
 
 
         # ------------------------ >8 ------------------------
-        # What you found on R1.A: fields between the lines ---, and below them the findings, in Markdown
-        # with sources as a list under ## References. What stands below this line is left out; a text
-        # without a change gives it up. Quote a field that has a colon in it.
+        # What you found on R1.A. Findings are Markdown, with sources as a list below `## References`. Each
+        # alternative is a line. What stands below this line is left out; saved unchanged, nothing is stored.
         #
-        # Why is the sky blue?
         # Take the question apart: what is known, which directions are open, and which of them look promising.
         #
-        # States:
+        # The states that count here:
         #   EXPLORE      Dig deeper
         #   FOUND        An answer, until something contradicts it
         #   VERIFY       Confirms the FOUND above it
         #   EXHAUST      Nothing left to try on this path
         #   DEAD         Ruled out
         ");
-    let fill = "sed -i -e 's/^state:/state: NONE/' -e '8a It scatters.' \"$1\"";
+    // It is opened again with the reason, as often as it is another text that is refused, and not for ever.
+    let fill = "sed -i -e 's/^State:/State: NO/' -e 's/^## Findings/&\\nIt scatters./' \"$1\"";
     let (status, refused) = at_terminal("commit R1.A", fill);
     assert_eq!(status, 1);
     assert_snapshot!(refused, @"
         tot commit: rejected, and nothing was written
-          UNKNOWN_STATE R1.A: `NONE` is not a state of single-root. The states are EXPLORE, FOUND, VERIFY, EXHAUST, DEAD.
+          UNKNOWN_STATE R1.A: `NO NO NO NO NO` is not a state of single-root. The states are EXPLORE, FOUND, VERIFY, EXHAUST, DEAD.
         Your text is kept in investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda/.git/TOT_COMMIT.md. Once it is mended: tot commit investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda/.git/TOT_COMMIT.md
+        ");
+    assert_snapshot!(seen().split("\n## Evidence").next().unwrap(), @"
+        #! UNKNOWN_STATE R1.A: `NO NO NO NO` is not a state of single-root. The states are EXPLORE, FOUND, VERIFY, EXHAUST, DEAD.
+        # R1.A Why is the sky blue?
+
+        State: NO NO NO NO
+        Headline:
         ");
     assert_eq!(head(), before);
     let kept = person.repository().join(".git/TOT_COMMIT.md");
     let text = std::fs::read_to_string(&kept).unwrap();
-    assert!(text.contains("\nstate: NONE\n") && text.ends_with("It scatters.\n"), "{text}");
+    assert!(text.starts_with("# R1.A Why is") && text.contains("\nIt scatters.\n"), "{text}");
     // Another try leaves it where it is.
     let (status, given_up) = at_terminal("commit R1.A", &format!("{fill}\nexit 1"));
     assert_eq!((status, given_up.contains("/.git/TOT_COMMIT-2.md")), (1, true), "{given_up}");
-    // It is taken as it was kept, once it is mended.
-    std::fs::write(&kept, text.replace("NONE", "EXPLORE")).unwrap();
+    // It is taken as it was kept, once it is mended. No colon, quote or mark in it means anything.
+    let line = text.lines().find(|line| line.starts_with("State:")).unwrap();
+    let mended =
+        text.replace(line, "State: EXPLORE").replace("Headline:", "Headline: - it: 'scatters' # blue");
+    std::fs::write(&kept, mended).unwrap();
     person.ok(&["commit", kept.to_str().unwrap()]);
+    let node = std::fs::read_to_string(person.repository().join("nodes/R1/R1.A.yaml")).unwrap();
+    assert!(node.contains("headline: \"- it: 'scatters' # blue\"\n"), "{node}");
 
-    let (status, _) = at_terminal("propose", "true");
-    assert_eq!(status, 1);
-    let (status, proposed) = at_terminal("propose", "sed -i 's/title: .*/title: Measure it/' \"$1\"");
+    assert_snapshot!(at_terminal("propose", "true").1, @"tot propose: unchanged, so nothing was proposed. To take the draft as it is: `tot propose --next`");
+    let (status, proposed) =
+        at_terminal("propose", "sed -i 's/^R2.A1 .*/R2.A1 Measure: at noon\\nAnd at night/' \"$1\"");
     assert_eq!(status, 0);
-    assert!(proposed.starts_with("proposed R2.A1\n"), "{proposed}");
-    let amend = "sed -i -e 's/^headline:/headline: It scatters/' -e 's/^reason:/reason: It had none/' \"$1\"";
+    assert!(proposed.starts_with("proposed R2.A1\nproposed R2.A2\n"), "{proposed}");
+    person.ok(&["propose", "--withdraw", "R2.A2"]);
+    // Mended in the second try: the state, then what is below it.
+    let mend = "grep -q '^#!' \"$1\" || exec sed -i 's/^Headline:/&: it: is/' \"$1\"\n\
+                sed -i -e 's/^State:/& DEAD/' -e 's/^## Findings/&\\nNo: dark./' \"$1\"";
+    let (status, committed) = at_terminal("commit", mend);
+    assert_eq!((status, committed.starts_with("committed R2.A1 as DEAD\n")), (0, true), "{committed}");
+    person.ok(&["propose", "Another: one", "--below", "R1.A"]);
+    let amend =
+        "sed -i -e 's/^Headline:.*/Headline: It scatters: blue/' -e 's/^Reason:/& It had: none/' \"$1\"";
     let (status, amended) = at_terminal("amend R1.A", amend);
     assert_eq!(status, 0);
     assert!(amended.starts_with("amended R1.A: headline\n"), "{amended}");
     assert!(!person.repository().join(".git/TOT_AMEND.md").exists(), "what is stored is not kept twice");
     // The line that names the node is gone, and still that node is meant, not the conclusion.
-    let amend =
-        "sed -i -e /^nodeId:/d -e 's/^evidence:/evidence: A photo/' -e 's/^reason:/reason: None/' \"$1\"";
+    let amend = "sed -i -e 1d -e 's/^## Evidence/&\\nA photo/' -e 's/^Reason:/& None/' \"$1\"";
     let (status, amended) = at_terminal("amend R1.A", amend);
     assert_eq!((status, amended.starts_with("amended R1.A: evidence\n")), (0, true), "{amended}");
     // What is owed is said before a conclusion is written in vain.
     std::fs::remove_file(sandbox.path("seen")).unwrap();
     let (status, owing) = at_terminal("end", "true");
-    assert_snapshot!(owing, @"
-        tot end: Round 2 must be reached; the deepest committed node is in round 1. Commit what is pending in round 2 or deeper.
-        R1.A is EXPLORE and needs 1 child; it has 0. Commit R2.A1.
-        Proposed, but not committed: R2.A1. Commit it, or take it back with tot propose --withdraw.
-        ");
+    assert_snapshot!(owing, @"tot end: Proposed, but not committed: R2.A2. Commit it, or take it back with tot propose --withdraw.");
     assert_eq!((status, sandbox.path("seen").exists()), (1, false), "{owing}");
     let (status, ended) = at_terminal("end --stopped enough", "echo Enough. | cat - seen >\"$1\"");
     assert_eq!((status, ended.contains("ended, tag ended/1")), (0, true), "{ended}");

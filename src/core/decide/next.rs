@@ -34,6 +34,7 @@ use crate::ruleset::effective::list;
 use crate::ruleset::rules::confirmation::Confirmation;
 use crate::ruleset::rules::objections;
 use crate::ruleset::{EffectiveRules, Enforcement, Role, State};
+pub use brief::needs;
 use coverage::Grid;
 pub use coverage::{Combination, Coverage, Dimension};
 use suggest::{Advisor, KEPT_OPEN, Place, Suggestion};
@@ -74,6 +75,8 @@ pub enum Strategy {
     Verify,
     /// The deepest branch first, answers before open work. Where nothing is owed, still a step deeper.
     Deepen,
+    /// As balanced, and nothing that is only recommended.
+    Owed,
 }
 
 /// What is asked for.
@@ -341,6 +344,58 @@ pub fn check(investigation: &Investigation, rules: &EffectiveRules, node: &Node)
     Some(advisor.task(&id, Some(node), words, suggestion.state, brief::prompt_length(1)))
 }
 
+/// The states that a commit of one node there would be stored with as it asks for them: below `parent`, or of a root.
+pub fn states_that_count<'r>(
+    investigation: &'r Investigation,
+    rules: &'r EffectiveRules<'r>,
+    parent: Option<&Node>,
+) -> Vec<&'r State> {
+    let state = parent.and_then(Node::state);
+    if state.is_some_and(|state| rules.is_terminal(state)) {
+        return Vec::new();
+    }
+    let round = parent.map_or(1, |parent| parent.round().saturating_add(1));
+    let may_close = rules.closing_limit(round).is_none_or(|percent| percent >= 100);
+    let mut states = Advisor::new(investigation, rules).committable(parent);
+    states.retain(|option| may_close || rules.counts_as_closed(&option.name, round, state) != Some(true));
+    states
+}
+
+/// The parent of a node that is given without one, `None` for a root: what lacks a child first; else where somebody was at work
+/// last. With a state, the first of them that takes it. `None` where there is no such place.
+///
+/// # Errors
+///
+/// Those of [`next`].
+pub fn place_of_next(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    state: Option<&StateName>,
+    now: Timestamp,
+) -> Result<Option<Option<NodeId>>, Rejection> {
+    let request = Next { strategy: Strategy::Owed, max_tasks: Some(*TASKS.end()), ..Next::default() };
+    let owed = next(investigation, rules, &request, now)?.tasks.into_iter().map(|task| task.parent);
+    let existing = investigation.roots().count();
+    let has_room = rules.ruleset().roots.max.is_none_or(|most| existing < most as usize);
+    let pending = investigation.pending().map(|node| node.parent.clone());
+    let pending = pending.filter(|parent| parent.is_some() || has_room).last();
+    let newest = investigation.committed().map(|(node, _)| node).max_by_key(|node| node.last_research());
+    let around = newest.map(|node| investigation.path(&node.id)).unwrap_or_default();
+    let around = around.iter().rev().map(|node| Some(node.id.clone()));
+    // Its parent and what is above that, and itself last.
+    let around = around.clone().skip(1).chain(around.take(1));
+    let takes = |place: &Option<NodeId>| {
+        let parent = place.as_ref().and_then(|id| investigation.node(id)).map(AsRef::as_ref);
+        let owed = parent.and_then(|parent| rules.requirement(investigation, parent));
+        let of = owed.filter(|owed| owed.missing() > 0).and_then(|owed| owed.of);
+        let states = states_that_count(investigation, rules, parent);
+        states.iter().any(|option| {
+            state.is_none_or(|state| option.name == *state && of.as_ref().is_none_or(|of| of.contains(state)))
+        })
+    };
+    Ok(owed.chain(pending).chain(around).find(takes))
+}
+
 struct Planner<'a> {
     investigation: &'a Investigation,
     rules: &'a EffectiveRules<'a>,
@@ -506,7 +561,8 @@ impl<'a> Planner<'a> {
             Some(least.max(1)).filter(|number| *number <= room)
         } else if existing == 0 {
             // A batch of roots is proposed at once, however few tasks were asked for.
-            Some(ROOTS.max(combinations).min(self.limit).max(least).min(most))
+            let asked = if self.strategy == Strategy::Owed { 1 } else { ROOTS };
+            Some(asked.max(combinations).min(self.limit).max(least).min(most))
         } else {
             None
         };
@@ -524,7 +580,8 @@ impl<'a> Planner<'a> {
     fn wants(&self, combinations: usize) -> Vec<Want<'a>> {
         let (investigation, rules) = (self.investigation, self.rules);
         let asked = if self.strategy == Strategy::Exhaustive { EXHAUSTIVE_CHILDREN } else { 0 };
-        let asked = asked.max(rules.children_asked() as usize);
+        let is_asked = self.strategy != Strategy::Owed;
+        let asked = if is_asked { asked.max(rules.children_asked() as usize) } else { 0 };
         let open = self.advisor.open_by_round();
         let mut wants: Vec<Want<'a>> = Vec::new();
         for (node, state) in investigation.committed() {
@@ -583,14 +640,16 @@ impl<'a> Planner<'a> {
                 wants.sort_by_key(|want| (std::cmp::Reverse(want.parent.round()), promise(want)))
             }
             Strategy::Verify => wants.sort_by_key(|want| (promise(want), want.parent.round())),
-            Strategy::Balanced | Strategy::Exhaustive => {}
+            Strategy::Balanced | Strategy::Exhaustive | Strategy::Owed => {}
         }
         wants
     }
 
     /// Raises the numbers for the recommended breadth, while its round is the frontier, and for missing combinations.
     fn widen(&self, wants: &mut [Want<'a>], combinations: usize) {
-        let breadth = self.rules.breadth().filter(|(round, _)| self.investigation.current_round() <= *round);
+        let breadth = self.rules.breadth().filter(|(round, _)| {
+            self.strategy != Strategy::Owed && self.investigation.current_round() <= *round
+        });
         if let Some((round, recommended)) = breadth {
             let there = self.investigation.nodes().filter(|node| node.round() == round).count();
             let lacking = (recommended as usize).saturating_sub(there);

@@ -117,6 +117,7 @@ enum StrategyName {
     Exhaustive,
     Verify,
     Deepen,
+    Owed,
 }
 
 /// The plan.

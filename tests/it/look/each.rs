@@ -44,6 +44,9 @@ const SESSION: &[(&str, usize)] = &[
     ("--root mine claim R1.A --as ada --for 30", 9),
     ("--root mine release R1.A", 9),
     ("--root mine commit R1.A.md", 9),
+    ("--root mine propose Look_at_the_sea --below R1.A", 9),
+    ("--root mine note It_mirrors_the_sky. R2.A1", 9),
+    ("--root mine use", 9),
     ("--root mine end --stopped enough -m It_scatters.", 9),
     ("ruleset list", 4),
     ("ruleset show review", 4),
@@ -195,6 +198,7 @@ const READERS: &[&str] = &[
     "log ID",
     "merge ID --resolve",
     "next ID",
+    "note ID Yes.",
     "object ID R4.A1a1 -m No.",
     "open ID",
     "propose ID --next",
@@ -205,6 +209,7 @@ const READERS: &[&str] = &[
     "review ID",
     "show ID",
     "sync ID",
+    "use ID",
     "verify ID",
 ];
 

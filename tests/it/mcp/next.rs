@@ -128,6 +128,22 @@ fn arguments_out_of_bounds_are_refused() {
 }
 
 #[test]
+fn what_a_step_proposes_it_may_bring_the_results_of_and_an_agent_is_warned() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    let both = json!({"nodes": [node("R1.A", None)], "results": [result("R1.A", "EXPLORE")]});
+    let done = session.ok("tot_step", both);
+    assert_eq!((&done["approvedNodes"], &done["committed"][0]["nodeId"]), (&json!(["R1.A"]), &json!("R1.A")));
+    assert_eq!(
+        (done["commits"].as_array().unwrap().len(), codes(&done["warnings"])),
+        (2, vec!["SUSPICIOUS".to_owned()])
+    );
+    // Other results come before what is proposed, as ever.
+    let mixed = json!({"nodes": [node("R2.A1", Some("R1.A"))], "results": [result("R2.A1", "EXPLORE"), result("R2.A2", "EXPLORE")]});
+    assert_eq!(session.refused("tot_step", mixed), ["NOT_PROPOSED", "NOT_PROPOSED"]);
+}
+
+#[test]
 fn a_step_is_a_whole_turn() {
     let sandbox = Sandbox::new();
     let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));

@@ -75,7 +75,8 @@ fn a_ruleset_can_be_read() {
       - At most 10 nodes in a proposal.
       - One root, R1.A.
       - 3 or more nodes are recommended in round 2.
-      - A commit less than 10 s after its proposal triggers a warning, which stays in the history.
+      - A commit less than 10 s after its proposal that is no person's triggers a warning, which stays
+        in the history.
       - A result without agentId that is no person's is refused.
       - A change of state without a reason triggers a warning, which stays in the history.
       - An end without a conclusion triggers a warning, which stays in the history.
@@ -113,7 +114,8 @@ fn a_ruleset_can_be_read() {
       - In rounds 1 to 2, FOUND, VERIFY, EXHAUST, DEAD are stored as EXPLORE.
       - One root, R1.A.
       - 5 or more nodes are recommended in round 2.
-      - A commit less than 10 s after its proposal triggers a warning, which stays in the history.
+      - A commit less than 10 s after its proposal that is no person's triggers a warning, which stays
+        in the history.
       - A result without agentId that is no person's triggers a warning, which stays in the history.
       - An agentId that already stands on another node triggers a warning, which stays in the history.
       - A change of state without a reason triggers a warning, which stays in the history.

@@ -53,7 +53,7 @@ pub(super) fn title_and_action(
             "Take the question from an angle that no other root takes: say which, and why it could be the right one.".to_owned(),
         ),
         Some((parent, state)) => {
-            let (base, path) = base(&parent.title);
+            let (base, path) = base(parent.name());
             let path = path.map_or(number.to_string(), |path| format!("{path}.{number}"));
             let owed = rules.owed(state, parent.round());
             let owed = owed.map(|(number, of)| format!(", which needs {}", children(number, of))).unwrap_or_default();
@@ -105,20 +105,7 @@ impl Advisor<'_> {
 
 /// The states that can be committed there, with the evidence they need, and which of them the parent waits for.
 fn counts(advisor: &Advisor<'_>, parent: Option<&Node>) -> String {
-    let state = |state: &&State| {
-        let evidence = advisor.rules.evidence(&state.name);
-        let alternatives = advisor.rules.alternatives(&state.name);
-        let needs = [
-            evidence.map(|least| format!("evidence: {least} characters")),
-            alternatives.map(|least| format!("{least} alternatives")),
-        ];
-        let needs: Vec<String> = needs.into_iter().flatten().collect();
-        if needs.is_empty() {
-            state.name.to_string()
-        } else {
-            format!("{} ({})", state.name, needs.join(", "))
-        }
-    };
+    let state = |state: &&State| format!("{}{}", state.name, needs(advisor.rules, state));
     let states = list(advisor.committable(parent).iter().map(state));
     let asked = parent.and_then(|parent| {
         let requirement = advisor.rules.requirement(advisor.investigation, parent)?;
@@ -126,6 +113,14 @@ fn counts(advisor: &Advisor<'_>, parent: Option<&Node>) -> String {
         Some(format!("; {} needs {}", parent.id, children(requirement.missing().max(1), Some(of))))
     });
     format!("{states}{}", asked.unwrap_or_default())
+}
+
+/// What a commit in a state needs beside findings, in brackets; nothing where that is nothing.
+pub fn needs(rules: &EffectiveRules, state: &State) -> String {
+    let evidence = rules.evidence(&state.name).map(|least| format!("evidence: {least} characters"));
+    let alternatives = rules.alternatives(&state.name).map(|least| format!("{least} alternatives"));
+    let needs: Vec<String> = evidence.into_iter().chain(alternatives).collect();
+    if needs.is_empty() { String::new() } else { format!(" ({})", needs.join(", ")) }
 }
 
 /// The full brief for an agent that knows nothing yet.

@@ -13,8 +13,8 @@ use crate::ruleset::{RulesetFile, builtin};
 
 const EVIDENCE: &str = "Measured twice on the test machine: 41 ms before, 97 ms after the change.";
 
-const STRATEGIES: [Strategy; 4] =
-    [Strategy::Balanced, Strategy::Exhaustive, Strategy::Verify, Strategy::Deepen];
+const STRATEGIES: [Strategy; 5] =
+    [Strategy::Balanced, Strategy::Exhaustive, Strategy::Verify, Strategy::Deepen, Strategy::Owed];
 
 /// An investigation in memory.
 struct Play<'r> {
@@ -244,7 +244,7 @@ impl Random {
 fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
     for _ in 0..rounds {
         let request = Next {
-            strategy: STRATEGIES[random.below(4)],
+            strategy: STRATEGIES[random.below(5)],
             max_tasks: Some(1 + random.below(20) as u32),
             ..Next::default()
         };
@@ -324,7 +324,7 @@ proptest! {
         seed in any::<u64>(),
         rounds in 0..10_usize,
         max_tasks in 1..=20_u32,
-        strategy in 0..4_usize,
+        strategy in 0..5_usize,
         more_rounds in 0..3_u32,
     ) {
         for (ruleset, mode) in methods() {
@@ -387,6 +387,91 @@ fn the_first_batch_is_the_roots_that_the_ruleset_asks_for() {
 fn the_recommended_breadth_is_asked_for_at_once() {
     let play = grown("single-root", &[&[("R1.A", None, "EXPLORE")]]);
     assert_eq!(ids(&play.plan(&Next::default())), ["R2.A1", "R2.A2", "R2.A3", "R2.A4", "R2.A5"]);
+}
+
+#[test]
+fn what_is_owed_is_asked_for_and_no_more() {
+    let owed = with(Strategy::Owed);
+    assert_eq!(ids(&grown("exhaust", &[]).plan(&owed)), ["R1.A"]);
+    let play = grown("single-root", &[&[("R1.A", None, "EXPLORE")]]);
+    assert_eq!(ids(&play.plan(&owed)), ["R2.A1", "R2.A2"]);
+    let mut play = Play::new("single-root", Some("exhaustive"), None);
+    play.grow(&[("R1.A", None, "EXPLORE")]);
+    assert_eq!(ids(&play.plan(&owed)), ["R2.A1", "R2.A2"]);
+}
+
+#[test]
+fn a_task_is_named_after_what_the_node_that_it_continues_found() {
+    let mut play = grown("single-root", &[&[("R1.A", None, "EXPLORE")]]);
+    let mut node = Node::clone(play.investigation.node(&"R1.A".parse().unwrap()).unwrap());
+    node.classification.as_mut().unwrap().headline = Some("The plan changed".into());
+    play.investigation = play.investigation.with(&[crate::domain::Change::Node(std::sync::Arc::new(node))]);
+    assert_eq!(play.plan(&Next::default()).tasks[0].title, "Dig deeper: The plan changed (1)");
+}
+
+/// Which states count for a child of each node, or a root, is what a commit of it alone says.
+#[test]
+fn the_states_that_count_are_those_that_a_commit_stores_as_asked() {
+    for (ruleset, mode) in methods() {
+        let mut play = Play::new(ruleset, mode, None);
+        loop {
+            let plan = play.plan(&with(Strategy::Owed));
+            let before = play.investigation.clone();
+            if let Some(task) = plan.tasks.first() {
+                play.propose(&plan);
+                let proposed = play.investigation.clone();
+                let parent = task.parent.as_ref().and_then(|id| before.node(id)).map(AsRef::as_ref);
+                let rules = play.rules();
+                let counts: Vec<&StateName> =
+                    states_that_count(&before, &rules, parent).into_iter().map(|state| &state.name).collect();
+                for state in play.file.ruleset.states.iter().map(|state| &state.name) {
+                    let is_done = play.commit(&[(task.id.clone(), state.to_string())]).is_ok();
+                    let result =
+                        play.investigation.node(&task.id).and_then(|node| node.classification.as_ref());
+                    let is_as_asked =
+                        is_done && result.is_some_and(|result| result.requested_state.is_none());
+                    assert_eq!(
+                        is_as_asked,
+                        counts.contains(&state),
+                        "{ruleset} {mode:?} {}: {state}",
+                        task.id
+                    );
+                    play.investigation = proposed.clone();
+                }
+            }
+            play.investigation = before;
+            if play.follow(&plan) {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_node_without_a_parent_goes_where_one_is_owed_or_where_somebody_was_at_work() {
+    let place = |play: &Play, state: Option<&str>| {
+        let state = state.map(|state| state.parse().unwrap());
+        place_of_next(&play.investigation, &play.rules(), state.as_ref(), play.time()).unwrap()
+    };
+    let at = |id: &str| Some(Some(id.parse().unwrap()));
+    let mut play = Play::new("review", None, None);
+    assert_eq!(place(&play, None), Some(None));
+    play.grow(&[("R1.A", None, "OPEN")]);
+    assert_eq!(place(&play, None), at("R1.A"));
+    play.grow(&[("R2.A1", Some("R1.A"), "RULED_OUT")]);
+    // Nothing is owed: it goes beside the last one.
+    assert_eq!(place(&play, None), at("R1.A"));
+    play.grow(&[("R2.A2", Some("R1.A"), "ANSWER")]);
+    assert_eq!((place(&play, None), place(&play, Some("CONFIRMED"))), (at("R2.A2"), at("R2.A2")));
+    // What does not check the answer goes beside it.
+    assert_eq!((place(&play, Some("RULED_OUT")), place(&play, Some("OPEN"))), (at("R1.A"), at("R1.A")));
+    play.grow(&[("R3.A2a", Some("R2.A2"), "CONFIRMED")]);
+    assert_eq!(place(&play, Some("CONFIRMED")), at("R2.A2"));
+    // Below a root that is only proposed there is no place yet, where another root is none either.
+    let mut play = Play::new("single-root", None, None);
+    let plan = play.plan(&Next::default());
+    play.propose(&plan);
+    assert_eq!(place(&play, None), None);
 }
 
 #[test]

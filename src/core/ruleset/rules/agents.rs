@@ -15,7 +15,7 @@ use crate::text::shorten;
 pub struct Checks {
     /// A commit sooner than this after its proposal is suspicious.
     pub min_research_seconds: u32,
-    /// `SUSPICIOUS`: committed too soon after it was proposed.
+    /// `SUSPICIOUS`: committed too soon after it was proposed, and not by a person.
     pub suspicious: Enforcement,
     /// `MISSING_AGENT`: no `agentId`.
     pub missing_agent: Enforcement,
@@ -75,7 +75,10 @@ pub(super) const KIND: Kind = Kind { key: "checks", sentences, commit, reclassif
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
     let checks = &rules.ruleset().checks;
-    let early = format!("A commit less than {} s after its proposal", checks.min_research_seconds);
+    let early = format!(
+        "A commit less than {} s after its proposal that is no person's",
+        checks.min_research_seconds
+    );
     let each = [
         checks.suspicious.sentence(&early),
         checks.missing_agent.sentence("A result without agentId that is no person's"),
@@ -106,7 +109,7 @@ fn commit(result: &Committed, verdict: &mut Verdict) {
     let seconds = result.now.seconds_since(node.proposed_at);
     // Research may come before its proposal: then it says when it began, or what was run.
     let began_before = result.started_at.is_some_and(|began| result.now.seconds_since(began) >= least);
-    if seconds < least && !began_before && !result.has_commands {
+    if seconds < least && !result.is_person && !began_before && !result.has_commands {
         let message = format!(
             "{} was committed {seconds:.1} s after it was proposed; research takes {} s or more.",
             node.id, checks.min_research_seconds

@@ -1,0 +1,128 @@
+//! `tot note`: a finding in one line.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use super::commit::{lines, state_lines};
+use super::misused;
+use super::propose::place;
+use super::work::{self, Subject, Work, WorkArguments, Worked, fields};
+use crate::decide::next::states_that_count;
+use crate::domain::fresh::Ids;
+use crate::domain::{Node, NodeId};
+use crate::ruleset::{Role, State};
+use crate::text::{one_line, shorten};
+
+/// Stores a finding in one line: proposes its node and commits it in one step, or commits the node that is proposed.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct NoteArguments {
+    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then what you found, in Markdown,
+    /// or - for standard input, then the node: one that is proposed, or else the one that the finding continues. Without it, what
+    /// `tot next` names
+    #[arg(value_names = ["TEXT", "NODE"], required = true, num_args = 1..=3)]
+    what: Vec<String>,
+    /// What it means for the question, as `tot ruleset show` names it; without it, that there is more to find below it
+    #[arg(long, value_name = "STATE")]
+    state: Option<String>,
+    /// What proves it: measured, read, reproduced
+    #[arg(long, value_name = "TEXT")]
+    evidence: Option<String>,
+    /// What else was considered; for several, give it several times
+    #[arg(long = "alternative", value_name = "TEXT")]
+    alternatives: Vec<String>,
+    #[command(flatten)]
+    work: WorkArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot note 'The planner takes another index since the upgrade'
+  tot note 'The disk is as fast as before' R1.A --state DEAD
+  tot note 0196 - --state FOUND --evidence 'Measured: 41 ms before, 97 ms after' <finding.md";
+
+pub(super) fn run(arguments: &NoteArguments) -> ExitCode {
+    work::status("tot note", note(arguments))
+}
+
+fn note(arguments: &NoteArguments) -> Worked {
+    let (id, text, named) = match arguments.what.as_slice() {
+        [text] => (None, text, None),
+        [text, node] if node.parse::<NodeId>().is_ok() => (None, text, Some(node)),
+        [id, text] => (Some(id.as_str()), text, None),
+        [id, text, node] => (Some(id.as_str()), text, Some(node)),
+        _ => return Err(misused("say what you found, and of which node")),
+    };
+    let text = if text == "-" { work::read("-")? } else { text.clone() };
+    let named = named.map(|node| super::place::node(node)).transpose()?;
+    let subject = Work::new("tot note", &arguments.work).subject(id)?;
+    let investigation = subject.investigation();
+    let pending: Vec<&Node> = investigation.pending().map(AsRef::as_ref).collect();
+    let proposed = match (&named, pending.as_slice()) {
+        (Some(id), all) => all.iter().find(|node| node.id == *id).copied(),
+        (None, []) => None,
+        (None, [only]) => Some(*only),
+        (None, all) => {
+            let names: Vec<&str> = all.iter().take(8).map(|node| node.id.as_str()).collect();
+            return Err(format!("several are proposed: say which, of {}", names.join(", ")).into());
+        }
+    };
+    let rules = subject.standing.rules();
+    let asked = arguments.state.as_deref().and_then(|state| rules.ruleset().state_meant(state, "").ok());
+    let parent = match (proposed, named) {
+        (Some(node), _) => node.parent.clone(),
+        (None, Some(id)) => Some(id),
+        (None, None) => place(&subject, asked.as_ref())?,
+    };
+    let state = match &arguments.state {
+        Some(state) => state.clone(),
+        None => meant(&subject, parent.as_ref())?,
+    };
+    // The first line is what lists show.
+    let line =
+        shorten(&one_line(text.trim().lines().next().unwrap_or_default().trim_start_matches('#')), 120);
+    let line = line.trim();
+    let id = match proposed {
+        Some(node) => node.id.clone(),
+        None => super::propose::fresh(&subject, &mut Ids::new(investigation), parent.as_ref())?,
+    };
+    let result = fields([
+        ("nodeId", json!(id.as_str())),
+        ("state", json!(state)),
+        ("findings", json!(text.trim())),
+        ("headline", json!(proposed.map(|_| line))),
+        ("evidence", json!(arguments.evidence)),
+        ("alternativesConsidered", json!(arguments.alternatives)),
+    ]);
+    let results = ("results", json!([result]));
+    if proposed.is_some() {
+        return subject.call("tot_commit", fields([results]), lines);
+    }
+    let node = json!({"id": id.as_str(), "parent": parent.as_ref().map(NodeId::as_str), "title": line});
+    // All of it or nothing.
+    let call = fields([results, ("nodes", json!([node])), ("strategy", json!("owed"))]);
+    subject.call("tot_step", call, lines)
+}
+
+/// The state of which nobody said it: the only one, or else that there is more to find, unless the parent waits for another.
+fn meant(subject: &Subject, parent: Option<&NodeId>) -> Result<String, String> {
+    let (investigation, rules) = (subject.investigation(), subject.standing.rules());
+    let parent = parent.and_then(|id| investigation.node(id)).map(AsRef::as_ref);
+    let states = states_that_count(investigation, &rules, parent);
+    let waits = parent.and_then(|parent| rules.requirement(investigation, parent)).and_then(|owed| owed.of);
+    let open = |state: &&&State| {
+        state.role == Role::Open && waits.as_ref().is_none_or(|of| of.contains(&state.name))
+    };
+    let only = states.first().filter(|_| states.len() == 1);
+    let state = only.or_else(|| states.iter().find(open)).map(|state| state.name.to_string());
+    state.ok_or_else(|| {
+        let place =
+            parent.map_or_else(|| "a root".to_owned(), |parent| format!("a node below {}", parent.id));
+        format!(
+            "say with --state what it means. The states that count for {place}:\n{}",
+            state_lines(&rules, &states)
+        )
+    })
+}
