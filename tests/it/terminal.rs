@@ -31,6 +31,7 @@ fn help_explains_topics_and_commands() {
     assert_snapshot!(ok(&sandbox, &["help"]), @"
         Topics:
           tot help method      How an investigation goes
+          tot help server      Run the server for agents
           tot help evidence    Evidence that runs again
           tot help git         Where investigations are, and what git knows of them
           tot help sharing     Work on one investigation with others
