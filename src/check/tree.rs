@@ -273,6 +273,7 @@ impl Check<'_> {
         }
         if let Some(least) = self.rules.evidence(state)
             && !enough(classification.evidence.as_deref(), least)
+            && !self.rules.is_run_evidence(self.investigation, &node.id, &classification.runs)
         {
             let message = format!("{state} needs evidence of at least {least} characters.");
             let key = if classification.evidence.is_some() { "evidence" } else { "state" };
@@ -374,6 +375,7 @@ impl Check<'_> {
                     }
                     if let Some(least) = self.rules.evidence(&change.to)
                         && !evidence.iter().any(|text| enough(Some(text), least))
+                        && !self.rules.is_run_evidence(self.investigation, &node.id, &classification.runs)
                         && !warned(Code::MissingEvidence)
                     {
                         let message = format!(

@@ -592,6 +592,7 @@ fn states_alone(investigation: &Investigation) -> Ruleset {
         breadth: None,
         early_states: Vec::new(),
         evidence: None,
+        runs: None,
         alternatives: None,
         verification: None,
         objections: Default::default(),

@@ -9,13 +9,16 @@ use tree_of_thoughts::decide::commit::{NodeResult, commit};
 use tree_of_thoughts::decide::end::{Bind, End, end};
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
 use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
+use tree_of_thoughts::decide::run::{NewRun, Record, record};
 use tree_of_thoughts::decide::standing::{NextRound, blockers, outlook};
 use tree_of_thoughts::decide::start::{Start, start};
 use tree_of_thoughts::decide::{Decision, Rejection};
 use tree_of_thoughts::domain::{
-    Caller, CommentId, Commenter, Diagnostic, Event, Investigation, LookedUpPaths, Node, SessionId, Timestamp,
+    Caller, CommentId, Commenter, Diagnostic, Event, Investigation, LookedUpPaths, Node, RunId, RunKind,
+    SessionId, Timestamp,
 };
 use tree_of_thoughts::ruleset::{EffectiveRules, Library, RulesetFile};
+use tree_of_thoughts::yaml;
 
 /// Evidence that is long enough for every built-in ruleset.
 pub const EVIDENCE: &str = "Measured three times on the same machine, with the same result each time.";
@@ -158,6 +161,22 @@ impl Table {
         let caller = if author.is_person() { author.caller.clone() } else { self.caller.clone() };
         let decision = comment(&self.investigation, &self.rules(), request, author, id, self.now)?;
         Ok(self.apply_by(&caller, decision))
+    }
+
+    /// Runs a command as evidence of a node, or of the whole.
+    pub fn run(&mut self, node: Option<&str>) -> RunId {
+        let ran = "{command: [./measure], startedAt: '2026-01-05T09:00:00Z', seconds: 1, ended: {exit: 0},
+                    output: {bytes: 0, sha256: ''}, system: {os: linux, architecture: x86_64, cpus: 2}}";
+        let what = RunKind::Captured(yaml::from_text(ran).unwrap());
+        let run = NewRun { node: node.map(|id| id.parse().unwrap()), note: None, what };
+        let request = Record { runs: vec![run], attachments: Vec::new() };
+        let id = RunId::new(u64::try_from(self.now.milliseconds()).unwrap(), [0; 10]);
+        let author = Commenter::default();
+        let decision = record(&self.investigation, &self.rules(), request, &author, id, self.now).unwrap();
+        match self.apply(decision).event {
+            Some(Event::Ran { runs, .. }) => runs[0].id,
+            event => panic!("{event:?}"),
+        }
     }
 
     pub fn apply(&mut self, decision: Decision) -> Decision {

@@ -104,6 +104,7 @@ pub const WARNINGS: &[Code] = &[
     Code::MissingAgent,
     Code::ReusedAgent,
     Code::EmptyFindings,
+    Code::NotRun,
     Code::UnreadableReference,
     Code::ReferenceNotFound,
     Code::ReferenceIgnored,
@@ -294,6 +295,8 @@ fn judge(
         agents_other: agent_id.as_ref().and_then(|agent| agents.get(agent)),
         started_at,
         has_commands: !(commands.is_empty() && runs.is_empty()),
+        runs: &runs,
+        cites_a_file: references.iter().any(|source| source.pinned.is_some()),
         now,
     };
     for kind in &KINDS {

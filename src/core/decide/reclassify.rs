@@ -50,6 +50,7 @@ pub const WARNINGS: &[Code] = &[
     Code::EarlyState,
     Code::MissingEvidence,
     Code::MissingAlternatives,
+    Code::NotRun,
     Code::NoReason,
     Code::SecretSuspected,
 ];

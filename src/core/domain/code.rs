@@ -115,6 +115,7 @@ codes! {
     Suspicious "SUSPICIOUS" "committed too soon after its proposal"
     MissingAgent "MISSING_AGENT" "no agent is named"
     ReusedAgent "REUSED_AGENT" "the agent stands on another node"
+    NotRun "NOT_RUN" "the evidence is words alone: no command was run, and no file is cited"
     EmptyFindings "EMPTY_FINDINGS" "nothing was found, or nothing was said"
     UnreadableReference "UNREADABLE_REFERENCE" "a line under References names no source that can be read"
     ReferenceNotFound "REFERENCE_NOT_FOUND" "a cited file, line or commit is not in the project"

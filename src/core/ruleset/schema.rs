@@ -16,6 +16,7 @@ pub use super::rules::early_states::EarlyState;
 pub use super::rules::evidence::Evidence;
 pub use super::rules::modes::Mode;
 pub use super::rules::roots::Roots;
+pub use super::rules::runs::Runs;
 pub use super::rules::states::{Role, State};
 pub use super::rules::terminal_ratio::{NotCounted, RatioLimit, TerminalRatio};
 pub use super::rules::verification::Verification;
@@ -59,6 +60,9 @@ pub struct Ruleset {
     /// The evidence that some states need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
+    /// The states that are to rest on more than words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Runs>,
     /// The alternatives that some states need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<Alternatives>,

@@ -214,7 +214,7 @@ modes:
         "name: own" -> "name: Own Rules"
           line 2: `Own Rules` is no name for a ruleset (use a-z, 0-9 and hyphens, at most 60)
         "summary: A" -> "sumary: A"
-          line 3: unknown field `sumary`, expected one of version, name, summary, advice, states, roots, batchLimit, breadth, earlyStates, evidence, alternatives, terminalRatio, confirmations, verification, objections, checks, end, allowEarlyTerminalBelow, modes (did you mean summary?)
+          line 3: unknown field `sumary`, expected one of version, name, summary, advice, states, roots, batchLimit, breadth, earlyStates, evidence, runs, alternatives, terminalRatio, confirmations, verification, objections, checks, end, allowEarlyTerminalBelow, modes (did you mean summary?)
         "role: open" -> "role: opened"
           line 7: unknown variant `opened`, expected one of open, awaitingConfirmation, solution, theory, confirmation, exhausted, deadEnd (did you mean open?)
         "min: 1" -> "min: one"

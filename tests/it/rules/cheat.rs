@@ -157,6 +157,11 @@ fn committed(table: &mut Table, agent: &Agent, steps: &[Step]) -> Result<Decisio
     let checks = claimed.iter().any(|step| is_answer(table, step));
     let session = if checks && agent.works > 0 { "reviewer" } else { "lead" };
     table.caller = Caller { session: Some(session.into()), ..Caller::default() };
+    if agent.works > 0 {
+        for step in &claimed {
+            table.run(Some(step.node.as_str()));
+        }
+    }
     table.try_commit(results(&claimed)).or_else(|_| table.try_commit(results(steps)))
 }
 
@@ -219,6 +224,6 @@ fn what_a_cheat_says_is_warned_of_and_confirmed_by_nobody() {
     multi-gate: no answer; warned of EMPTY_FINDINGS, MISSING_CONCLUSION, NO_REASON
     found-verify: not checked; warned of EMPTY_FINDINGS, MISSING_CONCLUSION
     exhaust: not checked; warned of EMPTY_FINDINGS, MISSING_CONCLUSION, REUSED_AGENT, SUSPICIOUS
-    review: not checked; stopped early; warned of EMPTY_FINDINGS, NOT_INDEPENDENT
+    review: not checked; stopped early; warned of EMPTY_FINDINGS, NOT_INDEPENDENT, NOT_RUN
     ");
 }

@@ -11,7 +11,8 @@ use tree_of_thoughts::decide::end::{End, Stop};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::standing::{Turned, owed, turned};
 use tree_of_thoughts::domain::{
-    Asked, Caller, Change, CommentKind, Commenter, Conclusion, LinkKind, PersonsAnswer, StopReason,
+    Asked, Caller, Change, CitedPath, CommentKind, Commenter, Conclusion, LinkKind, LookedUp, PersonsAnswer,
+    Pin, StopReason,
 };
 use tree_of_thoughts::format::readme::readme;
 use tree_of_thoughts::ruleset::rules::verification::Grade;
@@ -525,6 +526,53 @@ fn a_review_needs_evidence_alternatives_and_another_who_attacks_the_answer() {
     table.commit(&[("R2.A2", "CONFIRMED")]);
     assert_snapshot!(said(table.try_end_with(End::default())), @"MISSING_CONCLUSION: It ends without a conclusion. Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.");
     assert_snapshot!(said(table.try_end()), @"NOT_INDEPENDENT R1.A: R1.A is ANSWER and confirmed by another agent, same session. Let an agent in another session, or a person, try to refute it, and commit a child with what came of it.");
+}
+
+#[test]
+fn in_a_review_a_command_is_evidence_and_an_answer_of_words_alone_is_warned_of() {
+    let words = || NodeResult {
+        alternatives_considered: vec!["The cache was cold.".into(), "The clock was wrong.".into()],
+        ..found("R1.A", "ANSWER")
+    };
+    let mut begun = Table::new("review");
+    begun.propose(&[("R1.A", "")]);
+    let mut table = begun.clone();
+    assert_snapshot!(said(table.try_commit(vec![words()])), @"
+    NOT_RUN R1.A: R1.A is ANSWER, and its evidence is words alone. If something can be run, capture it in your shell: `tot run R1.A -- COMMAND`.
+    INCOMPLETE_ANSWER R1.A: R1.A needs 1 CONFIRMED or REFUTED child, and has 0.
+    ");
+    // With a file that was found; with a command that was run, which is evidence without words.
+    let mut table = begun.clone();
+    let path = CitedPath { path: "src/cache.rs".into(), lines: None, commit: None };
+    let pin = Pin {
+        path: "src/cache.rs".into(),
+        commit: None,
+        blob: "0".repeat(40),
+        uncommitted: false,
+        lines: None,
+        text: None,
+    };
+    table.known.insert(path, LookedUp::Found(pin));
+    let citing = Cited { target: "src/cache.rs".into(), ..Cited::default() };
+    let citing = NodeResult { references: vec![citing], ..words() };
+    assert!(!said(table.try_commit(vec![citing])).contains("NOT_RUN"));
+    for (node, named) in [(Some("R1.A"), false), (None, true)] {
+        let mut table = begun.clone();
+        let id = table.run(node);
+        let runs = named.then(|| id.to_string()).into_iter().collect();
+        let bare = NodeResult { evidence: None, runs, ..words() };
+        assert!(!said(table.try_commit(vec![bare])).contains("EVIDENCE") && table.state("R1.A") == "ANSWER");
+        let stored = &table.node("R1.A").classification.as_ref().unwrap().warnings;
+        assert!(stored.iter().all(|warning| warning.code != "NOT_RUN"), "{stored:?}");
+    }
+    // What became an answer later is one, too.
+    let mut table = begun.clone();
+    table.commit(&[("R1.A", "OPEN")]);
+    assert!(table.reclassify("R1.A", "ANSWER").contains("NOT_RUN"));
+    let mut table = begun;
+    table.commit(&[("R1.A", "OPEN")]);
+    table.run(Some("R1.A"));
+    assert!(!table.reclassify("R1.A", "ANSWER").contains("NOT_RUN"));
 }
 
 #[test]

@@ -47,7 +47,7 @@ struct Fixture {
     says: &'static str,
 }
 
-const FIXTURES: [Fixture; 19] = [
+const FIXTURES: [Fixture; 20] = [
     Fixture {
         kind: "end.minRounds",
         with: ["minRounds: 1", "minRounds: 3"],
@@ -99,6 +99,15 @@ const FIXTURES: [Fixture; 19] = [
             table.commit(&[("R1.A", "YES")])
         },
         says: "MISSING_EVIDENCE",
+    },
+    Fixture {
+        kind: "runs",
+        with: ["end:", "runs: {states: [YES]}\nend:"],
+        play: |table| {
+            table.propose(&[("R1.A", "")]);
+            table.commit(&[("R1.A", "YES")])
+        },
+        says: "NOT_RUN",
     },
     Fixture {
         kind: "alternatives",

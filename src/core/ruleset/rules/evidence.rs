@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::runs::was_run;
 use super::states::State;
 use super::{Committed, Kind, Reclassified, Verdict};
-use crate::domain::{Code, Diagnostic, StateName};
+use crate::domain::{Code, Diagnostic, Investigation, NodeId, RunId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Fault, known};
@@ -18,6 +19,9 @@ pub struct Evidence {
     pub states: Vec<StateName>,
     /// Its least length, in characters.
     pub min_characters: u32,
+    /// Whether a command that `tot run` has captured is evidence, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub or_run: bool,
 }
 
 /// `MISSING_EVIDENCE`: refused at a commit, warned of at a change of state.
@@ -29,6 +33,12 @@ impl EffectiveRules<'_> {
         let rule = self.ruleset.evidence.as_ref().filter(|rule| rule.states.contains(state))?;
         Some(rule.min_characters)
     }
+
+    /// Whether a command that was run for the node, or that a result names, is evidence enough.
+    pub fn is_run_evidence(&self, investigation: &Investigation, node: &NodeId, named: &[RunId]) -> bool {
+        let takes_runs = self.ruleset.evidence.as_ref().is_some_and(|rule| rule.or_run);
+        takes_runs && was_run(investigation, node, named)
+    }
 }
 
 fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
@@ -38,14 +48,17 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
 }
 
 fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
-    let sentence = |least| format!("Needs evidence of {least} characters or more.");
+    let or_run = rules.ruleset.evidence.as_ref().is_some_and(|rule| rule.or_run);
+    let or_run = if or_run { ", or a command that was run" } else { "" };
+    let sentence = |least| format!("Needs evidence of {least} characters or more{or_run}.");
     rules.evidence(&state.name).map(sentence).into_iter().collect()
 }
 
 fn commit(result: &Committed, verdict: &mut Verdict) {
     let Some(least) = result.rules.evidence(result.state) else { return };
     let has = result.evidence.map_or(0, characters);
-    if has < least as usize {
+    let is_run = || result.rules.is_run_evidence(result.investigation, &result.node.id, result.runs);
+    if has < least as usize && !is_run() {
         let message =
             format!("{} needs evidence of at least {least} characters; there are {has}.", result.state);
         verdict.errors.push(
@@ -63,7 +76,11 @@ fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
         let later = classification.reclassified.iter().filter_map(|change| change.evidence.as_deref());
         classification.evidence.as_deref().into_iter().chain(later)
     });
-    if !held.chain(change.evidence).any(|text| characters(text) >= least as usize) {
+    let is_run = || {
+        let mut results = node.results();
+        results.any(|result| change.rules.is_run_evidence(change.investigation, &node.id, &result.runs))
+    };
+    if !held.chain(change.evidence).any(|text| characters(text) >= least as usize) && !is_run() {
         let message = format!(
             "{} became {to} without the {least} characters of evidence that a commit needs.",
             node.id

@@ -33,6 +33,7 @@ pub mod modes;
 pub mod objections;
 pub mod quality;
 pub mod roots;
+pub mod runs;
 pub mod secrets;
 pub mod states;
 pub mod terminal_ratio;
@@ -44,11 +45,11 @@ use std::sync::Arc;
 use super::effective::EffectiveRules;
 use super::schema::{Enforcement, Ruleset};
 use super::validity::Fault;
-use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName, Timestamp};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, RunId, StateName, Timestamp};
 use states::State;
 
 /// Every kind of rule, in the order in which they are asked and told.
-pub const KINDS: [Kind; 19] = [
+pub const KINDS: [Kind; 20] = [
     min_rounds::KIND,
     min_depth::KIND,
     states::KIND,
@@ -56,6 +57,7 @@ pub const KINDS: [Kind; 19] = [
     child_states::KIND,
     early_states::KIND,
     evidence::KIND,
+    runs::KIND,
     alternatives::KIND,
     confirmation::KIND,
     verification::KIND,
@@ -230,6 +232,10 @@ pub struct Committed<'a> {
     pub started_at: Option<Timestamp>,
     /// Whether it says what was run.
     pub has_commands: bool,
+    /// The captured runs that it names.
+    pub runs: &'a [RunId],
+    /// Whether it cites a file that was found.
+    pub cites_a_file: bool,
     /// The node that this agent already stands on.
     pub agents_other: Option<&'a NodeId>,
     /// When.

@@ -1,0 +1,70 @@
+//! `runs`: which states are to rest on more than words.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::states::State;
+use super::{Committed, Kind, Reclassified, Verdict};
+use crate::domain::{Code, Diagnostic, Investigation, NodeId, RunId, RunKind, StateName};
+use crate::ruleset::Ruleset;
+use crate::ruleset::effective::EffectiveRules;
+use crate::ruleset::validity::{Fault, known};
+
+/// The states whose evidence is to be a command that `tot run` has captured, or a cited file that was found, else the warning
+/// `NOT_RUN`. It is never refused: some questions have nothing to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Runs {
+    /// The states.
+    pub states: Vec<StateName>,
+}
+
+/// `NOT_RUN`: warned of at a commit and at a change of state.
+pub(super) const KIND: Kind = Kind { key: "runs", faults, of_state, commit, reclassify, ..Kind::SILENT };
+
+/// Whether a command was run for the node, or a result names one.
+pub fn was_run(investigation: &Investigation, node: &NodeId, named: &[RunId]) -> bool {
+    let captured = |node_of: &Option<NodeId>, what: &RunKind| {
+        node_of.as_ref() == Some(node) && matches!(what, RunKind::Captured(_))
+    };
+    !named.is_empty() || investigation.runs().any(|run| captured(&run.node, &run.what))
+}
+
+fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+    if let Some(runs) = &ruleset.runs {
+        known(ruleset, "runs", None, &runs.states, faults);
+    }
+}
+
+fn asks(rules: &EffectiveRules, state: &StateName) -> bool {
+    rules.ruleset.runs.as_ref().is_some_and(|runs| runs.states.contains(state))
+}
+
+fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
+    let sentence = "Warns of evidence that is words alone: run a command with `tot run`, or cite a file.";
+    asks(rules, &state.name).then(|| sentence.to_owned()).into_iter().collect()
+}
+
+fn commit(result: &Committed, verdict: &mut Verdict) {
+    let has_evidence = || result.cites_a_file || was_run(result.investigation, &result.node.id, result.runs);
+    if asks(result.rules, result.state) && !has_evidence() {
+        verdict.warnings.push(warning(&result.node.id, result.state));
+    }
+}
+
+fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
+    let node = change.node;
+    let has_evidence = || {
+        node.pins().next().is_some()
+            || node.results().any(|result| was_run(change.investigation, &node.id, &result.runs))
+    };
+    if asks(change.rules, change.to) && !has_evidence() {
+        verdict.warnings.push(warning(&node.id, change.to));
+    }
+}
+
+fn warning(node: &NodeId, state: &StateName) -> Diagnostic {
+    Diagnostic::new(Code::NotRun, format!("{node} is {state}, and its evidence is words alone."))
+        .about(node)
+        .suggest(format!("If something can be run, capture it in your shell: `tot run {node} -- COMMAND`."))
+}
