@@ -8,10 +8,9 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::assess::{Assessment, differs};
+use crate::assess::{Assessment, Repetition, differs};
 use crate::decide::standing::turned;
 use crate::domain::event::{what_happened, what_was_attached};
-use crate::domain::run::RunVerdict;
 use crate::domain::{Comment, CommentKind, Happening, Investigation, NodeId, RunKind, StateName, Warning};
 use crate::project::Evidence;
 use crate::ruleset::EffectiveRules;
@@ -123,9 +122,15 @@ pub fn review(
         notes.said(comment, is.open.iter().any(|objection| objection.comment.id == comment.id));
     }
     for run in after.runs().filter(|run| before.run(run.id).is_none()) {
-        let differs = matches!(&run.what, RunKind::Repeated { verdict: RunVerdict::Differs, .. })
-            || matches!(&run.what, RunKind::Judged { holds: false, .. });
-        let risk = if differs { Risk::Turned } else { Risk::Other };
+        let is_turn = match &run.what {
+            RunKind::Captured(_) => false,
+            RunKind::Repeated { of, .. } => {
+                let again = is.run(*of).and_then(|it| it.repetitions.iter().find(|it| it.run.id == run.id));
+                again.is_some_and(Repetition::is_contesting)
+            }
+            RunKind::Judged { holds, .. } => !holds,
+        };
+        let risk = if is_turn { Risk::Turned } else { Risk::Other };
         let verb = match run.what {
             RunKind::Captured(_) => "ran",
             RunKind::Repeated { .. } => "ran again",

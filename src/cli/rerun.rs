@@ -53,7 +53,8 @@ const INTERRUPTED: u8 = 130;
 /// around the current folder, at the commit that was recorded and with the changes that were recorded. The same is what ends
 /// alike and meets every expectation, or prints the same where there are none. What came of it is stored as one commit.
 ///
-/// The status is 0 if all are the same, 1 if one differs or could not run, and 2 for wrong usage.
+/// The status is 0 if all are the same, or differ as somebody has judged before that the evidence holds; 1 if one differs
+/// otherwise or could not run, and 2 for wrong usage.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct RerunArguments {
@@ -147,6 +148,9 @@ struct Entry<'a> {
     /// The commit that it ran at.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<&'a str>,
+    /// What was said of the same difference before: `holds` or `fails`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judged: Option<&'a str>,
     /// In what it is another than the first.
     reasons: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,6 +164,8 @@ struct Repetition<'a> {
     at: Option<String>,
     again: Ran,
     verdict: RunVerdict,
+    /// What was said of the same difference when it came before, and whether the evidence holds by it.
+    known: Option<(&'a Run, bool)>,
 }
 
 pub(super) fn run(arguments: &RerunArguments) -> ExitCode {
@@ -178,7 +184,7 @@ fn try_run(arguments: &RerunArguments) -> Worked {
     let world = arguments.clock_file.clone().map_or(World::Machine, World::File);
     let service = Service::new(place.store.root().to_owned(), world.clone(), None);
     let standing = service.read(&session).map_err(refused)?;
-    let record = |runs| -> Result<String, Box<dyn Error>> {
+    let record = |runs, known: &[RunId]| -> Result<String, Box<dyn Error>> {
         let request = Record { runs, attachments: Vec::new() };
         let written = service.record(&session, request, &caller(&place.store, &path)?).map_err(refused)?;
         for warning in &written.decision.warnings {
@@ -189,7 +195,9 @@ fn try_run(arguments: &RerunArguments) -> Worked {
             _ => &[],
         };
         for run in stored {
-            if let RunKind::Repeated { verdict: RunVerdict::Differs, .. } = run.what {
+            if let RunKind::Repeated { of, verdict: RunVerdict::Differs, .. } = run.what
+                && !known.contains(&of)
+            {
                 let node = run.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
                 say(&format!(
                     "Say what the difference{node} means: tot rerun --judge {} holds|fails -m WHY\n",
@@ -200,7 +208,7 @@ fn try_run(arguments: &RerunArguments) -> Worked {
         Ok(written.standing.snapshot.head.to_string())
     };
     if let [named, judgement] = arguments.judge.as_slice() {
-        let commit = record(vec![judged(&standing, named, judgement, arguments.message.clone())?])?;
+        let commit = record(vec![judged(&standing, named, judgement, arguments.message.clone())?], &[])?;
         return told(arguments, &standing, &[], None, Some(commit)).map(|()| ExitCode::SUCCESS);
     }
     if let Some(node) = nodes.iter().find(|node| standing.investigation().node(node).is_none()) {
@@ -240,14 +248,15 @@ fn try_run(arguments: &RerunArguments) -> Worked {
     }
     let mut repeated = Vec::new();
     let is_interrupted = again.repeat(&chosen, asks, arguments.common.json, &mut repeated)?;
-    let verdicts: Vec<(RunId, RunVerdict)> = repeated.iter().map(|it| (it.run.id, it.verdict)).collect();
-    let no_longer = no_longer(&assessment, verdicts.iter());
+    let known: Vec<RunId> = repeated.iter().filter(|it| it.known.is_some()).map(|it| it.run.id).collect();
+    let mut differing = repeated.iter().filter(|it| it.verdict == RunVerdict::Differs && !it.holds());
+    let no_longer = no_longer(&assessment, differing.by_ref().map(|it| it.run.id));
     let commit = match arguments.no_store || repeated.is_empty() {
         true => None,
-        false => Some(record(repeated.iter().map(Repetition::record).collect())?),
+        false => Some(record(repeated.iter().map(Repetition::record).collect(), &known)?),
     };
     told(arguments, &standing, &repeated, no_longer, commit)?;
-    Ok(match verdicts.iter().all(|(_, verdict)| *verdict == RunVerdict::Same) {
+    Ok(match repeated.iter().all(Repetition::holds) {
         _ if is_interrupted => ExitCode::from(INTERRUPTED),
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
@@ -295,8 +304,7 @@ fn told(
     }
     let mut text = String::new();
     if !repeated.is_empty() {
-        let verdicts: Vec<RunVerdict> = repeated.iter().map(|it| it.verdict).collect();
-        text.push_str(&format!("{}\n", words::summary(&verdicts)));
+        text.push_str(&format!("{}\n", words::summary(repeated)));
     }
     text.extend(no_longer.map(|sentence| format!("{sentence}\n")));
     text.extend(commit.map(|commit| format!("commit {}\n", &commit[..10])));
@@ -353,7 +361,7 @@ impl<'a> Again<'a> {
     /// counts.
     fn repeat<'r>(
         &self,
-        chosen: &[&CapturedRun<'r>],
+        chosen: &[&'r CapturedRun<'r>],
         mut asks: bool,
         is_quiet: bool,
         repeated: &mut Vec<Repetition<'r>>,
@@ -361,7 +369,7 @@ impl<'a> Again<'a> {
         if let Some((git, project)) = &self.project {
             tidy(git, project.root());
         }
-        for CapturedRun { run, ran: first, .. } in chosen.iter().copied() {
+        for captured @ CapturedRun { run, ran: first, .. } in chosen.iter().copied() {
             if asks {
                 say(&words::asked(run, first, &self.place))?;
                 match self.key()? {
@@ -376,10 +384,12 @@ impl<'a> Again<'a> {
                 return Ok(true);
             }
             let verdict = again.verdict(first);
+            let known = captured.known(&again);
+            let repetition = Repetition { run, first, at, again, verdict, known };
             if !is_quiet {
-                say(&words::told(run, first, &again, verdict))?;
+                say(&words::told(&repetition))?;
             }
-            repeated.push(Repetition { run, first, at, again, verdict });
+            repeated.push(repetition);
         }
         Ok(false)
     }
@@ -497,6 +507,11 @@ fn not_run(reason: String) -> Captured {
 }
 
 impl<'a> Repetition<'a> {
+    /// Whether the evidence holds by it: it is the same, or differs as somebody has judged before that it holds.
+    fn holds(&self) -> bool {
+        self.verdict == RunVerdict::Same || self.known.is_some_and(|(_, holds)| holds)
+    }
+
     fn record(&self) -> NewRun {
         let what = RunKind::Repeated {
             of: self.run.id,
@@ -511,6 +526,7 @@ impl<'a> Repetition<'a> {
         Entry {
             verdict: Some(self.verdict),
             at: self.at.as_deref(),
+            judged: self.known.map(|(judgement, _)| judgement.outcome()),
             reasons: match self.verdict {
                 RunVerdict::Same => Vec::new(),
                 _ => words::reasons(self.first, &self.again),
@@ -528,6 +544,7 @@ fn entry<'a>(run: &'a Run, ran: &'a Ran) -> Entry<'a> {
         command: &ran.command,
         verdict: None,
         at: None,
+        judged: None,
         reasons: Vec::new(),
         output: None,
     }

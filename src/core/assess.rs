@@ -28,7 +28,7 @@ use crate::ruleset::{EffectiveRules, Role};
 use crate::text::{counted, one_line};
 
 pub use distance::{Distance, Own};
-pub use evidence::{CapturedRun, Repetition, RunEntry, RunStanding};
+pub use evidence::{CapturedRun, NEWEST_RUNS, Repetition, RunEntry, RunStanding, newest_runs};
 pub use summary::{Sign, Signed, Subject, VerdictLine};
 
 /// What is not checked since a commit changed it that no call made.

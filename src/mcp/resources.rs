@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::address::Address;
 use super::prompts::quoted;
 use super::tools::list::verdict;
-use crate::assess::Answer;
+use crate::assess::{Answer, Assessment, NEWEST_RUNS, RunEntry, newest_runs};
 use crate::decide::standing::{blockers, outlook};
 use crate::domain::{Caller, Code, Comment, Conclusion, Diagnostic, Investigation, Node, NodeId};
 use crate::format::layout;
@@ -158,7 +158,10 @@ pub fn read(service: &Service, address: &str) -> Result<Content, Unreadable> {
             let investigation = &snapshot.investigation;
             let id = node.parse::<NodeId>().ok();
             match id.and_then(|id| investigation.node(&id)) {
-                Some(node) => markdown(self::node(investigation, node, Links::Addresses)),
+                Some(node) => {
+                    let assessment = Assessment::new(investigation, snapshot.rules());
+                    markdown(self::node(&assessment, node, Links::Addresses))
+                }
                 None => Err(not_found("the investigation has no such node")),
             }
         }
@@ -266,9 +269,10 @@ pub fn document(snapshot: &Snapshot) -> String {
     let standing =
         ruleset.map(|ruleset| Standing { snapshot: snapshot.clone(), ruleset: Arc::clone(ruleset) });
     let mut text = overview(snapshot, standing.as_ref(), Links::Document);
+    let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
     for one in snapshot.investigation.preorder() {
         let _ = write!(text, "\n---\n\n<a id=\"{}\"></a>\n\n", one.id);
-        text.push_str(&node(&snapshot.investigation, one, Links::Document));
+        text.push_str(&node(&assessment, one, Links::Document));
     }
     text
 }
@@ -369,11 +373,18 @@ fn judged(text: &mut String, standing: &Standing, links: Links) {
         let by: Vec<String> = by.collect();
         let by = if by.is_empty() { String::new() } else { format!(": {}", by.join(", ")) };
         let node = link(investigation, &answer.node.id, links);
-        format!("{node}: {}, {}{by}", one_line(answer.node.name()), answer.words())
+        let evidence = match answer.runs.is_empty() {
+            true => String::new(),
+            false => format!("; {}", assessment.evidence_words(answer)),
+        };
+        format!("{node}: {}, {}{by}{evidence}", one_line(answer.node.name()), answer.words())
     };
     let limits = assessment.limits().iter().map(|limit| one_line(&limit.to_string())).collect::<Vec<_>>();
     if let Some(words) = assessment.words() {
         let _ = write!(text, "\nHow far to trust it: {words}.\n");
+    }
+    if let Some(evidence) = assessment.whole_evidence().filter(|_| assessment.runs().next().is_some()) {
+        let _ = write!(text, "\nEvidence: {evidence}.\n");
     }
     for bound in assessment.bound() {
         let _ = write!(text, "\n{}: {}\n", bound.role.label(), link(investigation, bound.id, links));
@@ -410,7 +421,8 @@ fn node_line(investigation: &Investigation, node: &Node, links: Links) -> String
 }
 
 /// A node on one page.
-fn node(investigation: &Investigation, node: &Node, links: Links) -> String {
+fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
+    let investigation = assessment.investigation;
     let view = NodeView::new(investigation, None, node);
     let mut text = format!("# {} {}\n\n", view.id, one_line(&view.title));
     let below = match view.parent {
@@ -471,6 +483,10 @@ fn node(investigation: &Investigation, node: &Node, links: Links) -> String {
         let lines = field(name).map(|field| field.value.into_owned()).unwrap_or_default();
         section(&mut text, name, &indented(&lines));
     }
+    let (runs, more_runs) = newest_runs(assessment.runs_of(&node.id), NEWEST_RUNS);
+    let told = runs.iter().map(|run| ran(&run.entry(RUN_TEXT, RUN_ENTRIES)));
+    listing(&mut text, "Commands that were run", told, runs.len());
+    more(&mut text, more_runs);
     let linked =
         view.links.iter().map(|it| format!("{} {}", it.kind.label(), link(investigation, &it.to, links)));
     listing(&mut text, view::LINKS, linked, view.links.len());
@@ -518,6 +534,21 @@ fn node(investigation: &Investigation, node: &Node, links: Links) -> String {
     let children = investigation.children(&node.id).map(|child| node_line(investigation, child, links));
     listing(&mut text, "Children", children, view.children.len());
     text
+}
+
+/// The most characters of a text of a run, and its expectations and repetitions.
+const RUN_TEXT: usize = 300;
+const RUN_ENTRIES: usize = 3;
+
+/// A command that was run, on one line.
+fn ran(run: &RunEntry) -> String {
+    let RunEntry { id, command, ended, by, note, output, expectations, standing, repetitions } = run;
+    let expected = expectations.iter().map(|it| format!("expected {it}"));
+    let printed = Some(one_line(output)).filter(|output| !output.is_empty());
+    let printed = printed.map(|output| format!("it printed: {output}"));
+    let more = note.iter().cloned().chain(expected).chain(repetitions.iter().cloned()).chain(printed);
+    let head = format!("`{}` ({ended}): {standing}; captured by {by} as {id}", command.replace('`', "'"));
+    std::iter::once(head).chain(more).collect::<Vec<_>>().join("; ")
 }
 
 fn history(service: &Service, snapshot: &Snapshot) -> Result<String, Unreadable> {

@@ -58,10 +58,11 @@ struct Look<'l, 's> {
     sandbox: &'l Sandbox,
     first: (Verdict, &'l str),
     second: (Verdict, &'l str),
+    /// What the commands are worth that R2.A2 and R2.A1 rest on; nothing where there are none.
+    evidence: [Option<String>; 2],
+    /// How the commands stand that were run for R2.A2.
+    standing: Vec<String>,
 }
-
-/// The whole was stopped early, whatever its answers are worth.
-const WHOLE: &str = "stopped early";
 
 /// What reads a surface; or why it says nothing of an answer.
 enum Reads {
@@ -93,7 +94,7 @@ const SURFACES: &[(&str, Reads)] = &[
     ("resource tot://{sessionId}", By(|look| look.resource())),
     ("resource tot://{sessionId}/graph.dot", By(|look| look.graph_resource("/graph.dot"))),
     ("resource tot://{sessionId}/graph.svg", By(|look| look.graph_resource("/graph.svg"))),
-    ("resource tot://{sessionId}/nodes/{nodeId}", STORED),
+    ("resource tot://{sessionId}/nodes/{nodeId}", By(|look| look.node_resource())),
     ("resource tot://{sessionId}/history", STORED),
     ("resource tot://investigations", By(|look| look.list_resource())),
     ("command show", By(|look| look.show())),
@@ -150,7 +151,15 @@ const SURFACES: &[(&str, Reads)] = &[
 
 /// Holds what each surface says of both answers against these words, of R2.A1 and of R2.A2.
 fn each_says(session: &mut Session<'_>, sandbox: &Sandbox, first: (Verdict, &str), second: (Verdict, &str)) {
-    let mut look = Look { session, sandbox, first, second };
+    let store = Store::new(session.repository().parent().unwrap());
+    let snapshot = store.load(&session.repository()).unwrap();
+    let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
+    let evidence = ["R2.A2", "R2.A1"].map(|id| {
+        let answer = assessment.answer(&id.parse().unwrap()).filter(|answer| !answer.runs.is_empty());
+        answer.map(|answer| assessment.evidence_words(answer))
+    });
+    let standing = assessment.runs_of(&"R2.A2".parse().unwrap()).map(|run| run.words()).collect();
+    let mut look = Look { session, sandbox, first, second, evidence, standing };
     for (_, reads) in SURFACES {
         if let By(read) = reads {
             read(&mut look);
@@ -161,6 +170,18 @@ fn each_says(session: &mut Session<'_>, sandbox: &Sandbox, first: (Verdict, &str
 impl Look<'_, '_> {
     fn words(&self) -> [(&'static str, &str); 2] {
         [("R2.A2", self.second.1), ("R2.A1", self.first.1)]
+    }
+
+    /// The whole was stopped early, whatever its answers are worth; and contested with what it rests on.
+    fn whole(&self) -> &'static str {
+        if self.second.0 == Verdict::Contested { "contested" } else { "stopped early" }
+    }
+
+    /// Holds what a surface says of the evidence of each answer, in the order of [`Look::words`].
+    fn told_of_evidence<'t>(&self, texts: impl Iterator<Item = &'t Value>) {
+        for (text, evidence) in texts.zip(&self.evidence) {
+            assert_eq!(*text, json!(evidence));
+        }
     }
 
     /// What `tot` prints in the folder.
@@ -184,14 +205,17 @@ impl Look<'_, '_> {
 
     fn list_resource(&mut self) {
         let listed = text_of(self.session, "tot://investigations");
-        assert!(listed.contains(&format!(". Conclusion, {WHOLE}\n")), "{listed}");
+        assert!(listed.contains(&format!(". Conclusion, {}\n", self.whole())), "{listed}");
     }
 
     fn status(&mut self) {
         let status = self.session.ok("tot_status", json!({}));
-        assert_eq!(status["verdict"], WHOLE, "{status}");
+        assert_eq!(status["verdict"], self.whole(), "{status}");
         for (answer, (id, words)) in status["answers"].as_array().unwrap().iter().zip(self.words()) {
-            assert!(answer.as_str().unwrap().starts_with(&format!("{id} FOUND ({words})")), "{status}");
+            let evidence = self.evidence[usize::from(id == "R2.A1")].as_ref();
+            let evidence = evidence.map(|it| format!("; {it}")).unwrap_or_default();
+            let begins = format!("{id} FOUND ({words}{evidence})");
+            assert!(answer.as_str().unwrap().starts_with(&begins), "{begins}: {status}");
         }
     }
 
@@ -200,20 +224,24 @@ impl Look<'_, '_> {
         for (node, (_, words)) in read["nodes"].as_array().unwrap().iter().zip(self.words()) {
             assert_eq!(node["verdict"], words, "{read}");
         }
+        self.told_of_evidence(read["nodes"].as_array().unwrap().iter().map(|node| &node["evidenceVerdict"]));
+        let runs = read["nodes"][0]["runs"].as_array().into_iter().flatten();
+        assert!(runs.map(|run| &run["standing"]).eq(&self.standing), "{read}");
     }
 
     fn end(&mut self) {
         let end = self.session.ok("tot_end", json!({}));
-        assert_eq!(end["verdict"], WHOLE, "{end}");
+        assert_eq!(end["verdict"], self.whole(), "{end}");
         let solutions = end["solutions"].as_array().unwrap();
         for (solution, (id, words)) in solutions.iter().zip(self.words()) {
             assert_eq!((&solution["nodeId"], &solution["verdict"]), (&json!(id), &json!(words)), "{end}");
         }
+        self.told_of_evidence(solutions.iter().map(|solution| &solution["evidence"]));
     }
 
     fn list_of_tools(&mut self) {
         let list = self.session.server.ok("tot_list", json!({}));
-        assert_eq!(list["investigations"][0]["verdict"], format!("Conclusion, {WHOLE}"), "{list}");
+        assert_eq!(list["investigations"][0]["verdict"], format!("Conclusion, {}", self.whole()), "{list}");
     }
 
     fn graph_resource(&mut self, path: &str) {
@@ -227,14 +255,29 @@ impl Look<'_, '_> {
     }
 
     fn markdown(&mut self) {
-        self.told_in_markdown(&self.export("markdown"));
+        let text = self.export("markdown");
+        self.told_in_markdown(&text);
+        self.standing
+            .iter()
+            .for_each(|words| assert!(text.contains(&format!("): {words}; captured")), "{text}"));
+    }
+
+    fn node_resource(&mut self) {
+        let text = self.resource_text("/nodes/R2.A2");
+        self.standing
+            .iter()
+            .for_each(|words| assert!(text.contains(&format!("): {words}; captured")), "{text}"));
     }
 
     fn told_in_markdown(&self, text: &str) {
-        assert!(text.contains(&format!("How far to trust it: {WHOLE}.")), "{text}");
+        assert!(text.contains(&format!("How far to trust it: {}.", self.whole())), "{text}");
         for (id, words) in self.words() {
             assert!(text.contains(&format!("Title of {id}, {words}")), "{text}");
         }
+        let evidence = self.evidence.iter().flatten();
+        evidence.for_each(|it| assert!(text.contains(&format!("; {it}\n")), "{it}: {text}"));
+        let whole = self.evidence[0].as_ref();
+        assert!(whole.is_none_or(|it| text.contains(&format!("\nEvidence: {it}.\n"))), "{text}");
     }
 
     /// DOT, Mermaid and SVG, whose labels have the label of the verdict.
@@ -250,26 +293,31 @@ impl Look<'_, '_> {
 
     fn show(&mut self) {
         let show = self.tot_json(&["show"]);
-        assert_eq!(show["verdict"], WHOLE, "{show}");
+        assert_eq!(show["verdict"], self.whole(), "{show}");
         let shown = self.tot(&["show"]);
-        assert!(shown.contains(&format!("Conclusion, {WHOLE}")), "{shown}");
+        assert!(shown.contains(&format!("Conclusion, {}", self.whole())), "{shown}");
         for (answer, (id, words)) in show["answers"].as_array().unwrap().iter().zip(self.words()) {
             assert_eq!(answer["nodeId"], id, "{show}");
             assert!(shown.contains(words), "{shown}");
             assert!(self.tot(&["show", id]).contains(words), "{id}: {words}");
         }
+        let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let evidence = self.evidence.iter().flatten();
+        evidence.for_each(|it| assert!(unwrapped(&shown).contains(it), "{it}: {shown}"));
+        let node = unwrapped(&self.tot(&["show", "R2.A2"]));
+        self.standing.iter().for_each(|words| assert!(node.contains(words), "{words}: {node}"));
     }
 
     fn list(&mut self) {
         let list = self.tot(&["list"]);
-        assert!(list.contains(WHOLE) && !list.contains("confirmed"), "{list}");
+        assert!(list.contains(self.whole()) && !list.contains("confirmed"), "{list}");
     }
 
     fn review(&mut self) {
         let review = self.tot_json(&["review"]);
-        assert_eq!(review["verdict"], format!("Conclusion, {WHOLE}"), "{review}");
+        assert_eq!(review["verdict"], format!("Conclusion, {}", self.whole()), "{review}");
         let shown = self.tot(&["review", "--print"]);
-        assert!(shown.contains(&format!("Conclusion, {WHOLE}.")), "{shown}");
+        assert!(shown.contains(&format!("Conclusion, {}.", self.whole())), "{shown}");
         for item in review["items"].as_array().unwrap() {
             let verdict = match item["nodeId"].as_str() {
                 // By whom it is confirmed is told apart from what speaks against it.
@@ -285,7 +333,7 @@ impl Look<'_, '_> {
     }
 
     fn verify(&mut self) {
-        let told = format!("Conclusion, {WHOLE}");
+        let told = format!("Conclusion, {}", self.whole());
         assert_eq!(self.tot_json(&["verify"])["verdict"], told);
         assert!(self.tot(&["verify"]).starts_with(&format!("{told}.\n")));
     }
@@ -334,10 +382,13 @@ impl Look<'_, '_> {
 
     fn told_in_json(&self, text: &str) {
         let data: Value = serde_json::from_str(text).unwrap();
-        assert_eq!(data["verdict"], WHOLE, "{text}");
+        assert_eq!(data["verdict"], self.whole(), "{text}");
         for (solution, (id, words)) in data["solutions"].as_array().unwrap().iter().zip(self.words()) {
             assert_eq!((&solution["node"], &solution["verdict"]), (&json!(id), &json!(words)), "{text}");
         }
+        let solutions = data["solutions"].as_array().unwrap().iter().zip(&self.evidence);
+        let with_runs = solutions.filter(|(_, evidence)| evidence.is_some());
+        with_runs.for_each(|(it, evidence)| assert_eq!(it["evidence"], json!(evidence)));
     }
 
     fn html(&mut self) {
@@ -346,9 +397,71 @@ impl Look<'_, '_> {
 
     fn told_on_top(&self, page: &str) {
         let top = page.split("<section class=\"answer ").nth(1).unwrap().split("</section>").next().unwrap();
-        let is_told = top.starts_with("early\"") && top.contains("id=\"trust\">Stopped early");
+        let [class, heading] = match self.second.0 {
+            Verdict::Contested => ["contested\"", "id=\"trust\">Contested"],
+            _ => ["early\"", "id=\"trust\">Stopped early"],
+        };
+        let is_told = top.starts_with(class) && top.contains(heading);
         assert!(is_told && top.contains("Title of R2.A2") && !top.contains("Title of R2.A1"), "{top}");
     }
+}
+
+/// One captures, in the project; another session and another person run it again.
+#[test]
+fn every_surface_says_what_the_commands_of_an_answer_are_worth() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    ended(&mut session);
+    let repository = session.repository();
+    let project = sandbox.path("project");
+    std::fs::create_dir(&project).unwrap();
+    let value = |text: &str| std::fs::write(project.join("value"), text).unwrap();
+    let tot = |name: &str, arguments: &[&str]| {
+        sandbox.sleep(60);
+        let mut command = sandbox.command(TOT);
+        command.env("GIT_AUTHOR_NAME", name).env("GIT_AUTHOR_EMAIL", format!("{name}@example.org"));
+        command.env("TOT_ROOT", sandbox.root()).current_dir(&project).stdin(Stdio::null());
+        command.args(&arguments[..1]).arg("--clock-file").arg(sandbox.path("clock")).args(&arguments[1..]);
+        let ran = command.output().unwrap();
+        (ran.status.code().unwrap(), String::from_utf8_lossy(&ran.stdout).into_owned())
+    };
+    let again = |name: &str| tot(name, &["rerun", "--yes"]);
+    let mut says = |second: (Verdict, &str), whole: &str| {
+        each_says(&mut session, &sandbox, CONFIRMED, second);
+        let store = Store::new(sandbox.root());
+        let snapshot = store.load(&session.repository()).unwrap();
+        let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
+        assert_eq!(assessment.whole_evidence().as_deref(), Some(whole));
+        let readme = std::fs::read_to_string(session.repository().join("README.md")).unwrap();
+        assert!(readme.contains(&format!("\nEvidence: {whole}.\n")), "{readme}");
+    };
+    value("1\n");
+    assert_eq!(tot("Ann", &["run", "R2.A2", "--", "cat", "value"]).0, 0);
+    says(NOT_CHECKED, "1 command, never run again");
+    value("2\n");
+    let (status, told) = again("Bob");
+    assert!(status == 1 && told.contains("0 of 1 same, 1 differs\n"), "{told}");
+    let by_bob = "run again by Bob on 5 Jan 2026";
+    says(CONTESTED, &format!("{by_bob}: 0 of 1 same, 1 differs"));
+    let differing = sandbox.git(&repository, &["ls-files", "runs"]);
+    let last = differing.lines().last().unwrap().trim_end_matches(".yaml");
+    assert_eq!(tot("Ann", &["rerun", "--judge", &last[last.len() - 8..], "holds", "-m", "It grows."]).0, 0);
+    says(NOT_CHECKED, &format!("{by_bob}: 0 of 1 same, 1 differs and holds as judged"));
+    // The same difference is known when it comes again; another one is not.
+    let (status, told) = again("Bob");
+    let known = "known: it holds, as judged by Ann: It grows.";
+    assert!(status == 0 && told.contains(known) && !told.contains("--judge"), "{told}");
+    assert!(told.contains("0 of 1 same, 1 differs and holds as judged\n"), "{told}");
+    says(NOT_CHECKED, &format!("{by_bob}: 0 of 1 same, 1 differs and holds as judged"));
+    value("3\n");
+    assert_eq!(again("Bob").0, 1);
+    says(CONTESTED, &format!("{by_bob}: 0 of 1 same, 1 differs"));
+    value("1\n");
+    assert_eq!(again("Ann").0, 0);
+    let by_ann = "run again by Ann, who captured it, on 5 Jan 2026";
+    says(NOT_CHECKED, &format!("{by_ann}: 1 of 1 same"));
+    assert_eq!(again("Bob").0, 0);
+    says(NOT_CHECKED, &format!("{by_bob}: 1 of 1 same, 1 reproduced"));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Which runs are repeated, and what it means that one differs. Pure.
 
 use crate::assess::{Assessment, CapturedRun};
-use crate::domain::run::RunVerdict;
 use crate::domain::{NodeId, RunId};
 use crate::text::{first_sentence, one_line, shorten};
 
@@ -31,13 +30,12 @@ pub(super) fn chosen<'s, 'a>(assessment: &'s Assessment<'a>, wanted: Wanted<'_>)
     chosen
 }
 
-/// What is no longer so, in a sentence, if one of these repetitions of what the answers rest on differs.
-pub(super) fn no_longer<'r>(
+/// What is no longer so, in a sentence, if the answers rest on one of these runs, which differ.
+pub(super) fn no_longer(
     assessment: &Assessment<'_>,
-    mut repeated: impl Iterator<Item = &'r (RunId, RunVerdict)>,
+    mut differing: impl Iterator<Item = RunId>,
 ) -> Option<String> {
-    let is_decisive = |id: &RunId| assessment.whole_runs().any(|it| it.run.id == *id);
-    repeated.find(|(of, verdict)| *verdict == RunVerdict::Differs && is_decisive(of))?;
+    differing.find(|id| assessment.whole_runs().any(|it| it.run.id == *id))?;
     let sentence = |text: &str| shorten(&one_line(first_sentence(text.trim())), SENTENCE_MAX);
     let conclusion = assessment.end().and_then(|end| end.conclusion.as_deref());
     Some(match (conclusion, assessment.first()) {

@@ -1,6 +1,6 @@
 //! What `tot rerun` says of a run. Pure: what others wrote is shown with its hidden characters.
 
-use super::Where;
+use super::{Repetition, Where};
 use crate::cli::run::missed;
 use crate::cli::screen::{BAD, BOLD, DOUBT, GOOD, QUIET, plain_lines, styled};
 use crate::domain::Run;
@@ -56,8 +56,11 @@ fn whereabouts(ran: &Ran, place: &Where) -> String {
 }
 
 /// What came of a repetition: the verdict, the command, and why it is no other.
-pub(super) fn told(run: &Run, first: &Ran, again: &Ran, verdict: RunVerdict) -> String {
+pub(super) fn told(repetition: &Repetition<'_>) -> String {
+    let Repetition { run, first, again, verdict, known, .. } = repetition;
+    let verdict = *verdict;
     let style = match verdict {
+        _ if repetition.holds() => GOOD,
         RunVerdict::Same => GOOD,
         RunVerdict::Differs => BAD,
         RunVerdict::CouldNotRun => DOUBT,
@@ -72,7 +75,15 @@ pub(super) fn told(run: &Run, first: &Ran, again: &Ran, verdict: RunVerdict) -> 
             text.push_str(&format!("    {}\n", made_visible(&reason)));
         }
     }
-    if verdict == RunVerdict::Differs && again.output.sha256 != first.output.sha256 {
+    if let Some((judgement, _)) = known {
+        let (by, why) = (judgement.author.label(), judgement.note.as_deref().unwrap_or_default());
+        let outcome = judgement.outcome();
+        text.push_str(&format!(
+            "    known: it {outcome}, as judged by {}: {}\n",
+            one_line(by),
+            one_line(why)
+        ));
+    } else if verdict == RunVerdict::Differs && again.output.sha256 != first.output.sha256 {
         text.push_str(&changed(&first.output, &again.output));
     }
     text
@@ -109,15 +120,20 @@ fn changed(before: &Output, after: &Output) -> String {
     text
 }
 
-/// `2 of 3 same, 1 differs`.
-pub(super) fn summary(verdicts: &[RunVerdict]) -> String {
-    let number = |wanted| verdicts.iter().filter(|verdict| **verdict == wanted).count();
-    let mut text = format!("{} of {} same", number(RunVerdict::Same), verdicts.len());
-    for (verdict, label) in [(RunVerdict::Differs, "differs"), (RunVerdict::CouldNotRun, "could not run")] {
-        match number(verdict) {
+/// `2 of 3 same, 1 differs and holds as judged`.
+pub(super) fn summary(repeated: &[Repetition<'_>]) -> String {
+    let number =
+        |wanted, holds| repeated.iter().filter(|it| it.verdict == wanted && it.holds() == holds).count();
+    let mut text = format!("{} of {} same", number(RunVerdict::Same, true), repeated.len());
+    for (number, one, many) in [
+        (number(RunVerdict::Differs, false), "differs", "differ"),
+        (number(RunVerdict::Differs, true), "differs and holds as judged", "differ and hold as judged"),
+        (number(RunVerdict::CouldNotRun, false), "could not run", "could not run"),
+    ] {
+        match number {
             0 => {}
-            1 => text.push_str(&format!(", 1 {label}")),
-            more => text.push_str(&format!(", {more} {}", if label == "differs" { "differ" } else { label })),
+            1 => text.push_str(&format!(", 1 {one}")),
+            more => text.push_str(&format!(", {more} {many}")),
         }
     }
     text

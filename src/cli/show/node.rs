@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Confirmation, confirmed_by, refuted_by};
-use crate::assess::{Assessment, CapturedRun, RunEntry};
+use crate::assess::{Assessment, CapturedRun, NEWEST_RUNS, RunEntry, newest_runs};
 use crate::cli::screen::{BAD, BOLD, NodeLine, QUIET, Screen, plain_lines, section, styled, verdict_style};
 use crate::domain::{Comment, Node};
 use crate::text::{counted, one_line};
@@ -66,7 +66,12 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
             name => section(name, &screen.prose(&field.value, 2)),
         });
     }
-    let runs: String = assessment.runs_of(&node.id).map(|run| ran(run, screen)).collect();
+    let (newest, more) = newest_runs(assessment.runs_of(&node.id), NEWEST_RUNS);
+    let mut runs: String = newest.iter().map(|run| ran(run, screen)).collect();
+    if more > 0 {
+        let rest = format!("… and {more} more: tot show {} --json has all of them", node.id);
+        runs.push_str(&format!("  {}\n", styled(QUIET, &screen.rest(&rest, 2))));
+    }
     text.push_str(&section("Commands that were run", &runs));
     let parent = node.parent.as_ref().and_then(|id| investigation.node(id));
     let parent = parent.map(|parent| format!("  {}\n", NodeLine::new(assessment, parent).text(screen, 2)));

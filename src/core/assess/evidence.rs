@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{Answer, Assessment};
 use crate::domain::run::{Expectation, Ran, RunVerdict, System};
 use crate::domain::{
-    BoundAs, Caller, Classification, Commenter, Investigation, Node, NodeId, Run, RunId, RunKind,
+    BoundAs, Caller, Classification, Code, Commenter, Investigation, Node, NodeId, Run, RunId, RunKind,
 };
 use crate::ruleset::rules::verification::{Grade, Who};
 use crate::text::{counted, made_visible, one_line, shorten};
@@ -19,6 +19,8 @@ use crate::text::{counted, made_visible, one_line, shorten};
 /// The most characters of a name, and of a command in a sentence.
 const NAME: usize = 60;
 const COMMAND: usize = 120;
+/// How many runs of one node are shown: see [`newest_runs`].
+pub const NEWEST_RUNS: usize = 20;
 /// The characters of a commit.
 const COMMIT: usize = 7;
 
@@ -46,7 +48,7 @@ pub struct Repetition<'a> {
     pub at: Option<&'a str>,
     /// Whether another session, machine or person has repeated it than the one that captured it.
     pub is_by_other: bool,
-    /// What people and agents say that a difference means, the oldest first.
+    /// What people and agents say that this difference means, or the same one of another repetition, the oldest first.
     pub judgements: Vec<&'a Arc<Run>>,
 }
 
@@ -138,6 +140,16 @@ impl Repetition<'_> {
         format!("{}: {}{}", self.verdict.label(), self.by(), judged.unwrap_or_default())
     }
 
+    /// Whether it speaks against the evidence.
+    pub fn is_contesting(&self) -> bool {
+        self.verdict == RunVerdict::Differs && !matches!(self.judged(), Some((_, true)))
+    }
+
+    /// Whether it differs, and in the same way as another.
+    fn differs_as(&self, other: &Ran) -> bool {
+        self.verdict == RunVerdict::Differs && self.ran.is_alike(other)
+    }
+
     /// The judgement in force, and whether the evidence holds by it.
     pub fn judged(&self) -> Option<(&Run, bool)> {
         let last = self.judgements.last()?;
@@ -158,6 +170,11 @@ impl Repetition<'_> {
 }
 
 impl CapturedRun<'_> {
+    /// The judgement in force of a difference that has come before, and whether the evidence holds by it.
+    pub fn known(&self, again: &Ran) -> Option<(&Run, bool)> {
+        self.repetitions.iter().rev().find(|it| it.differs_as(again))?.judged()
+    }
+
     /// The repetition that counts: the newest one that came to its end.
     pub fn counts(&self) -> Option<&Repetition<'_>> {
         self.repetitions.iter().rev().find(|it| it.verdict != RunVerdict::CouldNotRun)
@@ -174,6 +191,20 @@ impl CapturedRun<'_> {
             (RunVerdict::Differs, Some((_, true))) => RunStanding::Holds,
             (RunVerdict::Differs, Some((_, false))) => RunStanding::Fails,
             _ => RunStanding::Same,
+        }
+    }
+
+    /// A judgement is of a difference: it counts for each repetition that differs in the same way. What is withheld of two
+    /// makes them no alike.
+    fn share_judgements(&mut self) {
+        let judged = self.repetitions.iter().filter(|it| !it.judgements.is_empty());
+        let judged: Vec<_> = judged.map(|it| (it.run.id, it.ran, it.judgements.clone())).collect();
+        for repetition in self.repetitions.iter_mut() {
+            let alike =
+                judged.iter().filter(|(id, ran, _)| *id != repetition.run.id && repetition.differs_as(ran));
+            let alike: Vec<_> = alike.flat_map(|(.., judgements)| judgements.iter().copied()).collect();
+            repetition.judgements.extend(alike);
+            repetition.judgements.sort_by_key(|run| run.id);
         }
     }
 
@@ -207,7 +238,8 @@ impl CapturedRun<'_> {
             RunVerdict::CouldNotRun => format!("; could not be run again by {}", last.by()),
             _ => String::new(),
         };
-        format!("run again by {}: {}{judged}{since}", counts.by(), counts.verdict.label())
+        let reproduced = if self.is_reproduced() { ", reproduced" } else { "" };
+        format!("run again by {}: {}{reproduced}{judged}{since}", counts.by(), counts.verdict.label())
     }
 
     /// The command and how it stands: `the command python3 load.py, run again by CI on 24 Nov 2026 at 3f2a91c: differs`.
@@ -288,6 +320,9 @@ impl<'a> Runs<'a> {
                 judgements: judgements.remove(&run.id).unwrap_or_default(),
             });
         }
+        for run in runs.captured.values_mut() {
+            run.share_judgements();
+        }
         for node in investigation.nodes() {
             for run in
                 node.results().flat_map(|result| &result.runs).filter(|run| runs.captured.contains_key(run))
@@ -321,6 +356,19 @@ fn is_by_other([first, again]: [&Commenter; 2], systems: [&System; 2]) -> bool {
     is_another_session || is_another_machine || by.apart_from(&[who]) == Grade::Independent
 }
 
+/// So many runs, the oldest first, and how many are left out: what speaks against an answer stays, then the newest.
+pub fn newest_runs<'s, 'a>(
+    runs: impl Iterator<Item = &'s CapturedRun<'a>>,
+    most: usize,
+) -> (Vec<&'s CapturedRun<'a>>, usize) {
+    let mut runs: Vec<_> = runs.collect();
+    runs.sort_by_key(|run| (!run.is_contesting(), std::cmp::Reverse(run.run.id)));
+    let more = runs.len().saturating_sub(most);
+    runs.truncate(most);
+    runs.sort_by_key(|run| run.run.id);
+    (runs, more)
+}
+
 fn name(author: &Commenter) -> String {
     shorten(&one_line(author.label()), NAME)
 }
@@ -349,6 +397,11 @@ impl<'a> Assessment<'a> {
     /// The commands that contest an answer, since they came out otherwise when they were run again.
     pub fn differing_runs(&self, answer: &Answer<'_>) -> impl Iterator<Item = &CapturedRun<'a>> {
         answer.differing_runs.iter().filter_map(|id| self.run(*id))
+    }
+
+    /// Whether a stored warning is no longer so, since a command was run for the node after it.
+    pub fn is_settled(&self, node: &NodeId, code: &Code) -> bool {
+        *code == Code::NotRun && self.runs_of(node).next().is_some()
     }
 
     /// What an answer's evidence is worth, in words.
@@ -440,7 +493,9 @@ impl<'a> Assessment<'a> {
         let rest = rest.filter(|(number, ..)| *number > 0);
         let rest =
             rest.map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many }));
-        let parts: Vec<String> = std::iter::once(same).chain(rest).collect();
+        let reproduced = Some(runs.iter().filter(|run| run.is_reproduced()).count());
+        let reproduced = reproduced.filter(|number| *number > 0).map(|number| format!("{number} reproduced"));
+        let parts: Vec<String> = std::iter::once(same).chain(reproduced).chain(rest).collect();
         format!("run again by {}: {}", last.by(), parts.join(", "))
     }
 }
@@ -558,7 +613,8 @@ mod tests {
         assert_eq!(told(Vec::new()), ("only the agent's word".into(), false));
         assert_eq!(with(vec![]), ("1 command, never run again".into(), false));
         let by_ci = "run again by CI on 21 Nov 2026 at 3f2a91c";
-        assert_eq!(with(vec![again(3, 1, "CI", RunVerdict::Same)]), (format!("{by_ci}: 1 of 1 same"), false));
+        let reproduced = format!("{by_ci}: 1 of 1 same, 1 reproduced");
+        assert_eq!(with(vec![again(3, 1, "CI", RunVerdict::Same)]), (reproduced, false));
         let differs = || again(3, 1, "CI", RunVerdict::Differs);
         assert_eq!(with(vec![differs()]), (format!("{by_ci}: 0 of 1 same, 1 differs"), true));
         let holds = format!("{by_ci}: 0 of 1 same, 1 differs and holds as judged");
@@ -568,10 +624,32 @@ mod tests {
     }
 
     #[test]
+    fn a_judgement_is_of_each_repetition_that_differs_in_the_same_way_and_the_last_one_counts() {
+        let printing = |number: u8, sha256: &str| {
+            let mut run = again(number, 1, "CI", RunVerdict::Differs).as_ref().clone();
+            let RunKind::Repeated { ran, .. } = &mut run.what else { panic!("repeated") };
+            ran.output.sha256 = sha256.to_owned();
+            Arc::new(run)
+        };
+        let with = |more: Vec<Arc<Run>>| told([vec![captured(1, Some("R2.A1"))], more].concat());
+        let (first, same, other) = (printing(2, "a"), printing(4, "a"), printing(4, "b"));
+        let holds = judged(3, 2, true);
+        assert!(!with(vec![first.clone(), holds.clone(), same.clone()]).1);
+        assert!(with(vec![first.clone(), holds.clone(), other]).1, "another difference");
+        let (words, is_contested) =
+            with(vec![first.clone(), holds.clone(), same.clone(), judged(5, 2, false)]);
+        assert!(is_contested && words.ends_with("1 differs and fails as judged"), "{words}");
+        assert!(!with(vec![first, judged(3, 2, false), same, judged(5, 4, true)]).1);
+        // What is withheld looks alike, and is not.
+        assert!(with(vec![printing(2, ""), holds, printing(4, "")]).1);
+    }
+
+    #[test]
     fn the_newest_repetition_that_ran_counts_and_one_that_could_not_run_settles_nothing() {
         let all = |more: Vec<Arc<Run>>| told([vec![captured(1, Some("R2.A1"))], more].concat());
         let (same, differs) = (again(3, 1, "CI", RunVerdict::Same), again(2, 1, "CI", RunVerdict::Differs));
-        assert!(!all(vec![differs.clone(), same]).1);
+        let (words, is_contested) = all(vec![differs.clone(), same]);
+        assert!(!is_contested && words.ends_with("1 of 1 same, 1 reproduced"), "{words}");
         assert!(all(vec![differs, again(4, 1, "CI", RunVerdict::CouldNotRun)]).1);
         let (words, is_contested) = all(vec![again(3, 1, "CI", RunVerdict::CouldNotRun)]);
         assert!(!is_contested && words.ends_with("0 of 1 same, 1 could not run"), "{words}");

@@ -260,6 +260,17 @@ impl Ran {
         };
         if has_ended_so && holds { RunVerdict::Same } else { RunVerdict::Differs }
     }
+
+    /// Whether another repetition of the same command came out as this one: it ended alike, met and missed the same
+    /// expectations with the same values, or printed the same where there are none.
+    pub fn is_alike(&self, other: &Ran) -> bool {
+        let prints_alike = || {
+            (&self.output.sha256, self.output.bytes) == (&other.output.sha256, other.output.bytes)
+                || !self.expectations.is_empty()
+        };
+        let is_withheld = self.output.sha256.is_empty();
+        !is_withheld && self.ended == other.ended && self.expectations == other.expectations && prints_alike()
+    }
 }
 
 impl RunVerdict {

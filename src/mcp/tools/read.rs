@@ -15,7 +15,7 @@ use super::super::address::Address;
 use super::super::tool::{About, Nothing, Tool};
 use super::super::wire::Shared;
 use super::answer;
-use crate::assess::{Answer, Assessment, Verdict};
+use crate::assess::{Answer, Assessment, Verdict, newest_runs};
 use crate::domain::{AttachmentName, Code, Comment, Diagnostic, Investigation, Node, NodeId};
 use crate::format::layout;
 use crate::ruleset::EffectiveRules;
@@ -218,7 +218,7 @@ fn judged(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<Strin
         .filter_map(|by| Some(format!("{}: {}", by.node, assessment.distance(answer.node, by)?)));
     judged.insert("confirmedBy".to_owned(), distances.collect());
     if !answer.runs.is_empty() {
-        judged.insert("evidence".to_owned(), json!(assessment.evidence_words(answer)));
+        judged.insert("evidenceVerdict".to_owned(), json!(assessment.evidence_words(answer)));
     }
     let limits = assessment.caveats(answer).take(NAMED).map(|limit| shorten(&limit.to_string(), LIMIT));
     judged.insert("limits".to_owned(), limits.collect());
@@ -290,10 +290,8 @@ fn fields(
         .map(|comment| Comment { text: shorten(&comment.text, characters), ..(***comment).clone() });
     fields.insert("comments".to_owned(), json!(comments.collect::<Vec<_>>()));
     fields.insert("attachments".to_owned(), attachments(investigation, view.id));
-    // The newest: what was run for it and what its result names.
-    let runs: Vec<_> = assessment.runs_of(view.id).collect();
-    let more_runs = runs.len().saturating_sub(entries);
-    let shown = runs[more_runs..].iter().map(|run| run.entry(characters, entries));
+    let (runs, more_runs) = newest_runs(assessment.runs_of(view.id), entries);
+    let shown = runs.iter().map(|run| run.entry(characters, entries));
     fields.insert("runs".to_owned(), json!(shown.collect::<Vec<_>>()));
     if more_runs > 0 {
         fields.insert("moreRuns".to_owned(), Value::from(more_runs));

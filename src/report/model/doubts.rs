@@ -229,7 +229,9 @@ impl Cards<'_> {
             );
             self.add(&mut found, Kind::Overturned, card, text);
         }
-        for warning in self.investigation.committed().flat_map(|(node, _)| self.warnings_of(node)) {
+        let is_settled = |id: &NodeId, code: &str| self.assessment.is_settled(id, &Code::parse(code));
+        let warnings = self.investigation.committed().flat_map(|(node, _)| self.warnings_of(node));
+        for warning in warnings.filter(|it| !is_settled(&it.card.id, &it.code)) {
             // Most begin with the node.
             let text = match warning.message.strip_prefix(warning.card.id.as_str()) {
                 Some(rest) if rest.starts_with(' ') => rest.to_owned(),

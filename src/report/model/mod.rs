@@ -98,7 +98,8 @@ impl Report {
             (&comments, &runs, &attachments),
         );
         let mut overview = cards.overview(&comments, &runs, input);
-        cited_page.runs = runs.into_values().collect();
+        cited_page.runs = cards.listed_runs(&runs);
+        cited_page.more_runs = runs.len() - cited_page.runs.len();
         let doubts = cards.doubts(&overview, &comments, &input.evidence);
         overview.take_in(&doubts);
         let overview = overview;

@@ -10,6 +10,7 @@ use super::comments::{Comments, Thread};
 use super::judged::NodeWarning;
 use super::references;
 use super::runs::{RunView, Runs};
+use crate::assess::{NEWEST_RUNS, newest_runs};
 use crate::domain::{
     Amendment, Caller, Citation, Classification, Command, Node, NodeId, Pin, Reclassification,
 };
@@ -66,6 +67,8 @@ pub(in crate::report) struct NodePage {
     pub links: Vec<LinkView>,
     /// What the program ran for it, and what came of that.
     pub runs: Vec<SharedValue<RunView>>,
+    /// How many are left out.
+    pub more_runs: usize,
     /// What was run for it, as the agent says.
     pub commands: Vec<Command>,
     /// Its sources that were given as data.
@@ -288,6 +291,7 @@ impl<'a> Cards<'a> {
                 let texts = texts.remove(&node.id)?;
                 let mut path = self.in_order(self.investigation.path(&node.id).iter().map(|node| &node.id));
                 path.pop();
+                let (newest, more_runs) = newest_runs(self.assessment.runs_of(&node.id), NEWEST_RUNS);
                 Some(NodePage {
                     parent: path.last().cloned(),
                     path,
@@ -332,11 +336,8 @@ impl<'a> Cards<'a> {
                     is_contested: classification.is_some_and(Classification::is_contested),
                     other_results: self.other_results(node),
                     comments: comments.of_node(&node.id),
-                    runs: self
-                        .assessment
-                        .runs_of(&node.id)
-                        .filter_map(|it| runs.get(&it.run.id).cloned())
-                        .collect(),
+                    runs: newest.iter().filter_map(|it| runs.get(&it.run.id).cloned()).collect(),
+                    more_runs,
                     attachments: attachments.of_node(&node.id),
                     owes: self.open_end(node),
                     lists_references: texts.lists_references,

@@ -14,7 +14,7 @@ use super::header::Header;
 use super::node::client;
 use super::runs::{RunView, Runs};
 use super::sign_offs::Mark;
-use crate::assess::{Answer, Signed, Subject, Verdict, VerdictLine};
+use crate::assess::{Answer, Signed, Subject, Verdict, VerdictLine, newest_runs};
 use crate::domain::{BoundAs, Node, NodeId, Pin};
 use crate::graph::{self, BarPart};
 use crate::markdown;
@@ -350,10 +350,10 @@ impl<'a> Cards<'a> {
     fn evidence_in_short(&self, runs: &Runs, input: &ReportInput) -> EvidenceInShort {
         let assessment = &self.assessment;
         let mut nodes = assessment.whole_nodes();
-        let mut ids: Vec<_> = assessment.whole_runs().map(|run| run.run.id).collect();
+        let (mut shown, mut more_runs) = newest_runs(assessment.whole_runs(), SHOWN);
         if nodes.is_empty() {
             nodes = self.investigation.nodes().collect();
-            ids = assessment.runs().map(|run| run.run.id).collect();
+            (shown, more_runs) = newest_runs(assessment.runs(), SHOWN);
         }
         let mut counts: BTreeMap<(usize, &'static str, &'static str), HashSet<&Pin>> = BTreeMap::new();
         for pin in nodes.iter().flat_map(|node| node.pins()) {
@@ -365,8 +365,8 @@ impl<'a> Cards<'a> {
             counts.entry(kind).or_default().insert(pin);
         }
         EvidenceInShort {
-            runs: ids.iter().filter_map(|id| runs.get(id)).take(SHOWN).cloned().collect(),
-            more_runs: ids.len().saturating_sub(SHOWN),
+            runs: shown.iter().filter_map(|it| runs.get(&it.run.id).cloned()).collect(),
+            more_runs,
             commands: nodes.iter().flat_map(|node| &node.classification).map(|it| it.commands.len()).sum(),
             places: counts
                 .into_iter()

@@ -18,6 +18,8 @@ const PER_PAGE: usize = 200;
 pub(in crate::report) struct References {
     /// What was run, the oldest first.
     pub runs: Vec<SharedValue<RunView>>,
+    /// How many are left out.
+    pub more_runs: usize,
     pub urls: Vec<ReferenceView>,
     pub paths: Vec<ReferenceView>,
     /// How many of both a confirmed answer cites.
@@ -117,8 +119,13 @@ impl Cards<'_> {
             (references.get(*at).is_some_and(|reference| !reference.is_url), !confirmed.contains(at))
         });
         let mut numbers = vec![0; references.len()];
-        let mut page =
-            References { runs: Vec::new(), urls: Vec::new(), paths: Vec::new(), confirmed: confirmed.len() };
+        let mut page = References {
+            runs: Vec::new(),
+            more_runs: 0,
+            urls: Vec::new(),
+            paths: Vec::new(),
+            confirmed: confirmed.len(),
+        };
         for (place, at) in order.into_iter().enumerate() {
             let Some(reference) = references.get(at) else { continue };
             let number = place + 1;

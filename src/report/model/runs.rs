@@ -1,13 +1,13 @@
 //! Commands that were run as evidence: at their nodes, and all of them on the page of evidence.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::cards::{Card, Cards, Time};
 use super::node::client;
-use crate::assess::{CapturedRun, Repetition};
+use crate::assess::{CapturedRun, NEWEST_RUNS, Repetition, newest_runs};
 use crate::domain::run::{Ended, Ran, RunVerdict};
 use crate::domain::{NodeId, Run, RunId, RunKind};
 use crate::report::difference::{Difference, difference};
@@ -27,7 +27,7 @@ pub(in crate::report) struct RunView {
     pub id: String,
     /// The node that it was run for; absent for the whole, and where there is no such node.
     pub card: Option<SharedValue<Card>>,
-    /// Where its output stands, from the investigation's folder; absent on the page of evidence, where that has it.
+    /// Where its output stands, from the investigation's folder, or its node, where that shows newer ones; absent on the page of evidence, where that has it.
     pub href: Option<String>,
     /// As a shell would take it, shortened.
     pub command: String,
@@ -111,15 +111,21 @@ pub(in crate::report) struct JudgementView {
     pub reason: String,
 }
 
+/// The most runs that the page of evidence lists; of those without a node, which it shows whole, as many as a node's page has.
+const LISTED: usize = 200;
+
 /// All runs of an investigation, the oldest first.
 pub(in crate::report) type Runs = BTreeMap<RunId, SharedValue<RunView>>;
 
 impl Cards<'_> {
     /// What was run.
     pub(super) fn runs(&self) -> Runs {
-        // The node where the output of a run stands: its own, or the first whose result names it.
+        // The node of a run: its own, or the first whose result names it.
         let mut places: HashMap<RunId, &NodeId> = HashMap::new();
+        let mut shown: HashSet<(RunId, &NodeId)> = HashSet::new();
         for node in self.investigation.nodes() {
+            let (newest, _) = newest_runs(self.assessment.runs_of(&node.id), NEWEST_RUNS);
+            shown.extend(newest.iter().map(|captured| (captured.run.id, &node.id)));
             for captured in self.assessment.runs_of(&node.id) {
                 let place = places.entry(captured.run.id).or_insert(&node.id);
                 if captured.run.node.as_ref() == Some(&node.id) {
@@ -128,19 +134,34 @@ impl Cards<'_> {
             }
         }
         let view = |captured: &CapturedRun<'_>| {
-            let card = places.get(&captured.run.id).and_then(|node| self.get(node)).cloned();
-            (captured.run.id, SharedValue::of(view(captured, card)))
+            let id = captured.run.id;
+            let place = places.get(&id);
+            let card = place.and_then(|node| self.get(node)).cloned();
+            let is_shown = place.is_some_and(|node| shown.contains(&(id, *node)));
+            (id, SharedValue::of(view(captured, card, is_shown)))
         };
         self.assessment.runs().map(view).collect()
     }
+
+    /// Those that the page of evidence lists.
+    pub(super) fn listed_runs(&self, runs: &Runs) -> Vec<SharedValue<RunView>> {
+        let is_whole = |run: &CapturedRun<'_>| runs.get(&run.run.id).is_some_and(|view| view.card.is_none());
+        let (whole, of_nodes): (Vec<_>, Vec<_>) = self.assessment.runs().partition(|run| is_whole(run));
+        let shown = newest_runs(whole.into_iter(), NEWEST_RUNS).0.into_iter();
+        let shown = shown.chain(newest_runs(of_nodes.into_iter(), LISTED).0);
+        shown.filter_map(|run| runs.get(&run.run.id).cloned()).collect()
+    }
 }
 
-fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>) -> RunView {
+fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>, is_shown: bool) -> RunView {
     let CapturedRun { run, ran, repetitions, .. } = captured;
     let line = ran.line();
     RunView {
         id: run.id.to_string(),
-        href: card.as_ref().map(|card| format!("{}#run-{}", card.href, run.id)),
+        href: card.as_ref().map(|card| match is_shown {
+            true => format!("{}#run-{}", card.href, run.id),
+            false => card.href.clone(),
+        }),
         card,
         command: shorten(&one_line(&line), COMMAND),
         whole: (line.chars().count() > COMMAND || line.contains('\n')).then_some(line),

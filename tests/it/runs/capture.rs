@@ -170,6 +170,64 @@ fn a_command_may_delete_the_folder_that_it_runs_in_and_the_whole_project() {
     world.sandbox.assert_sound(&world.repository());
 }
 
+/// Once the words on its runs stood in the place of the evidence that the agent gave.
+#[test]
+fn the_evidence_of_a_node_is_read_beside_what_its_commands_are_worth() {
+    let world = World::new();
+    world.ended();
+    assert_eq!(world.tot(&["run", "R2.A1", "--", "cat", "value"]).status, 0);
+    let mut server = world.sandbox.server();
+    let read = server.ok("tot_read", serde_json::json!({"sessionId": world.id, "nodeIds": ["R2.A1"]}));
+    let node = &read["nodes"][0];
+    assert_eq!(
+        (&node["evidence"], &node["evidenceVerdict"]),
+        (&"Seen.".into(), &"1 command, never run again".into())
+    );
+    assert_eq!(node["runs"][0]["command"], "cat value", "{node}");
+}
+
+#[test]
+fn a_long_list_of_runs_is_cut_to_the_newest_and_what_differs_stays() {
+    let world = World::new();
+    assert_eq!(world.tot(&["run", "R1.A", "--", "cat", "value"]).status, 0);
+    world.write("value", "2\n");
+    assert_eq!(world.tot(&["rerun", "--all", "--yes", "--at", "here"]).status, 1);
+    for number in 0..20 {
+        assert_eq!(world.run(&[], &format!("echo {number}.")).status, 0);
+    }
+    let shown = world.tot(&["show", "R1.A"]).out;
+    assert_eq!(shown.matches("captured by").count(), 20, "{shown}");
+    assert!(
+        shown.contains("$ cat value\n") && shown.contains("echo 19.") && !shown.contains("echo 0."),
+        "{shown}"
+    );
+    assert!(shown.contains("… and 1 more: tot show R1.A --json has all of them\n"), "{shown}");
+    let json: serde_json::Value = serde_json::from_str(&world.tot(&["show", "R1.A", "--json"]).out).unwrap();
+    assert_eq!(json["runs"].as_array().unwrap().len(), 21);
+    let site = world.sandbox.path("site");
+    let report = world
+        .sandbox
+        .command(crate::support::TOT_REPORT)
+        .arg(world.repository())
+        .arg("--out")
+        .arg(&site)
+        .output();
+    assert!(report.unwrap().status.success());
+    let page = |path: &str| fs::read_to_string(site.join(path)).unwrap();
+    let (node, all) = (page("nodes/R1.A.html"), page("references.html"));
+    assert_eq!(node.matches("<details class=\"ran run\"").count(), 20);
+    assert!(
+        node.contains("<p>And 1 more: <code class=\"break\">tot show ") && node.contains("cat value"),
+        "{node}"
+    );
+    // What its node's page leaves out is led to without a place on it.
+    assert_eq!(all.matches("<a href=\"nodes/R1.A.html#run-").count(), 20);
+    assert!(
+        all.contains("<a href=\"nodes/R1.A.html\"><code class=\"break\">sh -c &#39;echo 0.&#39;"),
+        "{all}"
+    );
+}
+
 #[test]
 fn what_can_not_be_stored_is_said_and_the_status_is_that_of_the_command() {
     let world = World::new();
