@@ -3,10 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tree_of_thoughts::domain::run::{
+    Ended, Expectation, Output, ProjectState, Ran, RunVerdict, Seconds, System,
+};
 use tree_of_thoughts::domain::{
     AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Classification, Code, Command, Comment,
     CommentId, CommentKind, Commenter, Conclusion, Event, Lines, Link, LinkKind, Meta, Node, NodeId,
-    PersonsAnswer, Pin, Reclassification, SessionId, StopReason, Stopped, Timestamp, Warning,
+    PersonsAnswer, Pin, Reclassification, Run, RunId, RunKind, SessionId, StopReason, Stopped, Timestamp,
+    Warning,
 };
 use tree_of_thoughts::format::{self, conclusion_file, layout, meta_file};
 use tree_of_thoughts::ruleset::builtin;
@@ -102,6 +106,9 @@ fn investigation(folder: &Path, number: usize, text: &str) {
     let said = comments(text, &time).into_iter().map(|comment| Event::Commented { comment });
     let said = said.flat_map(|event| format::files(&event).unwrap());
     commit(5, text, said.map(|file| (file.path, file.content.unwrap())).collect());
+    let ran = Event::Ran { runs: runs(text, &time), attachments: Vec::new() };
+    let ran = format::files(&ran).unwrap().into_iter();
+    commit(5, text, ran.map(|file| (file.path, file.content.unwrap())).collect());
     // Some have no end.
     if !number.is_multiple_of(3) {
         let file = (layout::CONCLUSION.to_owned(), conclusion_file::write(&conclusion).unwrap().into());
@@ -124,17 +131,78 @@ fn comments(text: &str, time: &impl Fn(i64) -> Timestamp) -> Vec<Arc<Comment>> {
             node: node.map(|node| node.parse().unwrap()),
             kind,
             reply_to: reply_to.map(id),
-            author: Commenter {
-                name: text.to_owned(),
-                email: Some(text.to_owned()),
-                agent_id: Some(text.to_owned()),
-                caller: Caller { person: caller(text).person.filter(|_| number == 1), ..caller(text) },
-            },
+            author: commenter(text, number == 1),
             at: time(5),
             text: text.to_owned(),
         })
     };
     kinds.into_iter().map(comment).collect()
+}
+
+/// A command that was run for a node, its repetition, which differs, and what somebody says of that; and one of the whole.
+fn runs(text: &str, time: &impl Fn(i64) -> Timestamp) -> Vec<Arc<Run>> {
+    let id = |number: u8| RunId::new(BEGIN as u64, [number; 10]);
+    let expectation = |held| Expectation {
+        pattern: text.to_owned(),
+        range: Some(text.to_owned()),
+        found: Some(text.to_owned()),
+        held,
+    };
+    let ran = |held| Ran {
+        command: vec!["rm".to_owned(), "-rf".to_owned(), "~".to_owned(), text.to_owned()],
+        folder: Some(text.to_owned()),
+        project: Some(ProjectState {
+            commit: Some(text.to_owned()),
+            changed: vec![text.to_owned()],
+            patch: Some(text.to_owned()),
+        }),
+        started_at: time(4),
+        seconds: Seconds::default(),
+        timeout: None,
+        ended: Ended::NotRun(text.to_owned()),
+        expected_exit: None,
+        output: Output {
+            text: format!("{held} {text}"),
+            end: Some(text.to_owned()),
+            bytes: 9,
+            sha256: format!("{held}{text}"),
+        },
+        expectations: vec![expectation(held)],
+        attachments: Vec::new(),
+        system: System { os: text.to_owned(), architecture: text.to_owned(), cpus: 2 },
+    };
+    let again = RunKind::Repeated {
+        of: id(1),
+        at: Some(text.to_owned()),
+        verdict: RunVerdict::Differs,
+        ran: ran(false),
+    };
+    let all = [
+        (1, Some("R2.A1"), RunKind::Captured(ran(true))),
+        (2, Some("R2.A1"), again),
+        (3, Some("R2.A1"), RunKind::Judged { of: id(2), holds: false }),
+        (4, None, RunKind::Captured(ran(true))),
+    ];
+    let run = |(number, node, what): (u8, Option<&str>, RunKind)| {
+        Arc::new(Run {
+            id: id(number),
+            node: node.map(|node| node.parse().unwrap()),
+            author: commenter(text, number == 1),
+            at: time(5),
+            note: Some(text.to_owned()),
+            what,
+        })
+    };
+    all.into_iter().map(run).collect()
+}
+
+fn commenter(text: &str, is_person: bool) -> Commenter {
+    Commenter {
+        name: text.to_owned(),
+        email: Some(text.to_owned()),
+        agent_id: Some(text.to_owned()),
+        caller: Caller { person: caller(text).person.filter(|_| is_person), ..caller(text) },
+    }
 }
 
 /// The default one, with the payload as each of its texts; every fourth can't be a ruleset.

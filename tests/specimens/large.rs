@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use tree_of_thoughts::domain::run::{Ended, Output, ProjectState, Ran, RunVerdict, Seconds, System};
 use tree_of_thoughts::domain::{
-    Author, Classification, Event, Investigation, Meta, Node, NodeId, Reclassification, SessionId, Timestamp,
+    Author, Classification, Commenter, Event, Investigation, Meta, Node, NodeId, Reclassification, Run,
+    RunId, RunKind, SessionId, Timestamp,
 };
-use tree_of_thoughts::format::{self, layout, meta_file};
+use tree_of_thoughts::format::{self, layout, message, meta_file};
 use tree_of_thoughts::ruleset::builtin;
 
 use super::repository::{Commit, Stream};
@@ -18,7 +20,13 @@ const BATCH: usize = 10;
 
 /// Writes one of so many nodes to a repository: two levels wide, then lines that end in an answer or a dead end.
 pub fn write(folder: &Path, size: usize) {
-    write_as(folder, size, meta(size));
+    write_as(folder, size, meta(size), 0);
+}
+
+/// Writes one of so many nodes, and as many runs, each in a commit: each fifth is the repetition of the one before, and each
+/// other of these differs.
+pub fn write_runs(folder: &Path, runs: usize, size: usize) {
+    write_as(folder, size, meta(size), runs);
 }
 
 /// Writes so many of them below a folder, each begun an hour after the one before.
@@ -27,11 +35,11 @@ pub fn write_many(folder: &Path, number: usize, size: usize) {
         let begun = BEGIN + at as i64 * 3_600_000;
         let id = SessionId::new(begun as u64, [size as u8; 10]);
         let meta = Meta { id, title: format!("{} ({at})", meta(size).title), ..meta(size) };
-        write_as(&folder.join(id.to_string()), size, meta);
+        write_as(&folder.join(id.to_string()), size, meta, 0);
     }
 }
 
-fn write_as(folder: &Path, size: usize, meta: Meta) {
+fn write_as(folder: &Path, size: usize, meta: Meta, runs: usize) {
     let mut stream = Stream::on("main");
     let mut at = 0;
     let mut commit = |tool: &str, message: String, nodes: &[Node], files: Vec<(String, Vec<u8>)>| {
@@ -63,7 +71,49 @@ fn write_as(folder: &Path, size: usize, meta: Meta) {
         let pending = proposed.iter().map(|node| Node { classification: None, ..node.clone() });
         commit("tot_propose", format!("Propose {} nodes", proposed.len()), proposed, files(pending));
     }
+    for number in 0..runs {
+        let run = run(number, &all[number / 5 % all.len()].id);
+        let tool = if run.of().is_some() { message::RERUN } else { message::RUN };
+        let node = all.iter().find(|node| Some(&node.id) == run.node.as_ref());
+        let event = Event::Ran { runs: vec![Arc::new(run)], attachments: Vec::new() };
+        let files = format::files(&event).unwrap().into_iter();
+        let files = files.filter_map(|file| Some((file.path, file.content?))).collect();
+        commit(tool, format!("Run {number}"), node.map_or(&[], std::slice::from_ref), files);
+    }
     stream.write(folder);
+}
+
+/// A command that prints 2 KB, or its repetition.
+fn run(number: usize, node: &NodeId) -> Run {
+    let id = |number: usize| RunId::new(BEGIN as u64 + number as u64, [7; 10]);
+    let (is_repetition, differs) = (number % 5 == 4, number % 10 == 9);
+    let of = if is_repetition { number - 1 } else { number };
+    let text =
+        format!("{}{}", text(&format!("{of}"), 2_000), if differs { "\nAnother value.\n" } else { "" });
+    let output =
+        Output { bytes: text.len() as u64, sha256: format!("{:064x}", hash(&text)), text, end: None };
+    let ran = Ran {
+        command: ["python3", "measure.py", "--batch", &of.to_string()].map(str::to_owned).to_vec(),
+        folder: Some("bench".to_owned()),
+        project: Some(ProjectState { commit: Some("3f2a91c0".repeat(5)), changed: Vec::new(), patch: None }),
+        started_at: time(0),
+        seconds: Seconds { milliseconds: 1_200 },
+        timeout: None,
+        ended: Ended::Exit(0),
+        expected_exit: None,
+        output,
+        expectations: Vec::new(),
+        attachments: Vec::new(),
+        system: System { os: "linux".to_owned(), architecture: "x86_64".to_owned(), cpus: 2 },
+    };
+    let verdict = if differs { RunVerdict::Differs } else { RunVerdict::Same };
+    let at = Some("3f2a91c0".repeat(5));
+    let what = match is_repetition {
+        true => RunKind::Repeated { of: id(of), at, verdict, ran },
+        false => RunKind::Captured(ran),
+    };
+    let author = Commenter { name: "A Researcher".to_owned(), ..Commenter::default() };
+    Run { id: id(number), node: Some(node.clone()), author, at: time(1), note: None, what }
 }
 
 /// The node as the call that proposed it at that minute and the next, which commits it, leave it.

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run -p bench --bin specimens -- large 1000 DIR     # one investigation of 1,000 nodes, as a repository
 //! cargo run -p bench --bin specimens -- many 1000 20 DIR   # a folder of 1,000 investigations of 20 nodes
+//! cargo run -p bench --bin specimens -- runs 1000 40 DIR   # one investigation of 40 nodes with 1,000 runs
 //! cargo run -p bench --bin specimens -- texts 1000 DIR     # its findings as Markdown files, and a SUMMARY.md of them
 //! cargo run -p bench --bin specimens -- graph 1000 5 FILE  # its graph in DOT, and drawn five times for a stopwatch
 //! cargo run -p bench --bin specimens -- hostile DIR        # a folder of investigations, one per hostile text
@@ -31,6 +32,9 @@ fn main() -> ExitCode {
         ["many", number, size, dir] => {
             large::write_many(Path::new(dir), number.parse().unwrap(), size.parse().unwrap());
         }
+        ["runs", runs, size, dir] => {
+            large::write_runs(Path::new(dir), runs.parse().unwrap(), size.parse().unwrap());
+        }
         ["texts", size, dir] => texts(Path::new(dir), size.parse().unwrap()),
         ["graph", size, times, file] => {
             graph(size.parse().unwrap(), times.parse().unwrap(), Path::new(file));
@@ -38,7 +42,7 @@ fn main() -> ExitCode {
         ["hostile", dir] => drop(hostile::write(Path::new(dir), &payloads::payloads())),
         _ => {
             eprintln!(
-                "usage: specimens large SIZE DIR | many NUMBER SIZE DIR | texts SIZE DIR | graph SIZE TIMES FILE | hostile DIR"
+                "usage: specimens large SIZE DIR | many NUMBER SIZE DIR | runs RUNS SIZE DIR | texts SIZE DIR | graph SIZE TIMES FILE | hostile DIR"
             );
             return ExitCode::FAILURE;
         }

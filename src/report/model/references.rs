@@ -45,6 +45,7 @@ pub(in crate::report) struct ReferenceView {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct ReferencesPage<'a> {
     pub runs: &'a [SharedValue<RunView>],
+    pub more_runs: usize,
     pub urls: &'a [ReferenceView],
     pub paths: &'a [ReferenceView],
     /// How many there are on all pages.
@@ -79,6 +80,7 @@ impl References {
             };
             let page = ReferencesPage {
                 runs: if number == 1 { &self.runs } else { &[] },
+                more_runs: self.more_runs,
                 urls: &self.urls[of(&self.urls, 0)],
                 paths: &self.paths[of(&self.paths, self.urls.len())],
                 url_count: self.urls.len(),

@@ -203,6 +203,12 @@ fn no_text_of_an_attacker_commands_a_terminal() {
         let id = entry["id"].as_str().unwrap();
         assert_eq!(check(&["show", id, "--all"]).status, 0, "{id}");
         assert_eq!(check(&["show", id, "R1.A"]).status, 0, "{id}");
+        // A command that was run, what it printed, and what somebody says of it.
+        let run = check(&["show", id, "R2.A1"]);
+        assert!(run.status == 0 && run.out.contains("$ rm -rf '~' "), "{run:#?}");
+        let asked = check(&["rerun", id, "--all", "--dry-run"]);
+        let is_judged = !asked.err.contains("can't be judged");
+        assert!(!is_judged || (asked.status == 0 && asked.out.contains("rm -rf '~' ")), "{asked:#?}");
         check(&["log", id]);
         check(&["review", id, "--print"]);
         check(&["next", id]);
