@@ -11,7 +11,8 @@ use super::print::say_json;
 use super::work::spoken;
 use super::{chain, finish, is_repository, misused, say};
 use crate::check::{self, Finding, Objects, Severity};
-use crate::domain::{Code, Investigation, Lines, Node, Pin};
+use crate::domain::{Code, Investigation, Lines, Node, NodeId, Pin};
+use crate::format::layout;
 use crate::project::{Drift, Project};
 use crate::store::Store;
 use crate::text::{counted, one_line, sentence};
@@ -196,7 +197,11 @@ fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> Report
                 id: Some(meta.id.to_string()),
                 title: Some(meta.title.clone()),
                 head: Some(subject.snapshot.head.to_string()),
-                findings: check::check(&subject).into_iter().map(|finding| entry(&path, finding)).collect(),
+                findings: check::check(&subject)
+                    .into_iter()
+                    .chain(project.into_iter().flat_map(|project| misquoted(investigation, project)))
+                    .map(|finding| entry(&path, finding))
+                    .collect(),
                 references: project.map(|project| references(&path, investigation, project)),
                 path,
             }
@@ -206,6 +211,31 @@ fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> Report
             Report { path, id: None, title: None, head: None, findings: vec![entry], references: None }
         }
     }
+}
+
+/// What is quoted of a file of the project, and does not stand where it is cited, as the file was then.
+fn misquoted(investigation: &Investigation, project: &Project) -> Vec<Finding> {
+    let results = investigation
+        .committed()
+        .flat_map(|(node, _)| node.results().map(move |result| (&node.id, &result.references)));
+    let cited: Vec<(&NodeId, &Pin, &str)> = results
+        .flat_map(|(id, all)| {
+            all.iter().filter_map(move |it| Some((id, it.pinned.as_ref()?, it.quote.as_deref()?)))
+        })
+        .collect();
+    let wrong = project.misquoted(cited.iter().map(|(_, pin, quote)| (*pin, *quote)));
+    let finding = |((id, ..), what): (&(&NodeId, &Pin, &str), Option<String>)| {
+        Some(Finding {
+            severity: Severity::Warning,
+            code: Code::QuoteNotThere,
+            path: Some(layout::node(id)),
+            line: None,
+            commit: None,
+            message: format!("{id} cites words that are not where it cites them: {}.", what?),
+            suggestion: None,
+        })
+    };
+    cited.iter().zip(wrong).filter_map(finding).collect()
 }
 
 /// How each file of the project stands that is cited, in the order of the nodes.

@@ -321,10 +321,9 @@ pub(super) fn fields<const N: usize>(given: [(&str, Value); N]) -> Fields {
 const SPOKEN: &[(&str, &str)] = &[
     (" (parent: null)", ""),
     ("tot_propose for round", "`tot propose --next` for round"),
-    (
-        ", each by an agent of its own, then tot_commit with state, findings and agentId",
-        ", then `tot commit`",
-    ),
+    (" (if you have sub-agents, one each)", ""),
+    ("tot_step with `strategy: verify` proposes what", "`tot next --strategy verify` names what"),
+    (", then tot_commit with state, findings and agentId", ", then `tot commit`"),
     ("Nothing is owed: tot_end with your conclusion", "Nothing is owed: `tot end` with your conclusion"),
     (
         "tot_reclassify of a node to another, open state reopens it",
@@ -498,7 +497,7 @@ mod tests {
             ),
             ("tot_propose a root (parent: null).", "`tot propose --next` for a root."),
             (
-                "Research R1.A, R1.B, each by an agent of its own, then tot_commit with state, findings and agentId.",
+                "Research R1.A, R1.B (if you have sub-agents, one each), then tot_commit with state, findings and agentId.",
                 "Research R1.A, R1.B, then `tot commit`.",
             ),
         ] {

@@ -5,8 +5,8 @@
 //! 1. A value that fits is taken as it is.
 //! 2. A value that doesn't fit but whose meaning is plain is mended: a number or boolean sent as a string, and the
 //!    other way round for a string field; an array, an object or the whole arguments sent as JSON text; one item where a
-//!    list is asked; a text for an object that needs one text; `null` for an absent field; an enum value or a field name in another spelling (`session_id`);
-//!    `5.0` for 5.
+//!    list is asked; a text for an object that needs one text; `null` for an absent field; an enum value or a field name in
+//!    another spelling (`session_id`), or by another of its names ([`SAME`]: `id` for `nodeId`); `5.0` for 5.
 //! 3. Anything else is a [`Misfit`]. All of them are found in one go, so that an agent can mend its call at once.
 //!
 //! Guarantees: the result fits the schema as far as the words below go, so a deserialiser behind it sees no surprise;
@@ -76,25 +76,44 @@ fn example_of(name: &str, property: &Value) -> Value {
 
 /// The example with what the agent sent in its place, where that is short and fits: an agent copies what it is shown.
 pub fn example_like(schema: &Value, sent: &Value) -> Value {
-    let mut example = example(schema);
-    let (Value::Object(shown), Some(properties)) = (&mut example, schema["properties"].as_object()) else {
-        return example;
-    };
-    for (name, value) in fields(sent) {
-        let is_short = match value {
-            Value::String(text) => text.len() <= SHOWN,
-            other => other.is_number() || other.is_boolean(),
-        };
-        let Some(name) = known_name(properties, name).filter(|name| is_short && shown.contains_key(*name))
-        else {
-            continue;
-        };
-        if let Ok(understood) = understand(&properties[name], value) {
-            shown.insert(name.to_owned(), understood);
+    filled(schema, example(schema), sent)
+}
+
+fn filled(schema: &Value, example: Value, sent: &Value) -> Value {
+    match (example, sent) {
+        (Value::Object(mut shown), Value::Object(sent)) => {
+            let none = Map::new();
+            let properties = schema["properties"].as_object().unwrap_or(&none);
+            for (name, value) in sent {
+                let Some(name) = known_name(properties, name) else { continue };
+                if let Some(shown) = shown.get_mut(name) {
+                    *shown = filled(&properties[name], shown.take(), value);
+                }
+            }
+            Value::Object(shown)
+        }
+        (Value::Array(mut shown), Value::Array(sent)) => {
+            for (shown, sent) in shown.iter_mut().zip(sent) {
+                *shown = filled(&schema["items"], shown.take(), sent);
+            }
+            Value::Array(shown)
+        }
+        (example, sent) => {
+            let is_short = sent.as_str().map_or(!sent.is_null(), |text| text.len() <= SHOWN);
+            understand(schema, sent).ok().filter(|_| is_short).unwrap_or(example)
         }
     }
-    example
 }
+
+/// Names of fields and values that mean the same. Each stands for another one where the schema knows that alone.
+const SAME: [[&str; 2]; 6] = [
+    ["id", "nodeId"],
+    ["id", "nodeIds"],
+    ["nodeId", "nodeIds"],
+    ["resolve", "resolution"],
+    ["object", "objection"],
+    ["reply", "answer"],
+];
 
 /// How much of a wrong value is shown.
 const SHOWN: usize = 60;
@@ -213,6 +232,8 @@ fn fit_string(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfi
         return Value::String(text);
     } else if let [only] = alike.as_slice() {
         return Value::from(**only);
+    } else if let Some(name) = other_name(known.iter().copied(), &text) {
+        return Value::from(name);
     } else if !known.is_empty() {
         let suggestion = nearest(known.iter().copied(), &text).map(|name| format!("Did you mean `{name}`?"));
         misfits.push(Misfit { suggestion, ..misfit(schema, path, shown(value)) });
@@ -249,8 +270,18 @@ fn known_name<'a>(properties: &'a Map<String, Value>, sent: &str) -> Option<&'a 
     let mut alike = properties.keys().filter(|name| plain(name) == plain(sent));
     match (alike.next(), alike.next()) {
         (Some(name), None) => Some(name),
+        (None, _) => other_name(properties.keys().map(String::as_str), sent),
         _ => None,
     }
+}
+
+/// The name among these that means the same as `sent`.
+fn other_name<'a>(mut known: impl Iterator<Item = &'a str>, sent: &str) -> Option<&'a str> {
+    let sent = plain(sent);
+    known.find(|name| {
+        let same = SAME.iter().filter(|pair| pair.contains(name)).flatten();
+        same.into_iter().any(|other| other != name && plain(other) == sent)
+    })
 }
 
 fn unknown(properties: &Map<String, Value>, path: &str, sent: &str) -> Misfit {

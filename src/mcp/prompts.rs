@@ -121,8 +121,8 @@ fn investigate(service: &Service, query: &str, ruleset: Option<&str>) -> Result<
         "Investigate this question with the Tree of Thoughts tools (tot_start, tot_propose, tot_commit, tot_next, \
          tot_step, tot_end):\n\n{}\n\nBegin with tot_start: `query` is the question as it stands, `ruleset` is \
          `{name}`, `context` what is known beforehand. Keep the sessionId that it returns; every other call takes it. \
-         Then follow the method below to its end. Research for real, with whatever tools you have, each node by an \
-         agent of its own where you can start some: what is committed is reviewed by people, with its sources.\n\n{}",
+         Then follow the method below to its end. Research for real, with whatever tools you have, and give each node to \
+         a sub-agent if you have some: what is committed is reviewed by people, with its sources.\n\n{}",
         quoted(query),
         instructions(&EffectiveRules::by_default(&file.ruleset))
     ))
@@ -197,8 +197,8 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
     let state = it.current_state();
     let mut text = format!(
         "Check the node {} of the investigation {id}, which says {state}: “{}”. Try to refute it; confirm it only if it \
-         holds. Do not take its findings for granted: measure, read and reproduce for yourself, with an agentId that \
-         stands on no other node. {}\n\n## What it found\n\n{}\n",
+         holds. Do not take its findings for granted: measure, read and reproduce for yourself, under an agentId of \
+         your own. {}\n\n## What it found\n\n{}\n",
         node.id,
         node.title,
         question(&standing),

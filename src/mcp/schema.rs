@@ -26,6 +26,20 @@ pub fn input<T: JsonSchema>() -> Value {
     schema.to_value()
 }
 
+/// What a list of tools leaves out, since the names of the fields say it.
+const PLAIN: [&str; 10] = [
+    "From tot_start.",
+    "A graph in the reply.",
+    "Your model.",
+    "The node.",
+    "The nodes.",
+    "The results.",
+    "The new state.",
+    "Its exit code.",
+    "How it was verified.",
+    "Its file name.",
+];
+
 /// The schema of a tool's arguments as a list of tools shows it: without the examples, which are for the errors of a call
 /// that doesn't fit, without words on objects, whose fields have theirs, and with the shape alone of a field that says
 /// [`ELSEWHERE`].
@@ -40,7 +54,9 @@ pub fn listed(schema: &Value) -> Value {
 fn shorten(schema: &mut Schema) {
     schema.remove("examples");
     // Of an object, its fields say what it is.
-    if schema.get("properties").is_some() {
+    let is_plain =
+        schema.get("description").and_then(Value::as_str).is_some_and(|words| PLAIN.contains(&words));
+    if is_plain || schema.get("properties").is_some() {
         schema.remove("description");
     }
     // That nothing is given unless something is goes without saying; so does that there are no other fields, which is

@@ -25,7 +25,7 @@ use super::{
     coercion::{self, Misfit},
     log::Outcome,
     schema,
-    wire::Shared,
+    wire::{Shared, each_once},
 };
 use crate::domain::{Caller, Code, Diagnostic};
 
@@ -175,9 +175,10 @@ fn understand<I: DeserializeOwned>(about: &About, schema: &Value, arguments: Val
 fn misfitting(misfits: &[Misfit]) -> Vec<Diagnostic> {
     let invalid =
         |misfit: &Misfit| error(Code::InvalidArgument, &misfit.message(), misfit.suggestion.as_deref());
-    let mut errors: Vec<Diagnostic> = misfits.iter().take(MAX_ERRORS).map(invalid).collect();
-    if misfits.len() > MAX_ERRORS {
-        let rest = misfits.len() - MAX_ERRORS;
+    let errors: Vec<Diagnostic> = misfits.iter().map(invalid).collect();
+    let mut errors = each_once(errors);
+    if errors.len() > MAX_ERRORS {
+        let rest = errors.split_off(MAX_ERRORS).len();
         errors.push(error(Code::InvalidArgument, &format!("{rest} more misfits are not shown"), None));
     }
     errors
@@ -206,7 +207,7 @@ pub struct About {
     pub description: &'static str,
     /// The codes of its errors, beside those of [any tool](super::tools::CODES).
     pub codes: &'static [Code],
-    /// The codes of its warnings.
+    /// The codes of its warnings, which its description leaves out: a warning says in words what is doubtful.
     pub warnings: &'static [Code],
     /// Tools whose codes it has, too.
     pub also: &'static [&'static About],
@@ -238,14 +239,10 @@ impl Default for About {
 }
 
 impl About {
-    /// The description as an agent reads it, with the codes.
+    /// The description as an agent reads it, with the codes of errors.
     fn described(&self) -> String {
         let also: Vec<&str> = self.also.iter().map(|tool| tool.name).collect();
-        let parts = [
-            ("Codes: ", plain_list(self.codes)),
-            ("Warnings: ", plain_list(self.warnings)),
-            ("Codes of ", also.join(", ")),
-        ];
+        let parts = [("Codes: ", plain_list(self.codes)), ("Codes of ", also.join(", "))];
         let parts = parts.iter().filter(|(_, list)| !list.is_empty());
         let parts: String = parts.map(|(what, list)| format!(" {what}{list}.")).collect();
         format!("{}{parts}", self.description)

@@ -14,6 +14,7 @@ use crate::markdown;
 use crate::ruleset::rules::{self, Blockers, shortened};
 use crate::service::{Refusal, Standing, Unjudged, Written};
 use crate::store::CommitId;
+use crate::text::counted;
 
 /// How many nodes of a kind are named.
 const NAMED: usize = 3;
@@ -241,7 +242,8 @@ impl Shared {
         if !unconfirmed.is_empty() {
             let named = shortened(&unconfirmed, NAMED);
             message.push_str(&format!(
-                "No longer confirmed: {named}. A new child by another agent, who tries to refute it, confirms anew. "
+                "No longer confirmed: {named}. tot_step with `strategy: verify` proposes what renews it, for another agent to \
+                 research. "
             ));
         }
         Shared { message: message + &self.message, ..self }
@@ -272,7 +274,7 @@ impl Shared {
         Shared {
             session: standing.map(|it| it.investigation().meta().id),
             message: "Nothing was written: mend the call as the errors say.".to_owned(),
-            errors: refusal.errors.clone(),
+            errors: each_once(refusal.errors.clone()),
             can_end,
             ..Shared::default()
         }
@@ -320,6 +322,46 @@ fn debts(blockers: &Blockers) -> Vec<Debt> {
         }
     };
     blockers.debts.iter().map(told).collect()
+}
+
+/// The errors, one for a mistake that the call makes in several places: it names the others.
+pub fn each_once(errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut each: Vec<(Diagnostic, String, Vec<String>, usize)> = Vec::new();
+    for error in errors {
+        let mut mistake =
+            error.node.as_ref().map_or(error.message.clone(), |node| error.message.replace(node, ""));
+        while let Some((from, to)) = index_in(&mistake) {
+            mistake.replace_range(from..to, "");
+        }
+        let is_same = |(one, known, ..): &&mut (Diagnostic, String, Vec<String>, usize)| {
+            (&one.code, &one.suggestion, known.as_str()) == (&error.code, &error.suggestion, mistake.as_str())
+        };
+        match each.iter_mut().find(is_same) {
+            Some((_, _, nodes, more)) => {
+                *more += 1;
+                nodes.extend(error.node);
+            }
+            None => each.push((error, mistake, Vec::new(), 0)),
+        }
+    }
+    let told = each.into_iter().map(|(mut error, _, nodes, more)| {
+        match (more, nodes.as_slice()) {
+            (0, _) => {}
+            (_, []) => error.message.push_str(&format!(", and so in {}", counted(more, "more place"))),
+            (_, nodes) => error.message.push_str(&format!(" The same of {}.", shortened(nodes, 10))),
+        }
+        error
+    });
+    told.collect()
+}
+
+/// Where the first index stands, as in `nodes[2].id`.
+fn index_in(text: &str) -> Option<(usize, usize)> {
+    text.match_indices('[').find_map(|(from, _)| {
+        let length = text[from + 1..].find(']').filter(|length| *length > 0)?;
+        let is_index = text[from + 1..from + 1 + length].bytes().all(|byte| byte.is_ascii_digit());
+        is_index.then_some((from, from + length + 2))
+    })
 }
 
 /// The first error with what to do about it, and how many more there are.

@@ -23,6 +23,7 @@
 
 mod drift;
 mod forge;
+mod quote;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -35,15 +36,18 @@ use gix::objs::tree::EntryKind;
 
 use crate::domain::{CitedPath, Lines, LookedUp, LookedUpPaths, Pin};
 use crate::secrets;
-use crate::text::counted;
+use crate::text::{counted, one_line, shorten};
 pub use drift::{Content, Drift, judge};
 pub use forge::{Forge, SourceUrlError};
+use quote::{Stands, stands};
 
 /// The most bytes of a file that is read.
 const FILE_MAX: u64 = 8 << 20;
 /// The most lines that are quoted, and the most bytes of them.
 const LINES_MAX: usize = 40;
 const QUOTE_MAX: usize = 4 << 10;
+/// The most characters of a quote that a message holds.
+const QUOTE_SHOWN: usize = 80;
 /// How many lines after its beginning a credential may still go on: a private key has some fifty.
 const KEY_LINES: u64 = 100;
 /// The most files that are looked into for one that is gone.
@@ -171,6 +175,21 @@ impl Project {
         }
         let remote = repository.config_snapshot().string("remote.origin.url");
         Evidence { drift, forge: remote.and_then(|remote| Forge::of(&remote.to_string())) }
+    }
+
+    /// Of each file that is cited with a quote, what is wrong of that in the content that was cited; `None` where it stands there, or
+    /// where that content is not here.
+    pub fn misquoted<'p>(&self, cited: impl IntoIterator<Item = (&'p Pin, &'p str)>) -> Vec<Option<String>> {
+        let repository = self.open().ok();
+        let misquoted = |(pin, quote): (&Pin, &str)| {
+            let repository = repository.as_ref()?;
+            let blob = gix::ObjectId::from_hex(pin.blob.as_bytes()).ok()?;
+            let text = object(repository, blob).and_then(|bytes| text_of(&bytes));
+            let here =
+                || self.content(repository, &pin.path).filter(|here| here.blobs.contains(&pin.blob))?.text;
+            misquote(&pin.path, &text.or_else(here)?, pin.lines, quote)
+        };
+        cited.into_iter().map(misquoted).collect()
     }
 
     fn open(&self) -> Result<gix::Repository, gix::Error> {
@@ -406,17 +425,35 @@ fn found(
         }
     }
     let is_hidden = committed.is_none() && path.split('/').any(|part| part.starts_with('.'));
-    let text = text.filter(|_| !is_hidden).and_then(|text| quoted(&text, cited.lines?));
+    let text = text.filter(|_| !is_hidden);
+    let misquoted = text.as_deref().zip(cited.quote.as_deref());
+    let misquoted = misquoted.and_then(|(text, quote)| misquote(&path, text, cited.lines, quote));
+    let text = text.and_then(|text| quoted(&text, cited.lines?));
     let is_committed = |blob: &gix::ObjectId| [hash(bytes), hash(&without_cr(bytes))].contains(&Some(*blob));
     let same = committed.filter(is_committed);
-    Some(LookedUp::Found(Pin {
+    let pin = Pin {
         path,
         commit: commit.map(|commit| commit.to_string()),
         blob: same.or_else(|| hash(bytes))?.to_string(),
         uncommitted: same.is_none(),
         lines: cited.lines,
         text,
-    }))
+    };
+    Some(match misquoted {
+        Some(what) => LookedUp::Misquoted(pin, what),
+        None => LookedUp::Found(pin),
+    })
+}
+
+/// What is wrong of a quote, as a clause; `None` where its words stand where it is said.
+fn misquote(path: &str, text: &str, lines: Option<Lines>, quote: &str) -> Option<String> {
+    let stand = match stands(text, lines, quote) {
+        Stands::There => return None,
+        Stands::At(line) => format!("it stands at line {line}"),
+        Stands::Nowhere => "it stands nowhere in that file".to_owned(),
+    };
+    let lines = lines.map(|lines| format!(":{lines}")).unwrap_or_default();
+    Some(format!("“{}” is not at {path}{lines}, {stand}", shorten(&one_line(quote), QUOTE_SHOWN)))
 }
 
 /// These lines, as many as are quoted; `None` where there is nothing to quote, or a credential in them.

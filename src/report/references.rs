@@ -79,6 +79,7 @@ fn mention(citation: &Citation) -> Mention {
         line: first.and_then(|line| line.trim().parse().ok()),
         last_line: None,
         title: citation.note.as_deref().map(one_line),
+        quote: None,
     }
 }
 

@@ -33,6 +33,7 @@ pub struct Distance {
 pub struct Own {
     sources: usize,
     commands: usize,
+    runs: usize,
     files: usize,
 }
 
@@ -50,6 +51,7 @@ impl Assessment<'_> {
             own: Some(Own {
                 sources: sources(result),
                 commands: result.commands.len(),
+                runs: self.runs.of_nodes(std::iter::once(&node.id)).len(),
                 files: self.investigation.attachments_of(&node.id).len(),
             }),
             in_one_call: self.in_one_call(result),
@@ -103,6 +105,7 @@ impl fmt::Display for Own {
         let parts = [
             (self.sources, "cites", "source"),
             (self.commands, "ran", "command"),
+            (self.runs, "captured", "run"),
             (self.files, "attached", "file"),
         ];
         let parts = parts.into_iter().filter(|(number, ..)| *number > 0);

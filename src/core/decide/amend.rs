@@ -61,8 +61,13 @@ pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::MissingReason, Code::EmptyBatch, Code::InvestigationEnded];
 
 /// What it may be warned of.
-pub const WARNINGS: &[Code] =
-    &[Code::SecretSuspected, Code::UnreadableReference, Code::ReferenceNotFound, Code::ReferenceIgnored];
+pub const WARNINGS: &[Code] = &[
+    Code::SecretSuspected,
+    Code::UnreadableReference,
+    Code::ReferenceNotFound,
+    Code::QuoteNotThere,
+    Code::ReferenceIgnored,
+];
 
 /// Judges an amendment. `known` is what was found of the paths that [`citing`] names. What is as asked for already is left: with nothing that changes, a decision without an event.
 ///
@@ -107,8 +112,15 @@ fn of_node(
             .suggest("Leave out `nodeId` to amend the conclusion, its `answers` or `notCovered`.")
             .into());
     }
-    refuse_if_ended(investigation)?;
     let about = request.node_id.unwrap_or_default();
+    refuse_if_ended(investigation).map_err(|rejection| {
+        let how = format!(
+            "Reopen it with tot_reclassify of {} to an open state, and amend it then: its confirmations lapse, and tot_step with \
+             `strategy: verify` proposes what renews them.",
+            quoted(&about)
+        );
+        Rejection { errors: rejection.errors.into_iter().map(|error| error.suggest(how.clone())).collect() }
+    })?;
     let found = about.parse::<NodeId>().ok().and_then(|id| investigation.committed_node(&id));
     let Some(node) = found else {
         return Err(Diagnostic::new(Code::NodeNotFound, format!("{} is no committed node.", quoted(&about)))

@@ -30,17 +30,18 @@ pub fn cited_by_amendment(request: &Amend) -> Vec<CitedPath> {
 fn cited(given: &[Cited], texts: [Option<&str>; 2]) -> Vec<CitedPath> {
     let given = given
         .iter()
-        .filter_map(|cited| given_path(&cited.target, cited.lines.as_deref(), cited.commit.as_deref()));
+        .filter_map(|it| given_path(&it.target, [&it.lines, &it.commit, &it.quote].map(Option::as_deref)));
     given.chain(texts.into_iter().flatten().flat_map(named_paths)).take(MOST).collect()
 }
 
 /// The path that a source means which was given as data.
-fn given_path(target: &str, lines: Option<&str>, commit: Option<&str>) -> Option<CitedPath> {
+fn given_path(target: &str, [lines, commit, quote]: [Option<&str>; 3]) -> Option<CitedPath> {
     let path = markdown::own_path(target)?;
     let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     Some(CitedPath {
         lines: lines.and_then(|lines| lines.parse().ok()).or_else(|| lines_of(&path)),
         commit: commit.and_then(given),
+        quote: quote.and_then(given),
         path: path.target,
     })
 }
@@ -51,6 +52,7 @@ fn named_paths(text: &str) -> impl Iterator<Item = CitedPath> {
     paths.filter(|mention| markdown::own_path(&mention.target).is_some()).map(|mention| CitedPath {
         lines: lines_of(&mention),
         path: mention.target,
+        quote: mention.quote,
         commit: None,
     })
 }
@@ -64,12 +66,12 @@ fn lines_of(mention: &Mention) -> Option<Lines> {
 pub(super) fn pin_given(given: &mut [Citation], known: &LookedUpPaths) -> Vec<LookedUp> {
     let mut missing = Vec::new();
     for citation in given {
-        let path = given_path(&citation.target, citation.lines.as_deref(), citation.commit.as_deref());
-        match path.and_then(|path| known.get(&path)) {
-            Some(LookedUp::Found(pin)) => citation.pinned = Some(pin.clone()),
-            Some(other) => missing.push(other.clone()),
-            None => {}
-        }
+        let said = [&citation.lines, &citation.commit, &citation.quote].map(Option::as_deref);
+        let Some(found) = given_path(&citation.target, said).and_then(|path| known.get(&path)) else {
+            continue;
+        };
+        citation.pinned = found.pin().cloned();
+        missing.extend(Some(found.clone()).filter(|found| !matches!(found, LookedUp::Found(_))));
     }
     missing
 }
@@ -82,38 +84,45 @@ pub(super) fn pin_named(
     text: &str,
     known: &LookedUpPaths,
 ) -> Vec<LookedUp> {
-    references.retain(|citation| citation.named_in != Some(named_in));
+    let before =
+        references.extract_if(.., |citation| citation.named_in == Some(named_in)).collect::<Vec<_>>();
     let mut missing = Vec::new();
     // Most servers have no project: then nothing is parsed.
     let named: Vec<CitedPath> = if known.is_empty() { Vec::new() } else { named_paths(text).collect() };
     for path in named {
-        match known.get(&path) {
-            Some(LookedUp::Found(pin)) => {
-                let is_same =
-                    |given: &Citation| given.named_in.is_none() && given.pinned.as_ref() == Some(pin);
-                if !references.iter().any(is_same) {
-                    references.push(Citation {
-                        target: path.path,
-                        lines: path.lines.map(|lines| lines.to_string()),
-                        named_in: Some(named_in),
-                        pinned: Some(pin.clone()),
-                        ..Citation::default()
-                    });
-                }
-            }
-            Some(other) => missing.push(other.clone()),
-            None => {}
+        let Some(found) = known.get(&path) else { continue };
+        let lines = path.lines.map(|lines| lines.to_string());
+        // Whoever was asked about a quote once, and left it, knows.
+        let is_known =
+            |it: &Citation| (&it.target, &it.lines, &it.quote) == (&path.path, &lines, &path.quote);
+        match found {
+            LookedUp::Found(_) => {}
+            LookedUp::Misquoted(..) if before.iter().any(is_known) => {}
+            other => missing.push(other.clone()),
+        }
+        let Some(pin) = found.pin() else { continue };
+        let is_same = |given: &Citation| given.named_in.is_none() && given.pinned.as_ref() == Some(pin);
+        if !references.iter().any(is_same) {
+            references.push(Citation {
+                target: path.path,
+                lines,
+                quote: path.quote,
+                named_in: Some(named_in),
+                pinned: Some(pin.clone()),
+                ..Citation::default()
+            });
         }
     }
     missing
 }
 
-/// The warnings of sources that are not in the project, and of those that git ignores there.
+/// The warnings of sources that are not in the project, of quotes that are not there, and of what git ignores.
 pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic> {
-    let (mut missing, mut ignored) = (Vec::new(), Vec::new());
+    let (mut missing, mut misquoted, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
     for one in unpinned {
         match one {
             LookedUp::Missing(what) => missing.push(what),
+            LookedUp::Misquoted(_, what) => misquoted.push(what),
             LookedUp::Ignored(path) => ignored.push(path),
             LookedUp::Found(_) => {}
         }
@@ -135,6 +144,12 @@ pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic>
         "what is not there",
         "Look again, and correct it with tot_amend; name another repository as `owner/name path:line`.",
     );
+    let misquoted = warning(
+        Code::QuoteNotThere,
+        misquoted,
+        "words that are not where it cites them",
+        "Look again, and correct the lines or the words with tot_amend.",
+    );
     ignored.sort();
     let ignored = warning(
         Code::ReferenceIgnored,
@@ -142,5 +157,5 @@ pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic>
         "what git ignores, so only its name is stored",
         "If it may be shared, quote what matters in the findings.",
     );
-    missing.into_iter().chain(ignored).collect()
+    missing.into_iter().chain(misquoted).chain(ignored).collect()
 }

@@ -20,7 +20,7 @@ use crate::ruleset::rules::{Verdict, secrets};
 pub struct Say {
     /// The node; absent for the whole, or for that of `replyTo`.
     pub node_id: Option<String>,
-    /// An objection says that the node is wrong; another than its author resolves it.
+    /// An objection says that the node is wrong.
     #[serde(default)]
     #[schemars(with = "CommentKindName")]
     pub kind: Kind,
@@ -92,7 +92,11 @@ pub fn comment(
     if is_empty {
         let error =
             Diagnostic::new(Code::InvalidArgument, format!("The text of the {} says nothing.", kind.label()));
-        verdict.errors.push(error.suggest("Say in a sentence what is meant, and why."));
+        let how = match kind {
+            CommentKind::Answer => "Say in a sentence what was done, and why, as “Amended: the line is 144.”",
+            _ => "Say in a sentence what is meant, and why.",
+        };
+        verdict.errors.push(error.suggest(how));
     }
     let about = node.as_ref().map_or("", NodeId::as_str);
     check_lengths(about, [("text", text.as_str())], &mut verdict.errors);

@@ -39,7 +39,7 @@ pub struct NodeResult {
     /// What was found, in Markdown.
     #[schemars(extend("examples" = ["The plan changed.\n\n## References\n- logs/slow.log:120 - the query"]))]
     pub findings: String,
-    /// Who did the research: another for each node.
+    /// Who did the research.
     #[schemars(extend("examples" = ["agent-7"]))]
     pub agent_id: Option<String>,
     /// What proves it: measured, read, reproduced.
@@ -66,7 +66,7 @@ pub struct NodeResult {
     /// What was run.
     #[serde(default)]
     pub commands: Vec<Ran>,
-    /// Ids of runs that `tot run` stored before the node was there.
+    /// Ids of earlier runs of `tot run`.
     #[serde(default)]
     pub runs: Vec<String>,
     /// Sources, as data.
@@ -75,7 +75,7 @@ pub struct NodeResult {
     /// Nodes elsewhere in the tree that it bears on.
     #[serde(default)]
     pub links: Vec<Linked>,
-    /// Files to keep beside it: output, a log, a plot.
+    /// Files to keep beside it.
     #[serde(default)]
     pub attachments: Vec<Attach>,
 }
@@ -107,6 +107,7 @@ pub const WARNINGS: &[Code] = &[
     Code::NotRun,
     Code::UnreadableReference,
     Code::ReferenceNotFound,
+    Code::QuoteNotThere,
     Code::ReferenceIgnored,
     Code::SecretSuspected,
 ];

@@ -64,7 +64,7 @@ pub enum Bind {
 pub(super) struct BindSchema {
     /// An answer.
     id: String,
-    /// `rival`: possible, too.
+    /// `part`: one of several that make the conclusion together; `rival`: possible, too.
     #[schemars(with = "Option<BoundAsName>")]
     r#as: Option<BoundAs>,
 }

@@ -23,16 +23,18 @@ use std::ops::RangeInclusive;
 
 use super::claim::{Claimant, claim};
 use super::propose::{NewNode, Propose, propose};
-use super::standing::{blockers, contested};
+use super::standing::{blockers, contested, refuted_alone};
 use super::{Decision, Rejection};
 use crate::domain::fresh::Ids;
 use crate::domain::{
-    BoundAnswer, BoundAs, Claim, Code, CommentId, CommentKind, Diagnostic, Investigation, Node, NodeId,
-    StateName, Timestamp,
+    BoundAnswer, BoundAs, Caller, Claim, Code, CommentId, CommentKind, Diagnostic, Investigation, Node,
+    NodeId, StateName, Timestamp,
 };
 use crate::ruleset::effective::list;
 use crate::ruleset::rules::confirmation::Confirmation;
-use crate::ruleset::rules::objections;
+use crate::ruleset::rules::objections::{self, Objection};
+use crate::ruleset::rules::shortened;
+use crate::ruleset::rules::verification::{Who, writers};
 use crate::ruleset::{EffectiveRules, Enforcement, Role, State};
 pub use brief::needs;
 use coverage::Grid;
@@ -88,8 +90,10 @@ pub struct Next {
     pub max_tasks: Option<u32>,
     /// What varies, where combinations shall be covered.
     pub dimensions: Vec<Dimension>,
-    /// For whom: what others have claimed is left out.
+    /// For whom: what others have claimed is left out, and an objection that is for another.
     pub agent_id: Option<String>,
+    /// Who asks.
+    pub caller: Caller,
 }
 
 /// What to do next.
@@ -226,6 +230,7 @@ pub fn next(
         rules,
         advisor: Advisor::new(investigation, rules),
         strategy: request.strategy,
+        who: Who::of(agent, &request.caller),
         most: most as usize,
         limit: (most as usize).min(rules.ruleset().batch_limit.map_or(usize::MAX, |limit| limit as usize)),
     };
@@ -401,6 +406,8 @@ struct Planner<'a> {
     rules: &'a EffectiveRules<'a>,
     advisor: Advisor<'a>,
     strategy: Strategy,
+    /// Who asks.
+    who: Who<'a>,
     /// The most tasks that were asked for.
     most: usize,
     /// The most nodes of one proposal: that, and the ruleset's batch limit.
@@ -425,15 +432,26 @@ struct Want<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// The next call and the tasks, where these proposals are pending and free.
-    fn plan(&self, mut grid: Option<Grid>, pending: &[&Node]) -> (Option<NextCall>, Vec<Task>) {
+    /// The next call and the tasks, where these proposals are pending and free. An objection comes first, and hides no task.
+    fn plan(&self, grid: Option<Grid>, pending: &[&Node]) -> (Option<NextCall>, Vec<Task>) {
+        let idle = pending.is_empty();
+        if let Some(call) = self.contested().filter(|_| idle) {
+            return (Some(call), Vec::new());
+        }
+        let (call, tasks) = self.work(grid, pending);
+        let Some(reply) = self.objected().filter(|_| idle) else { return (call, tasks) };
+        let is_wanted = call.is_some_and(|call| call.call == Call::Propose);
+        (Some(reply), if is_wanted { tasks } else { Vec::new() })
+    }
+
+    /// The same, as if nobody had objected to anything.
+    fn work(&self, mut grid: Option<Grid>, pending: &[&Node]) -> (Option<NextCall>, Vec<Task>) {
         let mut ids = Ids::new(self.investigation);
         let idle = pending.is_empty();
         let mut slots = self.roots(&mut ids, grid.as_ref().map_or(0, Grid::left));
         let wants = self.wants(grid.as_ref().map_or(0, Grid::left));
         slots.extend(self.spread(&wants, &mut ids));
-        let first = || self.contested().or_else(|| self.objected());
-        if idle && let Some(call) = first().or_else(|| self.instead_of_children(&slots)) {
+        if idle && let Some(call) = self.instead_of_children(&slots) {
             return (Some(call), Vec::new());
         }
         let mut suggested = self.suggest(&slots);
@@ -454,13 +472,20 @@ impl<'a> Planner<'a> {
             if self.investigation.pending().next().is_some() {
                 return (None, Vec::new());
             }
+            if blockers.is_empty()
+                && let Some((slot, reason)) = self.other_way(&mut ids)
+            {
+                let suggested = self.suggest(std::slice::from_ref(&slot));
+                let call = NextCall { call: Call::Propose, reason };
+                return (Some(call), self.tasks(vec![slot], suggested, &mut grid));
+            }
             if blockers.is_empty() {
                 let deeper = self.deeper(&mut ids).into_iter().collect::<Vec<_>>();
                 let wanted = self.strategy == Strategy::Deepen && !deeper.is_empty();
                 let answers = self.bindable();
                 let bind = match answers.len() {
                     0 => "",
-                    _ => ", and say in `answers` which it rests on",
+                    _ => ", and say in `answers` which it rests on: `part` of it, or `rival`",
                 };
                 let deeper_all_the_same =
                     if wanted { "; the tasks are for going deeper all the same" } else { "" };
@@ -866,20 +891,56 @@ impl<'a> Planner<'a> {
     fn objected(&self) -> Option<NextCall> {
         let is_waited_for = self.rules.ruleset().objections == Enforcement::Reject;
         objections::open(self.investigation).iter().find_map(|objection| {
-            let about = objection.comment.node.as_ref().and_then(|id| self.investigation.node(id));
-            let result = about.and_then(|node| node.classification.as_ref());
-            let has_name = result.is_none_or(|result| result.agents().next().is_some());
             let (kind, how) = match objection.is_answered() {
+                _ if !self.is_for_who_asks(objection) => return None,
                 false => (CommentKind::Answer, "Look into it, mend what is wrong, and answer it."),
-                true if is_waited_for && has_name => (
+                true if is_waited_for => (
                     CommentKind::Resolution,
-                    "It is answered: another agent than who wrote the node judges that, and resolves it or answers again.",
+                    "It is answered: judge that, and resolve it or answer again. Who wrote the node can't.",
                 ),
                 true => return None,
             };
             let reason = format!("{}. {how}", objection.message());
             Some(NextCall { call: Call::Reply(Reply { to: objection.comment.id, kind }), reason })
         })
+    }
+
+    /// Whether who asks is the one to answer an objection, which who made it is not, or to resolve it, which who wrote the node
+    /// is not. An agent without a name may ask for others of its session.
+    fn is_for_who_asks(&self, objection: &Objection) -> bool {
+        let Objection { comment, .. } = objection;
+        let about = comment.node.as_ref().and_then(|id| self.investigation.committed_node(id));
+        let writers = about.map_or_else(Vec::new, |node| writers(self.investigation, node, None));
+        let has_name = writers.is_empty() || writers.iter().any(Who::has_name);
+        let by = Who::of(comment.author.agent_id.as_deref(), &comment.author.caller);
+        match objection.is_answered() {
+            false if self.who.has_name() => !self.who.is(&by),
+            false => !self.who.shares_session(&by) || writers.iter().any(|who| self.who.shares_session(who)),
+            true if self.who.has_name() => self.who.apart_from(&writers).is_confirmed(),
+            true => has_name,
+        }
+    }
+
+    /// Where the last answer was refuted and nothing was tried since: another root, or else a child of the deepest open node.
+    fn other_way(&self, ids: &mut Ids) -> Option<(Slot<'a>, String)> {
+        let refuted = refuted_alone(self.investigation, self.rules);
+        let at = |node: &Node| node.classification.as_ref().map(|result| result.committed_at);
+        let last = self.investigation.committed().filter_map(|(node, _)| at(node)).max();
+        let mut by = refuted.iter().filter_map(|id| self.investigation.node(id));
+        by.find(|node| {
+            let refuting = self.rules.refuted_by(self.investigation, node).into_iter();
+            refuting.filter_map(|id| at(self.investigation.node(&id)?)).max() == last
+        })?;
+        let roots = &self.rules.ruleset().roots;
+        let has_room = roots.max.is_none_or(|max| self.investigation.roots().count() < max as usize);
+        let root = if has_room { ids.root(roots.ids.as_deref()) } else { None };
+        let root = root.map(|id| Slot { id, parent: None, keep_open: false, explores: true });
+        let slot = root.or_else(|| self.deeper(ids))?;
+        let reason = format!(
+            "No answer stands: refuted is {}. Propose another way, then research it.",
+            shortened(&refuted, 5)
+        );
+        Some((slot, reason))
     }
 
     fn step(&self, node: &NodeId, state: &StateName) -> Step {

@@ -36,6 +36,7 @@ fn mentioned(citation: &Citation) -> Mention {
         line: first,
         last_line: None,
         title: citation.note.as_deref().map(one_line),
+        quote: None,
     }
 }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use std::sync::Arc;
 
 use crate::domain::{Classification, Code, Diagnostic, Investigation, Kin, Node, NodeId, StateName};
+use crate::ruleset::rules::objections::{self, diagnostic};
 use crate::ruleset::rules::{Blockers, KINDS, children::children, shortened};
 use crate::ruleset::{EffectiveRules, Role, effective};
 
@@ -252,8 +253,9 @@ fn next_action(
 ) -> String {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     if !pending.is_empty() {
+        let several = if pending.len() > 1 { " (if you have sub-agents, one each)" } else { "" };
         return format!(
-            "Research {}, each by an agent of its own, then tot_commit with state, findings and agentId.",
+            "Research {}{several}, then tot_commit with state, findings and agentId.",
             shortened(&pending, 5)
         );
     }
@@ -289,9 +291,40 @@ fn next_action(
         return format!("tot_propose for round {}: {shown}{more}.", next.round);
     }
     match blocker {
-        None => "Nothing is owed: tot_end with your conclusion, or go deeper.".into(),
+        None => settled(investigation, rules),
         Some(blocker) => format!("{} {}", blocker.message, blocker.suggestion.as_deref().unwrap_or_default())
             .trim_end()
             .to_owned(),
     }
+}
+
+/// The next step where nothing is owed: the end, unless something is open that no rule asks for.
+fn settled(investigation: &Investigation, rules: &EffectiveRules) -> String {
+    if let Some(Diagnostic { message, suggestion, .. }) =
+        objections::open(investigation).first().map(diagnostic)
+    {
+        return format!(
+            "No rule owes anything, but an objection is open: {message} {}",
+            suggestion.unwrap_or_default()
+        );
+    }
+    match refuted_alone(investigation, rules).as_slice() {
+        [] => "Nothing is owed: tot_end with your conclusion, or go deeper.".into(),
+        refuted => format!(
+            "No answer stands: refuted is {}. Propose another way with tot_propose.",
+            shortened(refuted, 5)
+        ),
+    }
+}
+
+/// The nodes that are refuted, where no answer stands beside them.
+pub(super) fn refuted_alone(investigation: &Investigation, rules: &EffectiveRules) -> Vec<NodeId> {
+    if rules.answers(investigation).next().is_some() {
+        return Vec::new();
+    }
+    let nodes = investigation.committed().map(|(node, _)| node);
+    nodes
+        .filter(|node| !rules.refuted_by(investigation, node).is_empty())
+        .map(|node| node.id.clone())
+        .collect()
 }

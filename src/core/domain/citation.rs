@@ -85,7 +85,7 @@ pub struct Lines {
 pub struct NoLines;
 
 /// A path that a result cites, to be looked up in the project.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CitedPath {
     /// As it was written.
     pub path: String,
@@ -93,6 +93,8 @@ pub struct CitedPath {
     pub lines: Option<Lines>,
     /// In which commit.
     pub commit: Option<String>,
+    /// What it is said to hold there.
+    pub quote: Option<String>,
 }
 
 /// What was found of a cited path.
@@ -100,6 +102,8 @@ pub struct CitedPath {
 pub enum LookedUp {
     /// It is there, and this is it.
     Found(Pin),
+    /// It is there, and does not hold what is quoted of it: what is wrong, as a clause.
+    Misquoted(Pin, String),
     /// It is not: what is wrong, as a clause.
     Missing(String),
     /// The file at this path is there, and git ignores it: nothing of what it holds is known.
@@ -108,6 +112,16 @@ pub enum LookedUp {
 
 /// What was found of the paths that a call cites. One that is not among them is none of the project's, or could not be read.
 pub type LookedUpPaths = HashMap<CitedPath, LookedUp>;
+
+impl LookedUp {
+    /// The file, where it is there.
+    pub fn pin(&self) -> Option<&Pin> {
+        match self {
+            LookedUp::Found(pin) | LookedUp::Misquoted(pin, _) => Some(pin),
+            LookedUp::Missing(_) | LookedUp::Ignored(_) => None,
+        }
+    }
+}
 
 impl Citation {
     /// What was given as data: without what a text names, and without what the server added.

@@ -119,6 +119,7 @@ codes! {
     EmptyFindings "EMPTY_FINDINGS" "nothing was found, or nothing was said"
     UnreadableReference "UNREADABLE_REFERENCE" "a line under References names no source that can be read"
     ReferenceNotFound "REFERENCE_NOT_FOUND" "a cited file, line or commit is not in the project"
+    QuoteNotThere "QUOTE_NOT_THERE" "a cited file does not hold the words that are quoted of it, or holds them elsewhere"
     ReferenceIgnored "REFERENCE_IGNORED" "git ignores a cited file, so only its name is stored"
     DepthEnforced "DEPTH_ENFORCED" "a state that came too early was stored as another"
     NoReason "NO_REASON" "a state was changed without saying why"

@@ -46,6 +46,8 @@ pub struct Mention {
     pub last_line: Option<u32>,
     /// A link's title or text, or the description in the list item; of one line, not escaped.
     pub title: Option<String>,
+    /// What a path is said to hold, word for word, as [`references`] reads it.
+    pub quote: Option<String>,
 }
 
 /// A line under the heading "References" that should name a source, and names none that can be read.
@@ -77,6 +79,9 @@ pub enum MentionKind {
 /// - A path is the first thing in its item (several with `,` or `and` between them), bare, in backticks or as
 ///   the target of a link. In an item that begins with prose, what stands in backticks, or has both a folder
 ///   and a file extension, is one. White space is never part of a path.
+/// - What a path is said to hold is a quote: in its item in backticks or quotation marks that its description begins with
+///   (``- src/a.rs:18 - `let n = 3;` in the loop``), where it is the item's only path; anywhere else in backticks, with the
+///   path and its line in brackets after it (`` `let n = 3;` (src/a.rs:18) ``). A name alone (`connect()`) is none.
 /// - A path may name its repository: `repo@commit:path:line`, with seven digits of the commit or more, and
 ///   `owner/name path:line`, which has to name a line.
 pub fn references(markdown: &str) -> Vec<Mention> {
@@ -113,7 +118,14 @@ impl Parsed<'_> {
         let mut reader = self.read();
         reader.define(&self.definitions);
         reader.found.sort_by_key(|(at, _)| *at);
-        deduplicate(reader.found.into_iter().map(|(_, mention)| mention))
+        let mut found = deduplicate(reader.found.into_iter().map(|(_, mention)| mention));
+        for mention in found.iter_mut().filter(|it| it.kind == MentionKind::Path && it.quote.is_none()) {
+            let of = |(path, span, _): &&(String, Span, String)| {
+                *path == mention.target && Some(span.0) == mention.line && span.1 == mention.last_line
+            };
+            mention.quote = reader.quotes.iter().find(of).map(|(.., quote)| quote.clone());
+        }
+        found
     }
 
     fn read(&self) -> Reader {
@@ -159,6 +171,8 @@ struct Reader {
     item: bool,
     /// The outermost list item of the section that is open.
     outer: Option<Outer>,
+    /// What is quoted in backticks, with the path and the lines in brackets after it.
+    quotes: Vec<(String, Span, String)>,
     /// Where each line that can't be read begins, and how.
     unreadable: Vec<(usize, String)>,
     silent: bool,
@@ -294,6 +308,7 @@ impl Reader {
             return;
         }
         let is_first = std::mem::take(&mut self.item);
+        self.quotes.extend(line.quotes());
         let mut found = line.urls();
         if self.section.is_some() && is_first {
             line.list_item(&mut found);
@@ -428,6 +443,29 @@ impl Line {
         found.extend(paths);
     }
 
+    /// What stands in backticks, with a path and its lines in brackets after it.
+    fn quotes(&self) -> impl Iterator<Item = (String, Span, String)> {
+        self.codes.iter().filter_map(|code| {
+            let behind = self.text[code.end..].strip_prefix(" (")?;
+            let (path, lines) = path_of(&unmarked(&behind[..behind.find(')')?]), true)?;
+            Some((path, lines?, quote_of(&self.text[code.clone()])?))
+        })
+    }
+
+    /// What a description begins with, in backticks or quotation marks. The separator before it is the first of this text.
+    fn quote_after(&self, end: usize) -> Option<String> {
+        let rest = &self.text[end..];
+        let mark = SEPARATORS.iter().find(|mark| rest.starts_with(**mark))?;
+        let text = rest[mark.len()..].trim_start();
+        let start = self.text.len() - text.len();
+        if let Some(code) = self.codes.iter().find(|code| code.start == start) {
+            return quote_of(&self.text[code.clone()]);
+        }
+        let marks = [("\"", '"'), ("“", '”')];
+        let inner = marks.iter().find_map(|(open, close)| text.strip_prefix(open)?.split_once(*close));
+        inner.and_then(|(quote, _)| quote_of(&unmarked(quote)))
+    }
+
     /// Where the item's first separator stands, outside of code and links.
     fn head_end(&self) -> usize {
         let head = first_bytes(&self.text, MAX_HEAD_BYTES);
@@ -502,6 +540,9 @@ impl Line {
                 break;
             }
         }
+        if let [(.., only)] = paths.as_mut_slice() {
+            only.quote = self.quote_after(end);
+        }
         paths.into_iter().map(|(_, range, mention)| (range, mention)).collect()
     }
 
@@ -548,7 +589,10 @@ fn deduplicate(mentions: impl Iterator<Item = Mention>) -> Vec<Mention> {
     for mention in mentions {
         let key = (mention.kind, mention.target.clone(), mention.line);
         match known.get(&key).and_then(|index| unique.get_mut(*index)) {
-            Some(first) => first.title = first.title.take().or(mention.title),
+            Some(first) => {
+                first.title = first.title.take().or(mention.title);
+                first.quote = first.quote.take().or(mention.quote);
+            }
             None => {
                 known.insert(key, unique.len());
                 unique.push(mention);
@@ -559,12 +603,20 @@ fn deduplicate(mentions: impl Iterator<Item = Mention>) -> Vec<Mention> {
 }
 
 fn url_mention(target: String, title: Option<String>) -> Mention {
-    Mention { target, kind: MentionKind::Url, line: None, last_line: None, title }
+    Mention { target, kind: MentionKind::Url, line: None, last_line: None, title, quote: None }
 }
 
 fn path_mention(target: String, lines: Option<Span>, title: Option<String>) -> Mention {
     let (line, last_line) = lines.map_or((None, None), |(first, last)| (Some(first), last));
-    Mention { target, kind: MentionKind::Path, line, last_line, title }
+    Mention { target, kind: MentionKind::Path, line, last_line, title, quote: None }
+}
+
+/// A text that quotes, rather than names something.
+fn quote_of(text: &str) -> Option<String> {
+    let name = |c: char| c.is_alphanumeric() || "_-.:/\\<>$@#!?&*'()[]".contains(c);
+    let has_arguments = text.contains(['(', '[']) && !text.ends_with("()") && !text.ends_with("[]");
+    let is_name = text.chars().all(name) && !has_arguments;
+    (!is_name && text.len() <= MAX_TITLE_BYTES).then(|| text.to_owned())
 }
 
 fn is_citable_url(url: &str) -> bool {

@@ -39,7 +39,7 @@ fn steps(rules: &EffectiveRules) -> Vec<String> {
     let confirm = ruleset.states.iter().find(|state| state.role == Role::Confirmation);
     let mut steps = vec![
         format!("tot_propose: {roots}."),
-        "Research each proposed node, best with an agent of its own.".to_owned(),
+        "Research each proposed node; if you have sub-agents, give each of them one.".to_owned(),
         "tot_commit: for each node a state, findings in Markdown (sources under `## References`), and the agentId.".to_owned(),
         "tot_propose children of the nodes that need some: a child's round is its parent's + 1, and its suffix extends \
          its parent's, letters and digits in turn (R2.A1 below R1.A, R3.A1a below R2.A1)."

@@ -29,6 +29,8 @@ const ABOUT: About = About {
 /// A correction.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodeId": "R2.A1", "headline": "The plan changed.",
+    "reason": "It named the wrong query."}]))]
 struct Input {
     /// From tot_start.
     session_id: String,
@@ -63,7 +65,15 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
             let last = node.classification.as_ref().and_then(|it| it.amended.last());
             last.map_or_else(Vec::new, |amendment| amendment.parts().collect())
         }
-        Some(_) => vec!["conclusion"],
+        Some(_) => {
+            let id = written.standing.investigation().meta().id;
+            shared.message = format!(
+                "What confirms the answers stands. An approval of the earlier conclusion lapses: a person renews it with \
+                 `tot approve {id}`. {}",
+                shared.message
+            );
+            vec!["conclusion"]
+        }
         None => {
             let what = node_id.as_deref().unwrap_or("The conclusion");
             shared.message = format!("{what} says that already; nothing was written. {}", shared.message);

@@ -15,8 +15,8 @@ use crate::service::{Refusal, Service};
 const ABOUT: About = About {
     name: "tot_comment",
     title: "Comment, object, answer",
-    description: "Says something of a node or the whole, also after the end. An open objection makes the answers that \
-                  rest on the node contested, until another than its author resolves it.",
+    description: "Says something of a node or the whole, also after the end. An open objection makes what rests on the \
+                  node contested; another than the node's author resolves it.",
     codes: comment::CODES,
     warnings: comment::WARNINGS,
     also: &[],
@@ -29,6 +29,8 @@ const ABOUT: About = About {
 /// What is said.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodeId": "R2.A1", "kind": "objection",
+    "text": "The cache was warm: measure it again after a restart."}]))]
 struct Input {
     /// From tot_start.
     session_id: String,

@@ -16,9 +16,8 @@ use crate::service::{Refusal, Service};
 pub(super) const ABOUT: About = About {
     name: "tot_commit",
     title: "Commit what was found",
-    description: "Stores results of pending nodes: a state of the method, findings in Markdown \
-                  (sources listed under `## References`), the agent's id. A state that comes too early is \
-                  stored as another (`requestedState`) or refused (STATE_LOCKED). All or nothing.",
+    description: "Stores results of pending nodes. Findings list their sources under `## References`. A state that \
+                  comes too early is stored as another (`requestedState`) or refused. All or nothing.",
     codes: commit::CODES,
     warnings: commit::WARNINGS,
     also: &[],
@@ -43,7 +42,7 @@ struct Input {
     /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
-    /// Your model.
+    /// Your model: it stands beside what you confirm.
     model: Option<String>,
 }
 

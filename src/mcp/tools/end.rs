@@ -41,6 +41,7 @@ const TARGET: usize = 500;
 /// The end.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("examples" = [{"sessionId": "01a19b7c", "conclusion": "The plan of the slow query changed."}]))]
 struct Input {
     /// From tot_start.
     session_id: String,

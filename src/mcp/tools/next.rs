@@ -16,16 +16,16 @@ use crate::decide::next::{
     Call, Coverage, Dimension, Next, NextCall, Plan, Reply, Strategy, Task, next, number_of_tasks,
 };
 use crate::domain::{Caller, Claim, CommentKind, Investigation, NodeId, SessionId};
-use crate::service::{Refusal, Service};
+use crate::ruleset::rules::objections;
+use crate::service::{Refusal, Service, Standing};
 use crate::text::{one_line, shorten};
 
 const ABOUT: About = About {
     name: "tot_next",
     title: "Plan the next tasks",
-    description: "Plans; writes only to `claim`. `tasks`: pending nodes first (`pending: true`), then fresh ones with \
-                  legal ids, each with its `path`, what is asked (`ask`) and the states that `counts`. `nextCall`: a \
-                  legal call that makes progress; fill in what stands in < >. `dimensions` asks for tasks that cover \
-                  all combinations of values.",
+    description: "Plans; writes only to `claim`. `tasks`: pending nodes, then fresh ones with legal ids, each with \
+                  what is asked and which states count. `nextCall`: a legal call; fill in what stands in < >. \
+                  `dimensions` asks for tasks that cover all combinations.",
     codes: &[],
     warnings: &[],
     also: &[],
@@ -77,7 +77,7 @@ struct Input {
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Asked {
-    /// What comes first; exhaustive: 3 children each.
+    /// What comes first.
     #[serde(default, with = "StrategyName", skip_serializing_if = "is_default")]
     #[schemars(extend("default" = "balanced"))]
     strategy: Strategy,
@@ -194,7 +194,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Advice), Refusal> {
-    let request = Next { agent_id: input.agent_id, ..input.asked.plan() };
+    let request = input.asked.plan(input.agent_id, caller);
     let (standing, shared) = match input.claim {
         true => {
             let written = service.claim_next(&input.session_id, &request, input.ttl_minutes, caller)?;
@@ -213,7 +213,8 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
             return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });
         }
     };
-    let next_call = next_call(standing.investigation(), &plan, &input.asked);
+    let agent = request.agent_id.as_deref();
+    let next_call = next_call(standing.investigation(), &plan, &input.asked, agent);
     let room = number_of_tasks(request.max_tasks)? as usize;
     let fresh = room.saturating_sub(plan.pending.len());
     let fresh =
@@ -221,6 +222,9 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
     let tasks = tasks(&plan.pending, &fresh, ROOM, input.asked.brief);
     let shared = match (&next_call, plan.claimed.iter().min_by_key(|(_, claim)| claim.until)) {
         (None, Some((node, claim))) => Shared { message: wait_for(node, claim), ..shared },
+        (None, None) if !shared.can_end => {
+            Shared { message: for_others(&standing, shared.message), ..shared }
+        }
         _ => next_call_first(shared, next_call.as_ref()),
     };
     let claimed = plan.claimed.iter().take(CLAIMED).map(|(node, claim)| ClaimedEntry {
@@ -228,7 +232,7 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
         agent_id: shorten(&one_line(&claim.agent_id), AGENT),
         until: claim.until.to_string(),
     });
-    let run_again = run_again(&standing.assessment(), request.agent_id.as_deref(), caller);
+    let run_again = run_again(&standing.assessment(), agent, caller);
     let advice = Advice { coverage: plan.coverage, claimed: claimed.collect(), run_again };
     Ok((shared, Body { tasks, next_call }, advice))
 }
@@ -246,6 +250,17 @@ fn run_again(assessment: &Assessment<'_>, agent: Option<&str>, caller: &Caller) 
         format!("{what}: {}", shorten(&run.told(), RUN))
     });
     told.collect()
+}
+
+/// What is said to who objected, and to who wrote what is objected to, where nothing else is to be done.
+fn for_others(standing: &Standing, otherwise: String) -> String {
+    match objections::open(standing.investigation()).first() {
+        Some(first) => format!(
+            "Nothing is left that you could do: an objection waits for somebody else. {}.",
+            first.message()
+        ),
+        None => otherwise,
+    }
 }
 
 /// What there is to do where others have all that is to be done.
@@ -268,13 +283,19 @@ pub(super) fn next_call_first(shared: Shared, call: Option<&NextCallEntry>) -> S
 
 impl Asked {
     /// The same for the planner.
-    pub(super) fn plan(&self) -> Next {
+    pub(super) fn plan(&self, agent_id: Option<String>, caller: &Caller) -> Next {
         let dimension = |(name, values): (&String, &Vec<String>)| Dimension {
             name: name.clone(),
             values: values.clone(),
         };
         let dimensions = self.dimensions.iter().map(dimension).collect();
-        Next { strategy: self.strategy, max_tasks: self.max_tasks, dimensions, agent_id: None }
+        Next {
+            strategy: self.strategy,
+            max_tasks: self.max_tasks,
+            dimensions,
+            agent_id,
+            caller: caller.clone(),
+        }
     }
 }
 
@@ -296,7 +317,12 @@ pub(super) fn tasks(pending: &[Task], fresh: &[Task], room: usize, brief: Brief)
 }
 
 /// The plan's next call, as arguments for its tool.
-pub(super) fn next_call(investigation: &Investigation, plan: &Plan, asked: &Asked) -> Option<NextCallEntry> {
+pub(super) fn next_call(
+    investigation: &Investigation,
+    plan: &Plan,
+    asked: &Asked,
+    agent: Option<&str>,
+) -> Option<NextCallEntry> {
     let NextCall { call, reason } = plan.next_call.as_ref()?;
     let session = investigation.meta().id;
     let (tool, arguments) = match call {
@@ -326,7 +352,7 @@ pub(super) fn next_call(investigation: &Investigation, plan: &Plan, asked: &Aske
         Call::Reply(Reply { to, kind }) => {
             let mut arguments = json!({"kind": kind, "replyTo": to.to_string(), "text": "<what you say>"});
             if let (CommentKind::Resolution, Some(fields)) = (kind, arguments.as_object_mut()) {
-                fields.insert("agentId".into(), json!("<not the author of the node>"));
+                fields.insert("agentId".into(), json!(agent.unwrap_or("<yours>")));
             }
             ("tot_comment", arguments)
         }

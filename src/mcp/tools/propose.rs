@@ -15,9 +15,9 @@ use crate::service::{Refusal, Service};
 pub(super) const ABOUT: About = About {
     name: "tot_propose",
     title: "Propose nodes to research",
-    description: "Registers nodes to research next, or takes proposals back. An id is R<round>.<suffix>: R1.A is a \
-                  root, R2.A1 its child, R3.A1a a child of that: the suffix extends the parent's. The parent must \
-                  be committed and open. Proposing a pending id again replaces it. All or nothing.",
+    description: "Registers nodes to research, or takes proposals back. R1.A is a root, R2.A1 its child, R3.A1a a \
+                  child of that. The parent must be committed and open. A pending id that comes again is replaced. \
+                  All or nothing.",
     codes: propose::CODES,
     warnings: propose::WARNINGS,
     also: &[],

@@ -15,8 +15,8 @@ use crate::service::{Refusal, Service};
 const ABOUT: About = About {
     name: "tot_reclassify",
     title: "Change a node's state",
-    description: "Changes a committed node's state: revives, corrects or gives up one. The former state is kept. \
-                  An open state reopens an ended investigation.",
+    description: "Changes a committed node's state: revives, corrects or gives up one. An open state reopens an \
+                  ended investigation.",
     codes: reclassify::CODES,
     warnings: reclassify::WARNINGS,
     also: &[],
@@ -29,7 +29,7 @@ const ABOUT: About = About {
 /// A change of state.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodeId": "R4.A1a1", "newState": "EXPLORE"}]))]
+#[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodeId": "R4.A1a1", "newState": "EXPLORE", "reason": "It was measured on the wrong machine."}]))]
 struct Input {
     /// From tot_start.
     session_id: String,

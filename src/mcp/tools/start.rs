@@ -16,9 +16,8 @@ use crate::service::{Refusal, Service};
 const ABOUT: About = About {
     name: "tot_start",
     title: "Start an investigation",
-    description: "Begins an investigation of a question. Returns `sessionId`, which every other tool takes, and \
-                  `instructions`: the method's states, what each needs, the loop. \
-                  Settings are fixed for good.",
+    description: "Begins an investigation. Returns `sessionId`, which every other tool takes, and the method's \
+                  `instructions`. Settings are fixed for good.",
     codes: &[Code::UnknownRuleset],
     warnings: &[Code::SecretSuspected],
     also: &[],

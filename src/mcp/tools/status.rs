@@ -57,9 +57,8 @@ const REST: usize = 1_000;
 const ABOUT: About = About {
     name: "tot_status",
     title: "See how an investigation stands",
-    description: "Shows how an investigation stands: question, answers, what was overturned, what is open, pending \
-                  and owed, quality, faults. `detail: concise` leaves out the texts, `full` lists all nodes. In pages \
-                  (`nextCursor`).",
+    description: "Shows how an investigation stands: question, answers, what is open, pending and owed. \
+                  `detail: concise` leaves out the texts, `full` lists all nodes. In pages (`nextCursor`).",
     codes: &[],
     warnings: &[],
     also: &[],

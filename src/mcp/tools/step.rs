@@ -14,7 +14,7 @@ use super::next::{Asked, NextCallEntry, TaskEntry, next_call, next_call_first, t
 use super::propose::meant;
 use super::{answer, commit, graph_of, propose, with_model};
 use crate::decide::commit::NodeResult;
-use crate::decide::next::{Next, briefs, next};
+use crate::decide::next::{briefs, next};
 use crate::decide::propose::NewNode;
 use crate::domain::{Caller, Event, NodeId};
 use crate::service::{Refusal, Service};
@@ -25,9 +25,8 @@ const REST: usize = 700;
 const ABOUT: About = About {
     name: "tot_step",
     title: "Do a turn of the loop",
-    description: "A whole turn in one call: commits `results` (as tot_commit), proposes `nodes` (as tot_propose; \
-                  when absent, the fresh tasks of tot_next, but nothing once the end is open; [] for none), returns `tasks` and `nextCall` as tot_next. May write two commits (`commits`). All or \
-                  nothing.",
+    description: "A whole turn: commits `results`, proposes `nodes` (absent: the fresh tasks of tot_next, unless the \
+                  end is open; []: none), and returns what tot_next does. All or nothing.",
     codes: &[],
     warnings: &[],
     also: &[&commit::ABOUT, &propose::ABOUT],
@@ -85,7 +84,7 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
     let Input { session_id, results, nodes, asked, graph, model } = input;
     let caller = &with_model(caller, model);
     let agent_id = results.iter().find_map(|result| result.agent_id.clone());
-    let plan = Next { agent_id, ..asked.plan() };
+    let plan = asked.plan(agent_id, caller);
     let done = service.step(&session_id, results, nodes.map(meant), &plan, caller)?;
     let standing = &done.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());
@@ -108,7 +107,7 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
         true => what_now.pending.clone(),
         false => briefs(investigation, &rules, &approved),
     };
-    let next_call = next_call(investigation, &what_now, &asked);
+    let next_call = next_call(investigation, &what_now, &asked, plan.agent_id.as_deref());
     let graph = graph_of(standing, graph);
     let shared = next_call_first(shared, next_call.as_ref()).after_what_changed(&done.before, standing);
     let shared = Shared { graph, ..shared };

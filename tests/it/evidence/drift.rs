@@ -208,7 +208,7 @@ proptest! {
         let cited: Vec<CitedPath> = cited.into_iter().map(|(file, first, more, is_whole)| {
             let first = first as u32 + 1;
             let lines = Lines { first, last: (first + more as u32).min(30) };
-            CitedPath { path: names[file].to_owned(), lines: (!is_whole).then_some(lines), commit: None }
+            CitedPath { path: names[file].to_owned(), lines: (!is_whole).then_some(lines), commit: None, quote: None }
         }).collect();
         let project = Project::around(&root).unwrap();
         let known = project.look_up(&cited);
@@ -229,7 +229,12 @@ fn what_stands_several_times_is_not_said_to_have_moved() {
     let sandbox = Sandbox::new();
     let project = project(&sandbox);
     write(&project, "a.txt", "one\n}\ntwo\n");
-    let cited = CitedPath { path: "a.txt".into(), lines: Some(Lines { first: 2, last: 2 }), commit: None };
+    let cited = CitedPath {
+        path: "a.txt".into(),
+        lines: Some(Lines { first: 2, last: 2 }),
+        commit: None,
+        quote: None,
+    };
     let around = Project::around(&project).unwrap();
     let Some(LookedUp::Found(pin)) = around.look_up(std::slice::from_ref(&cited)).remove(&cited) else {
         panic!()
@@ -242,7 +247,7 @@ fn what_stands_several_times_is_not_said_to_have_moved() {
 
 /// Looks a file up, as when it is cited.
 fn cited(around: &Project, path: &str, lines: Option<Lines>) -> Pin {
-    let cited = CitedPath { path: path.into(), lines, commit: None };
+    let cited = CitedPath { path: path.into(), lines, commit: None, quote: None };
     let Some(LookedUp::Found(pin)) = around.look_up(std::slice::from_ref(&cited)).remove(&cited) else {
         panic!("{path}")
     };

@@ -4,6 +4,7 @@
 mod attachments;
 mod drift;
 mod pins;
+mod quotes;
 
 use std::path::{Path, PathBuf};
 

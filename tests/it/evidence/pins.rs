@@ -281,8 +281,12 @@ fn nothing_outside_of_the_project_is_read() {
     write(&project, "binary.dat", "a\0b\nc\n");
     std::fs::File::create(project.join("huge.txt")).unwrap().set_len(5 << 30).unwrap();
     let looked_up = |path: &str| {
-        let cited =
-            CitedPath { path: path.to_owned(), lines: Some(Lines { first: 1, last: 1 }), commit: None };
+        let cited = CitedPath {
+            path: path.to_owned(),
+            lines: Some(Lines { first: 1, last: 1 }),
+            commit: None,
+            quote: None,
+        };
         Project::around(&project).unwrap().look_up(std::slice::from_ref(&cited)).remove(&cited)
     };
     let outside = sandbox.path("outside/secret.txt");
@@ -328,7 +332,12 @@ fn long_quotes_are_cut_at_a_line() {
     write(&project, "wide.txt", &format!("{}\nshort\n", "w".repeat(3_000)).repeat(3));
     write(&project, "windows.txt", &numbered("line", 5).replace('\n', "\r\n"));
     let quote = |path: &str, first, last| {
-        let cited = CitedPath { path: path.to_owned(), lines: Some(Lines { first, last }), commit: None };
+        let cited = CitedPath {
+            path: path.to_owned(),
+            lines: Some(Lines { first, last }),
+            commit: None,
+            quote: None,
+        };
         match Project::around(&project).unwrap().look_up(std::slice::from_ref(&cited)).remove(&cited) {
             Some(LookedUp::Found(pin)) => pin.text.unwrap_or_default(),
             other => panic!("{other:?}"),

@@ -4,6 +4,7 @@ mod app;
 mod ask;
 mod budget;
 mod claims;
+mod clear;
 mod fields;
 mod flood;
 mod http;

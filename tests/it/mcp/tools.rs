@@ -53,10 +53,9 @@ fn the_list_of_tools_is_complete_and_small() {
             .chain(["tot_next", "tot_step", "tot_end", "tot_list", "tot_report"])
             .collect::<Vec<_>>()
     );
-    // Every agent that connects pays for it: 4,500 tokens of four bytes. There were 16,000 bytes until comments and
-    // attachments came.
+    // Every agent that connects pays for it: 4,000 tokens of four bytes.
     let bytes = answer["result"].to_string().len();
-    assert!(bytes <= 18_000, "{bytes} bytes");
+    assert!(bytes <= 16_000, "{bytes} bytes");
 }
 
 #[test]
@@ -74,7 +73,7 @@ fn the_graph_comes_in_the_form_that_was_asked_for() {
 }
 
 #[test]
-fn an_agent_reads_every_code_that_a_tool_may_answer() {
+fn an_agent_reads_every_code_that_a_tool_may_be_refused_for() {
     let sandbox = Sandbox::new();
     let mut server = sandbox.server();
     let listed = server.request("tools/list", json!({}))["result"]["tools"].clone();
@@ -88,9 +87,9 @@ fn an_agent_reads_every_code_that_a_tool_may_answer() {
     assert!(tools::CODES.iter().all(|code| instructions.contains(&code.to_string())), "{instructions}");
     let mut named = tools::CODES.len();
     for tool in tools::all(&service) {
-        let About { name, codes, warnings, also, .. } = tool.about();
+        let About { name, codes, also, .. } = tool.about();
         let text = description(name);
-        for code in codes.iter().chain(*warnings) {
+        for code in *codes {
             assert!(text.contains(&code.to_string()), "{name} does not say {code}: {text}");
             named += 1;
         }

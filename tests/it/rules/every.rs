@@ -7,7 +7,7 @@ use tree_of_thoughts::decide::end::{End, end};
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::start::Start;
-use tree_of_thoughts::domain::LookedUp;
+use tree_of_thoughts::domain::{LookedUp, Pin};
 use tree_of_thoughts::ruleset::builtin;
 
 use crate::support::table::{Table, codes, found, new, said, start_of, told};
@@ -347,7 +347,7 @@ fn doubts_about_who_did_the_research_and_how_fast() {
     ];
     assert_snapshot!(said(table.try_commit(results)), @"
     SUSPICIOUS R2.A2: R2.A2 was committed 9.0 s after it was proposed; research takes 10 s or more. Research a node between its proposal and its commit, or say when it began (`startedAt`) or what was run (`commands`).
-    REUSED_AGENT R2.A2: R2.A2 was committed by agent-R2.A1, who already researched R2.A1. Let another agent research each node.
+    REUSED_AGENT R2.A2: R2.A2 was committed by agent-R2.A1, who already researched R2.A1. If you have sub-agents, give each one a node; if not, name yourself: an invented name convinces nobody.
     SUSPICIOUS R2.A3: R2.A3 was committed 9.0 s after it was proposed; research takes 10 s or more. Research a node between its proposal and its commit, or say when it began (`startedAt`) or what was run (`commands`).
     MISSING_AGENT R2.A3: R2.A3 was committed without an agentId. Give the id of the agent that did the research.
     INCOMPLETE_EXPLORE R2.A1: 3 EXPLORE nodes still lack children: R2.A1, R2.A2, R2.A3.
@@ -409,6 +409,37 @@ fn references_that_are_not_in_the_project() {
     ");
     let stored = &table.node("R2.A2").classification.as_ref().unwrap().warnings;
     assert_eq!(stored[0].code, "REFERENCE_NOT_FOUND");
+}
+
+#[test]
+fn quotes_that_are_not_where_they_are_cited() {
+    let mut table = tree();
+    table.propose(&[("R2.A2", "R1.A")]);
+    table.sleep(60);
+    let quotes =
+        "Found.\n\n## References\n- src/a.rs:9 - `let n = 3;` is the number\n- src/b.rs:2 - `connect()`";
+    let result = NodeResult { findings: quotes.into(), ..found("R2.A2", "EXPLORE") };
+    let cited = cited_by_results(std::slice::from_ref(&result));
+    let quotes: Vec<Option<&str>> = cited.iter().map(|it| it.quote.as_deref()).collect();
+    assert_eq!(quotes, [Some("let n = 3;"), None], "a name is no quote");
+    let pin = Pin {
+        path: "src/a.rs".into(),
+        commit: None,
+        blob: "0".repeat(40),
+        uncommitted: true,
+        lines: None,
+        text: None,
+    };
+    let misquoted =
+        |cited| (cited, LookedUp::Misquoted(pin.clone(), "“let n = 3;” is not at src/a.rs:9".into()));
+    table.known = cited.into_iter().take(1).map(misquoted).collect();
+    assert_snapshot!(said(table.try_commit(vec![result])), @"
+    QUOTE_NOT_THERE R2.A2: R2.A2 cites words that are not where it cites them: “let n = 3;” is not at src/a.rs:9. Look again, and correct the lines or the words with tot_amend.
+    INCOMPLETE_EXPLORE R2.A1: 2 EXPLORE nodes still lack children: R2.A1, R2.A2.
+    ");
+    let stored = table.node("R2.A2").classification.clone().unwrap();
+    assert_eq!(stored.warnings[0].code, "QUOTE_NOT_THERE");
+    assert_eq!(stored.references[0].pinned.as_ref(), Some(&pin), "it is kept all the same");
 }
 
 #[test]
@@ -622,7 +653,7 @@ fn every_blocker_is_listed() {
     INSUFFICIENT_CHILDREN R2.A1: R2.A1 is EXPLORE and needs 2 children; it has 0. Commit R3.A1a, and propose 1 child below it besides.
     PENDING_PROPOSALS: Proposed, but not committed: R2.A2, R3.A1a. Commit them, or take them back with tot_propose's `withdraw`.
     ");
-    assert_snapshot!(table.next_action(), @"Research R2.A2, R3.A1a, each by an agent of its own, then tot_commit with state, findings and agentId.");
+    assert_snapshot!(table.next_action(), @"Research R2.A2, R3.A1a (if you have sub-agents, one each), then tot_commit with state, findings and agentId.");
     said(table.try_propose(vec![], &["R2.A2", "R3.A1a"]));
     assert_snapshot!(table.next_action(), @"tot_propose for round 2: 1 child below R1.A (EXPLORE).");
     assert!(!table.blockers().contains("PENDING_PROPOSALS"));

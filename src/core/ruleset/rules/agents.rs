@@ -131,7 +131,7 @@ fn commit(result: &Committed, verdict: &mut Verdict) {
                 node.id,
                 shorten(agent, 60)
             );
-            let how = "Let another agent research each node.";
+            let how = "If you have sub-agents, give each one a node; if not, name yourself: an invented name convinces nobody.";
             verdict.add(checks.reused_agent, doubt(Code::ReusedAgent, message, how));
         }
         (Some(_), None) => {}

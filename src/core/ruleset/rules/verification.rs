@@ -262,7 +262,8 @@ impl<'a> Who<'a> {
         self.caller.disowned.is_some()
     }
 
-    fn has_name(&self) -> bool {
+    /// Whether anybody says who it is.
+    pub(crate) fn has_name(&self) -> bool {
         self.agent.is_some() || self.caller.person.is_some()
     }
 
@@ -283,6 +284,11 @@ impl<'a> Who<'a> {
             },
             _ => false,
         }
+    }
+
+    /// Whether both are of one session that is known.
+    pub(crate) fn shares_session(&self, other: &Who<'_>) -> bool {
+        self.caller.session.is_some() && self.caller.session == other.caller.session
     }
 
     /// Whether what one of them did can't be what the other was told to say: in another session, or a person's.

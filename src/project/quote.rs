@@ -1,0 +1,83 @@
+//! Whether the words of a quote stand where they are said to stand.
+//!
+//! Only words count, whatever their letter case: spaces, line ends, punctuation and the marks of a comment between them do not. An
+//! ellipsis (`…` or `...`) stands for anything. A quote stands at the lines on which it begins.
+
+use crate::domain::Lines;
+
+/// Where the words of a quote stand in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stands {
+    /// Where they are said to stand.
+    There,
+    /// They begin at another line.
+    At(u32),
+    /// Nowhere in the file.
+    Nowhere,
+}
+
+/// Where the words of a quote stand in a text, which is said to be at these lines of it, or anywhere in it.
+pub fn stands(text: &str, lines: Option<Lines>, quote: &str) -> Stands {
+    let quote = quote.replace("...", "…");
+    let parts: Vec<String> = quote.split('…').map(words).filter(|part| !part.is_empty()).collect();
+    let Some((first, rest)) = parts.split_first() else { return Stands::There };
+    let (mut all, mut starts) = (String::new(), Vec::new());
+    for line in text.lines() {
+        starts.push(all.len());
+        all.push_str(&words(line));
+    }
+    let goes_on = |mut from: usize| {
+        rest.iter().all(|part| {
+            let found = all[from..].find(part.as_str());
+            from += found.map_or(0, |at| at + part.len());
+            found.is_some()
+        })
+    };
+    let begins = all.match_indices(first.as_str()).filter(|(at, _)| goes_on(at + first.len()));
+    let mut elsewhere = None;
+    for (at, _) in begins {
+        let line = u32::try_from(starts.partition_point(|start| *start <= at)).unwrap_or(u32::MAX);
+        if lines.is_none_or(|lines| (lines.first..=lines.last).contains(&line)) {
+            return Stands::There;
+        }
+        elsewhere = elsewhere.or(Some(line));
+    }
+    elsewhere.map_or(Stands::Nowhere, Stands::At)
+}
+
+fn words(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "/// Waits for\n/// the lock.\nfn wait(&self) {\n    let n = 3;\n    let m = 4;\n}\n";
+
+    fn at(first: u32, last: u32, quote: &str) -> Stands {
+        stands(TEXT, Some(Lines { first, last }), quote)
+    }
+
+    #[test]
+    fn a_quote_of_the_line_before_is_found_there() {
+        assert_eq!(at(5, 5, "let n = 3;"), Stands::At(4));
+        assert_eq!(at(4, 4, "let n = 3;"), Stands::There);
+        assert_eq!(at(3, 6, "let n = 3;"), Stands::There);
+        assert_eq!(at(4, 4, "let k = 3;"), Stands::Nowhere);
+        assert_eq!(stands(TEXT, None, "let n = 3;"), Stands::There);
+        assert_eq!(stands(TEXT, None, "let k = 3;"), Stands::Nowhere);
+    }
+
+    #[test]
+    fn spaces_ellipses_comment_marks_and_letter_case_are_forgiven() {
+        for quote in ["waits for the lock", "let   n=3", "“Waits for … lock.”", "Waits ... self", "{…}", ""]
+        {
+            assert_eq!(at(1, 4, quote), Stands::There, "{quote}");
+        }
+        // It begins where it is said to stand, and goes on below.
+        assert_eq!(at(4, 4, "let n = 3;\n    let m = 4;"), Stands::There);
+        // In another order it stands nowhere.
+        assert_eq!(at(1, 6, "let m … let n"), Stands::Nowhere);
+    }
+}

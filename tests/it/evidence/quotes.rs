@@ -1,0 +1,102 @@
+//! What is quoted of a file of the project stands where it is cited, or the agent learns at once where it does.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::{begun, commit_root, project, references, warnings, write};
+use crate::support::{Sandbox, TOT};
+
+const CODE: &str = "QUOTE_NOT_THERE";
+
+#[test]
+fn a_quote_of_the_line_before_is_told_at_once_and_by_the_check() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
+    let session = begun(&mut server);
+    let cited = |lines: &str| {
+        json!([
+            {"target": "src/db.py", "lines": lines, "quote": "line  4 …\nLINE 5"},
+            {"target": "src/db.py", "lines": "3-6", "quote": "line 4"},
+            {"target": "src/db.py", "quote": "line 21"},
+            {"target": "https://example.org/", "quote": "line 4"},
+        ])
+    };
+    let reply = commit_root(&mut server, &session, json!({"references": cited("5")}));
+    let told = "R1.A cites words that are not where it cites them: “line 4 … LINE 5” is not at src/db.py:5, it stands at line 4; “line 21” is not at src/db.py, it stands nowhere in that file.";
+    assert_eq!(warnings(&reply, CODE), [told]);
+    assert_eq!(references(&mut server, &session)[0]["pinned"]["text"], "line 5\n", "it is kept all the same");
+    let check = || {
+        let mut command = sandbox.command(TOT);
+        let output = command.args(["check", "--references", "--project"]).arg(&project).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().replace(&session, "ID")
+    };
+    // The content that was cited counts, whatever became of it since.
+    write(&project, "src/db.py", "another\n");
+    assert_snapshot!(check(), @"
+    investigations/ID/nodes/R1/R1.A.yaml: warning QUOTE_NOT_THERE R1.A cites words that are not where it cites them: “line 4 … LINE 5” is not at src/db.py:5, it stands at line 4.
+    investigations/ID/nodes/R1/R1.A.yaml: warning QUOTE_NOT_THERE R1.A cites words that are not where it cites them: “line 21” is not at src/db.py, it stands nowhere in that file.
+    investigations/ID: R1.A changed src/db.py:5
+    investigations/ID: R1.A changed src/db.py:3-6
+    investigations/ID: R1.A changed src/db.py
+    3 cited files: 0 unchanged, 0 moved, 3 changed, 0 gone
+    1 investigation: 0 errors, 2 warnings
+    ");
+    let mended = json!({"sessionId": session, "nodeId": "R1.A", "reason": "A wrong line.", "references": [
+        {"target": "src/db.py", "lines": "1", "quote": "Another"},
+    ]});
+    let reply = server.ok("tot_amend", mended);
+    assert_eq!(warnings(&reply, CODE), [""; 0]);
+    assert!(!check().contains(CODE), "{}", check());
+    let wrong = json!({"sessionId": session, "nodeId": "R1.A", "reason": "A wrong word.", "references": [
+        {"target": "src/db.py", "lines": "1", "quote": "one more"},
+    ]});
+    assert_eq!(warnings(&server.ok("tot_amend", wrong), CODE).len(), 1);
+}
+
+#[test]
+fn what_findings_quote_of_a_line_in_backticks_is_asked_about_once() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
+    let session = begun(&mut server);
+    let findings = |more: &str| {
+        format!(
+            "It says `line 9` (src/db.py:8), and `line 3` elsewhere.{more}\n\n## References\n\
+             - src/db.py:4 - `line 5` is the wait\n- src/db.py:6 - “line 6”, and `line 7` below\n\
+             - src/db.py:8 - the loop\n- src/db.py:12 - `connect()`\n- src/db.py:14 - calls `line 2`"
+        )
+    };
+    let reply = commit_root(&mut server, &session, json!({"findings": findings("")}));
+    let told = "R1.A cites words that are not where it cites them: “line 5” is not at src/db.py:4, it stands at line 5; “line 9” is not at src/db.py:8, it stands at line 9.";
+    assert_eq!(warnings(&reply, CODE), [told]);
+    let mut amend = |more: &str| {
+        let amended =
+            json!({"sessionId": session, "nodeId": "R1.A", "reason": "More.", "findings": findings(more)});
+        warnings(&server.ok("tot_amend", amended), CODE)
+    };
+    assert_eq!(amend(" It waits."), [""; 0], "asked once");
+    assert_eq!(amend("\n\n## References\n- src/db.py:1 - `line 2`").len(), 1, "that is new");
+}
+
+#[test]
+fn nothing_is_said_of_quotes_that_nobody_can_compare() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    write(&project, ".env", "token here\n");
+    write(&project, "binary.dat", "a\0b");
+    let cited = json!({"references": [
+        {"target": ".env", "lines": "1", "quote": "another token"},
+        {"target": "binary.dat", "lines": "1", "quote": "letters"},
+        {"target": "owner/name src/db.py:1", "quote": "letters"},
+    ]});
+    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
+    let session = begun(&mut server);
+    assert_eq!(warnings(&commit_root(&mut server, &session, cited), CODE), [""; 0]);
+    // Without a project nobody knows.
+    sandbox.sleep(1);
+    let mut server = sandbox.server();
+    let session = begun(&mut server);
+    let cited = json!({"references": [{"target": "src/db.py", "lines": "1", "quote": "letters"}]});
+    assert_eq!(warnings(&commit_root(&mut server, &session, cited), CODE), [""; 0]);
+}

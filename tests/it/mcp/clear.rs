@@ -1,0 +1,235 @@
+//! What the server says is true and can be done as it is said, and what an agent plainly means is understood.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tree_of_thoughts::mcp::{coercion, tools};
+use tree_of_thoughts::service::Service;
+use tree_of_thoughts::world::World;
+
+use crate::support::{Sandbox, Session, codes, node, result};
+
+const EVIDENCE: &str = "Measured twice on the test machine: 41 ms before and 97 ms after the change.";
+
+/// A result with all that `review` asks for.
+fn found(id: &str, state: &str) -> Value {
+    json!({"nodeId": id, "state": state, "findings": "It was looked into, and so it is.", "agentId": format!("agent-{id}"),
+        "evidence": EVIDENCE, "alternativesConsidered": ["A wrong clock.", "A wrong file."]})
+}
+
+/// An answer under `review`, with what becomes of it.
+fn answered<'a>(sandbox: &'a Sandbox, check: &str) -> Session<'a> {
+    let mut session = Session::start(sandbox, json!({"ruleset": "review"}));
+    session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
+    session.ok("tot_commit", json!({"results": [found("R1.A", "ANSWER")]}));
+    session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
+    session.ok("tot_commit", json!({"results": [found("R2.A1", check)]}));
+    session
+}
+
+fn message(reply: &Value) -> &str {
+    reply["message"].as_str().unwrap()
+}
+
+#[test]
+fn each_example_that_an_agent_is_shown_is_accepted() {
+    let sandbox = Sandbox::new();
+    let service = Arc::new(Service::new(PathBuf::from("nowhere"), World::Machine, None));
+    let tools = tools::all(&service);
+    let tool = |name: &str| tools.iter().find(|tool| tool.about().name == name).unwrap();
+    let mut server = sandbox.server();
+    let mut play = |session: &str, name: &str| {
+        let mut example = coercion::example(tool(name).input_schema());
+        assert!(!example.to_string().replace("<sessionId>", "").contains('<'), "{name}: {example}");
+        if !example["sessionId"].is_null() {
+            example["sessionId"] = json!(session);
+        }
+        let reply = server.ok(name, example);
+        let doubts = codes(&reply["warnings"]);
+        assert!(doubts.iter().all(|code| code == "R2_BREADTH"), "{name}: {reply:#}");
+        reply["sessionId"].as_str().unwrap_or_default().to_owned()
+    };
+    play("", "tot_start");
+    play("", "tot_list");
+    sandbox.sleep(1);
+    let mut session = Session::start(&sandbox, json!({"ruleset": "single-root"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    play(&session.id, "tot_propose");
+    sandbox.sleep(60);
+    play(&session.id, "tot_commit");
+    session.grow(&[("R3.A1a", Some("R2.A1"))], "EXPLORE");
+    session.grow(&[("R4.A1a1", Some("R3.A1a"))], "EXPLORE");
+    for name in
+        ["tot_reclassify", "tot_amend", "tot_comment", "tot_status", "tot_read", "tot_next", "tot_step"]
+    {
+        play(&session.id, name);
+    }
+    sandbox.sleep(1);
+    let mut short = Session::start(&sandbox, json!({"ruleset": "single-root", "mode": "smoke"}));
+    short.grow(&[("R1.A", None)], "EXPLORE");
+    short.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    play(&short.id, "tot_end");
+    // What suggestions show: sources, lines, and the answer to an objection.
+    let mut cites = result("R5.A1a1a", "EXPLORE");
+    cites["findings"] =
+        json!("It is so, and was seen.\n\n## References\n- src/a.rs:42 - why\n- owner/name src/a.rs:42");
+    cites["references"] =
+        json!([{"target": "src/a.rs", "lines": "18"}, {"target": "src/a.rs", "lines": "18-24"}]);
+    session.ok("tot_propose", json!({"nodes": [node("R5.A1a1a", Some("R4.A1a1"))]}));
+    sandbox.sleep(60);
+    let reply = session.ok("tot_commit", json!({"results": [cites]}));
+    assert!(!codes(&reply["warnings"]).contains(&"UNREADABLE_REFERENCE".to_owned()), "{reply:#}");
+    let objection =
+        json!({"nodeId": "R2.A1", "kind": "object", "text": "The line is wrong.", "agentId": "b"});
+    let objection = session.ok("tot_comment", objection)["commentId"].clone();
+    let says = |text: &str| json!({"kind": "answer", "replyTo": objection, "text": text, "agentId": "a"});
+    let refused = session.call("tot_comment", says("Amended."));
+    let shown = refused["errors"][0]["suggestion"].as_str().unwrap();
+    let shown = shown.split_once('“').unwrap().1.trim_end_matches('”');
+    session.ok("tot_comment", says(shown));
+}
+
+#[test]
+fn another_name_of_a_field_or_a_kind_is_understood() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    session.ok("tot_propose", json!({"nodes": [{"nodeId": "R1.A", "title": "Look."}]}));
+    let mut root = result("R1.A", "EXPLORE");
+    root.as_object_mut().unwrap().remove("nodeId");
+    root["id"] = json!("R1.A");
+    sandbox.sleep(60);
+    session.ok("tot_commit", json!({"results": [root]}));
+    assert_eq!(session.ok("tot_read", json!({"id": "R1.A"}))["nodes"][0]["nodeId"], "R1.A");
+    session.ok("tot_amend", json!({"id": "R1.A", "headline": "It is so.", "reason": "It was long."}));
+    let said = json!({"id": "R1.A", "kind": "object", "text": "It is wrong.", "agentId": "b"});
+    let objection = session.ok("tot_comment", said)["commentId"].clone();
+    let said =
+        json!({"kind": "resolve", "replyTo": objection, "text": "It was looked into.", "agentId": "c"});
+    session.ok("tot_comment", said);
+    let both = json!({"nodes": [{"id": "R2.A1", "nodeId": "R2.A1", "parent": "R1.A", "title": "Look."}]});
+    assert_eq!(session.refused("tot_propose", both), ["INVALID_ARGUMENT"]);
+}
+
+#[test]
+fn a_mistake_that_a_call_repeats_is_one_error() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"ruleset": "review"}));
+    let nodes: Vec<Value> = ["R1.A", "R1.B", "R1.C"].map(|id| node(id, None)).to_vec();
+    let mut wrong = nodes.clone();
+    wrong.iter_mut().for_each(|node| node["topic"] = json!("x"));
+    let refused = session.call("tot_propose", json!({"nodes": wrong}));
+    assert_eq!(codes(&refused["errors"]), ["INVALID_ARGUMENT"], "{refused:#}");
+    assert!(
+        refused["errors"][0]["message"].as_str().unwrap().ends_with(", and so in 2 more places"),
+        "{refused:#}"
+    );
+    // The call to copy is the agent's own.
+    assert!(message(&refused).contains(r#""id":"R1.A""#), "{refused:#}");
+    session.ok("tot_propose", json!({"nodes": nodes}));
+    let results: Vec<Value> = ["R1.A", "R1.B", "R1.C"]
+        .map(
+            |id| json!({"nodeId": id, "state": "RULED_OUT", "findings": "It leads nowhere.", "agentId": "a"}),
+        )
+        .to_vec();
+    let refused = session.call("tot_commit", json!({"results": results}));
+    assert_eq!(codes(&refused["errors"]), ["MISSING_EVIDENCE"], "{refused:#}");
+    let said = refused["errors"][0]["message"].as_str().unwrap();
+    assert!(said.ends_with("The same of R1.B, R1.C."), "{said}");
+}
+
+#[test]
+fn an_objection_is_neither_given_to_who_made_it_nor_its_resolution_to_who_wrote_the_node() {
+    let sandbox = Sandbox::new();
+    let mut session = answered(&sandbox, "CONFIRMED");
+    let said =
+        json!({"nodeId": "R1.A", "kind": "objection", "text": "The clock was wrong.", "agentId": "critic"});
+    let objection = session.ok("tot_comment", said)["commentId"].clone();
+    let next = |session: &mut Session, agent: &str| session.ok("tot_next", json!({"agentId": agent}));
+    let plan = next(&mut session, "critic");
+    assert!(
+        plan["nextCall"].is_null() && message(&plan).starts_with("Nothing is left that you could do"),
+        "{plan:#}"
+    );
+    assert_eq!(next(&mut session, "agent-R1.A")["nextCall"]["arguments"]["kind"], "answer");
+    let said = json!({"kind": "answer", "replyTo": objection, "text": "Measured again, the same.", "agentId": "agent-R1.A"});
+    session.ok("tot_comment", said);
+    assert!(next(&mut session, "agent-R1.A")["nextCall"].is_null());
+    let judge = next(&mut session, "critic")["nextCall"]["arguments"].clone();
+    assert_eq!((&judge["kind"], &judge["agentId"]), (&json!("resolution"), &json!("critic")));
+    // Nobody is told to make a name up.
+    assert_eq!(session.ok("tot_next", json!({}))["nextCall"]["arguments"]["agentId"], "<yours>");
+}
+
+#[test]
+fn an_objection_hides_no_task_and_is_told_where_nothing_is_owed() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"ruleset": "review"}));
+    session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
+    session.ok("tot_commit", json!({"results": [found("R1.A", "ANSWER")]}));
+    let said =
+        json!({"nodeId": "R1.A", "kind": "objection", "text": "The clock was wrong.", "agentId": "critic"});
+    session.ok("tot_comment", said);
+    let plan = session.ok("tot_next", json!({"agentId": "b"}));
+    assert_eq!(
+        (&plan["nextCall"]["tool"], &plan["tasks"][0]["id"]),
+        (&json!("tot_comment"), &json!("R2.A1"))
+    );
+    let plan = session.ok("tot_next", json!({"agentId": "critic"}));
+    assert_eq!(plan["nextCall"]["tool"], "tot_step", "{plan:#}");
+    sandbox.sleep(1);
+    // An objection that the end does not wait for: to what is no answer, or where the rules let it pass.
+    let mut ended = Session::start(&sandbox, json!({"ruleset": "single-root", "mode": "smoke"}));
+    ended.grow(&[("R1.A", None)], "EXPLORE");
+    let free = ended.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    assert!(message(&free).starts_with("Nothing is owed: tot_end"), "{free:#}");
+    let said =
+        json!({"nodeId": "R2.A1", "kind": "objection", "text": "It was not tried.", "agentId": "critic"});
+    let reply = ended.ok("tot_comment", said);
+    assert!(
+        reply["canEnd"] == true && message(&reply).contains("an objection is open: critic objects to R2.A1"),
+        "{reply:#}"
+    );
+}
+
+#[test]
+fn where_the_last_answer_is_refuted_nobody_is_asked_to_end() {
+    let sandbox = Sandbox::new();
+    let mut session = answered(&sandbox, "REFUTED");
+    let status = session.ok("tot_status", json!({}));
+    assert!(
+        status["canEnd"] == true && message(&status).starts_with("No answer stands: refuted is R1.A."),
+        "{status:#}"
+    );
+    let plan = session.ok("tot_next", json!({}));
+    assert_eq!((&plan["nextCall"]["tool"], &plan["tasks"][0]["id"]), (&json!("tot_step"), &json!("R1.B")));
+    // Once another way was tried, the end is for the agent to choose.
+    session.ok("tot_step", json!({}));
+    sandbox.sleep(60);
+    session.ok("tot_commit", json!({"results": [found("R1.B", "RULED_OUT")]}));
+    assert_eq!(session.ok("tot_next", json!({}))["nextCall"]["tool"], "tot_end");
+}
+
+#[test]
+fn an_amendment_says_what_lapses_and_how_it_is_renewed() {
+    let sandbox = Sandbox::new();
+    let mut session = answered(&sandbox, "CONFIRMED");
+    sandbox.sleep(5);
+    let change =
+        json!({"nodeId": "R1.A", "headline": "It is so.", "reason": "It was long.", "agentId": "agent-R1.A"});
+    let reply = session.ok("tot_amend", change.clone());
+    assert!(
+        message(&reply).starts_with("No longer confirmed: R1.A. tot_step with `strategy: verify`"),
+        "{reply:#}"
+    );
+    let renewed = session.ok("tot_step", json!({"strategy": "verify"}));
+    assert_eq!(renewed["approvedNodes"], json!(["R2.A2"]), "{renewed:#}");
+    session.ok("tot_commit", json!({"results": [found("R2.A2", "CONFIRMED")]}));
+    session.ok("tot_end", json!({"conclusion": "It is so."}));
+    let reply =
+        session.ok("tot_amend", json!({"conclusion": "It is so, here.", "reason": "It was too wide."}));
+    assert!(message(&reply).contains("An approval of the earlier conclusion lapses"), "{reply:#}");
+    let refused = session.call("tot_amend", change);
+    let how = refused["errors"][0]["suggestion"].as_str().unwrap();
+    assert!(how.contains("its confirmations lapse") && how.contains("`strategy: verify`"), "{refused:#}");
+}
