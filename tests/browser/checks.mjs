@@ -117,6 +117,19 @@ export function sideways(page) {
   });
 }
 
+/** What can be pressed on the open page, but is lower or narrower than 24 px; links within sentences may be. */
+export function targets(page) {
+  return page.evaluate(() => {
+    const isSmall = (element) => {
+      const { width, height } = (element.closest("label") ?? element).getBoundingClientRect();
+      const within = getComputedStyle(element).display === "inline" && element.parentElement.textContent.trim().length > element.textContent.trim().length + 2;
+      return width > 1 && !within && (height < 23.9 || width < 23.9);
+    };
+    const seen = [...document.querySelectorAll("a, button, summary, input, select")].filter((element) => element.checkVisibility() && isSmall(element));
+    return seen.map((element) => `<${element.localName}> “${element.textContent.trim().slice(0, 40)}” is a target below 24 px`);
+  });
+}
+
 /** Axe's violations on the open page, whose context must let it past the policy. */
 export async function axe(page, source) {
   await page.evaluate(source);

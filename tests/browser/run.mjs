@@ -143,6 +143,7 @@ for (const [site, files] of [[demo, sample(demo, SAMPLE)], [large, sample(large,
   await check("phone", site, "file", files, { viewport: checks.PHONE }, async (page, file) => [
     ...(await checks.open(page, site.bases.file, file)),
     ...(await checks.sideways(page)),
+    ...(site === demo ? await checks.targets(page) : []),
   ]);
 }
 

@@ -5,7 +5,7 @@
 //! the columns.
 
 use anstyle::{AnsiColor, Style};
-use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
+use pulldown_cmark::{Event, Tag, TagEnd};
 
 use super::parse::Source;
 use crate::text::{columns, made_visible, visible};
@@ -93,15 +93,9 @@ impl Writer {
                 self.end_block();
                 self.indent(None, "│ ");
             }
-            Tag::CodeBlock(kind) => {
+            Tag::CodeBlock(_) => {
                 self.end_block();
                 self.code = Some(String::new());
-                if let CodeBlockKind::Fenced(language) = kind
-                    && !language.trim().is_empty()
-                {
-                    self.say(language, QUIET);
-                    self.flush();
-                }
             }
             Tag::List(first) => {
                 let is_inner = !self.lists.is_empty();
@@ -355,7 +349,6 @@ mod tests {
 
         │ quoted text
 
-        sql
             PRAGMA busy_timeout    = 5000;
 
         engine  s
