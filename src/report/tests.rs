@@ -93,7 +93,7 @@ fn the_first_page_answers_the_questions() {
         "<section class=\"answer confirmed\"",
         "<h2 id=\"trust\">Confirmed by another agent, same session, but no command was run for it. Nobody has signed it off.</h2>",
         "found by researcher-r4.a1a1",
-        "Another agent of the same session checked it, and it held",
+        "Another agent of the same session tried to refute it and could not",
         "title=\"R5.A1a1v\">researcher-r5.a1a1v: Replaying production load",
         "<a href=\"#ruled-out\">9 alternatives ruled out</a>",
         "No objection is open",
@@ -232,7 +232,10 @@ fn an_answer_that_only_its_own_agent_checked_is_doubted_as_that() {
     assert!(index.contains("<section class=\"answer self-checked\""), "{index}");
     assert!(index.contains(">Checked only by its author, "), "{index}");
     let (_, line) = index.split_once("Only its author checked it").unwrap();
-    assert!(line.contains("title=\"R5.A1a1v\"") && !index.contains("checked it, and it held"), "{index}");
+    assert!(
+        line.contains("title=\"R5.A1a1v\"") && !index.contains("tried to refute it and could not"),
+        "{index}"
+    );
 }
 
 #[test]

@@ -164,7 +164,7 @@ impl<'a> Assessment<'a> {
             [] => "no command was run for it",
             _ if is_same => "its evidence was run again",
             all if all.iter().any(|it| matches!(it, RunStanding::Same | RunStanding::Holds)) => {
-                "part of its evidence was run again"
+                "only part of its evidence was run again"
             }
             _ => "its evidence was never run again",
         };
@@ -200,13 +200,13 @@ impl<'a> Assessment<'a> {
         let best = worst.confirming.first();
         let (sign, text) = match (worst.checked(), best.and_then(|best| best.person.as_deref())) {
             (Verdict::Person, Some(name)) => {
-                (Sign::For, format!("{} checked it, and it held", one_line(name)))
+                (Sign::For, format!("{} tried to refute it and could not", one_line(name)))
             }
             (Verdict::Person | Verdict::OtherSession, _) => {
-                (Sign::For, "An agent in another session checked it, and it held".to_owned())
+                (Sign::For, "An agent in another session tried to refute it and could not".to_owned())
             }
             (Verdict::SecondAgent, _) => {
-                (Sign::For, "Another agent of the same session checked it, and it held".to_owned())
+                (Sign::For, "Another agent of the same session tried to refute it and could not".to_owned())
             }
             (Verdict::AuthorOnly, _) => (Sign::Doubt, "Only its author checked it".to_owned()),
             _ if worst.is_by_hand => (Sign::Doubt, sentence(BY_HAND).trim_end_matches('.').to_owned()),
@@ -287,7 +287,9 @@ impl<'a> Assessment<'a> {
         let by = shorten(&one_line(first.comment.author.label()), TITLE);
         let place = match &first.comment.node {
             Some(node) if carrying.iter().any(|answer| answer.node.id == *node) => String::new(),
-            Some(node) => format!(" to {node}"),
+            Some(node) if carrying.is_empty() => format!(" to {node}"),
+            Some(node) if is_against(&first) => format!(" to {node}, on its way"),
+            Some(node) => format!(" to {node}, which it does not rest on"),
             None => " to the whole".to_owned(),
         };
         let text = format!("{by} objects{place}: “{}”", markdown::excerpt(&first.comment.text, QUOTED));
@@ -342,7 +344,7 @@ impl<'a> Assessment<'a> {
             (!agents.is_empty()).then(|| counted(agents.len(), "agent")),
             found.map(|by| format!("found by {}", name(by))),
             self.end().and_then(|end| end.who()).map(|by| format!("concluded by {}", name(by))),
-            (unnamed > 0).then(|| format!("{} without a name", counted(unnamed, "result"))),
+            (unnamed > 0).then(|| counted(unnamed, "unsigned result")),
         ];
         let detail = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
         let labels: Vec<&str> = signed.iter().take(NAMED).map(|it| it.label.as_str()).collect();

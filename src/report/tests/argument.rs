@@ -56,7 +56,7 @@ fn an_answer_is_followed_from_the_question_with_all_that_stands_for_and_against_
     let who = section(&page, "who");
     assert!(who.contains("researcher-r5.a1a1v confirmed it in R5.A1a1v"), "{who}");
     // It is led to.
-    let link = format!("href=\"{ANSWER}\">Follow the 4 steps</a>");
+    let link = format!("href=\"{ANSWER}\">See the 4 steps that led to it</a>");
     assert!(super::page(&files, "index.html").contains(&link));
     assert!(super::page(&files, "nodes/R4.A1a1.html").contains(&format!("href=\"../{ANSWER}\"")));
     assert!(!super::page(&files, "nodes/R3.A1a.html").contains("../answers/"));
@@ -82,7 +82,7 @@ fn what_refutes_an_answer_stands_against_it() {
     assert!(section(&page, "who").contains("refuted it in R3.A1a"));
     assert!(page.contains("<title>R3.A1a refutes it: Sorting costs"));
     // On the first page it is no answer.
-    assert!(!super::page(&files, "index.html").contains("Follow the "));
+    assert!(!super::page(&files, "index.html").contains("that led to it"));
 }
 
 /// One whose steps name nodes elsewhere.
