@@ -49,11 +49,12 @@ Tree of Thoughts keeps structured investigations of hard questions. Each is a tr
 repository that people review: every call that changes something is one commit.
 
 The loop: tot_start gives a sessionId, of which a unique beginning or ending will do, and the method's instructions. \
-tot_propose registers nodes to research (R1.A, its child R2.A1, its child R3.A1a). Research each one; if you have sub-agents, give each of them one. tot_commit stores each node's state, \
-findings in Markdown with sources under `## References`, and agentId. In your own shell, `tot run` captures a command as evidence: best for one log that several nodes share, and for numbers \
-with their basis. Propose children where some are owed, and go on \
-until `canEnd` is true; then tot_end with a conclusion. tot_next plans for you: tasks, and in `nextCall` the one call \
-that is legal now; agents that share the work take tasks with its `claim`. tot_step is a whole turn in one call.
+tot_propose registers nodes to research. Research each one; if you have sub-agents, give each of them one. tot_commit \
+stores each node's state, findings in Markdown with sources under `## References`, and agentId. In your own shell, \
+`tot run` captures a command as evidence: best for one log that several nodes share, and for numbers with their basis. \
+Propose children where some are owed, and go on until `canEnd` is true; then tot_end with a conclusion. tot_next plans \
+for you: tasks, and in `nextCall` the one call that is legal now; agents that share the work take tasks with its \
+`claim`. tot_step is a whole turn in one call.
 
 A reply is JSON: `message` says what to do next, `owed` what keeps the end away, by the codes of tot_end. `errors` and \
 `warnings` hold {code, nodeId?, message, suggestion?}. A reply with status REJECTED wrote nothing: its errors say how to \

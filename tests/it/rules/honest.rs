@@ -543,7 +543,7 @@ fn in_a_review_a_command_is_evidence_and_an_answer_of_words_alone_is_warned_of()
     ");
     // With a file that was found; with a command that was run, which is evidence without words.
     let mut table = begun.clone();
-    let path = CitedPath { path: "src/cache.rs".into(), lines: None, commit: None };
+    let path = CitedPath { path: "src/cache.rs".into(), lines: None, ..CitedPath::default() };
     let pin = Pin {
         path: "src/cache.rs".into(),
         commit: None,
