@@ -81,7 +81,7 @@ fn attach(arguments: &AttachArguments) -> Outcome {
     let files = files.collect::<Result<Vec<_>, _>>()?;
     let place = arguments.common.place();
     let path = place.one(id)?;
-    let session = place.store.load(&path)?.investigation.meta().id.to_string();
+    let session = place.store.id(&path)?.to_string();
     let service = Service::new(place.store.root().to_owned(), World::Machine, None)
         .with_attachment_max(arguments.max_bytes);
     let written = service.attach(&session, &node, &files, &caller(&place.store, &path)?).map_err(refused)?;

@@ -123,7 +123,7 @@ impl Subject {
         let nodes = nodes.iter().map(|node| place::node(node)).collect::<Result<Vec<NodeId>, _>>()?;
         let place = common.place();
         let path = place.one(id)?;
-        let session = place.store.load(&path)?.investigation.meta().id.to_string();
+        let session = place.store.id(&path)?.to_string();
         let author = place.store.author(&path)?;
         let caller = caller(&place.store, &path)?;
         let service = Service::new(place.store.root().to_owned(), World::Machine, None);

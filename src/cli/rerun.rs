@@ -180,7 +180,7 @@ fn try_run(arguments: &RerunArguments) -> Worked {
     }
     let place = arguments.common.place();
     let path = place.one(id)?;
-    let session = place.store.load(&path)?.investigation.meta().id.to_string();
+    let session = place.store.id(&path)?.to_string();
     let world = arguments.clock_file.clone().map_or(World::Machine, World::File);
     let service = Service::new(place.store.root().to_owned(), world.clone(), None);
     let standing = service.read(&session).map_err(refused)?;

@@ -159,7 +159,7 @@ fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dy
     let expected = expected.collect::<Result<Vec<_>, _>>()?;
     let place = arguments.root.place();
     let path = place.one(id)?;
-    let session = place.store.load(&path)?.investigation.meta().id.to_string();
+    let session = place.store.id(&path)?.to_string();
     let world = arguments.clock_file.clone().map_or(World::Machine, World::File);
     let started_at = world.now()?;
     // The command may remove the folder that this is in.

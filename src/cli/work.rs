@@ -100,7 +100,7 @@ impl Work {
     /// The investigation of that id or part of one; without, the one that is meant.
     pub(super) fn subject(self, id: Option<&str>) -> Result<Subject, Box<dyn std::error::Error>> {
         let path = self.place.one(id)?;
-        let session = self.place.store.load(&path)?.investigation.meta().id.to_string();
+        let session = self.place.store.id(&path)?.to_string();
         let standing = self.service.read(&session).map_err(super::refused)?;
         Ok(Subject { work: self, path, standing, named: id.map(str::to_owned) })
     }

@@ -80,7 +80,7 @@ def main():
                     ("tot show", [tot, "show", *of], ""),
                     (f"tot show {NODE}", [tot, "show", NODE, *of], ""),
                     ("tot_read", [server, *of], calls(session)),
-                    ("one commit", [tot, "comment", NODE, *of, "-m", "A note."], ""),
+                    ("tot run", [tot, "run", NODE, *of, "--", "true"], ""),
                     ("tot check", [tot, "check", *of], ""),
                     ("tot rerun --dry-run", [tot, "rerun", "--all", "--dry-run", *of], ""),
                     ("tot-report", [report, root / "one", "--out", folder / f"site{runs}"], ""),

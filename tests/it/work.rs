@@ -445,7 +445,8 @@ fn a_small_investigation_takes_a_handful_of_commands_and_no_refusal() {
         ["--alternative", "Redis: loses the last second.", "--alternative", "RabbitMQ: R2.A1."];
     assert_snapshot!(noted(&[&answer[..], &alternatives].concat()), @"
         committed R2.A2 as ANSWER
-        commit 44d82c3a50
+        commit 472fef4b24
+        warning: NOT_RUN R2.A2 is ANSWER, and its evidence is words alone. If something can be run, capture it in your shell: `tot run R2.A2 -- COMMAND`.
         Next: `tot propose --next`. R2.A2 is ANSWER and not checked. Propose the tasks, then research them.
         ");
     let mut check = person.sandbox.command(TOT);
@@ -459,7 +460,7 @@ fn a_small_investigation_takes_a_handful_of_commands_and_no_refusal() {
     assert_snapshot!(person.ok(&["end", "-m", "SQLite is fast enough."]), @"
         answer R2.A2 SQLite is fast enough: 4000 jobs a second (confirmed by Bo)
         conclusion confirmed by Bo ended, tag ended/1
-        commit 160e40b3f6
+        commit b3e067d229
         Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
         ");
     // A node is what it was in two steps.
