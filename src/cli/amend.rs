@@ -52,8 +52,8 @@ A file is Markdown with a head of fields, of which those that are left out stay 
   The whole findings, or the whole conclusion.";
 
 const HELP: &str = "\
-Say after `Reason:` what was wrong, and mend the text; what you leave as it is stays. What stands below
-this line is left out; saved unchanged, nothing is stored.";
+Say after `Reason:` what was wrong, and mend the text; what you leave as it is stays. Everything below this
+line is ignored. Saved unchanged, nothing is stored.";
 
 pub(super) fn run(arguments: &AmendArguments) -> ExitCode {
     work::status("tot amend", amend(arguments))

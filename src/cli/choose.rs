@@ -1,4 +1,4 @@
-//! `tot use`: which investigation is meant where none is named.
+//! `tot use`: the investigation of commands that name none.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,14 +12,13 @@ use super::print::say_json;
 use super::{Outcome, finish, say};
 use crate::text::one_line;
 
-/// Says which investigation is meant in this folder where a command names none: one that was chosen, or else the only one, or the
-/// only open one. With an id, chooses it.
+/// Chooses the investigation of commands that name none, or shows it. Without a choice it is the only one, or the only open one.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct UseArguments {
-    /// The investigation: an id, or the beginning or ending of one
+    /// Investigation: id, prefix or suffix; left out, shows which one is meant
     id: Option<String>,
-    /// Choose none any more
+    /// Forget the choice
     #[arg(long, conflicts_with = "id")]
     none: bool,
     #[command(flatten)]
@@ -30,9 +29,9 @@ const EXAMPLES: &str = "\
 With --json: {id?, title?}
 
 Examples:
-  tot use         which one is meant
-  tot use 0196    that one, from here on
-  tot use --none  the only open one again";
+  tot use         shows which one is meant
+  tot use 0196    chooses that one
+  tot use --none  forgets the choice";
 
 #[derive(Serialize)]
 struct Document {
@@ -56,7 +55,7 @@ fn choose(arguments: &UseArguments) -> Outcome {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error).into()),
             _ if common.json => return say_json(&Document { id: None, title: None }),
-            _ => return say("no investigation is chosen here any more\n"),
+            _ => return say("no investigation is chosen now\n"),
         }
     }
     let meta = place.store.load(&place.one(id.as_deref())?)?.investigation.meta().clone();

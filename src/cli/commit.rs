@@ -107,7 +107,8 @@ fn pending<'a>(subject: &'a Subject, id: Option<&NodeId>) -> Result<&'a Node, St
             let names = all.iter().take(8).map(|node| node.id.to_string()).collect::<Vec<_>>().join(", ");
             format!("{id} is no pending proposal; pending are {names}")
         }
-        _ => "nothing is proposed: tot propose, or tot note for what you know already".to_owned(),
+        _ => "nothing is proposed: `tot propose` comes first, or `tot note` stores a finding at once"
+            .to_owned(),
     })
 }
 
@@ -119,16 +120,16 @@ fn edit(subject: &Subject, node: &Node) -> Worked {
     if states.is_empty() {
         let withdraw = subject.command("tot propose", &format!("--withdraw {}", node.id));
         return Err(format!(
-            "{} can't be committed any more, since its parent is closed: `{withdraw}`",
+            "{} can no longer be committed, because its parent is closed: `{withdraw}`",
             node.id
         )
         .into());
     }
     let action = Some(node.planned_action.trim()).filter(|text| !text.is_empty());
     let help = format!(
-        "What you found on {}. Findings are Markdown, with sources as a list below `## References`. Each\n\
-         alternative is a line. What stands below this line is left out; saved unchanged, nothing is stored.\n\
-         {}\nThe states that count here:\n{}",
+        "Your result for {}. Findings are Markdown; list sources below `## References`. Each alternative is a\n\
+         line. Everything below this line is ignored. Saved unchanged, nothing is stored.\n\
+         {}\nStates that count here:\n{}",
         node.id,
         action.map(|text| format!("\n{text}\n")).unwrap_or_default(),
         state_lines(&rules, &states),
@@ -147,7 +148,7 @@ fn edit(subject: &Subject, node: &Node) -> Worked {
     let read = |text: &str| -> Result<Fields, String> {
         let result = draft::edited(text, Some(&node.id)).map_err(|error| error.to_string())?;
         let empty =
-            [("state", "The line `State:` is empty."), ("findings", "Nothing is below `## Findings`.")];
+            [("state", "The line `State:` is empty."), ("findings", "The section `## Findings` is empty.")];
         let empty = empty.iter().filter(|(field, _)| !result.contains_key(*field)).map(|(_, text)| *text);
         match empty.collect::<Vec<_>>() {
             none if none.is_empty() => Ok(Fields::from_iter([("results".to_owned(), json!([result]))])),
@@ -167,7 +168,7 @@ pub(super) fn state_lines(rules: &EffectiveRules<'_>, states: &[&State]) -> Stri
     states.iter().map(line).collect()
 }
 
-/// What is told of what was stored.
+/// The lines of a commit's reply.
 pub(super) fn lines(reply: &Value) -> String {
     let committed = list(reply, "committed").map(|it| {
         let asked = it["requestedState"].as_str().map(|state| format!(" ({state} was asked for)"));

@@ -15,16 +15,15 @@ use crate::domain::{Node, NodeId};
 use crate::ruleset::{Role, State};
 use crate::text::{one_line, shorten};
 
-/// Stores a finding in one line: proposes its node and commits it in one step, or commits the node that is proposed.
+/// Stores a finding in one line: proposes a node and commits it in one step, or commits the pending node.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct NoteArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then what you found, in Markdown,
-    /// or - for standard input, then the node: one that is proposed, or else the one that the finding continues. Without it, what
-    /// `tot next` names
+    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the finding in Markdown, or
+    /// - for standard input, then a node: a pending one, or the parent. By default it is the node that `tot next` names
     #[arg(value_names = ["TEXT", "NODE"], required = true, num_args = 1..=3)]
     what: Vec<String>,
-    /// What it means for the question, as `tot ruleset show` names it; without it, that there is more to find below it
+    /// The state, as `tot ruleset show` lists them; by default the open one
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
     /// What proves it: measured, read, reproduced
@@ -66,7 +65,7 @@ fn note(arguments: &NoteArguments) -> Worked {
         (None, [only]) => Some(*only),
         (None, all) => {
             let names: Vec<&str> = all.iter().take(8).map(|node| node.id.as_str()).collect();
-            return Err(format!("several are proposed: say which, of {}", names.join(", ")).into());
+            return Err(format!("several nodes are proposed: name one of {}", names.join(", ")).into());
         }
     };
     let rules = subject.standing.rules();
@@ -80,7 +79,7 @@ fn note(arguments: &NoteArguments) -> Worked {
         Some(state) => state.clone(),
         None => meant(&subject, parent.as_ref())?,
     };
-    // The first line is what lists show.
+    // The first line is the title, or else the headline.
     let line =
         shorten(&one_line(text.trim().lines().next().unwrap_or_default().trim_start_matches('#')), 120);
     let line = line.trim();
@@ -106,7 +105,7 @@ fn note(arguments: &NoteArguments) -> Worked {
     subject.call("tot_step", call, lines)
 }
 
-/// The state of which nobody said it: the only one, or else that there is more to find, unless the parent waits for another.
+/// The state of a note without one: the only one that counts, or else an open one, unless the parent waits for another.
 fn meant(subject: &Subject, parent: Option<&NodeId>) -> Result<String, String> {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     let parent = parent.and_then(|id| investigation.node(id)).map(AsRef::as_ref);
@@ -121,7 +120,7 @@ fn meant(subject: &Subject, parent: Option<&NodeId>) -> Result<String, String> {
         let place =
             parent.map_or_else(|| "a root".to_owned(), |parent| format!("a node below {}", parent.id));
         format!(
-            "say with --state what it means. The states that count for {place}:\n{}",
+            "give the state with --state. States that count for {place}:\n{}",
             state_lines(&rules, &states)
         )
     })

@@ -102,7 +102,7 @@ impl Place {
             Some((meta.id.to_string(), meta.title))
         };
         let mut text = format!(
-            "there are {} investigations here: say which, by the beginning or the end of its id, or once for all: tot use ID",
+            "there are {} investigations here: say which, by the beginning or the end of its id; `tot use ID` chooses one",
             folders.len()
         );
         for (id, title) in folders.iter().rev().filter_map(names).take(NAMED) {

@@ -25,13 +25,13 @@ pub(super) struct ProposeArguments {
     /// standard input. Without any your editor opens with what is owed, or standard input is read where that is no terminal
     #[arg(value_names = ["ID", "TITLE|FILE"])]
     what: Vec<String>,
-    /// The node that they continue; without it the one that `tot next` names
+    /// Parent of the new nodes; by default the node that `tot next` names
     #[arg(long, value_name = "NODE")]
     below: Option<NodeId>,
     /// Propose as many as are owed, named after what they continue
     #[arg(long, conflicts_with = "below")]
     next: bool,
-    /// Take these pending proposals back
+    /// Withdraw these pending proposals
     #[arg(long, value_name = "NODE", num_args = 1..)]
     withdraw: Vec<NodeId>,
     #[command(flatten)]
@@ -55,9 +55,8 @@ A file is YAML, or the JSON of the tool tot_propose:
     plannedAction: Look for plans that changed.";
 
 const HELP: &str = "\
-What is to be researched next: each on a line of its own, with or without an id, and below it, indented,
-what is to be done. R1.A is a root, R2.A1 its child, R3.A1a a child of that. What stands below this line is
-left out; saved unchanged, nothing is proposed.";
+One node a line, with or without an id; indented below it, what is to be done. R1.A is a root, R2.A1 its
+child, R3.A1a a child of that. Everything below this line is ignored. Saved unchanged, nothing is proposed.";
 
 pub(super) fn run(arguments: &ProposeArguments) -> ExitCode {
     work::status("tot propose", propose(arguments))
@@ -99,34 +98,24 @@ fn propose(arguments: &ProposeArguments) -> Worked {
         },
     };
     complete(&subject, &mut call, arguments.below.as_ref())?;
-    withdraw(&mut call, arguments);
+    let withdrawn: Vec<&str> = arguments.withdraw.iter().map(NodeId::as_str).collect();
+    call.extend(fields([("withdraw", json!(withdrawn))]));
     subject.call("tot_propose", call, lines)
-}
-
-fn withdraw(call: &mut Fields, arguments: &ProposeArguments) {
-    if !arguments.withdraw.is_empty() {
-        let ids: Vec<String> = arguments.withdraw.iter().map(ToString::to_string).collect();
-        call.insert("withdraw".to_owned(), json!(ids));
-    }
 }
 
 fn edit(subject: &Subject, arguments: &ProposeArguments) -> Worked {
     let task = |task: Task| format!("{} {}\n    {}\n", task.id, task.title, task.planned_action);
     let draft: String = planned(subject)?.into_iter().map(task).collect();
     let edited = subject.edit(("tot propose", ""), "TOT_PROPOSE.txt", &draft, HELP).map_err(|error| {
-        let take = subject.command("tot propose", "--next");
-        match error.is::<Unchanged>() {
-            true if draft.is_empty() => error,
-            true => {
-                format!("unchanged, so nothing was proposed. To take the draft as it is: `{take}`").into()
-            }
-            false => error,
+        if !error.is::<Unchanged>() || draft.is_empty() {
+            return error;
         }
+        let take = subject.command("tot propose", "--next");
+        format!("unchanged, so nothing was proposed. To take the draft as it is: `{take}`").into()
     })?;
     let read = |text: &str| -> Result<Fields, String> {
         let mut call = fields([("nodes", json!(draft::titles(text)))]);
         complete(subject, &mut call, arguments.below.as_ref()).map_err(|error| error.to_string())?;
-        withdraw(&mut call, arguments);
         Ok(call)
     };
     subject.call_edited("tot_propose", edited, read, lines)
@@ -145,7 +134,7 @@ fn node_of(task: Task) -> Value {
     json!({"id": task.id.as_str(), "parent": parent, "title": task.title, "plannedAction": task.planned_action})
 }
 
-/// What is owed.
+/// The tasks that are owed.
 fn planned(subject: &Subject) -> Result<Vec<Task>, Box<dyn std::error::Error>> {
     let now = subject.service().now().map_err(super::refused)?;
     let request = Next { strategy: Strategy::Owed, ..Next::default() };
@@ -153,22 +142,22 @@ fn planned(subject: &Subject) -> Result<Vec<Task>, Box<dyn std::error::Error>> {
     Ok(plan.map_err(|rejection| super::refused(rejection.into()))?.tasks)
 }
 
-/// Why there is nothing to propose.
+/// Says why `--next` proposes nothing.
 fn nothing_owed(subject: &Subject) -> String {
     match subject.investigation().pending().next() {
         Some(node) => {
             let commit = subject.command("tot commit", node.id.as_str());
-            format!("nothing else is owed before {} is committed: `{commit}`", node.id)
+            format!("nothing else is owed until {} is committed: `{commit}`", node.id)
         }
         None => {
             let (next, add) = (subject.command("tot next", ""), subject.command("tot propose", "TITLE"));
-            format!("no node is owed: `{next}` says what is next, and `{add}` adds a node all the same")
+            format!("no node is owed: `{next}` shows the next step, and `{add}` adds a node anyway")
         }
     }
 }
 
-/// Gives each node what it leaves out: the id of one says its parent, and one without an id goes below that node, or where
-/// the next one belongs.
+/// Fills in what nodes leave out: the parent of one with an id, and the id of one without, which goes below `below` or else to
+/// the default place.
 fn complete(
     subject: &Subject,
     call: &mut Fields,
@@ -203,7 +192,7 @@ fn complete(
     Ok(())
 }
 
-/// Where a node belongs of which nobody says it; `None` for the root level.
+/// The parent of a node that is given without one; `None` for a root.
 pub(super) fn place(
     subject: &Subject,
     state: Option<&StateName>,
@@ -212,9 +201,11 @@ pub(super) fn place(
     let place = place_of_next(subject.investigation(), &subject.standing.rules(), state, now);
     let place = place.map_err(|rejection| super::refused(rejection.into()))?;
     Ok(place.ok_or_else(|| match (state, subject.investigation().pending().next()) {
-        (Some(state), _) => format!("no node takes a child that is {state}: `tot next` says what is next"),
-        (None, Some(node)) => format!("commit {} first, and then propose below it", node.id),
-        (None, None) => "no open node is left: `tot next` says what is next".to_owned(),
+        (Some(state), _) => {
+            format!("no open node takes a child in the state {state}: `tot next` shows the next step")
+        }
+        (None, Some(node)) => format!("commit {} first, then propose below it", node.id),
+        (None, None) => "no open node is left: `tot next` shows the next step".to_owned(),
     })?)
 }
 

@@ -26,7 +26,7 @@ pub(super) struct StartArguments {
     /// What is known: versions, logs, constraints
     #[arg(long, value_name = "TEXT")]
     context: Option<String>,
-    /// The method, as `tot ruleset list` names it; without it, at a terminal, you are asked, and elsewhere it is the default one
+    /// The method, as `tot ruleset list` names it; left out, a terminal asks, and a pipe takes the default
     #[arg(long, value_name = "NAME")]
     ruleset: Option<String>,
     #[command(flatten)]
@@ -57,7 +57,7 @@ const HELP: &str = "\
 The question that is to be investigated, in Markdown: what is to be found out, and what
 an answer must say. What stands below the line is left out; an empty text gives it up.";
 
-/// What is asked at a terminal: what it is called, and the ruleset that does it; the first is the default.
+/// The choices at a terminal: name, meaning, ruleset.
 const METHODS: [(&str, &str, Option<&str>); 2] = [
     ("thorough", "breadth and depth first", None),
     ("quick", "answer at any depth, somebody else checks it", Some("review")),
@@ -109,14 +109,13 @@ fn start(arguments: &StartArguments) -> Worked {
     })
 }
 
-/// Asks which method it shall be.
+/// Asks for the method; `None` is the default.
 fn method() -> Result<Option<String>, Box<dyn std::error::Error>> {
     for (name, what, ruleset) in METHODS {
         tell(&format!("  {name:<10}{what} ({})", ruleset.unwrap_or(builtin::DEFAULT)));
     }
     loop {
-        let answer =
-            ask("Quick or thorough? [q/T]")?.ok_or("nothing was answered, so nothing was started")?;
+        let answer = ask("Quick or thorough? [q/T]")?.ok_or("no answer, so nothing was started")?;
         let chosen = METHODS.iter().find(|(name, ..)| name.starts_with(&answer));
         if let Some((_, _, ruleset)) = chosen {
             return Ok(ruleset.map(str::to_owned));

@@ -233,7 +233,7 @@ impl Subject {
         self.tell(&self.ask(tool, arguments)?, None, lines)
     }
 
-    /// The same with what the user has written, read by `read`. What is refused is opened again, with the reason above it.
+    /// Calls the tool with what the user has written. A refusal opens the editor again, with the reason above the text.
     pub(super) fn call_edited<E: std::fmt::Display>(
         &self,
         tool: &str,

@@ -73,8 +73,8 @@ impl Service {
         })
     }
 
-    /// Stores what was found, if anything was, and proposes the given nodes, or else the tasks of a plan; where what was found is of
-    /// the given nodes alone, they are proposed first. Both are decided before either is written.
+    /// Stores what was found, if anything was, and proposes the given nodes, or else the tasks of a plan. Nodes are proposed first
+    /// where all results are about them. Both are decided before either is written.
     ///
     /// # Errors
     ///

@@ -416,7 +416,7 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
           INVALID_ARGUMENT `stat`: expected one of the fields `nodeId`, `state`, `findings`, `agentId`, `evidence`, `verificationMethod`, `alternativesConsidered`, `caveats`, `headline`, `refutes`, `claimed`, `startedAt`, `commands`, `runs`, `references`, `links`, `attachments`, got an unknown field. Did you mean `state`?
           INVALID_ARGUMENT `state`: expected a string, got nothing. Add `state`, such as "<state>".
         "#);
-    assert_snapshot!(person.refused(&["commit", "R1.A"], ""), @"tot commit: nothing is proposed: tot propose, or tot note for what you know already");
+    assert_snapshot!(person.refused(&["commit", "R1.A"], ""), @"tot commit: nothing is proposed: `tot propose` comes first, or `tot note` stores a finding at once");
     assert_snapshot!(person.refused(&["end", "-m", "Because."], ""), @"
         tot end: rejected, and nothing was written
           NO_NODES Nothing is committed yet. Propose a root with tot propose, research it, and commit it.
@@ -518,7 +518,7 @@ fn a_note_is_stored_whole_or_not_at_all() {
     let node = std::fs::read_to_string(person.repository().join("nodes/R1/R1.A.yaml")).unwrap();
     assert!(node.contains("title: \"Ask: why?\"\n") && node.contains("headline: They know\n"), "{node}");
     person.ok(&["propose", "One", "Another"]);
-    assert_snapshot!(person.refused(&["note", "No"], ""), @"tot note: several are proposed: say which, of R2.A1, R2.A2");
+    assert_snapshot!(person.refused(&["note", "No"], ""), @"tot note: several nodes are proposed: name one of R2.A1, R2.A2");
     let answer = "It is so, as all of them say, each in other words.";
     let alternatives = ["--alternative", "It is not.", "--alternative", "It was."];
     let arguments = ["note", answer, "R2.A2", "--state", "answer", "--evidence", answer];
@@ -526,7 +526,7 @@ fn a_note_is_stored_whole_or_not_at_all() {
     person.ok(&["propose", "--withdraw", "R2.A1"]);
     // The answer above waits for a check, so it is not guessed what this is.
     assert_snapshot!(person.refused(&["note", "Also"], ""), @"
-        tot note: say with --state what it means. The states that count for a node below R2.A2:
+        tot note: give the state with --state. States that count for a node below R2.A2:
           OPEN         A question, to be looked into below
           ANSWER       An answer with evidence, which another tries to refute below (evidence: 40 characters, 2 alternatives)
           CONFIRMED    The answer above was attacked and stands (evidence: 40 characters)
@@ -544,8 +544,8 @@ fn a_title_is_enough_to_propose() {
         proposed.replace('\n', ", ")
     };
     assert_eq!(said(&["propose", "Look: up"]), "proposed R1.A, ");
-    assert_snapshot!(person.refused(&["propose", "Look down"], ""), @"tot propose: commit R1.A first, and then propose below it");
-    assert_snapshot!(person.refused(&["propose", "--next"], ""), @"tot propose: nothing else is owed before R1.A is committed: `tot commit R1.A`");
+    assert_snapshot!(person.refused(&["propose", "Look down"], ""), @"tot propose: commit R1.A first, then propose below it");
+    assert_snapshot!(person.refused(&["propose", "--next"], ""), @"tot propose: nothing else is owed until R1.A is committed: `tot commit R1.A`");
     person.ok(&["note", "It is blue"]);
     // As many as are owed, though five are recommended, and named after what was found.
     assert_eq!(said(&["propose", "--next"]), "proposed R2.A1, proposed R2.A2, ");
@@ -590,10 +590,10 @@ fn the_only_open_investigation_is_meant_or_the_one_that_was_chosen() {
     assert_eq!(used(&[]).out, format!("{first} The first?\n"));
     assert!(person.ok(&["next"]).contains("ended"));
     // Nobody takes the file for anything else.
-    assert_eq!(used(&["--none"]).out, "no investigation is chosen here any more\n");
+    assert_eq!(used(&["--none"]).out, "no investigation is chosen now\n");
     start("The third?");
     let several = used(&[]);
-    assert_eq!((several.status, several.err.contains("tot use ID")), (1, true), "{}", several.err);
+    assert_eq!((several.status, several.err.contains("`tot use ID`")), (1, true), "{}", several.err);
     assert_eq!(used(&[&second[..]]).status, 0);
     assert!(person.sandbox.root().join(".tot-use").is_file());
     assert_eq!(git(&["status", "--short", "-uall"]), "?? clock\n");
@@ -664,12 +664,12 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
 
 
         # ------------------------ >8 ------------------------
-        # What you found on R1.A. Findings are Markdown, with sources as a list below `## References`. Each
-        # alternative is a line. What stands below this line is left out; saved unchanged, nothing is stored.
+        # Your result for R1.A. Findings are Markdown; list sources below `## References`. Each alternative is a
+        # line. Everything below this line is ignored. Saved unchanged, nothing is stored.
         #
         # Take the question apart: what is known, which directions are open, and which of them look promising.
         #
-        # The states that count here:
+        # States that count here:
         #   EXPLORE      Dig deeper
         #   FOUND        An answer, until something contradicts it
         #   VERIFY       Confirms the FOUND above it

@@ -349,7 +349,7 @@ pub fn check(investigation: &Investigation, rules: &EffectiveRules, node: &Node)
     Some(advisor.task(&id, Some(node), words, suggestion.state, brief::prompt_length(1)))
 }
 
-/// The states that a commit of one node there would be stored with as it asks for them: below `parent`, or of a root.
+/// The states that a commit of one node below `parent`, or of a root, is stored with exactly as asked for.
 pub fn states_that_count<'r>(
     investigation: &'r Investigation,
     rules: &'r EffectiveRules<'r>,
@@ -366,8 +366,8 @@ pub fn states_that_count<'r>(
     states
 }
 
-/// The parent of a node that is given without one, `None` for a root: what lacks a child first; else where somebody was at work
-/// last. With a state, the first of them that takes it. `None` where there is no such place.
+/// The place of a node that is given without a parent: below the first node that is owed a child, or else beside the newest one;
+/// `Some(None)` is the root level. With a state, the first of these places that takes it; `None` where none does.
 ///
 /// # Errors
 ///

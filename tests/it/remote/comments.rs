@@ -144,7 +144,7 @@ fn the_editor_of_git_opens_and_what_is_refused_is_not_lost() {
         "#);
     let log = sandbox.git(&one.repository(&id), &["log", "-1", "--format=%B"]);
     assert!(log.contains("    # A heading\n\n    Good.\n"), "{log}");
-    assert_eq!(run("comment R1.A", "true"), "tot comment: nothing was said, so nothing was written\n");
+    assert_eq!(run("comment R1.A", "true"), "tot comment: unchanged, so nothing was written\n");
     let given_up = run("comment R1.A", "false");
     assert!(given_up.contains("the text was given up"), "{given_up}");
 }
