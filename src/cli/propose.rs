@@ -80,6 +80,9 @@ fn propose(arguments: &ProposeArguments) -> Worked {
     let mut call = match rest {
         [_, ..] if arguments.next => return Err(misused("give titles or a file, or --next")),
         [file] if is_file(file) => of_text(&work::read(file)?)?,
+        several if several.iter().any(|word| is_file(word)) => {
+            return Err(misused("give titles, or one file"));
+        }
         [_, ..] => {
             let titles = rest.iter().map(|title| json!({"title": title}));
             fields([("nodes", json!(titles.collect::<Vec<_>>()))])

@@ -107,7 +107,7 @@ fn wrong_usage_that_clap_cannot_see_ends_with_2_as_well() {
         (&["attach", "R2.A1", "-"], "--name"),
         (&["attach", "R2.A1", "a", "b", "--name", "c"], "--name"),
         (&["end", "a.md", "-m", "x"], "give one file"),
-        (&["propose", "a.yaml", "b.yaml"], "give one file"),
+        (&["propose", "a.yaml", "b.yaml"], "or one file"),
         (&["search", " "], "give a word"),
         (&["remote", "add", "origin", ""], "empty"),
         (&["remote", "add", "origin", "ext::sh"], "run a command"),
@@ -215,7 +215,7 @@ fn several_investigations_are_named_where_one_is_to_be_chosen() {
     let lines: Vec<&str> = ran.err.lines().collect();
     assert_eq!(
         lines[0],
-        "tot next: there are 6 investigations here: say which, by the beginning or the end of its id"
+        "tot next: there are 6 investigations here: say which, by the beginning or the end of its id; `tot use ID` chooses one"
     );
     assert_eq!((lines.len(), *lines.last().unwrap()), (7, "  tot list has all"), "{ran:#?}");
     for (line, number) in lines[1..6].iter().zip((1..=5).rev()) {
@@ -270,7 +270,7 @@ fn people_are_told_of_commands_and_not_of_tools() {
     let check = tot(&sandbox, &["check"]);
     assert!(check.out.contains("the next tot end writes it") && !check.out.contains("tot_"), "{check:#?}");
     let review = tot(&sandbox, &["help", "review"]);
-    assert!(review.out.contains("Whoever may use\nyour key can sign in your name"), "{review:#?}");
+    assert!(review.out.contains("Whoever may use your key can sign in your name"), "{review:#?}");
 }
 
 #[test]
