@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::ReportInput;
 use super::difference::{Difference, difference};
 use super::model::{Card, Cards, StateView, Time};
+use super::search;
 use super::templates::SharedValue;
 use crate::domain::{CommentKind, Happening, Node, NodeId, RunKind, StateName};
 use crate::format::layout::{self, Place};
@@ -156,6 +157,34 @@ pub(super) fn view(input: &ReportInput, cards: &Cards<'_>) -> History {
         input.history.iter().rev().map(|entry| commit(entry, cards, &mut known)).collect();
     entries.reverse();
     History { entries, by_node }
+}
+
+/// How the tree grew, for the slider that `assets/grown.js` makes: a call with the states, and of each commit, the oldest first,
+/// what it says and how it left the nodes that it touched.
+pub(super) fn grown(input: &ReportInput, cards: &Cards<'_>) -> String {
+    let mut states: Vec<(String, &'static str)> = Vec::new();
+    let mut changes = |entry: &HistoryEntry| -> Vec<(String, Option<String>, Option<usize>)> {
+        let of_nodes = entry.happenings.iter().filter_map(|it| Some((it.is_gone(), it.node()?)));
+        let change = |(is_gone, node): (bool, &Arc<Node>)| {
+            let state = cards.state_of(node);
+            let state = (state.word, state.class);
+            let at = (!is_gone).then(|| {
+                states.iter().position(|known| *known == state).unwrap_or_else(|| {
+                    states.push(state);
+                    states.len() - 1
+                })
+            });
+            (node.id.to_string(), node.parent.as_ref().map(ToString::to_string), at)
+        };
+        of_nodes.map(change).collect()
+    };
+    let commits: Vec<_> = input
+        .history
+        .iter()
+        .rev()
+        .map(|entry| (Time::of(entry.at).text, entry.subject().trim().to_owned(), changes(entry)))
+        .collect();
+    search::script("totGrown", &serde_json::json!({ "states": states, "commits": commits }).to_string())
 }
 
 /// What is known before a commit.

@@ -78,7 +78,9 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
     let mut states: Vec<&StateView> = Vec::new();
     for view in &report.nodes {
         let card = &view.card;
-        let state = states.iter().position(|state| state.name == card.state.name).unwrap_or_else(|| {
+        // What refutes is in the state of what confirms.
+        let is_it = |state: &&StateView| state.name == card.state.name && state.word == card.state.word;
+        let state = states.iter().position(is_it).unwrap_or_else(|| {
             states.push(&card.state);
             states.len() - 1
         });
@@ -93,7 +95,7 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
     let states = states.into_iter().map(|s| (s.word.as_str(), s.class, s.meaning.as_str())).collect();
     let json = serde_json::to_string(&Data { cut, states, fields, found })
         .map_err(|source| ReportError::Json { path: path.to_owned(), source })?;
-    Ok(script(&json).into_bytes())
+    Ok(script("totSearch", &json).into_bytes())
 }
 
 /// A title, an address, and what is said there.
@@ -180,11 +182,12 @@ impl Room {
     }
 }
 
-/// JSON as a script. What could end a script, or be read as HTML where the file is shown, is written as an escape;
+/// JSON as a script that calls a function with it. What could end a script, or be read as HTML where the file is shown, is written as an escape;
 /// it only ever stands in strings.
-fn script(json: &str) -> String {
+pub(super) fn script(function: &str, json: &str) -> String {
     let mut script = String::with_capacity(json.len() + 64);
-    script.push_str("totSearch(");
+    script.push_str(function);
+    script.push('(');
     let special = |c| matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
     let mut rest = json;
     while let Some(at) = rest.find(|c| special(c) || is_hidden(c)) {

@@ -343,6 +343,7 @@ fn pages(
     let mut put = |path: &str, bytes: Vec<u8>| put(&format!("{folder}{path}"), bytes);
     let base = templates.options().base_url.as_ref();
     let attachments = std::mem::take(&mut report.attachments);
+    let grown = std::mem::take(&mut report.grown);
     let links = TextLinks::of(&report.nodes, input);
     let render = |path: &str, template: &str, page: Page<'_>, content: Content<'_>| {
         let head = match &content {
@@ -458,6 +459,7 @@ fn pages(
     put("search-data.js", search::file(input, &report, &format!("{folder}search-data.js"))?)?;
     let states = format!("totStates({});\n", serde_json::Value::from(report.since.as_str()));
     put("states.js", states.into_bytes())?;
+    put("grown.js", grown.into_bytes())?;
     put("graph.dot", graph::dot(&assessment).into_bytes())?;
     put("graph.mmd", graph::mermaid(&assessment).into_bytes())?;
     put("investigation.json", json::file(input, &report.cited, &format!("{folder}investigation.json"))?)?;

@@ -121,7 +121,8 @@ export function sideways(page) {
 export function targets(page) {
   return page.evaluate(() => {
     const isSmall = (element) => {
-      const { width, height } = (element.closest("label") ?? element).getBoundingClientRect();
+      const boxes = [element, element.closest("label") ?? element].map((it) => it.getBoundingClientRect());
+      const [width, height] = ["width", "height"].map((side) => Math.max(...boxes.map((box) => box[side])));
       const within = getComputedStyle(element).display === "inline" && element.parentElement.textContent.trim().length > element.textContent.trim().length + 2;
       return width > 1 && !within && (height < 23.9 || width < 23.9);
     };
@@ -374,6 +375,25 @@ export async function search(page, others = []) {
     page.off("pageerror", failed);
   }
   return { faults, fields: fields.length };
+}
+
+/** The slider of the history: its first commit has few nodes, its last what the tree has. */
+export async function grown(page) {
+  const faults = [];
+  await page.locator(".grown summary").click();
+  const slider = page.locator(".grown input");
+  await slider.waitFor();
+  const drawn = () => page.locator(".grown rect[class]").count();
+  const last = await drawn();
+  await slider.focus();
+  await page.keyboard.press("Home");
+  const first = await drawn();
+  const said = await page.locator(".grown .said").textContent();
+  if (first > 1 || last < 30) faults.push(`the slider shows ${first} nodes at first and ${last} at last`);
+  if (!said.startsWith("1 of ")) faults.push(`the slider says ${said}`);
+  await page.keyboard.press("End");
+  if ((await drawn()) !== last) faults.push("the slider does not come back to the last commit");
+  return faults;
 }
 
 /** The buttons beside the graph of the open page: it grows, shrinks, and comes back. */

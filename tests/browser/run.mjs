@@ -143,7 +143,8 @@ for (const [site, files] of [[demo, sample(demo, SAMPLE)], [large, sample(large,
   await check("phone", site, "file", files, { viewport: checks.PHONE }, async (page, file) => [
     ...(await checks.open(page, site.bases.file, file)),
     ...(await checks.sideways(page)),
-    ...(site === demo ? await checks.targets(page) : []),
+    // The print is no page for a finger.
+    ...(site === demo && site.pages[file].kind !== "print" ? await checks.targets(page) : []),
   ]);
 }
 
@@ -249,6 +250,12 @@ for (const origin of ["file", "http"]) {
 }
 const having = (site, pattern) =>
   Object.keys(site.pages).filter((file) => pattern.test(fs.readFileSync(path.join(site.folder, file), "utf8")));
+for (const site of [demo, large]) {
+  await check("grown", site, "file", ["history.html"], {}, async (page, file) => {
+    const faults = await checks.open(page, site.bases.file, file);
+    return [...faults, ...(await checks.grown(page))];
+  });
+}
 let trees = 0;
 let fields = 0;
 let zooms = 0;

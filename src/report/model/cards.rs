@@ -142,8 +142,9 @@ impl<'a> Cards<'a> {
         }
     }
 
-    fn make(&self, node: &Node, href: String, excerpt: String) -> Card {
-        let state = match node.state() {
+    /// The state that a node is in, or was in at an earlier commit.
+    pub(in crate::report) fn state_of(&self, node: &Node) -> StateView {
+        match node.state() {
             // In a state in which others confirm, it says that its parent is wrong.
             Some(state) if self.rules.is_some_and(|rules| rules.is_refutation(node)) => StateView {
                 word: REFUTATION.to_owned(),
@@ -161,7 +162,10 @@ impl<'a> Cards<'a> {
                 meaning: "Proposed, and not yet explored".to_owned(),
                 pending: true,
             },
-        };
+        }
+    }
+
+    fn make(&self, node: &Node, href: String, excerpt: String) -> Card {
         let sure = self.assessment.verdict_of(&node.id);
         // Of a withheld node both say who withholds it.
         let excerpt = if excerpt == node.name() { String::new() } else { excerpt };
@@ -170,7 +174,7 @@ impl<'a> Cards<'a> {
             title: node.name().to_owned(),
             href,
             round: node.round(),
-            state,
+            state: self.state_of(node),
             first: first_sentence(&excerpt).to_owned(),
             excerpt,
             sure,

@@ -63,6 +63,8 @@ pub(super) struct Report {
     pub since: String,
     /// The commits.
     pub history: History,
+    /// How the tree grew by them, as a script.
+    pub grown: String,
     /// The rules and what came of them.
     pub judged: Judged,
     /// What people have signed off.
@@ -123,6 +125,7 @@ impl Report {
             },
             addresses: cards.cards.iter().map(|(id, card)| (id.clone(), card.href.clone())).collect(),
             overview,
+            grown: history::grown(input, &cards),
             sign_offs: SignOffsView::of(&input.sign_offs, &history),
             history,
             cited: references,

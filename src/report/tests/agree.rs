@@ -348,6 +348,7 @@ const SURFACES: &[(&str, Reads)] = &[
     ("graph/*.html", Reads::Nothing("a part of the graph, drawn as graph.html is")),
     ("graph/*.svg", Reads::Nothing("a part of the graph, drawn as graph.svg is")),
     ("graph/*.js", Reads::Nothing("where the nodes are on the parts of the graph")),
+    ("grown.js", Reads::Nothing("what each commit did, and not what is made of it")),
     ("history.html", Reads::Nothing("what each commit did, and not what is made of it")),
     ("history-*.html", Reads::Nothing("what each commit did, and not what is made of it")),
     ("references-*.html", Reads::Nothing("the sources, and who cites them")),
