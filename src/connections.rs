@@ -317,7 +317,7 @@ impl Drop for Entered {
     }
 }
 
-/// Who makes a request goes to the end of the row.
+/// Moves the connection of a request to the end of the row.
 async fn renewed(Extension(place): Extension<Place>, request: Request, next: Next) -> Response {
     place.renew();
     next.run(request).await

@@ -96,7 +96,7 @@ impl Risk {
 }
 
 /// What there is to look at between two states; without an earlier one, everything. Without rules no node is known to be an
-/// answer. Evidence that is lost is told of every node: when it was lost is not known.
+/// answer. Lost evidence is reported for every node: when it was lost is not known.
 pub fn review(
     before: Option<&Investigation>,
     after: &Investigation,

@@ -213,25 +213,25 @@ impl Finding {
         }
     }
 
-    /// The same, in that file, at that line.
+    /// Sets the file and the line.
     fn at(mut self, path: impl Into<String>, line: Option<u64>) -> Self {
         self.path = Some(path.into());
         self.line = line;
         self
     }
 
-    /// The same, in that commit.
+    /// Sets the commit.
     fn in_commit(mut self, commit: CommitId) -> Self {
         self.commit = Some(commit);
         self
     }
 
-    /// The same, only a warning where a merge may have left it.
+    /// Lowers the severity to a warning if a merge may have left the fault.
     fn unless_joined(self, is_joined: bool) -> Self {
         Finding { severity: if is_joined { Severity::Warning } else { self.severity }, ..self }
     }
 
-    /// The same, with what to do.
+    /// Sets what to do about it.
     fn suggest(mut self, suggestion: impl Into<String>) -> Self {
         self.suggestion = Some(suggestion.into());
         self

@@ -1,4 +1,4 @@
-//! Who uses a command that writes: the person whom git names, or the agent in whose shell it runs.
+//! The caller of a command that writes: the person whom git names, or the agent in whose shell the command runs.
 
 use std::path::Path;
 
@@ -19,7 +19,8 @@ const AGENTS: &[(&str, &str, Option<&str>)] = &[
 /// By which any agent may name itself; such a name counts before the others.
 const ANY_AGENT: &str = "AI_AGENT";
 
-/// Who makes commits in that investigation. One without a name is nobody: all of them would be the same person.
+/// Returns the caller of a command in that investigation. A person without a name is stored as nobody: under a default name,
+/// all of them would count as one person.
 pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     if let Some(agent) = agent(variable) {

@@ -23,7 +23,7 @@ pub(super) struct ClaimArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the nodes
     #[arg(value_names = ["NODE"], required = true)]
     what: Vec<String>,
-    /// Who takes them: the name that the result will have. Without it, that of the author of your commits
+    /// Name of the claimant, as its result will be signed; by default, the author of your commits
     #[arg(long = "as", value_name = "NAME")]
     agent: Option<String>,
     /// For how long
@@ -106,7 +106,7 @@ struct Subject {
     service: Service,
     session: String,
     nodes: Vec<NodeId>,
-    /// Who makes commits there, where somebody has said so.
+    /// The author of commits there, if git knows one.
     author: Option<String>,
     caller: Caller,
 }

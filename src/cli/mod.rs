@@ -119,7 +119,7 @@ enum Command {
     Log(log::LogArguments),
     Man(man::ManArguments),
     Merge(merge::MergeArguments),
-    /// The same as the command tot-mcp
+    /// Runs the MCP server, as the command tot-mcp does
     Mcp(McpArguments),
     Next(next::NextArguments),
     Note(note::NoteArguments),

@@ -29,7 +29,7 @@ pub(super) struct NextArguments {
     /// Take the tasks that are pending, so that nobody else does the same
     #[arg(long)]
     claim: bool,
-    /// Who asks: what others have claimed is left out. With --claim, without it, the author of your commits
+    /// Name of the agent that asks: what others have claimed is left out. With --claim, by default the author of your commits
     #[arg(long = "as", value_name = "NAME")]
     agent: Option<String>,
     #[command(flatten)]
@@ -49,7 +49,7 @@ enum Strategy {
     Owed,
     /// The same, and what is recommended beyond that
     Balanced,
-    /// The same, with three children under each open node
+    /// As balanced, with three children under each open node
     Exhaustive,
     /// Answers that nothing confirms
     Verify,

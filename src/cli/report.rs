@@ -38,7 +38,7 @@ pub(super) struct ReportCommand {
     arguments: ReportArguments,
 }
 
-/// The same as the command tot-report, and takes ids, too; without any, the investigation that you stand in, or all in the root
+/// Renders a site as the command tot-report does, also by id; by default of this folder's investigation, or of all in the root
 #[derive(Args)]
 #[command(after_long_help = GUIDE)]
 pub(super) struct InRootArguments {

@@ -49,9 +49,9 @@ const INTERRUPTED: u8 = 130;
 /// Runs captured commands again and says of each whether it is the same, differs, or could not run.
 ///
 /// Without nodes, these are the commands that the conclusion's answers rest on: their own, those of the way to them and of
-/// what confirms them. Each is shown whole and asked for before it starts. It runs in a temporary work tree of the project
-/// around the current folder, at the commit that was recorded and with the changes that were recorded. The same is what ends
-/// alike and meets every expectation, or prints the same where there are none. What came of it is stored as one commit.
+/// their confirmations. Each is shown in full, and you are asked before it starts. It runs in a temporary work tree of the
+/// project around the current folder, at the recorded commit and with the recorded changes. A run is the same if it ends alike
+/// and meets every expectation, or without expectations prints the same. The outcome is stored as one commit.
 ///
 /// The status is 0 if all are the same, or differ as somebody has judged before that the evidence holds; 1 if one differs
 /// otherwise or could not run, and 2 for wrong usage.

@@ -328,7 +328,7 @@ fn hint(client: Client) -> &'static str {
     }
 }
 
-/// The server as the client shall start it.
+/// The configuration by which the client starts the server.
 fn entry(arguments: &SetupArguments, client: Client) -> Result<ServerEntry, Box<dyn std::error::Error>> {
     let shared = matches!(client.place(), ConfigFile::Project(_));
     let (command, mut words) = program(shared)?;

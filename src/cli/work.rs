@@ -79,7 +79,7 @@ impl Work {
         )
     }
 
-    /// The same with further rulesets, where new investigations are shared as git's configuration says.
+    /// Opens the root with further rulesets. New investigations are shared as git's configuration says.
     pub(super) fn starting(
         arguments: &WorkArguments,
         rulesets: &Folder,

@@ -98,7 +98,7 @@ impl Verdict {
         }
     }
 
-    /// The same, where it does not matter which other has confirmed it.
+    /// Returns the verdict for places where it does not matter who else has confirmed the answer.
     pub fn in_short(self) -> Verdict {
         if self.is_confirmed() { Verdict::Person } else { self }
     }
@@ -249,7 +249,7 @@ impl Bound<'_, '_> {
         self.answer.map_or(Verdict::Refuted, |answer| answer.verdict)
     }
 
-    /// The same in words.
+    /// The verdict in words.
     pub fn words(&self) -> Cow<'static, str> {
         self.answer.map_or(Cow::Borrowed("no answer any more"), Answer::words)
     }

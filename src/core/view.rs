@@ -46,7 +46,7 @@ pub struct NodeView<'a> {
     /// The id that it was proposed under, where a merge has given it another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<&'a NodeId>,
-    /// Who means to research it, while it is pending.
+    /// The claim of the agent that means to research it, while it is pending.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimView<'a>>,
     /// Whether its results differ in their states and nobody has decided between them; none where not.
@@ -58,7 +58,7 @@ pub struct NodeView<'a> {
     pub requested_state: Option<&'a StateName>,
     /// Whether it refutes its parent; none where it does not.
     pub refutes: Option<bool>,
-    /// Who did the research.
+    /// The agent that did the research.
     pub agent_id: Option<Cow<'a, str>>,
     /// Through which client it came, as that says itself.
     pub by: Option<Caller>,
@@ -97,7 +97,7 @@ pub struct NodeView<'a> {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimView<'a> {
-    /// Who has.
+    /// The claimant.
     pub agent_id: Cow<'a, str>,
     /// Since when.
     pub at: String,
@@ -559,7 +559,7 @@ impl<'a> ChangeView<'a> {
         }
     }
 
-    /// Who or what did it, with a space before; empty where nobody gave a name.
+    /// The author with a space before; empty where nobody gave a name.
     fn author(&self) -> String {
         match &self.by {
             Some(By::Child(child)) => format!(" by its child {child}"),

@@ -129,7 +129,7 @@ fn needs_quotes(text: &str) -> bool {
     ambiguous_indentation || unprintable
 }
 
-/// The same document with the empty lines of literal blocks really empty: a diff marks trailing blanks as a fault.
+/// Empties the blank lines of literal blocks: a diff marks trailing blanks as a fault.
 fn without_indented_blanks(text: &str) -> String {
     /// Where the line stands: outside of a block, right behind its header, or inside, at its indentation.
     enum Place {

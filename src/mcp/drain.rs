@@ -134,7 +134,7 @@ where
         }
     }
 
-    /// Keeps account of a message of that length, and says whether rmcp shall see it.
+    /// Keeps account of a message of that length, and returns whether rmcp may see it.
     fn admit(&mut self, message: &ClientJsonRpcMessage, length: usize) -> bool {
         match message {
             JsonRpcMessage::Request(request) => {

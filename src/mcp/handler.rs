@@ -115,7 +115,7 @@ impl Server {
     }
 }
 
-/// What a client is told of a change that asked for these addresses and, if so, for the list of investigations.
+/// The notices of a change for a client that has subscribed to these addresses and, if `lists`, to the list of investigations.
 fn notices<'a>(
     change: &Result<Changed, Missed>,
     addresses: impl Iterator<Item = &'a String>,

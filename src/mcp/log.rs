@@ -73,7 +73,7 @@ pub struct Outcome {
     pub commit: Option<String>,
 }
 
-/// One call of a tool, as it is told of.
+/// One call of a tool, as it is logged.
 pub(super) struct Call<'a> {
     /// The tool.
     pub tool: &'a str,
@@ -243,7 +243,7 @@ impl Writer {
         let lines = self.lines.get_or_init(|| {
             let (sender, lines) = sync_channel(WAITING);
             let dropped = Arc::clone(&self.dropped);
-            // A panic is told of here, too: a second one would end the process.
+            // A panic may be the message to log, and a second panic would end the process.
             let begun = thread::Builder::new().spawn(move || write_all(&lines, &dropped));
             begun.is_ok().then_some(sender)
         });

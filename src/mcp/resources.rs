@@ -263,7 +263,7 @@ enum Links {
     Document,
 }
 
-/// The whole investigation as one text, for who has no server to read it from: how it stands, and each node.
+/// The whole investigation as one text for readers without a server: how it stands, and each node.
 pub fn document(snapshot: &Snapshot) -> String {
     let ruleset = snapshot.ruleset.as_ref().ok();
     let standing =

@@ -1,7 +1,7 @@
 //! The MCP server: a table of tools, each understood, run and answered. The module `handler` is rmcp's view of it.
 //!
 //! 1. A [`Tool`] is made from an input type, an output type and a function; its schemas come from the types.
-//! 2. [`Server::new`] takes the tools in the order in which clients shall see them.
+//! 2. [`Server::new`] takes the tools in the order in which clients see them.
 //! 3. A call is understood by the tool's schema ([`coercion`]), run on a thread where it may block, and answered.
 //!
 //! Guarantees: every call of a known tool is answered by a result, never by a protocol error, also when the arguments
@@ -52,7 +52,7 @@ pub struct Server {
     session: ClientSession,
     /// How long a call waits for a person who is asked before the end; none where nobody is.
     pub(super) ask_before_end: Option<Duration>,
-    /// Who syncs.
+    /// What runs beside the calls: syncing.
     background: Option<Arc<Background>>,
 }
 
@@ -90,7 +90,7 @@ impl Server {
         }
     }
 
-    /// The same, with the investigations of the service as resources, and the prompts and completions that go with them.
+    /// Offers the investigations of the service as resources, with the prompts and completions that go with them.
     pub fn serving(self, service: Arc<Service>) -> Server {
         Server { service: Some(service), ..self }
     }
@@ -123,7 +123,7 @@ impl Server {
         }
     }
 
-    /// The same server for one more connection: what tells a client of changes is its own, all else is shared.
+    /// Returns this server for one more connection. Only the channel of notices to the client is its own.
     pub(super) fn connected(&self) -> Server {
         let session = match (&self.session, self.new_session()) {
             (ClientSession::Connections, Some(name)) => ClientSession::Connection(name),
@@ -148,7 +148,7 @@ impl Server {
         Some(world.session_id(world.now().ok()?).to_string())
     }
 
-    /// Who called, as far as it is known. In the stateless protocol no two requests of a connection belong together.
+    /// The caller, as far as it is known. In the stateless protocol no two requests of a connection belong together.
     pub(super) fn caller(&self, client: Option<Implementation>, is_stateless: bool) -> Caller {
         /// The most characters of a name.
         const MOST: usize = 100;
@@ -170,7 +170,7 @@ impl Server {
         asking: Asking,
     ) -> Result<Called, ErrorData> {
         let Some(tool) = self.tools.iter().find(|tool| tool.about.name == name) else {
-            self.log.warn("a call of a tool that there is not");
+            self.log.warn("a call of an unknown tool");
             return Err(self.unknown_tool(name));
         };
         let (since, named) = (Instant::now(), log::short(&arguments));
@@ -236,7 +236,7 @@ impl Server {
         tool.about.read_only || tool.about.also_reads || !self.read_only
     }
 
-    /// The same as clients see them.
+    /// The tools on offer, as clients see them.
     pub(super) fn listed(&self) -> impl Iterator<Item = rmcp::model::Tool> {
         self.offered().map(|tool| tool.listed(self.read_only))
     }

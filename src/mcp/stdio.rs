@@ -60,7 +60,7 @@ pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
 /// Begins a runtime that has a thread for calls from the start and keeps it: where the machine has none more, calls wait
 /// for that one. tokio panics where it has none at all.
 pub(super) fn start(builder: &mut Builder) -> io::Result<Runtime> {
-    /// As good as for ever.
+    /// Longer than any server runs.
     const KEPT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     let begin = || -> io::Result<Runtime> {
         let runtime = builder.thread_keep_alive(KEPT).build()?;
@@ -118,7 +118,7 @@ where
             serving.await
         }
     };
-    // Calls that the client cancelled are owed no answer, but what they write shall be whole.
+    // Calls that the client cancelled are owed no answer, but must finish what they write.
     whole.idle().await;
     outcome
 }
@@ -328,7 +328,7 @@ mod tests {
             "params": {"name": name, "arguments": arguments}})
     }
 
-    /// The same request in the stateless protocol.
+    /// A request in the stateless protocol.
     fn stateless(mut request: Value) -> Value {
         request["params"]["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -33,7 +33,7 @@ use crate::domain::{Caller, Code, Diagnostic};
 #[derive(Clone)]
 pub struct Tool {
     pub(super) about: About,
-    // Made when first asked for: a client that only says hello shall not wait for it.
+    // Made when first asked for: a client that only says hello does not wait for it.
     input: Arc<LazyLock<Value>>,
     /// Whether a call of it waits for others that write to the same investigation.
     pub(super) queues: bool,
@@ -53,7 +53,7 @@ impl Tool {
         Tool::writing(about, move |input, _: &Caller| call(input))
     }
 
-    /// The same for one that writes, and notes who called.
+    /// A tool that writes, and stores the caller with what it writes.
     pub fn writing<I, B, A>(
         about: About,
         call: impl Fn(I, &Caller) -> Answer<B, A> + Send + Sync + 'static,
@@ -66,7 +66,7 @@ impl Tool {
         Tool::asking(about, move |input, caller: &Caller, _: Asking| call(input, caller))
     }
 
-    /// The same for one that may have a question first.
+    /// A tool that may ask a person a question first.
     pub fn asking<I, B, A>(
         about: About,
         call: impl Fn(I, &Caller, Asking) -> Answer<B, A> + Send + Sync + 'static,
@@ -124,7 +124,7 @@ impl Tool {
         self.answer_asking(arguments, caller, Asking::Nobody).await
     }
 
-    /// The same where a person may be to be asked first.
+    /// As [`Tool::answer`], but a person may be asked first.
     pub(super) async fn answer_asking(&self, arguments: Value, caller: Caller, asking: Asking) -> Reply {
         (self.call)(arguments, caller, asking).await
     }

@@ -128,7 +128,7 @@ pub struct TransitionEntry {
     pub by: Option<String>,
 }
 
-/// Which form of the graph a reply shall have: none; `auto`, which is DOT while it is short and the address of its resource
+/// The form of the graph in a reply: none; `auto`, which is DOT while it is short and the address of its resource
 /// beyond; or one that is sent whatever its size. The variants have no words of their own, since
 /// five tools would repeat them.
 #[expect(missing_docs, reason = "the words would stand in the schema of five tools")]
@@ -158,7 +158,7 @@ pub struct Graph {
     /// The graph as DOT.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dot: Option<String>,
-    /// The same, at the end.
+    /// The graph as DOT, in the reply to the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub final_dot: Option<String>,
     /// The graph as Mermaid.
@@ -232,7 +232,7 @@ impl Shared {
         shared.after_what_changed(&written.before, &written.standing)
     }
 
-    /// The same, with what the call did to answers beyond the nodes that it names: before the next step, in the message.
+    /// Adds to the message, before the next step, what the call did to answers beyond the nodes that it names.
     pub fn after_what_changed(self, before: &Investigation, standing: &Standing) -> Shared {
         let Turned { refuted, unconfirmed } = turned(before, standing.investigation(), &standing.rules());
         let mut message = String::new();
@@ -309,7 +309,7 @@ impl Shared {
     }
 }
 
-/// What is told of the blockers.
+/// The blockers, as a reply lists them.
 fn debts(blockers: &Blockers) -> Vec<Debt> {
     let told = |debt: &rules::Debt| {
         let first = blockers.list.iter().find(|blocker| blocker.code == debt.code);

@@ -141,8 +141,8 @@ pub struct Signals(watch::Receiver<u32>);
 
 impl Signals {
     /// Listens for Ctrl-C and SIGTERM, and for the hangup of the terminal where that is to count; for Ctrl-C alone where
-    /// there are no others. `refused` is told of each that can't be listened for: it ends the process as it would any
-    /// other.
+    /// there are no others. `refused` gets each signal that can't be listened for: such a signal ends the process, as it ends any
+    /// other process.
     ///
     /// It must be called within a runtime.
     pub fn listen(hangup: bool, mut refused: impl FnMut(&str, io::Error)) -> Signals {

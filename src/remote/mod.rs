@@ -177,7 +177,7 @@ pub(crate) type Result<T> = std::result::Result<T, RemoteError>;
 pub struct ObjectName(String);
 
 impl ObjectName {
-    /// The same as that of a commit.
+    /// Returns the name as the id of a commit.
     pub fn commit(&self) -> Option<CommitId> {
         self.0.parse().ok()
     }

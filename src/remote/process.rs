@@ -130,9 +130,9 @@ pub(super) struct Ran {
     /// The exit status; absent where a signal ended it.
     pub status: Option<i32>,
     pub output: Vec<u8>,
-    /// What it said besides, fit to be shown.
+    /// Its standard error, fit to be shown.
     pub said: String,
-    /// The same as it came.
+    /// Its standard error as it came.
     pub errors: String,
 }
 
@@ -199,12 +199,12 @@ impl GitProgram {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same, with another limit for one exchange with a remote.
+    /// Sets the limit for one exchange with a remote.
     pub fn with_limit(self, exchange: Duration) -> GitProgram {
         GitProgram { exchange, ..self }
     }
 
-    /// The same, whose calls end at the deadline.
+    /// Ends every call at the deadline.
     pub fn until(self, deadline: Deadline) -> GitProgram {
         GitProgram { deadline, ..self }
     }

@@ -143,7 +143,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// An address that is none, a name that is taken, and whatever git says.
+    /// An invalid address, a name that is taken, and whatever git says.
     pub fn add_remote(
         &self,
         repository: &Path,

@@ -121,7 +121,7 @@ fn from_its_file(key: &str, origin: &str, value: &str) -> String {
 }
 
 impl RemoteError {
-    /// The same, for who wanted to sign.
+    /// The hint for somebody who wanted to sign.
     pub fn without_key(&self) -> Option<&'static str> {
         matches!(self, RemoteError::Failed { what, .. } if what == "signing").then_some(
             "Tell git your key: `git config --global user.signingkey` KEY, for a key of ssh with `gpg.format ssh`; or give \

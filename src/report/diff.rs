@@ -23,7 +23,7 @@ pub struct Diff<'s> {
     pub judged: [Assessment<'s>; 2],
     /// Nodes that are not as they were, in the order of the tree; then those that are gone.
     pub nodes: Vec<NodeDiff<'s>>,
-    /// The same as events, in the order of the ids, then those of comments, then of attachments.
+    /// The changes as events: those of nodes in the order of the ids, then those of comments, then of attachments.
     pub happenings: Vec<Happening>,
     /// Nodes that became an answer or stopped being one, or whose standing has changed.
     pub answers: Vec<AnswerDiff>,

@@ -112,7 +112,7 @@ pub(super) struct HappeningView {
     pub to: Option<StateView>,
     /// The state that was asked for in place of `to`.
     pub requested: Option<StateView>,
-    /// Who or what did it, and why.
+    /// The author of the change, and the reason.
     pub by: Option<String>,
     pub reason: Option<String>,
     /// Texts that were written for the first time, or are too long to be compared: `findings, 12 lines`.

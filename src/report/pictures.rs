@@ -69,7 +69,7 @@ pub(super) struct PicturePage {
     /// Where the other answers are that a node confirms.
     answers: Vec<GraphLink>,
     more_answers: usize,
-    /// The same as a list: all nodes of a map of cards.
+    /// All nodes of a map of cards, as a list.
     outline: Vec<OutlineRow>,
     /// The parts of any other, those with most answers first.
     branches: Vec<BranchRow>,

@@ -73,7 +73,7 @@ pub struct SiteEntry {
     pub(super) sure: Cow<'static, str>,
     /// The beginning of its conclusion; empty where it has none.
     pub(super) conclusion: String,
-    /// Who committed that; empty where nobody did.
+    /// The author of the conclusion; empty if nobody is named.
     pub(super) concluded_by: String,
 }
 

@@ -1,8 +1,8 @@
 //! Drawings of strangers, made harmless: what comes out has shapes, text and colours, and nothing that runs or is loaded.
 //!
 //! Guarantees: only elements and attributes of a list are kept, so what nobody thought of is left out; nothing refers to
-//! anything outside of the drawing; a drawing that a browser would need very long for is none. Pages show the result by
-//! `<img>`, which runs nothing and loads nothing by itself: this is for who opens the file.
+//! anything outside of the drawing; a drawing that a browser would need very long for is refused. Pages show the result by
+//! `<img>`, which runs nothing and loads nothing by itself: the guarantees protect readers who open the file.
 //!
 //! Limits: styles in a `<style>` element are left out, so a drawing that has its colours there loses them; no animation,
 //! no filters, no pictures within.

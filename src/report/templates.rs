@@ -224,13 +224,13 @@ impl SafeHtml {
         SafeHtml::parsed(&markdown::Source::new(text).parse(), prefix, heading_level)
     }
 
-    /// The same of a text that is parsed already.
+    /// A stranger's Markdown that is parsed already.
     pub(super) fn parsed(text: &markdown::Parsed<'_>, prefix: &str, heading_level: u8) -> SafeHtml {
         let options = markdown::HtmlOptions { prefix, heading_level };
         SafeHtml(Value::from_safe_string(raise_headings(text.to_html(&options), heading_level)))
     }
 
-    /// The same of a text that may be absent or blank.
+    /// A stranger's Markdown that may be absent or blank.
     pub(super) fn some_markdown(text: Option<&str>, prefix: &str, heading_level: u8) -> Option<SafeHtml> {
         let text = text.filter(|text| !text.trim().is_empty())?;
         Some(SafeHtml::markdown(text, prefix, heading_level))
@@ -246,7 +246,7 @@ impl SafeHtml {
         [lead, Some(rest).filter(|rest| !rest.as_str().trim().is_empty())]
     }
 
-    /// The same of the texts in a list that are not blank.
+    /// The texts of a list that are not blank.
     pub(super) fn list(texts: &[Cow<'_, str>], prefix: &str) -> Vec<SafeHtml> {
         let texts = texts.iter().filter(|text| !text.trim().is_empty()).enumerate();
         texts.map(|(at, text)| SafeHtml::markdown(text, &format!("{prefix}-{at}"), 4)).collect()

@@ -168,7 +168,7 @@ fn doubts_stand_by_how_near_they_are_to_the_conclusion() {
     let titles = ["Answers of the conclusion", "What the conclusion rests on", "Other answers", "Elsewhere"];
     let places = titles.map(|title| page.find(&format!(">{title} <")).unwrap());
     assert!(places.is_sorted(), "{places:?}");
-    // The code is not read aloud, and is there for who asks.
+    // The code is not read aloud; a tooltip shows it.
     assert!(
         page.contains("<span dir=\"auto\" title=\"SUSPICIOUS\">: Committed 4 s after it was proposed"),
         "{page}"

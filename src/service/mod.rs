@@ -135,42 +135,42 @@ impl Service {
         }
     }
 
-    /// The same, with these rulesets for new investigations. Those that exist are judged by their own copy.
+    /// Sets the rulesets for new investigations. Existing ones are judged by their own copy.
     pub fn with_rulesets(self, rulesets: Library) -> Self {
         Service { rulesets, ..self }
     }
 
-    /// The service with another answer to what is on the disk before a call that writes returns.
+    /// Sets the durability level.
     pub fn with_durability(self, durability: Durability) -> Self {
         Service { store: self.store.with_durability(durability), ..self }
     }
 
-    /// The service with a store that is only read, if so: not even what a killed writer left is put right.
+    /// Opens the store read-only, if so: not even what a killed writer left is put right.
     pub fn reading_only(self, read_only: bool) -> Self {
         Service { store: self.store.reading_only(read_only), ..self }
     }
 
-    /// The same, which refuses what looks like a credential if `reject` says so, whatever a ruleset says.
+    /// Refuses what looks like a credential if `reject`, whatever a ruleset says.
     pub fn rejecting_secrets(self, reject: bool) -> Self {
         Service { reject_secrets: reject, ..self }
     }
 
-    /// The same, which gives new investigations a remote, has git tidy up, and tells who syncs.
+    /// Gives new investigations a remote, starts git's maintenance, and reports to the sync thread.
     pub fn with_sharing(self, sharing: Sharing) -> Self {
         Service { sharing: Some(sharing), ..self }
     }
 
-    /// The same, with another folder for reports than `site` in the root.
+    /// Sets the folder of reports; by default, `site` in the root.
     pub fn with_site(self, site: PathBuf) -> Self {
         Service { site, ..self }
     }
 
-    /// The same, which looks up there what results cite.
+    /// Sets the project in which cited places are looked up.
     pub fn with_project(self, project: Option<Project>) -> Self {
         Service { project, ..self }
     }
 
-    /// The same with another limit of attachments, in bytes.
+    /// Sets the limit of attachments, in bytes.
     pub fn with_attachment_max(self, bytes: u64) -> Self {
         Service { attachment_max: bytes, ..self }
     }
@@ -250,7 +250,7 @@ impl Service {
         self.look(session)?.map_err(|unjudged| unjudged.error.into())
     }
 
-    /// The same, or what there is where the ruleset that is pinned in it can't be used.
+    /// As [`Service::read`], but returns what is stored if the pinned ruleset can't be used.
     ///
     /// # Errors
     ///

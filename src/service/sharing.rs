@@ -26,19 +26,19 @@ const UPKEEP: Duration = Duration::from_secs(600);
 pub struct Sharing {
     /// Where new investigations go; without it, where git's configuration says.
     address: Option<String>,
-    /// Who syncs.
+    /// The channel to the sync thread.
     syncer: Option<Sender<Told>>,
     synced: Mutex<HashMap<SessionId, Synced>>,
     /// When git's maintenance was started last.
     maintained: Mutex<HashMap<PathBuf, Timestamp>>,
 }
 
-/// What who syncs is told.
+/// Messages to the sync thread.
 #[derive(Clone, Debug)]
 pub enum Told {
     /// A call has used an investigation.
     Used(Used),
-    /// The server ends: nothing else will be told.
+    /// The server ends: no message follows.
     TheEnd,
 }
 
@@ -92,7 +92,7 @@ impl Sharing {
         Sharing { address, ..Sharing::default() }
     }
 
-    /// The same, where who syncs is told what is used.
+    /// Sets the channel to the sync thread.
     pub fn telling(self, syncer: Sender<Told>) -> Self {
         Sharing { syncer: Some(syncer), ..self }
     }

@@ -33,7 +33,7 @@ pub struct SignOff {
     pub reason: Option<String>,
     /// Whose the key is that signed it; known only where it was checked.
     pub signer: Option<String>,
-    /// Who made it, as they say.
+    /// The tagger, as the tag names them.
     pub tagger: Option<String>,
     /// When, as they say.
     pub at: Option<Timestamp>,

@@ -88,7 +88,7 @@ impl SignOff {
         })
     }
 
-    /// Who signed it; where that was not checked, who the tag says that it is by.
+    /// Returns the signer; if the signature was not checked, the tagger whom the tag names.
     pub fn by(&self) -> String {
         match (&self.signer, &self.tagger) {
             (Some(signer), _) => signer.clone(),

@@ -245,8 +245,8 @@ impl Store {
         &self.root
     }
 
-    /// Makes the root, and keeps it out of `git status` of a project that it is part of. [`Store::create`] does it by
-    /// itself; this is for who puts an investigation there that was made elsewhere.
+    /// Makes the root, and keeps it out of `git status` of a project that it is part of. [`Store::create`] does so itself; call it
+    /// before you put an investigation there that was made elsewhere.
     ///
     /// # Errors
     ///
@@ -445,7 +445,7 @@ impl Store {
         self.history_until(snapshot, |_| false)
     }
 
-    /// The same, as far back as the first entry that `is_enough`.
+    /// Returns the history as far back as the first entry that `is_enough`.
     ///
     /// # Errors
     ///
@@ -480,7 +480,7 @@ impl Store {
         })
     }
 
-    /// The commit that HEAD is at now; `None` before the first. For who watches an investigation: much cheaper than
+    /// Returns the commit that HEAD is at now; `None` before the first. To watch an investigation, this is much cheaper than
     /// [`Store::load`].
     ///
     /// # Errors
@@ -543,7 +543,7 @@ impl Store {
         Ok(self.open(path)?.lost(|commit| LostCommit::of_call(&commit.message))?)
     }
 
-    /// The files of the snapshot as they are committed, for who must see their very bytes or lines.
+    /// Returns the files of the snapshot as they are committed, byte for byte.
     ///
     /// # Errors
     ///
@@ -613,7 +613,7 @@ impl Store {
         Ok(self.open(path)?.wants_signatures())
     }
 
-    /// Who makes commits there, by git's settings and environment; `None` where nobody has said it.
+    /// The author of commits there, by git's settings and environment; `None` if these name nobody.
     ///
     /// # Errors
     ///

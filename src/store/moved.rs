@@ -13,7 +13,7 @@ use super::Snapshot;
 use super::git::{CommitId, Descent, Git, Left};
 use crate::domain::SessionId;
 
-/// How many heads that were left behind are kept for who asks for them: more than anybody reads.
+/// How many heads that were left behind are kept: more than anybody reads.
 const KEPT: usize = 5;
 
 /// A commit that HEAD was at and has left behind.

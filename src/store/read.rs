@@ -31,7 +31,7 @@ pub(super) fn snapshot(
     of_tree(git, path, [commit, commit], git.tree(commit)?, branch, before)
 }
 
-/// The same of a tree that a merge of two commits will have, which stand in the order of its parents.
+/// Reads the tree that a merge of two commits will have. The heads are in the order of its parents.
 pub(super) fn of_tree(
     git: &Git,
     path: &Path,

@@ -98,7 +98,7 @@ pub(super) fn marked(git: &Git, snapshot: &Snapshot) -> Result<Vec<(String, Side
     Ok(marked)
 }
 
-/// The files that have markers, and what puts them right; `None` where there are none.
+/// Returns the files that have markers, and what puts them right; `None` if no file has any.
 fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>, StoreError> {
     let marked = marked(git, snapshot)?;
     if marked.is_empty() {

@@ -45,7 +45,7 @@ pub struct SignOffTag {
 pub struct Annotation {
     /// The name that it was made with.
     pub name: String,
-    /// Who made it, as they say.
+    /// The tagger, as the tag names them.
     pub tagger: String,
     /// When, as they say.
     pub at: Timestamp,

@@ -113,9 +113,9 @@ pub enum SyncError {
     BothChanged {
         /// Which files.
         error: Arc<StoreError>,
-        /// The difference from what both came from to ours, as git shows it.
+        /// The difference from the common ancestor to ours, as git shows it.
         here: String,
-        /// The same to theirs.
+        /// The difference from the common ancestor to theirs.
         there: String,
     },
     /// What came can't be taken in, or the investigation can't be read.

@@ -272,7 +272,7 @@ pub fn default_remote(git: &GitProgram, root: &Path) -> Result<Option<DefaultRem
     address.map(|address| remote_at(git, root, address.to_owned())).transpose()
 }
 
-/// The same at another address.
+/// The default remote at this address, with the name and the prefix of git's configuration.
 ///
 /// # Errors
 ///

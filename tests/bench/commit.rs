@@ -162,7 +162,7 @@ fn set_back(sandbox: &Sandbox, repository: &Path, commit: &str) {
     sandbox.git(repository, &["reset", "--quiet", "--hard", commit]);
 }
 
-/// The same turn by git's command line.
+/// A turn that runs git's command line.
 struct Git {
     repository: PathBuf,
     files: [Files; 2],

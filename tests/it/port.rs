@@ -366,7 +366,7 @@ fn every_form_holds_the_investigation() {
     }
 }
 
-/// How many rows a reader of RFC 4180 sees: line breaks between quotes are none.
+/// How many rows a reader of RFC 4180 sees: line breaks between quotes do not count.
 fn csv_rows(text: &str) -> usize {
     text.split('"').step_by(2).map(|outside| outside.matches('\n').count()).sum()
 }

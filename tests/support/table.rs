@@ -136,7 +136,7 @@ impl Table {
         self.try_end_naming_all(request)
     }
 
-    /// The same, with every answer named, where there are several.
+    /// Ends and names every answer, where there are several.
     pub fn try_end_naming_all(&mut self, request: End) -> Result<Decision, Rejection> {
         let rules = self.rules();
         let answers = rules.answers(&self.investigation);

@@ -19,7 +19,7 @@ const NAMED: usize = 3;
 
 /// What a line says of the verdict.
 ///
-/// As JSON: `class` for style sheets, `sign` to stand beside a colour, `label` for who sees neither.
+/// As JSON: `class` for style sheets, `sign` to stand beside a colour, `label` for readers who see neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "SignView")]
 pub enum Sign {
@@ -56,7 +56,7 @@ impl From<Sign> for SignView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
-    /// Who checked it.
+    /// The checks of the answer.
     Checked,
     /// Whether its evidence was run again.
     Evidence,
@@ -66,7 +66,7 @@ pub enum Subject {
     Objections,
     /// What it does not cover.
     NotCovered,
-    /// Who says so, and who signed it off.
+    /// The names behind the work and the sign-offs.
     Names,
     /// What else calls were warned of.
     Notes,
@@ -179,7 +179,7 @@ impl<'a> Assessment<'a> {
         lines.into_iter().chain([self.limits_line(), Some(self.names_line(signed))]).flatten().collect()
     }
 
-    /// Who tried to break it, and what came of that.
+    /// The line about attempts to break the answer, and their outcome.
     fn checked_line(&self) -> Option<VerdictLine> {
         self.rules?;
         let line = |sign, text: String| VerdictLine::new(Subject::Checked, sign, text);
@@ -320,7 +320,7 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// Who says so, and who signed it off.
+    /// The line about the names behind the work and the sign-offs.
     fn names_line(&self, signed: &[Signed]) -> VerdictLine {
         let results = || self.investigation.committed().filter_map(|(node, _)| node.classification.as_ref());
         let agents: HashSet<&str> = results().flat_map(Classification::agents).collect();

@@ -52,7 +52,7 @@ pub struct Amend {
     pub answers: Option<Vec<Bind>>,
     /// As in tot_end.
     pub not_covered: Option<Vec<String>>,
-    /// Who asks for it.
+    /// The agent that amends it.
     pub agent_id: Option<String>,
 }
 

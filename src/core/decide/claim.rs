@@ -14,10 +14,10 @@ pub const MINUTES: RangeInclusive<u32> = 1..=10_080;
 /// See [`MINUTES`].
 pub const MINUTES_DEFAULT: u32 = 60;
 
-/// Who claims, and for how long.
+/// The claimant, and for how long.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claimant {
-    /// Who it is, as it will sign its results.
+    /// The name that will sign the results.
     pub agent_id: Option<String>,
     /// For how long; absent for [`MINUTES_DEFAULT`].
     pub minutes: Option<u32>,

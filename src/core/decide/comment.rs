@@ -28,7 +28,7 @@ pub struct Say {
     pub reply_to: Option<String>,
     /// Markdown.
     pub text: String,
-    /// Who says it.
+    /// The agent that says it.
     pub agent_id: Option<String>,
 }
 

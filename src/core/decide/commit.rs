@@ -39,7 +39,7 @@ pub struct NodeResult {
     /// What was found, in Markdown.
     #[schemars(extend("examples" = ["The plan changed.\n\n## References\n- logs/slow.log:120 - the query"]))]
     pub findings: String,
-    /// Who did the research.
+    /// The agent that did the research.
     #[schemars(extend("examples" = ["agent-7"]))]
     pub agent_id: Option<String>,
     /// What proves it: measured, read, reproduced.

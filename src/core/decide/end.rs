@@ -30,7 +30,7 @@ pub struct End {
     /// What it leaves open, a sentence each.
     #[serde(default)]
     pub not_covered: Vec<String>,
-    /// Who ends it.
+    /// The agent that ends it.
     pub agent_id: Option<String>,
     /// To end before nothing is owed: every page says so.
     pub stopped: Option<Stop>,

@@ -70,10 +70,10 @@ pub enum Strategy {
     /// The lowest round first, spread over its parents.
     #[default]
     Balanced,
-    /// The same, and at least three children under every open node; where a ruleset limits how much a commit may close,
+    /// As balanced, and at least three children under every open node; where a ruleset limits how much a commit may close,
     /// only while few branches are open and until the end's depth is reached.
     Exhaustive,
-    /// Answers that no child confirms, and nodes that await confirmation; where there are none, as balanced.
+    /// Answers that no child confirms, and nodes that await confirmation; without any, as balanced.
     Verify,
     /// The deepest branch first, answers before open work. Where nothing is owed, still a step deeper.
     Deepen,
@@ -88,7 +88,7 @@ pub struct Next {
     pub strategy: Strategy,
     /// The most tasks; absent for [`TASKS_DEFAULT`].
     pub max_tasks: Option<u32>,
-    /// What varies, where combinations shall be covered.
+    /// What varies, if combinations are to be covered.
     pub dimensions: Vec<Dimension>,
     /// For whom: what others have claimed is left out, and an objection that is for another.
     pub agent_id: Option<String>,
@@ -414,7 +414,7 @@ struct Planner<'a> {
     limit: usize,
 }
 
-/// A node that shall be proposed.
+/// A node to be proposed.
 struct Slot<'a> {
     id: NodeId,
     parent: Option<&'a Node>,

@@ -25,7 +25,7 @@ pub struct Reclassify {
     pub new_state: String,
     /// Why.
     pub reason: Option<String>,
-    /// Who asks for it.
+    /// The agent that changes it.
     pub agent_id: Option<String>,
     /// What proves it.
     pub evidence: Option<String>,

@@ -9,7 +9,7 @@ use crate::ruleset::rules::objections::{self, diagnostic};
 use crate::ruleset::rules::{Blockers, KINDS, children::children, shortened};
 use crate::ruleset::{EffectiveRules, Role, effective};
 
-/// All of it, for who tells it whole.
+/// All that an investigation still needs, for callers that report it in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outlook {
     /// A summary of [`blockers`].

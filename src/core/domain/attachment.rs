@@ -31,7 +31,7 @@ const NAME_MAX: usize = 120;
 
 /// Names that no file on Windows can have, whatever follows them after a dot.
 const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
-/// The same with a digit behind.
+/// Names that no file on Windows can have once a digit follows them.
 const RESERVED_PORTS: [&str; 2] = ["com", "lpt"];
 
 impl AttachmentName {

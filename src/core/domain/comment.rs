@@ -16,7 +16,7 @@ pub struct Comment {
     pub kind: CommentKind,
     /// What it answers or resolves.
     pub reply_to: Option<CommentId>,
-    /// Who wrote it.
+    /// The author.
     pub author: Commenter,
     /// When.
     pub at: Timestamp,
@@ -38,7 +38,7 @@ pub enum CommentKind {
     Resolution,
 }
 
-/// Who wrote a comment: what git and the client say, which nobody has proved.
+/// The author of a comment, as git and the client name it. Nothing proves it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commenter {
     /// The author that git's configuration names.

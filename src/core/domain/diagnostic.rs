@@ -29,14 +29,14 @@ impl Diagnostic {
         Diagnostic { code, node: None, message: message.into(), suggestion: None }
     }
 
-    /// The same, about `node`; a blank name is left out, and one that is far too long for an id is shortened.
+    /// Sets the node. A blank name is left out, and one that is far too long for an id is shortened.
     pub fn about(mut self, node: impl fmt::Display) -> Self {
         let node: String = node.to_string().chars().take(NODE_ID_MAX).collect();
         self.node = Some(node).filter(|node| !node.trim().is_empty());
         self
     }
 
-    /// The same, with what to do.
+    /// Sets what to do about it.
     pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
         self.suggestion = Some(suggestion.into());
         self

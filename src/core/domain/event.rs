@@ -115,7 +115,7 @@ pub struct Transition {
 }
 
 impl Event {
-    /// The same, noting through which client it came on whatever it newly stores.
+    /// Records the caller in everything that the event newly stores.
     pub fn called_by(mut self, caller: &Caller) -> Event {
         match &mut self {
             // These are no findings: the commit's message says who made them.

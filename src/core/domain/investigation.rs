@@ -138,7 +138,7 @@ impl Investigation {
         }
     }
 
-    /// The same, with these ids taken by files that can't be read or have no place in the tree.
+    /// Marks these ids as taken by files that can't be read or have no place in the tree.
     pub fn with_unreadable(mut self, ids: impl IntoIterator<Item = NodeId>) -> Self {
         self.unreadable = Arc::new(ids.into_iter().collect());
         self
@@ -155,7 +155,7 @@ impl Investigation {
         &self.by_hand
     }
 
-    /// The same, with these comments and no others.
+    /// Replaces all comments by these.
     pub fn with_comments(mut self, comments: impl IntoIterator<Item = Arc<Comment>>) -> Self {
         self.comments = Arc::new(comments.into_iter().map(|comment| (comment.id, comment)).collect());
         self
@@ -167,7 +167,7 @@ impl Investigation {
         self
     }
 
-    /// The same, with these attachments and no others.
+    /// Replaces all attachments by these.
     pub fn with_attachments(mut self, attachments: BTreeMap<NodeId, Attachments>) -> Self {
         self.attachments = Arc::new(attachments);
         self

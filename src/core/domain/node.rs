@@ -40,7 +40,7 @@ pub struct Node {
     pub covers: Vec<String>,
     /// The id that it was proposed under, where a merge has given it another.
     pub renamed_from: Option<NodeId>,
-    /// Who means to research it, while it is pending.
+    /// The claim of the agent that means to research it, while it is pending.
     pub claim: Option<Claim>,
     /// What became of it; absent while it is pending.
     pub classification: Option<Classification>,
@@ -52,7 +52,7 @@ pub struct Node {
 pub struct Claim {
     /// Since when.
     pub at: Timestamp,
-    /// Who has.
+    /// The claimant.
     #[serde(serialize_with = "yaml::text")]
     pub agent_id: String,
     /// When it lapses.
@@ -75,7 +75,7 @@ pub struct Classification {
     pub requested_state: Option<StateName>,
     /// Whether it refutes its parent.
     pub refutes: bool,
-    /// Who did the research.
+    /// The agent that did the research.
     pub agent_id: Option<String>,
     /// Through which client it came.
     pub caller: Caller,
@@ -114,7 +114,7 @@ pub struct Classification {
     pub other_results: Vec<Classification>,
 }
 
-/// Who called, as far as it is known and as the client says itself.
+/// The caller, as far as it is known. The client says so itself, and nothing proves it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Caller {
@@ -194,7 +194,7 @@ pub enum LinkKind {
 pub struct Amendment {
     /// When.
     pub at: Timestamp,
-    /// Who did it.
+    /// The agent that made it.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// Through which client it came.
@@ -240,7 +240,7 @@ pub struct Amendment {
 pub struct AmendedConclusion {
     /// When.
     pub at: Timestamp,
-    /// Who did it.
+    /// The agent that made it.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// Through which client it came.
@@ -299,7 +299,7 @@ pub struct Warning {
     pub message: String,
 }
 
-/// Who changed a state.
+/// The author of a change of state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Author {
     /// An agent, by its id.
@@ -320,7 +320,7 @@ pub struct Reclassification {
     pub to: StateName,
     /// When.
     pub at: Timestamp,
-    /// Who or what did it.
+    /// The author.
     pub by: Author,
     /// Through which client it came.
     pub caller: Caller,
@@ -343,7 +343,7 @@ pub struct Reclassification {
 pub struct Conclusion {
     /// When it was ended.
     pub ended_at: Timestamp,
-    /// Who ended it.
+    /// The agent that ended it.
     pub agent_id: Option<String>,
     /// Through which client it came.
     pub caller: Caller,
@@ -395,7 +395,7 @@ pub struct Asked {
 pub enum PersonsAnswer {
     /// To let it end.
     Accepted,
-    /// That it shall not end. No file holds this: it does not end then.
+    /// To go on. No file stores this answer, since the investigation does not end.
     Declined,
     /// Nothing: the question was put aside.
     Cancelled,
@@ -411,7 +411,7 @@ pub enum PersonsAnswer {
 pub enum StopReason {
     /// No time, money or calls are left.
     Budget,
-    /// What was found is enough for who asked.
+    /// What was found is enough for the person who asked.
     Enough,
     /// Nothing that could be done leads on.
     Stuck,
@@ -436,7 +436,7 @@ impl Author {
 }
 
 impl Reclassification {
-    /// Who or what did it, for people: the agent, the child or the person.
+    /// Returns the name of the author for people: the agent, the child or the person.
     pub fn who(&self) -> Option<String> {
         let child = self.by.child().map(ToString::to_string);
         child.or_else(|| self.caller.who(self.by.agent()))
@@ -444,7 +444,7 @@ impl Reclassification {
 }
 
 impl AmendedConclusion {
-    /// Who did it, for people.
+    /// Returns the name of the author for people.
     pub fn who(&self) -> Option<String> {
         self.caller.who(self.agent_id.as_deref())
     }
@@ -467,7 +467,7 @@ impl AmendedConclusion {
         self.conclusion.take_if(|held| end.conclusion.as_ref() == Some(held));
     }
 
-    /// The same, but it goes on holding what stood there already. Done twice, all is as before.
+    /// Exchanges all texts with those of the end, changed or not. A second call undoes the first.
     pub fn swap(&mut self, end: &mut Conclusion) {
         swap(&mut self.answers, &mut end.answers);
         swap(&mut self.not_covered, &mut end.not_covered);
@@ -478,7 +478,7 @@ impl AmendedConclusion {
 }
 
 impl Amendment {
-    /// Who did it, for people.
+    /// Returns the name of the author for people.
     pub fn who(&self) -> Option<String> {
         self.caller.who(self.agent_id.as_deref())
     }
@@ -531,7 +531,7 @@ impl Amendment {
         self.references.take_if(|held| *held == result.references);
     }
 
-    /// The same, but it goes on holding what stood there already. Done twice, all is as before.
+    /// Exchanges all texts with those of the node, changed or not. A second call undoes the first.
     pub fn swap(&mut self, node: &mut Node) {
         let Some(result) = &mut node.classification else { return };
         swap(&mut self.title, &mut node.title);
@@ -564,7 +564,7 @@ impl Caller {
         Caller { person: Some(Person { name: name.into(), email }), ..Caller::default() }
     }
 
-    /// Who it was, for people: the agent of that name, or else the person.
+    /// Returns the name of the caller for people: the agent of that name, or else the person.
     pub fn who(&self, agent: Option<&str>) -> Option<String> {
         let person = self.person.as_ref().map(|person| format!("{}, a person", person.name));
         agent.map(str::to_owned).or(person)
@@ -615,7 +615,7 @@ impl LinkKind {
         }
     }
 
-    /// The same from the other node: `R2.B` _is supported by_ `R3.A1`.
+    /// Returns the verb as read from the other node: `R2.B` _is supported by_ `R3.A1`.
     pub fn inverse(self) -> &'static str {
         match self {
             LinkKind::Supports => "is supported by",
@@ -651,7 +651,7 @@ impl PersonsAnswer {
 }
 
 impl Conclusion {
-    /// Who ended it, for people.
+    /// Returns the name of its author for people.
     pub fn who(&self) -> Option<String> {
         self.caller.who(self.agent_id.as_deref())
     }
@@ -801,7 +801,7 @@ impl Reclassification {
 }
 
 impl Classification {
-    /// Who committed it, for people.
+    /// Returns the name of its author for people.
     pub fn who(&self) -> Option<String> {
         self.caller.who(self.agent_id.as_deref())
     }
@@ -850,7 +850,7 @@ impl Classification {
         self.other_results.last().unwrap_or(self)
     }
 
-    /// The same, to be changed.
+    /// Returns the newest result for changes.
     pub fn newest_mut(&mut self) -> &mut Classification {
         match self.other_results.len().checked_sub(1) {
             Some(last) => &mut self.other_results[last],
@@ -883,7 +883,7 @@ impl Classification {
         self.callers().filter(|(agent, _)| agent.is_none()).filter_map(|(_, caller)| caller.person.as_ref())
     }
 
-    /// Who gave it its states, oldest first.
+    /// The callers that gave the node its states, oldest first.
     fn callers(&self) -> impl Iterator<Item = (Option<&str>, &Caller)> {
         let later = self.reclassified.iter().map(|change| (change.by.agent(), &change.caller));
         std::iter::once((self.agent_id.as_deref(), &self.caller)).chain(later)

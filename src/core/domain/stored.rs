@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Author, Caller, NodeId, Person, Reclassification, StateName, Timestamp, Warning};
 use crate::yaml;
 
-/// Who called: the key `by`, absent of a caller of whom nothing is known.
+/// The caller in a file, under the key `by`. The key is absent if nothing is known of the caller.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StoredCaller {
@@ -25,7 +25,7 @@ struct StoredCaller {
     model: Option<String>,
 }
 
-/// Who is told apart from agents.
+/// The kind of a caller that is not an agent.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum CallerKind {

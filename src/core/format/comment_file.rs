@@ -103,7 +103,7 @@ pub fn read(text: &str) -> Result<Comment, YamlError> {
     }
 }
 
-/// The same fields in another format.
+/// Serializes the fields of the file in another format.
 impl Serialize for Comment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         entry(self.clone()).serialize(serializer)

@@ -16,9 +16,9 @@ pub trait Record: Clone + PartialEq {
     fn id(&self) -> Self::Id;
     /// The node that it is about; `None` for the whole.
     fn node_mut(&mut self) -> &mut Option<NodeId>;
-    /// Who wrote it.
+    /// The author.
     fn author(&self) -> &Commenter;
-    /// The same, to be changed.
+    /// The author, for changes.
     fn author_mut(&mut self) -> &mut Commenter;
     /// When.
     fn at(&self) -> Timestamp;

@@ -68,7 +68,7 @@ pub fn read(text: &str) -> Result<Run, YamlError> {
     run(file).map_err(super::unfit)
 }
 
-/// The same fields in another format.
+/// Serializes the fields of the file in another format.
 impl Serialize for Run {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         entry(self.clone()).serialize(serializer)

@@ -18,7 +18,7 @@ pub fn mermaid(assessment: &Assessment<'_>) -> String {
     mermaid_of(assessment, |_| true)
 }
 
-/// The same of a part of its nodes, where those that they extend are among them.
+/// Returns the chart of some of the nodes. A shown node's parent must be shown, too.
 pub fn mermaid_of(assessment: &Assessment<'_>, is_shown: impl Fn(&NodeId) -> bool) -> String {
     let investigation = assessment.investigation;
     let mut chart = String::from("flowchart LR\n");

@@ -44,8 +44,8 @@ pub struct HtmlOptions<'a> {
 /// - Bare `http` and `https` URLs in text are links. A link that leads elsewhere than to `http`, `https`,
 ///   `mailto` or an id of this fragment stays as its text, a relative one followed by its address.
 /// - An id of a node, `R3.A1a`, is a link to `#node:R3.A1a`, and a file with lines, `src/a.rs:12-14`, one to
-///   `#file:12-14:src/a.rs`, in text and as the whole of inline code: for who knows the nodes, the files and the page to put
-///   right.
+///   `#file:12-14:src/a.rs`, in text and as the whole of inline code. The caller, which knows the nodes, the files and the page,
+///   replaces these addresses.
 /// - No image is loaded: it is a link with the alternative text.
 /// - Raw HTML is shown as text.
 /// - `#slug` leads to the heading of that name, as on GitHub, and each heading ends with a link to itself.

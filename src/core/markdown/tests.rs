@@ -23,7 +23,7 @@ fn cited(markdown: &str) -> Vec<String> {
     references(markdown).into_iter().map(show).collect()
 }
 
-/// The same for one item of a References section.
+/// The sources that one item of a References section cites.
 fn item(text: &str) -> Vec<String> {
     cited(&format!("Found.\n\n## References\n\n- {text}\n"))
 }

@@ -28,7 +28,7 @@ use crate::format::layout;
 /// The nodes of base, ours and theirs whose files are not the same in all three.
 pub(super) struct Nodes {
     pub(super) sides: [BTreeMap<NodeId, Node>; 3],
-    /// Ids of files that are none of these.
+    /// Ids that other files have.
     pub(super) taken: BTreeSet<NodeId>,
     /// The nodes of a merge that was made already.
     pub(super) made: BTreeMap<NodeId, Node>,

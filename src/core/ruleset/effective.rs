@@ -48,7 +48,7 @@ impl<'a> EffectiveRules<'a> {
         }
     }
 
-    /// The same with another limit of attachments, in bytes: an operator's choice.
+    /// Sets the limit of attachments, in bytes: an operator's choice.
     pub fn with_attachment_max(self, bytes: u64) -> Self {
         EffectiveRules { attachment_max: bytes, ..self }
     }

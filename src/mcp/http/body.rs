@@ -29,7 +29,7 @@ pub const LARGE_BODIES: usize = 64 * 1024 * 1024;
 /// How many bytes of small bodies are worked on at once.
 const SMALL_AT_WORK: usize = 2 * 1024 * 1024;
 
-/// The same of larger ones. One that is longer is worked on alone.
+/// How many bytes of larger bodies are worked on at once. A body above this limit is worked on alone.
 const LARGE_AT_WORK: usize = 4 * 1024 * 1024;
 
 /// What is left of the budget.

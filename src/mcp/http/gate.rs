@@ -1,6 +1,6 @@
 //! What a request must get past before rmcp sees it, and the account of those under way.
 //!
-//! [`Gate::routes`] is the way in, from the outside to the inside: what is told of a request ([`tell`]); pages of other
+//! [`Gate::routes`] is the way in, from the outside to the inside: the log of requests ([`tell`]); pages of other
 //! origins ([`judge_origin`]), and what browsers ask before they let a page call (tower's CORS layer); the rate, the token
 //! and the number of sessions ([`admit`]); then the size of the body and the time it takes, and the id ([`answer`]).
 
@@ -244,7 +244,7 @@ async fn answer(
     // What rmcp keeps of a request may outlive its connection.
     parts.extensions.remove::<Place>();
     let (body, share) = gate.bodies.receive(body, gate.options.body, gate.options.slow).await?;
-    // Now that it is whole it shall be answered, and not cut off for a connection that comes.
+    // The request is complete: answer it instead of cutting it off for a new connection.
     let place = place.hold().ok_or_else(|| {
         let why = "too many requests are under way: wait a little";
         Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why).after(Duration::from_secs(1))
@@ -274,7 +274,7 @@ async fn answer(
     {
         return Ok(answer);
     }
-    // Under way until the body is sent or given up: what it maps errors by, of which there are none, goes with it.
+    // Under way until the body is sent or given up: the mapping of errors, which never occur, is dropped with it.
     let held = (mark, id, place, (!listens).then_some(share));
     Ok(answer.map(|body| {
         Body::new(body.map_err(move |never| {

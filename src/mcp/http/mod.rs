@@ -211,7 +211,7 @@ async fn serve_at(
     // Subscriptions are requests too, and have no end of their own.
     whole.closing.cancel();
     gate.stop(&whole.busy).await;
-    // Calls whose client went away are owed no answer, but what they write shall be whole.
+    // Calls whose client went away are owed no answer, but must finish what they write.
     whole.idle().await;
     // Only now: it ends the sessions, and with them the streams that wait for notices.
     sessions_end.cancel();

@@ -7,10 +7,10 @@ use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Who makes a request.
+/// The client that makes a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Client {
-    /// A session that there is.
+    /// A known session.
     Session(String),
     /// A network, for those without one.
     Network(IpAddr),

@@ -83,7 +83,7 @@ pub const CODES: &[Code] = &[
     Code::InternalError,
 ];
 
-/// The same, with the codes of any tool, and the names of the methods that this server offers.
+/// The instructions for clients: the text above, the codes of any tool, and the rulesets that this server offers.
 pub fn instructions(service: &Service) -> String {
     // Clients cut long instructions; UNKNOWN_RULESET lists all names.
     const SHOWN: usize = 12;

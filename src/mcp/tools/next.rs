@@ -282,7 +282,7 @@ pub(super) fn next_call_first(shared: Shared, call: Option<&NextCallEntry>) -> S
 }
 
 impl Asked {
-    /// The same for the planner.
+    /// The request for the planner.
     pub(super) fn plan(&self, agent_id: Option<String>, caller: &Caller) -> Next {
         let dimension = |(name, values): (&String, &Vec<String>)| Dimension {
             name: name.clone(),

@@ -45,7 +45,7 @@ const ABOUT: About = About {
 /// How often a report that another process holds up is tried again.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// How many reports are rendered at once: others shall find a free core, and one of 10,000 nodes takes 600 MB.
+/// How many reports are rendered at once: other calls need a free core, and a report of 10,000 nodes takes 600 MB.
 fn at_once() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2).clamp(1, 4)
 }

@@ -24,7 +24,7 @@ pub(super) const MOST: usize = 100;
 /// Steps of a very long way that are told: the first and the last ones.
 const FIRST_STEPS: usize = 4;
 const LAST_STEPS: usize = 20;
-/// What is told of each list; the rest is counted.
+/// How many of each list are shown; the rest is counted.
 const MOST_BESIDE: usize = 3;
 const MOST_VOICES: usize = 12;
 const MOST_CROSSING: usize = 12;
@@ -83,13 +83,13 @@ pub(in crate::report) struct Argument {
     /// The commands that it rests on and that came out otherwise when they were run again.
     pub differing_runs: Vec<String>,
     pub more_differing_runs: usize,
-    /// Nodes that steps name or have to do with, and that are none of those above.
+    /// Nodes that steps name or relate to, beyond those above.
     pub crossing: Vec<Crossing>,
     pub more_crossing: usize,
     /// Sources that more than one node cites, and one of those above.
     pub sources: Vec<SharedSource>,
     pub more_sources: usize,
-    /// Who did what of it.
+    /// The names behind it, and what each did.
     pub hands: Vec<Hand>,
 }
 
@@ -172,9 +172,9 @@ pub(in crate::report) struct SharedSource {
     pub title: Option<String>,
     /// Its place on the page of sources.
     pub href: String,
-    /// Who cites it of the nodes on this page.
+    /// The nodes on this page that cite it.
     pub here: Vec<SharedValue<Card>>,
-    /// Who else does.
+    /// The other nodes that cite it.
     pub elsewhere: Vec<SharedValue<Card>>,
     pub more_elsewhere: usize,
 }
@@ -497,7 +497,8 @@ fn crossing(reading: &Reading<'_>, steps: &[Step], shown: &HashSet<&NodeId>) -> 
     crossing
 }
 
-/// Who did what, in the order of their first step. What does not count as a confirmation is told as such elsewhere.
+/// The names behind the steps with what each did, in the order of their first step. What does not count as a confirmation is shown
+/// elsewhere, as such.
 fn hands(steps: &[Step], confirming: &[Voice], refuting: &[Voice]) -> Vec<Hand> {
     let mut hands: Vec<Hand> = Vec::new();
     let mut add = |name: &Option<String>, list: fn(&mut Hand) -> &mut Vec<SharedValue<Card>>, card| {

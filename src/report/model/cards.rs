@@ -36,7 +36,7 @@ pub(in crate::report) struct Card {
 pub(in crate::report) struct ConfirmedBy {
     pub card: SharedValue<Card>,
     pub sure: Verdict,
-    /// Who did, as the agent says.
+    /// The confirming agent, as it names itself.
     pub agent: Option<String>,
     pub at: Time,
     /// How far it is from the answer, in a line.

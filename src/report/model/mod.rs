@@ -69,7 +69,7 @@ pub(super) struct Report {
     pub judged: Judged,
     /// What people have signed off.
     pub sign_offs: SignOffsView,
-    /// The same as `references`, for the data file.
+    /// The references as the data file has them.
     pub cited: Vec<Reference>,
     /// The files of the attachments, by their paths from the folder of the investigation.
     pub attachments: Vec<(String, Vec<u8>)>,

@@ -81,7 +81,7 @@ pub(in crate::report) struct NodePage {
     pub renamed_from: Option<String>,
     /// The proposals that were made under its id and have another since a merge.
     pub renamed_to: Vec<SharedValue<Card>>,
-    /// Who means to research it, while it is pending.
+    /// The name of the claimant, while it is pending.
     pub claim: Option<String>,
     /// Whether its results differ in their states and nobody has decided between them.
     pub is_contested: bool,

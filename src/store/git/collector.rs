@@ -41,7 +41,7 @@ impl Git {
         let running = self.collection()?;
         let since = Instant::now();
         while running.is_some() && since.elapsed() < LONGEST && self.collection()? == running {
-            // Whoever reads meanwhile shall find them.
+            // Readers must find them meanwhile.
             self.write_missing(objects)?;
             thread::sleep(Duration::from_millis(5));
         }

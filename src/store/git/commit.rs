@@ -25,7 +25,7 @@ use crate::format::FileChange;
 /// How often to try again after a race with git that cannot last.
 pub(super) const RACE_RETRIES: usize = 5;
 
-/// Who may write to a repository, until it is dropped. What a killed predecessor left has been put right.
+/// The right to write to a repository, until dropped. What a killed predecessor left has been put right.
 #[must_use = "the right to write ends with it"]
 pub struct Writer<'g> {
     git: &'g Git,

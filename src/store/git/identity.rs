@@ -1,4 +1,4 @@
-//! Who makes a commit.
+//! The author and the committer of a commit.
 
 use gix::bstr::{BStr, BString, ByteSlice};
 
@@ -28,7 +28,7 @@ impl Identity {
     }
 }
 
-/// Who `role` (`author` or `committer`) is: the environment, then the configuration for the role, then the user's.
+/// The identity for `role` (`author` or `committer`): from the environment, then the configuration for the role, then the user's.
 pub(super) fn identity(repository: &gix::Repository, role: &str) -> Identity {
     let snapshot = repository.config_snapshot();
     let value = |key: &str| {

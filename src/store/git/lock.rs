@@ -1,4 +1,4 @@
-//! Who may write: our own lock, and git's on its index.
+//! The right to write: our own lock, and git's on its index.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -99,7 +99,7 @@ fn open(git_dir: &Path, name: &str) -> Result<(PathBuf, File)> {
     Ok((path, file))
 }
 
-/// Who has the lock, as far as the lock file says so.
+/// The holder of the lock, as the lock file names it.
 fn holder(path: &Path) -> String {
     let mut note = String::new();
     // It is somebody else's text, and may be anything.

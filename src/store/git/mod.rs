@@ -269,7 +269,7 @@ impl Git {
         self.work_dir.as_deref()
     }
 
-    /// Who makes commits here; `None` where nobody has said it.
+    /// The author of commits here; `None` if git knows none.
     pub fn author(&self) -> Option<String> {
         self.author.name()
     }

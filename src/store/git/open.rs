@@ -23,7 +23,7 @@ use crate::format::FileChange;
 pub(super) const ALLOCATION_LIMIT: u64 = 256 << 20;
 /// How many bytes of objects are kept while a repository is open: folders are looked up and edited again and again.
 const OBJECTS_KEPT: usize = 4 << 20;
-/// The same of what was read from packs, where most objects are differences from others.
+/// How many bytes of objects from packs are kept: most of these are differences from others.
 const PACKED_KEPT: usize = 16 << 20;
 
 /// Creating and opening.

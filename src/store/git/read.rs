@@ -188,7 +188,7 @@ impl Git {
         Ok(self.tree(commit)?.files)
     }
 
-    /// The same, with how much of what is capped there is.
+    /// Returns all files of `commit`, with the amounts of what is capped.
     pub fn tree(&self, commit: CommitId) -> Result<Tree> {
         TreeWalk::whole(self, self.tree_of(commit.0)?)
     }
@@ -283,8 +283,8 @@ impl Git {
     }
 }
 
-/// The commit that `HEAD` is at in the repository `dir`, where it and its branch are files of their own. For who looks at
-/// thousands of repositories: opening one takes many times as long. `None` says nothing: ask [`Git::head`] then.
+/// Returns the commit that `HEAD` is at in the repository `dir`, if it and its branch are files of their own. Among thousands of
+/// repositories this matters: opening one takes many times as long. `None` says nothing: ask [`Git::head`] then.
 pub fn head_at_a_glance(dir: &Path) -> Option<CommitId> {
     let (git_dir, _) = locate(dir).ok()?;
     check_layout(&git_dir).ok()?;

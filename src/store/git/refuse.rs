@@ -36,7 +36,7 @@ impl Git {
         refuse_strange_entries(&self.git_dir.join("objects"), usize::MAX)
     }
 
-    /// The same of the folders of objects alone, to which something is written soon.
+    /// Checks only the folders of objects, before something is written there.
     pub(super) fn check_object_folders(&self) -> Result<()> {
         refuse_strange_entries(&self.git_dir.join("objects"), 0)
     }

@@ -29,7 +29,7 @@ pub struct Annotated {
 pub struct TagContent {
     /// The name that it was made with.
     pub name: String,
-    /// Who made it: name and address.
+    /// The tagger: name and address.
     pub tagger: String,
     /// When, in seconds since 1970; 0 where that can't be read.
     pub seconds: i64,

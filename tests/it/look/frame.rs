@@ -40,7 +40,7 @@ fn a_root_stands_before_or_after_the_command_or_in_the_environment() {
     assert_eq!(server.status, 2, "{server:#?}");
 }
 
-/// Who sends errors nowhere gets the status all the same.
+/// The exit status is right even if standard error can't be written.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_error_that_nobody_can_read_is_no_panic() {

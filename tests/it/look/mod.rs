@@ -16,7 +16,7 @@ pub fn tot_in(sandbox: &Sandbox, folder: &Path, arguments: &[&str], environment:
     command.stdin(std::process::Stdio::null()).output().unwrap().into()
 }
 
-/// The same in the sandbox itself.
+/// Runs `tot` in the sandbox itself.
 pub fn tot(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
     tot_in(sandbox, &sandbox.path(""), arguments, &[])
 }

@@ -36,7 +36,7 @@ impl<'a> Client<'a> {
         client
     }
 
-    /// The same with nothing left to do but the end.
+    /// Leaves nothing to do but the end.
     fn ready(mut self) -> Self {
         for (id, parent, state) in [("R1.A", None, "EXPLORE"), ("R2.A1", Some("R1.A"), "DEAD")] {
             self.call("tot_propose", json!({"nodes": [node(id, parent)]}));

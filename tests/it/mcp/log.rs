@@ -49,7 +49,7 @@ fn each_call_is_one_line_that_people_read() {
     [time] info  tot_propose [id] rejected PARENT_NOT_FOUND [n] ms
     [time] info  tot_propose [id] rejected INVALID_ARGUMENT [n] ms
     [time] info  tot_status rejected SESSION_NOT_FOUND [n] ms
-    [time] warn  a call of a tool that there is not
+    [time] warn  a call of an unknown tool
     ");
 }
 
@@ -63,13 +63,13 @@ fn each_call_is_one_object_for_machines() {
     assert_eq!((&calls[1]["session"], &calls[1]["outcome"]), (&json!("[id]"), &json!("ok")));
     assert!(calls[1]["ms"].is_f64() && calls[1]["commit"].as_str().unwrap().len() == 10);
     assert_eq!(calls[2]["codes"], json!(["PARENT_NOT_FOUND"]));
-    assert_eq!(lines.len(), 6, "the calls, and the tool that there is not: {said}");
+    assert_eq!(lines.len(), 6, "the calls, and the unknown tool: {said}");
     assert!(lines.iter().all(|line| line["time"].is_string() && line["level"].is_string()));
 }
 
 #[test]
 fn by_default_it_says_nothing_of_calls_and_off_is_silent() {
-    assert_eq!(plain(&said(&[])).lines().count(), 1, "only the tool that there is not");
+    assert_eq!(plain(&said(&[])).lines().count(), 1, "only the unknown tool");
     assert_eq!(said(&["--log", "off"]), "");
 }
 

@@ -1,4 +1,4 @@
-//! Resources, who is told of their changes, prompts and completions.
+//! Resources, notices of their changes, prompts and completions.
 
 use serde_json::{Value, json};
 

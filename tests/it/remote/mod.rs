@@ -67,7 +67,7 @@ impl<'a> Machine<'a> {
         self.tot_with(arguments, &[])
     }
 
-    /// The same, with more in the environment.
+    /// Runs `tot` with more in the environment.
     pub fn tot_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Ran {
         let mut command = self.sandbox.command(TOT);
         command.args(arguments).arg("--root").arg(&self.root).envs(environment.iter().copied());

@@ -128,7 +128,7 @@ fn played(ruleset: &str, agent: &Agent) -> String {
     text
 }
 
-/// The first way to end that is accepted. Stopping early is for who has been asked for what he does not want to do.
+/// Returns the first accepted way to end. Only an agent that has been asked for what it avoids may stop early.
 fn try_ends(table: &mut Table, agent: &Agent, may_end: bool) -> Option<Decision> {
     let lacks = |table: &Table| {
         let rules = table.rules();

@@ -1,4 +1,4 @@
-//! Who has taken a proposal on.
+//! Claims on pending proposals.
 
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::claim::{Claimant, claim, release};

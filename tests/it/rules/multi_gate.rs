@@ -16,7 +16,7 @@ fn tree() -> Table {
     table
 }
 
-/// The same with a VALID_PENDING in round 3.
+/// The tree with a VALID_PENDING in round 3.
 fn pending() -> Table {
     let mut table = tree();
     table.grow(&[

@@ -115,7 +115,7 @@ fn an_edit_lowers_no_rule_and_is_named() {
     assert!(codes(&status["owed"]).contains(&"MIN_ROUNDS".to_owned()), "{status}");
     let named = "the rules of the first commit decide";
     assert!(status["faults"][0].as_str().unwrap().contains(named), "{status}");
-    // Also for who did not see it happen, and in words on a page.
+    // A server started later says so, too, and a page says it in words.
     let other = sandbox.server().ok("tot_status", json!({"sessionId": session.id}));
     assert_eq!(other["faults"], status["faults"]);
     let site = sandbox.path("site");

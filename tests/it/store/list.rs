@@ -118,7 +118,7 @@ fn damage_is_listed_and_keeps_nothing_out() {
     let mut server = sandbox.server();
     let ids: Vec<String> = (0..4).map(|n| start(&sandbox, &mut server, &format!("Question {n}?"))).collect();
     let folder = |n: usize| sandbox.repository(&ids[n]);
-    // A file that can't be read, one that is missing, and a repository that is none any more.
+    // A file that can't be read, one that is missing, and a folder that is no longer a repository.
     std::fs::write(folder(0).join("investigation.yaml"), "version: 1\nid: [\n").unwrap();
     sandbox.git(&folder(0), &["commit", "-qam", "By hand"]);
     sandbox.git(&folder(1), &["rm", "-q", "investigation.yaml"]);

@@ -159,7 +159,7 @@ impl Stranger {
         self.assert_found(what, place, reason, code);
     }
 
-    /// The same through the library and the check alone.
+    /// Asserts that the library and the check name the fault.
     fn assert_found(&self, what: &str, place: &str, reason: &str, code: &str) {
         let store = Store::new(self.sandbox.root());
         let snapshot = store.load(&self.repository).unwrap_or_else(|error| panic!("{what}: {error}"));

@@ -25,7 +25,7 @@ const ROUNDS_MAX: u32 = 200;
 pub(super) struct Place<'a> {
     /// The committed parent; `None` for a root.
     pub(super) parent: Option<&'a Node>,
-    /// Whether it shall be open, whatever else is open.
+    /// Whether it must be open, whatever else is open.
     pub(super) keep_open: bool,
 }
 
@@ -250,7 +250,7 @@ impl<'a> Advisor<'a> {
         }
     }
 
-    /// The same place in the cheapest state that does not count as closed.
+    /// Returns this choice's place in the cheapest state that does not count as closed.
     fn open_instead(&self, choice: &Choice<'a>) -> Option<Choice<'a>> {
         let (place, round) = (choice.place, choice.place.round());
         let parent = place.parent.and_then(Node::state);

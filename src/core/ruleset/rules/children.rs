@@ -70,7 +70,7 @@ impl<'a> EffectiveRules<'a> {
         self.required(node.state()?, node.round(), children)
     }
 
-    /// The same, of its state, its round, and how many children are in which state.
+    /// What a node in this state and round owes and has, by how many children are in which state.
     fn required<'s>(
         &self,
         state: &StateName,
@@ -93,7 +93,7 @@ impl<'a> EffectiveRules<'a> {
         incomplete
     }
 
-    /// The same by kin, from the first round on.
+    /// Groups of open nodes that still lack children, with what each of their nodes lacks, from the first round on.
     pub fn incomplete_kin<'i>(
         &self,
         investigation: &'i Investigation,

@@ -250,7 +250,7 @@ pub struct Reclassified<'a> {
     pub rules: &'a EffectiveRules<'a>,
     /// The node, as it is.
     pub node: &'a Node,
-    /// The state that it shall have.
+    /// The new state.
     pub to: &'a StateName,
     /// Why.
     pub reason: Option<&'a str>,

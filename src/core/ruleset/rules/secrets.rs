@@ -13,7 +13,7 @@ const NAMED: usize = 3;
 pub(super) const KIND: Kind = Kind { key: "checks.secretSuspected", sentences, ..Kind::SILENT };
 
 impl EffectiveRules<'_> {
-    /// The same, but what looks like a credential is refused, whatever the ruleset says: an operator's choice.
+    /// Refuses what looks like a credential, whatever the ruleset says: an operator's choice.
     pub fn refusing_secrets(self) -> Self {
         EffectiveRules { secrets: Enforcement::Reject, ..self }
     }

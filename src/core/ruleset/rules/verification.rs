@@ -307,8 +307,8 @@ pub(crate) enum Text<'a> {
     Change(Option<&'a str>),
 }
 
-/// Who gave the node the state in force, and what was said with it. A child that changed it said nothing itself: what counts
-/// is who committed the node.
+/// The author of the node's state in force, and the text that came with it. A child that changed the state gave no text: then the
+/// author is the one who committed the node.
 pub(crate) fn author(classification: &Classification) -> (Who<'_>, Text<'_>) {
     let committed = Who::of(classification.agent_id.as_deref(), &classification.caller);
     let Some(change) = classification.reclassified.last() else {
