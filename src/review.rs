@@ -253,7 +253,7 @@ impl Notes {
     }
 }
 
-/// Whether a node is something else by this change: what was open is closed, or the other way, or an answer is none.
+/// Whether this change turns a node into something else: open work is closed, closed work opened, or an answer lost.
 fn is_turn(from: &StateName, to: &StateName, rules: Option<&EffectiveRules>) -> bool {
     match rules {
         Some(rules) => rules.role(from) != rules.role(to),

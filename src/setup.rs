@@ -1,4 +1,4 @@
-//! How MCP clients are told of this server: where each looks, and how an entry goes into a file that is already there.
+//! How MCP clients learn of this server: where each looks, and how an entry goes into a file that is already there.
 //! And what teaches an agent the method: a skill, and a paragraph for `AGENTS.md`.
 //!
 //! Pure: texts in, texts out. What else a file holds stays as it is, comments and order included; an entry of the same

@@ -36,7 +36,7 @@
       for (const item of items) {
         item.hidden = !fits(item);
         shown += item.hidden ? 0 : 1;
-        // What was found shall be seen, and not only be in a part that is folded away.
+        // Unfold the part that holds the match, so that it can be seen.
         for (const part of item.querySelectorAll("details")) {
           const text = part.textContent.toLowerCase();
           part.open = !item.hidden && words.some((word) => text.includes(word));

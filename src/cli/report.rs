@@ -131,7 +131,7 @@ password, a revoked key). To remove it, rewrite the history with git-filter-repo
 
 Every commit from the first one with the secret on has another id then. Sign-offs of these commits are invalid, since their
 signatures no longer fit: delete these tags, and sign again. Other clones and the remote still have the old history, and
-tot sync refuses to join the two: push the new one to a new repository or branch, have all others clone it anew, and have
+tot sync refuses to join the two. Push the new one to a new repository or branch, and have all others clone it anew. Have
 the forge delete the old one with its caches.
 
 Examples:

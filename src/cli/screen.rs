@@ -96,7 +96,7 @@ pub(super) struct NodeLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     pub title: String,
-    /// `confirmed`, `self-checked`, `unconfirmed`, `contested` of an answer; `refuted`; absent of what is none of it.
+    /// `confirmed`, `self-checked`, `unconfirmed`, `contested` of an answer; `refuted`; absent for other nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sure: Option<&'static str>,
     /// Of any node: whether its results differ, or something speaks against it as an answer.

@@ -1,9 +1,9 @@
-//! How sure an investigation is of what, said in one place: how each answer is confirmed, what speaks against it, how the
-//! whole stands. Every surface (pages, replies, the terminal, files that git shows) takes its grades, its order, its counts,
-//! its words and its classes from here, so that no two of them differ.
+//! How sure an investigation is of what: how each answer is confirmed, what contests it, and how far to trust the whole. Every
+//! surface (pages, replies, the terminal, files that git shows) takes its grades, order, counts, words and classes from
+//! here, so that no two surfaces differ.
 //!
-//! By whom an answer is confirmed is a rule, in [`verification`](crate::ruleset::rules::verification); what an open objection
-//! speaks against is one, too, in [`objections`]. Here both become what a reader is told.
+//! Two rules live elsewhere: who confirms an answer, in [`verification`](crate::ruleset::rules::verification), and what an open
+//! objection contests, in [`objections`]. This module turns both into what a reader sees.
 
 mod distance;
 mod evidence;
@@ -31,25 +31,25 @@ pub use distance::{Distance, Own};
 pub use evidence::{CapturedRun, NEWEST_RUNS, Repetition, RunEntry, RunStanding, newest_runs};
 pub use summary::{Sign, Signed, Subject, VerdictLine};
 
-/// What is not checked since a commit changed it that no call made.
+/// The words for an answer that a commit outside of all calls has changed, and that nobody has checked since.
 const BY_HAND: &str = "changed by hand, not checked since";
 
 /// How far an answer can be trusted, or a whole investigation: the worst first.
 ///
-/// As JSON: `class` for style sheets, `sign` to stand beside a colour, `label` for people, and `contested`.
+/// As JSON: `class` for style sheets, `sign` beside the colour, `label` for people, and `contested`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// Another node shows that it is wrong.
     Refuted,
-    /// An objection to it, or to what it rests on, is open; or results differ, or its evidence did when it was run again.
+    /// An objection to it, or to what it rests on, is open; or its results differ; or its evidence differed when run again.
     Contested,
     /// Of a whole: it was ended before its rules were met.
     StoppedEarly,
-    /// Of a whole: it was ended, and its rules ask for something that is not there.
+    /// Of a whole: it was ended although its rules still required something.
     RulesUnmet,
-    /// Nobody has confirmed it, or nothing that counts.
+    /// No confirmation of it counts.
     NotChecked,
-    /// Only who wrote it has checked it.
+    /// Only its author has checked it.
     AuthorOnly,
     /// Another agent in the same session, or in one that is not known, has confirmed it.
     SecondAgent,
@@ -72,7 +72,7 @@ impl Verdict {
         }
     }
 
-    /// A sign to stand beside the colour.
+    /// A sign beside the colour.
     pub fn sign(self) -> &'static str {
         match self {
             Verdict::Refuted => "✗",
@@ -108,17 +108,17 @@ impl Verdict {
         if self.is_confirmed() { "confirmed" } else { self.label() }
     }
 
-    /// Whether another than who wrote it has confirmed it, and nothing speaks against it: what alone may be green.
+    /// Whether somebody other than its author has confirmed it, and nothing contests it. Nothing else may be green.
     pub fn is_confirmed(self) -> bool {
         self >= Verdict::SecondAgent
     }
 
-    /// Whether somebody has checked it, if only who wrote it, and nothing speaks against it.
+    /// Whether somebody has checked it, even if only its author, and nothing contests it.
     pub fn is_checked(self) -> bool {
         self >= Verdict::AuthorOnly
     }
 
-    /// The place in lists that begin with the best.
+    /// The place in lists that begin with the best verdict.
     pub fn rank(self) -> usize {
         (Verdict::Person as usize) - (self as usize)
     }
@@ -136,7 +136,7 @@ impl Serialize for Verdict {
 }
 
 impl Confirming {
-    /// What this confirmation alone makes of the answer.
+    /// The verdict on the answer if this were its only confirmation.
     pub fn verdict(&self) -> Verdict {
         match self.grade {
             Grade::None => Verdict::NotChecked,
@@ -148,7 +148,7 @@ impl Confirming {
     }
 }
 
-/// A node that answers the question, or one that another has refuted.
+/// A node that answers the question, or a node that another one has refuted.
 #[derive(Clone, Debug)]
 pub struct Answer<'a> {
     /// The node.
@@ -157,26 +157,26 @@ pub struct Answer<'a> {
     pub is_answering: bool,
     /// How far to trust it.
     pub verdict: Verdict,
-    /// By whom it is confirmed, whatever speaks against it.
+    /// The best confirmation, whatever contests the answer.
     pub grade: Grade,
-    /// Whether it, or what confirmed it, was changed by a commit that no call made.
+    /// Whether a commit outside of all calls has changed it, or what confirmed it.
     pub is_by_hand: bool,
     /// The nodes that confirm it, the best first.
     pub confirming: Vec<Confirming>,
     /// The nodes that refute it.
     pub refuted_by: Vec<NodeId>,
-    /// The open objections to it, to the way to it and to what confirms it.
+    /// The open objections to it, to the steps it rests on, and to its confirmations.
     pub against: Vec<CommentId>,
-    /// The nodes of that way, or that confirm it, whose results differ.
+    /// Nodes among these whose results differ.
     pub differing: Vec<NodeId>,
-    /// The commands that are the evidence of those nodes, in the order of the way.
+    /// The commands that are the evidence of these nodes, in the order of the steps.
     pub runs: Vec<RunId>,
-    /// Those that came out otherwise when they were run again, unless somebody judged that the evidence holds.
+    /// Commands among these that differed when run again, unless somebody judged that the evidence holds.
     pub differing_runs: Vec<RunId>,
 }
 
 impl Answer<'_> {
-    /// How far to trust it, in words: as its verdict, with the name of the person who has confirmed it.
+    /// The verdict in words, with the name of the person who has confirmed the answer.
     pub fn words(&self) -> Cow<'static, str> {
         let person = self.confirming.first().and_then(|best| best.person.as_deref());
         match (self.verdict, person) {
@@ -186,12 +186,12 @@ impl Answer<'_> {
         }
     }
 
-    /// How far its confirmations alone carry, whatever speaks against it.
+    /// The verdict by the confirmations alone, whatever contests the answer.
     pub fn checked(&self) -> Verdict {
         self.confirming.first().map_or(Verdict::NotChecked, Confirming::verdict)
     }
 
-    /// What makes the verdict what it is: the nodes that refute it, or those that confirm it as well as any does.
+    /// The nodes behind the verdict: those that refute the answer, or its best confirmations.
     pub fn because_of(&self) -> Vec<&NodeId> {
         if self.verdict == Verdict::Refuted {
             return self.refuted_by.iter().collect();
@@ -205,13 +205,13 @@ impl Answer<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
-    /// It is under way.
+    /// No end is in force yet.
     Running,
     /// It was ended when nothing was owed.
     Ended,
     /// It was ended before its rules were met.
     StoppedEarly,
-    /// It was ended, and research has come from elsewhere since.
+    /// It was ended, and a merge has brought later research.
     Continued,
 }
 
@@ -239,12 +239,12 @@ pub struct Bound<'s, 'a> {
     pub id: &'s NodeId,
     /// How it belongs to the conclusion.
     pub role: BoundAs,
-    /// The answer; absent where the node is none any more.
+    /// The answer; absent if the node is no longer an answer.
     pub answer: Option<&'s Answer<'a>>,
 }
 
 impl Bound<'_, '_> {
-    /// How far to trust it: an answer that is gone is worth what a refuted one is.
+    /// How far to trust it. An answer that is gone counts as refuted.
     pub fn verdict(&self) -> Verdict {
         self.answer.map_or(Verdict::Refuted, |answer| answer.verdict)
     }
@@ -255,7 +255,7 @@ impl Bound<'_, '_> {
     }
 }
 
-/// What stands first everywhere, and how far to trust it. As text it is one line: `Conclusion, confirmed by Ada`.
+/// What every surface shows first, and how far to trust it. As text it is one line: `Conclusion, confirmed by Ada`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Top {
     /// `Conclusion`, `Best answer so far`, …
@@ -273,10 +273,10 @@ impl fmt::Display for Top {
     }
 }
 
-/// What the verdict does not cover, in a sentence.
+/// A sentence that the verdict does not cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit<'a> {
-    /// The confirmation that says what it did not try; absent where the conclusion says what it does not cover.
+    /// The confirmation that did not try this; absent if the conclusion itself does not cover it.
     pub node: Option<&'a NodeId>,
     /// The sentence.
     pub text: &'a str,
@@ -296,7 +296,7 @@ impl fmt::Display for Limit<'_> {
     }
 }
 
-/// A node whose result did not stand.
+/// A node whose result was taken back.
 #[derive(Clone, Debug)]
 pub struct Overturned<'a> {
     /// The node.
@@ -307,28 +307,28 @@ pub struct Overturned<'a> {
     pub now: &'a StateName,
 }
 
-/// How sure an investigation is of what.
+/// The assessment of an investigation: how sure it is of what.
 #[derive(Clone, Debug)]
 pub struct Assessment<'a> {
     /// What is assessed.
     pub investigation: &'a Investigation,
-    /// By which rules; without them no node is known to be an answer.
+    /// The rules in force. Without rules no node is known to be an answer.
     pub rules: Option<EffectiveRules<'a>>,
     /// How it stands as a whole.
     pub outcome: Outcome,
-    /// Everything that the rules ask for and that is not there.
+    /// Everything that the rules still require.
     pub owed: Vec<Diagnostic>,
     /// The objections that nobody has resolved, the oldest first.
     pub open: Vec<Objection>,
-    /// The answers that stand: those that the conclusion rests on, in its order, then the others, the best first.
+    /// The answers that are not refuted: those of the conclusion in its order, then the others, the best first.
     pub answers: Vec<Answer<'a>>,
     /// The nodes that another has refuted, by round and suffix.
     pub refuted: Vec<Answer<'a>>,
     /// Answers that can't be tested here.
     pub theories: Vec<&'a Arc<Node>>,
-    /// Nodes in a state that is a dead end of its own, those that were refuted among them.
+    /// Nodes that are ruled out, the refuted ones among them.
     pub dead_ends: Vec<&'a Arc<Node>>,
-    /// Nodes of which nothing is left to try.
+    /// Nodes with nothing left to try.
     pub exhausted: Vec<&'a Arc<Node>>,
     /// Answers that wait for a confirmation.
     pub awaiting: Vec<&'a Arc<Node>>,
@@ -336,14 +336,14 @@ pub struct Assessment<'a> {
     pub method_confirms: bool,
     /// Where the nodes are in `answers`, or after them in `refuted`.
     places: HashMap<&'a NodeId, usize>,
-    /// The callers who confirmed an answer, by the time of the call: one entry for each confirmation.
+    /// The callers who confirmed an answer, by the time of the call: one entry per confirmation.
     calls: HashMap<Timestamp, Vec<&'a Caller>>,
     bound: Vec<(NodeId, BoundAs)>,
     runs: evidence::Runs<'a>,
 }
 
 impl<'a> Assessment<'a> {
-    /// Of an investigation by its rules.
+    /// Assesses an investigation by its rules.
     pub fn new(investigation: &'a Investigation, rules: Option<EffectiveRules<'a>>) -> Self {
         let mut assessment = Assessment {
             investigation,
@@ -447,14 +447,14 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// What an answer rests on: the nodes of its way, itself the last of them, and those that confirm it.
+    /// The nodes that an answer rests on: the path from the root to the answer itself, and the confirmations.
     fn rests_on(&self, answer: &Node, confirming: &[Confirming]) -> Vec<&'a NodeId> {
         let way = self.investigation.path(&answer.id).into_iter();
         let confirming = confirming.iter().filter_map(|it| self.investigation.node(&it.node));
         way.chain(confirming).map(|node| &node.id).collect()
     }
 
-    /// What the conclusion rests on: what it names, or the one answer there is.
+    /// The answers of the conclusion: those it names, or the only one.
     fn binding(&self) -> Vec<(NodeId, BoundAs)> {
         let Some(end) = self.investigation.conclusion() else { return Vec::new() };
         match (end.answers.as_slice(), self.answers.as_slice()) {
@@ -463,13 +463,13 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// What is made of a node that answers or is refuted; nothing for any other.
+    /// The assessment of an answer or of a refuted node; `None` for any other node.
     pub fn answer(&self, id: &NodeId) -> Option<&Answer<'a>> {
         let at = *self.places.get(id)?;
         self.answers.get(at).or_else(|| self.refuted.get(at - self.answers.len()))
     }
 
-    /// How far to trust a node that answers, or that it is refuted; nothing for any other.
+    /// The verdict on an answer or on a refuted node; `None` for any other node.
     pub fn verdict_of(&self, id: &NodeId) -> Option<Verdict> {
         self.answer(id).map(|answer| answer.verdict)
     }
@@ -479,12 +479,12 @@ impl<'a> Assessment<'a> {
         self.verdict_of(id) == Some(Verdict::Refuted)
     }
 
-    /// The dead ends that nobody had to refute.
+    /// The nodes that are ruled out without a refutation.
     pub fn ruled_out(&self) -> impl Iterator<Item = &'a Arc<Node>> {
         self.dead_ends.iter().filter(|node| !self.is_refuted(&node.id)).copied()
     }
 
-    /// Nodes that had a result which a later change took back. What waits for a confirmation and gets it is not among them.
+    /// Nodes whose result a later change took back. A node that awaited a confirmation and got it is not one of them.
     pub fn overturned(&self) -> impl Iterator<Item = Overturned<'a>> {
         let rules = self.rules;
         self.investigation.committed().filter_map(move |(node, _)| {
@@ -501,7 +501,7 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// What the nodes say they did not try that make an answer's verdict what it is.
+    /// What the nodes behind an answer's verdict did not try.
     pub fn caveats(&self, answer: &Answer<'_>) -> impl Iterator<Item = Limit<'a>> {
         let nodes = answer.because_of().into_iter().filter_map(|id| self.investigation.node(id));
         let by = nodes.filter(|_| answer.verdict != Verdict::Refuted);
@@ -511,8 +511,8 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// What the verdict of the whole does not cover: what the conclusion says, and what those did not try who confirm the
-    /// answers that it rests on. Without a conclusion, of the answer that stands first.
+    /// What the verdict of the whole does not cover: what the conclusion leaves open, and what the confirmations of its
+    /// answers did not try. Without a conclusion, the limits of the first answer.
     pub fn limits(&self) -> Vec<Limit<'a>> {
         let not_covered = self.end().into_iter().flat_map(|end| &end.not_covered);
         let said = not_covered.map(|text| Limit { node: None, text });
@@ -521,31 +521,31 @@ impl<'a> Assessment<'a> {
         said.chain(bound.chain(first).flat_map(|answer| self.caveats(answer))).collect()
     }
 
-    /// How many of the answers that stand are worth the same, the best first.
+    /// The number of answers with each verdict, the best first. Refuted answers are left out.
     pub fn counts(&self) -> Vec<(Verdict, usize)> {
         let mut verdicts: Vec<Verdict> = self.answers.iter().map(|answer| answer.verdict).collect();
         verdicts.sort_unstable_by_key(|verdict| Reverse(*verdict));
         verdicts.chunk_by(|one, other| one == other).map(|same| (same[0], same.len())).collect()
     }
 
-    /// How many of the answers that stand fit.
+    /// The number of answers whose verdict `fits`. Refuted answers are left out.
     pub fn count(&self, fits: impl Fn(Verdict) -> bool) -> usize {
         self.answers.iter().filter(|answer| fits(answer.verdict)).count()
     }
 
-    /// The end with the conclusion, also where research went on since.
+    /// The end with the conclusion, even if research went on since.
     pub fn end(&self) -> Option<&'a Conclusion> {
         self.investigation.conclusion()
     }
 
-    /// The answers that the conclusion rests on, in its order. None where there is no conclusion, no answer, or where there
-    /// are several answers and the conclusion names none of them.
+    /// The answers of the conclusion, in its order. Empty without a conclusion, without an answer, and if the conclusion
+    /// names none of several answers.
     pub fn bound(&self) -> impl Iterator<Item = Bound<'_, 'a>> {
         self.bound.iter().map(|(id, role)| Bound { id, role: *role, answer: self.answer(id) })
     }
 
-    /// The answer that stands first everywhere: what the conclusion rests on first, or the best one where there is no
-    /// conclusion. None where it is not known on which answer the conclusion rests.
+    /// The answer that every surface shows first: the first one of the conclusion, or without a conclusion the best one.
+    /// `None` if it is not known which answer the conclusion rests on.
     pub fn first(&self) -> Option<&Answer<'a>> {
         match (self.end(), self.bound.first()) {
             (None, _) => self.answers.first(),
@@ -554,8 +554,8 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// How far to trust the whole: the worst of what the conclusion rests on and of how it was ended. Rivals that the
-    /// conclusion names beside its answers do not count. None while no end is in force.
+    /// How far to trust the whole: the worst verdict among the answers of the conclusion and the way it was ended. Rivals
+    /// that the conclusion names beside its answers do not count. `None` while no end is in force.
     pub fn verdict(&self) -> Option<Verdict> {
         self.outcome.is_ended().then_some(())?;
         let answers = self.bound().filter(|bound| bound.role != BoundAs::Rival).map(|bound| bound.verdict());
@@ -569,12 +569,12 @@ impl<'a> Assessment<'a> {
         Some(answers.min(ended))
     }
 
-    /// How far to trust what there is: the whole, or, while no end is in force, the answer that stands first.
+    /// The verdict on the whole or, while no end is in force, on the first answer.
     pub fn overall(&self) -> Option<Verdict> {
         self.verdict().or_else(|| self.first().or(self.answers.first()).map(|answer| answer.verdict))
     }
 
-    /// How far to trust the whole, for people. None while no end is in force.
+    /// The verdict on the whole in words. `None` while no end is in force.
     pub fn words(&self) -> Option<Cow<'static, str>> {
         let verdict = self.verdict()?;
         let only = self.bound().next().filter(|_| self.bound.len() == 1).and_then(|bound| bound.answer);
@@ -585,7 +585,7 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// What stands first everywhere, and how far to trust it.
+    /// What every surface shows first, and how far to trust it.
     pub fn top(&self) -> Top {
         const CONTINUED: &str = "Conclusion of an end that was continued";
         let has_conclusion = self.end().is_some_and(|end| end.conclusion.is_some());
@@ -639,7 +639,7 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// `1 confirmed in another session, 2 not checked`: of the answers that stand.
+    /// The answers counted by verdict: `1 confirmed in another session, 2 not checked`.
     pub fn counted_in_words(&self) -> String {
         let all = self.answers.len();
         let counts = self.counts().into_iter().map(|(verdict, count)| match count == all && all > 1 {

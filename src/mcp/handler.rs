@@ -1,9 +1,9 @@
 //! rmcp's view of the server: what it asks for by each method of the protocol.
 //!
 //! Both eras of the protocol are served. rmcp negotiates `initialize`, answers `server/discover`, checks `_meta` and
-//! adds or strips `resultType`; here are the order of the tools, the cache hints, params that rmcp can't read, and who is
-//! told of changes: in the older era each connection, of new investigations; in the newest each `subscriptions/listen`, of
-//! what it asks for.
+//! adds or strips `resultType`; here are the order of the tools, the cache hints, params that rmcp can't read, and the
+//! notices of changes. In the older era each connection receives those of new investigations; in the newest each
+//! `subscriptions/listen` receives those it asks for.
 //!
 //! Everything that reads an investigation runs where it may block, as the tools do, and is answered when it panics.
 

@@ -217,7 +217,7 @@ fn investigations(service: &Service) -> Result<String, Unreadable> {
     let listing = service.store().list(&filter)?;
     let mut text = String::from("# Investigations\n\n");
     if listing.entries.is_empty() {
-        text.push_str("There is none yet.\n");
+        text.push_str("No investigations yet.\n");
     }
     for entry in &listing.entries {
         text.push_str(&listed(service, entry));

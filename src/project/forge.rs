@@ -50,7 +50,7 @@ impl FromStr for Forge {
             .fold(text.to_owned(), |text, (name, value)| text.replace(name, value));
         if let Some(rest) = filled.split_once(['{', '}']).map(|(before, _)| &filled[before.len()..]) {
             let name: String = rest.chars().take(20).collect();
-            let reason = format!("`{name}` is none of {{path}}, {{line}}, {{last}} and {{commit}}");
+            let reason = format!("`{name}` is unknown (known: {{path}}, {{line}}, {{last}}, {{commit}})");
             return wrong(&reason);
         }
         if !text.contains(PATH) {
@@ -274,8 +274,8 @@ mod tests {
             ("https://{path}/", "must be fixed"),
             ("https://{commit}.example.org/{path}", "must be fixed"),
             ("https://me:secret@example.org/{path}", "user name or password"),
-            ("https://example.org/{path}/{branch}", "`{branch}` is none of"),
-            ("https://example.org/{path}}", "`}` is none of"),
+            ("https://example.org/{path}/{branch}", "`{branch}` is unknown"),
+            ("https://example.org/{path}}", "`}` is unknown"),
             ("https://example.org/{path}\" onclick=", "a character that no address has"),
         ] {
             let error = text.parse::<Forge>().unwrap_err().to_string();

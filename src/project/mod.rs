@@ -220,7 +220,7 @@ impl Project {
         excluded().unwrap_or(true)
     }
 
-    /// `None`: it is none of the project's, no plain file, or can't be read.
+    /// `None`: it is outside the project, not a plain file, or can't be read.
     fn look_up_one(
         &self,
         repository: &gix::Repository,

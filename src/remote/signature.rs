@@ -166,7 +166,7 @@ fn read(succeeded: bool, said: &str) -> Signature {
             true,
             "the signature does not fit what is signed",
         ),
-        ("No principal matched", true, "its key is none of the allowed signers'"),
+        ("No principal matched", true, "its key belongs to no allowed signer"),
     ];
     if let Some((_, why)) = BAD.iter().find(|(word, _)| status(word).is_some()) {
         bad(why)

@@ -39,7 +39,7 @@ pub enum Pushed {
         /// In the words of git and of the remote.
         said: String,
         /// Whether each refusal may be that of a lost race: git, here or there, found the reference at another commit, or
-        /// locked. What a hook or a host says for itself is none.
+        /// locked. A refusal by a hook or a host is not.
         may_pass: bool,
     },
 }

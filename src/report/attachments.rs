@@ -53,7 +53,7 @@ impl Attachments {
         let contents: HashMap<_, _> = contents.iter().map(|file| ((&file.node, &file.name), file)).collect();
         let mut all = Attachments::default();
         for (node, attachments) in investigation.attachments() {
-            // Of `a` and `a.txt` both want one place; where letter case is none, of `a` and `A` as well.
+            // `a` and `a.txt` both want one place; so do `a` and `A` where letter case does not count.
             let mut taken = HashSet::new();
             let views = attachments.iter().map(|(name, bytes)| {
                 let Some(file) = contents.get(&(node, name)) else {

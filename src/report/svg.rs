@@ -125,7 +125,7 @@ const ATTRIBUTES: [&str; 68] = [
     "vector-effect",
 ];
 
-/// The drawing without what could do harm; `None` where it is none, or too large to be shown.
+/// The drawing without what could do harm; `None` if it is not a drawing, or is too large to be shown.
 pub(super) fn sanitized(text: &str) -> Option<String> {
     if is_too_costly(text) {
         return None;

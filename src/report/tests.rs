@@ -825,7 +825,7 @@ fn one_that_was_stopped_early_says_so_everywhere_with_what_was_owed() {
     assert_eq!(data["conclusion"]["stopped"]["reason"], "budget");
     assert_eq!(data["conclusion"]["asked"], serde_json::json!({"answer": "accepted", "said": "Then stop."}));
     assert_eq!(data["refuted"][0], serde_json::json!({"node": "R2.A1", "refutedBy": ["R3.A1a"]}));
-    assert_eq!(data["solutions"], serde_json::json!([]), "a refuted one is none");
+    assert_eq!(data["solutions"], serde_json::json!([]), "a refuted one does not count");
     assert!(overview.contains("No answer was found. 1 refuted."), "{overview}");
     // In the index of several, too.
     let index = page(&render(&[backed(), empty()]), "index.html");

@@ -1,5 +1,5 @@
-//! What the server does for an investigation beside the calls: the remote of a new one, git's maintenance, and telling who
-//! syncs that it was used.
+//! What the server does for an investigation beside the calls: the remote of a new one, git's maintenance, and messages to
+//! the sync thread that it was used.
 //!
 //! Guarantees: a start that was answered has its remote, or its reply says why not; nothing else here keeps a call waiting.
 //! Limit: a call that commits while git's maintenance collects waits for its end, as the store does beside any `git gc`: it
@@ -130,7 +130,7 @@ impl Service {
         lock(&sharing.synced).entry(session).or_default().notice = Some(notice);
     }
 
-    /// Tells who syncs.
+    /// Tells the sync thread that an investigation was used.
     pub(super) fn used(&self, snapshot: &Snapshot, how: How) {
         if let Some(syncer) = self.sharing.as_ref().and_then(|sharing| sharing.syncer.as_ref()) {
             let session = snapshot.investigation.meta().id;

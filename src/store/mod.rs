@@ -575,7 +575,8 @@ impl Store {
         read::withheld(&git, path, head)
     }
 
-    /// Whether the work tree has another [`layout::WITHHELD`] than the newest commit. One that is not checked out is none.
+    /// Whether the work tree has another [`layout::WITHHELD`] than the newest commit. A list that is not checked out does
+    /// not count.
     ///
     /// # Errors
     ///

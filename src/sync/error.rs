@@ -194,7 +194,7 @@ impl SyncError {
                 };
                 format!(
                     "Whoever can read the remote can read it, also after it was removed.{delete} \
-                     If it is none, or may be known, `tot sync --allow-secrets` pushes it"
+                     If it is not a credential, or may be known, `tot sync --allow-secrets` pushes it"
                 )
             }
             SyncError::Unreadable { is_marked: true, .. } => {

@@ -449,7 +449,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The repositories in the root. What is hidden is none yet.
+/// The repositories in the root. A hidden folder does not count yet.
 fn investigations(root: &Path) -> Vec<PathBuf> {
     let folders = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
     folders

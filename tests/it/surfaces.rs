@@ -611,7 +611,7 @@ fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
     std::fs::write(&file, text.replace("Findings of R2.A1.", "Another text altogether.")).unwrap();
     sandbox.git(&folder, &["commit", "-qam", "A better text"]);
     each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
-    // A confirmation that a hand wrote is none, either.
+    // A confirmation written by hand does not count, either.
     sandbox.git(&folder, &["reset", "-q", "--hard", "HEAD~1"]);
     each_says(&mut session, &sandbox, CONFIRMED, NOT_CHECKED);
     let file = folder.join("nodes/R3/R3.A1a.yaml");

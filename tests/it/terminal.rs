@@ -134,7 +134,7 @@ fn there_is_a_manual_page_for_each_command_and_topic() {
     let method = page("tot-method.7");
     assert!(method.contains(".SH Begin\n") && method.contains("tot start"), "{method}");
     let files = |folder: &str| std::fs::read_dir(sandbox.path("pages").join(folder)).unwrap().count();
-    // The stranger's is none of them.
+    // The stranger's page is not ours.
     let pages = files("man1") + files("man7") - 1;
     assert!(pages > 35, "{pages}");
     assert_eq!(said, format!("{pages} pages in pages: man -M pages tot\n"));

@@ -2,6 +2,7 @@
 
 mod source;
 mod tasks;
+mod words;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -94,7 +94,7 @@ impl Server {
         }
     }
 
-    /// The next message. A line that was cut off is none.
+    /// The next message. A line that was cut off does not count.
     pub fn receive(&mut self) -> Result<Value, Gone> {
         let mut line = String::new();
         self.output.read_line(&mut line).map_err(|_| Gone)?;

@@ -1,5 +1,5 @@
-//! How far a confirmation is from what it confirms: the model and the client of both sides, how long it took, and what it
-//! cites and ran. Callers say themselves who they are, so none of this changes a grade; it stands beside it.
+//! How far a confirmation is from what it confirms: the model and the client of both sides, the time it took, and what it cites
+//! and ran. Callers say themselves who they are, so the distance changes no grade; it is shown beside the grade.
 
 use std::fmt;
 
@@ -20,11 +20,11 @@ pub struct Distance {
     model: Option<String>,
     /// `the same client (claude-code)`, where the client of both sides is known.
     client: Option<String>,
-    /// From its proposal, or from when its work began, where that was earlier.
+    /// Seconds from its proposal, or from an earlier start of its work.
     seconds: i64,
     /// What it cites and ran; absent where its texts are withheld.
     pub own: Option<Own>,
-    /// How many confirmations came in the same call, this one among them.
+    /// The number of confirmations in the same call, this one included.
     in_one_call: usize,
 }
 
@@ -38,7 +38,7 @@ pub struct Own {
 }
 
 impl Assessment<'_> {
-    /// How far a confirmation is from the answer. None where its node is gone.
+    /// The distance of a confirmation from the answer. `None` if its node is gone.
     pub fn distance(&self, answer: &Node, by: &Confirming) -> Option<Distance> {
         let node = self.investigation.node(&by.node)?;
         let result = node.classification.as_ref()?;
@@ -58,7 +58,7 @@ impl Assessment<'_> {
         })
     }
 
-    /// How many confirmations came in the call that brought this one.
+    /// The number of confirmations in the call that stored this one.
     fn in_one_call(&self, result: &Classification) -> usize {
         if result.reclassified.last().is_some_and(|change| change.by.child().is_none()) {
             return 1;
@@ -68,7 +68,7 @@ impl Assessment<'_> {
     }
 }
 
-/// What is known of the model and the client of both sides. Of a person's own word there is nothing to compare.
+/// What is known of the model and the client of both sides. A person's own word has neither.
 fn between(result: &Classification, others: &[Who<'_>]) -> (Option<String>, Option<String>) {
     let (by, _) = author(result);
     if by.person_alone().is_some() {
@@ -119,7 +119,7 @@ impl fmt::Display for Own {
 impl fmt::Display for Distance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let together = (self.in_one_call > 1).then(|| format!("one of {} in one call", self.in_one_call));
-        // What tells most comes first: a narrow screen cuts the rest.
+        // The most telling part comes first: a narrow screen cuts the rest.
         let parts = [self.model.clone(), Some(format!("took {}", in_words(self.seconds)))];
         let own = self.own.map(|own| own.to_string());
         let parts = parts.into_iter().chain([own, together, self.client.clone()]).flatten();

@@ -1,7 +1,8 @@
-//! What was run as evidence, and what came of it since: by whom it was repeated and where, and what a difference means.
+//! Commands that were run as evidence, and their repetitions: by whom and where, with which outcome, and what a difference
+//! means.
 //!
-//! Of one command the newest repetition that came to its end counts. One that differs contests the answers that rest on the
-//! command, until somebody says that the evidence holds nevertheless. One that could not run contests nothing.
+//! Of each command the newest completed repetition counts. A repetition that differs contests the answers that rest on the
+//! command, until somebody judges that the evidence holds. A repetition that could not run contests nothing.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -31,7 +32,7 @@ pub struct CapturedRun<'a> {
     pub run: &'a Arc<Run>,
     /// What happened.
     pub ran: &'a Ran,
-    /// What came of it when it was repeated, the oldest first.
+    /// Its repetitions, the oldest first.
     pub repetitions: Vec<Repetition<'a>>,
 }
 
@@ -42,35 +43,35 @@ pub struct Repetition<'a> {
     pub run: &'a Arc<Run>,
     /// What happened this time.
     pub ran: &'a Ran,
-    /// How it compares.
+    /// How it compares with the first run.
     pub verdict: RunVerdict,
     /// The commit of the project that it ran at.
     pub at: Option<&'a str>,
-    /// Whether another session, machine or person has repeated it than the one that captured it.
+    /// Whether it was run in another session, on another machine or by another person than the captured run.
     pub is_by_other: bool,
     /// What people and agents say that this difference means, or the same one of another repetition, the oldest first.
     pub judgements: Vec<&'a Arc<Run>>,
 }
 
-/// How a captured command stands.
+/// The outcome of a captured command so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunStanding {
     /// Nobody has repeated it.
     NeverRepeated,
-    /// Each repetition could not run.
+    /// No repetition could run.
     CouldNotRun,
     /// It came out the same.
     Same,
-    /// It differs, and nobody has said what that means.
+    /// It differs, and nobody has judged the difference.
     Differs,
-    /// It differs, and the evidence holds, as somebody judged last.
+    /// It differs, and by the last judgement the evidence holds.
     Holds,
-    /// It differs, and the evidence fails, as somebody judged last.
+    /// It differs, and by the last judgement the evidence fails.
     Fails,
 }
 
 impl RunStanding {
-    /// All of them, what speaks against an answer first.
+    /// All outcomes, the ones that contest an answer first.
     pub const ALL: [RunStanding; 6] = [
         RunStanding::Fails,
         RunStanding::Differs,
@@ -102,7 +103,7 @@ impl RunStanding {
     }
 }
 
-/// A command and what came of it, as replies and JSON show it: with what is hidden made visible, and shortened.
+/// A command and its outcome, as replies and JSON show it: shortened, and with hidden characters made visible.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunEntry {
@@ -114,16 +115,16 @@ pub struct RunEntry {
     pub ended: String,
     /// The author of the capture, and the time.
     pub by: String,
-    /// What that one says of it.
+    /// The author's note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The beginning of what it printed, or the end where that was not kept whole.
+    /// The beginning of its output, or the end if the output was not kept whole.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub output: String,
-    /// What the output had to match, each with what came.
+    /// What the output had to match, each with the actual value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<String>,
-    /// How it stands: `never run again`.
+    /// Its outcome so far: `never run again`.
     pub standing: String,
     /// The newest repetitions, the newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -131,7 +132,7 @@ pub struct RunEntry {
 }
 
 impl Repetition<'_> {
-    /// `differs: CI on 24 Nov 2026 at 3f2a91c`, and what was said of that.
+    /// The repetition in words, with its judgement: `differs: CI on 24 Nov 2026 at 3f2a91c`.
     pub fn told(&self) -> String {
         let judged = self.judged().map(|(run, _)| {
             let why = shorten(&one_line(run.note.as_deref().unwrap_or_default()), COMMAND);
@@ -159,7 +160,7 @@ impl Repetition<'_> {
         }
     }
 
-    /// `CI on 24 Nov 2026 at 3f2a91c`; its author is named as such.
+    /// Author, day and commit: `CI on 24 Nov 2026 at 3f2a91c`. The author of the first run is marked as such.
     fn by(&self) -> String {
         let by = name(&self.run.author);
         let by = if self.is_by_other { by } else { format!("{by}, who captured it,") };
@@ -175,12 +176,12 @@ impl CapturedRun<'_> {
         self.repetitions.iter().rev().find(|it| it.differs_as(again))?.judged()
     }
 
-    /// The repetition that counts: the newest one that came to its end.
+    /// The repetition that counts: the newest completed one.
     pub fn counts(&self) -> Option<&Repetition<'_>> {
         self.repetitions.iter().rev().find(|it| it.verdict != RunVerdict::CouldNotRun)
     }
 
-    /// How it stands.
+    /// Its outcome so far.
     pub fn standing(&self) -> RunStanding {
         let Some(counts) = self.counts() else {
             let is_new = self.repetitions.is_empty();
@@ -208,23 +209,23 @@ impl CapturedRun<'_> {
         }
     }
 
-    /// Whether it speaks against the answers that rest on it.
+    /// Whether it contests the answers that rest on it.
     pub fn is_contesting(&self) -> bool {
         matches!(self.standing(), RunStanding::Differs | RunStanding::Fails)
     }
 
-    /// Whether it came out the same for another session, machine or person than the one that captured it.
+    /// Whether it gave the same in another session, on another machine or for another person.
     pub fn is_reproduced(&self) -> bool {
         let is_same = |it: &Repetition<'_>| it.is_by_other && it.verdict == RunVerdict::Same;
         self.standing() == RunStanding::Same && self.repetitions.iter().any(is_same)
     }
 
-    /// Whether somebody else than its author has tried to repeat it, with whatever outcome.
+    /// Whether somebody other than its author has tried to repeat it, with any outcome.
     pub fn is_tried_by_other(&self) -> bool {
         self.repetitions.iter().any(|it| it.is_by_other)
     }
 
-    /// How it stands, in words: `run again by CI on 24 Nov 2026 at 3f2a91c: same`, `never run again`.
+    /// Its outcome so far, in words: `run again by CI on 24 Nov 2026 at 3f2a91c: same`, `never run again`.
     pub fn words(&self) -> String {
         let Some(last) = self.repetitions.last() else { return "never run again".to_owned() };
         let Some(counts) = self.counts() else { return format!("could not be run again by {}", last.by()) };
@@ -242,12 +243,12 @@ impl CapturedRun<'_> {
         format!("run again by {}: {}{reproduced}{judged}{since}", counts.by(), counts.verdict.label())
     }
 
-    /// The command and how it stands: `the command python3 load.py, run again by CI on 24 Nov 2026 at 3f2a91c: differs`.
+    /// The command with its outcome: `the command python3 load.py, run again by CI on 24 Nov 2026 at 3f2a91c: differs`.
     pub fn told(&self) -> String {
         format!("the command {}, {}", self.command(), self.words())
     }
 
-    /// As replies and JSON show it: texts of so many characters, lists of so many entries.
+    /// The entry for replies and JSON, with at most this many characters per text and entries per list.
     pub fn entry(&self, characters: usize, entries: usize) -> RunEntry {
         let cut = |text: &str| shorten(&one_line(text), characters);
         let output = &self.ran.output;
@@ -270,7 +271,7 @@ impl CapturedRun<'_> {
     }
 }
 
-/// An expectation, and what came: `p99 ([0-9.]+) in 0..50: 41`.
+/// An expectation with the actual value: `p99 ([0-9.]+) in 0..50: 41`.
 fn expected(it: &Expectation) -> String {
     let range = it.range.as_ref().map(|range| format!(" in {range}")).unwrap_or_default();
     let found = match (&it.found, it.held) {
@@ -281,7 +282,7 @@ fn expected(it: &Expectation) -> String {
     format!("{}{range}: {found}", it.pattern)
 }
 
-/// All commands that were run as evidence, and for which nodes.
+/// All commands that were run as evidence, with the nodes they are evidence for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs<'a> {
     pub(super) captured: BTreeMap<RunId, CapturedRun<'a>>,
@@ -336,7 +337,7 @@ impl<'a> Runs<'a> {
         runs
     }
 
-    /// The runs that are the evidence of these nodes, in their order and each once.
+    /// The runs that are the evidence of these nodes, in the order of the nodes, each once.
     pub(super) fn of_nodes<'n>(&self, nodes: impl Iterator<Item = &'n NodeId>) -> Vec<RunId> {
         let mut seen = HashSet::new();
         let runs = nodes.flat_map(|node| self.by_node.get(node).into_iter().flatten());
@@ -344,7 +345,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// Whether another session, machine or person repeated it. Nobody is another whom git contradicts.
+/// Whether another session, machine or person repeated it. An author whom git contradicts is not another person.
 fn is_by_other([first, again]: [&Commenter; 2], systems: [&System; 2]) -> bool {
     let [who, by] = [first, again].map(|it| Who::of(it.agent_id.as_deref(), &it.caller));
     let [first, again] = [&first.caller, &again.caller];
@@ -374,7 +375,7 @@ fn name(author: &Commenter) -> String {
 }
 
 impl<'a> Assessment<'a> {
-    /// The command of that id; None where it is a repetition, a judgement or nothing.
+    /// The command with that id; `None` for a repetition, a judgement or an unknown id.
     pub fn run(&self, id: RunId) -> Option<&CapturedRun<'a>> {
         self.runs.captured.get(&id)
     }
@@ -384,17 +385,17 @@ impl<'a> Assessment<'a> {
         self.runs.captured.values()
     }
 
-    /// The commands that are the evidence of a node: that were run for it, or that its results name.
+    /// The commands that are the evidence of a node: those run for it, and those that its results name.
     pub fn runs_of(&self, node: &NodeId) -> impl Iterator<Item = &CapturedRun<'a>> {
         self.runs.of_nodes(std::iter::once(node)).into_iter().filter_map(|id| self.run(id))
     }
 
-    /// The commands that an answer rests on: those of its way, its own, and those of what confirms it.
+    /// The commands that an answer rests on: those of the steps to it, its own, and those of its confirmations.
     pub fn evidence(&self, answer: &Answer<'_>) -> impl Iterator<Item = &CapturedRun<'a>> {
         answer.runs.iter().filter_map(|id| self.run(*id))
     }
 
-    /// The commands that contest an answer, since they came out otherwise when they were run again.
+    /// The commands that contest an answer because they differed when run again.
     pub fn differing_runs(&self, answer: &Answer<'_>) -> impl Iterator<Item = &CapturedRun<'a>> {
         answer.differing_runs.iter().filter_map(|id| self.run(*id))
     }
@@ -409,14 +410,14 @@ impl<'a> Assessment<'a> {
         self.in_words(&answer.runs, || std::iter::once(answer))
     }
 
-    /// The answers that the whole rests on: those of the conclusion, or the one that stands first where there is none.
+    /// The answers that the whole rests on: those of the conclusion, or without a conclusion the first answer.
     pub(super) fn carrying(&self) -> Vec<&Answer<'a>> {
         let bound =
             self.bound().filter(|bound| bound.role != BoundAs::Rival).filter_map(|bound| bound.answer);
         bound.chain(self.first().filter(|_| self.end().is_none())).collect()
     }
 
-    /// The nodes that the whole rests on: the ways to its answers, and what confirms them.
+    /// The nodes that the whole rests on: the paths to its answers, and their confirmations.
     pub fn whole_nodes(&self) -> Vec<&'a Arc<Node>> {
         let mut seen = HashSet::new();
         let carrying = self.carrying().into_iter();
@@ -431,15 +432,15 @@ impl<'a> Assessment<'a> {
         ids.filter(move |run| seen.insert(**run)).filter_map(|id| self.run(*id))
     }
 
-    /// What the evidence of the whole is worth, in words. None where it rests on no answer.
+    /// What the evidence of the whole is worth, in words. `None` if it rests on no answer.
     pub fn whole_evidence(&self) -> Option<String> {
         let answers = self.carrying();
         let runs: Vec<RunId> = self.whole_runs().map(|run| run.run.id).collect();
         (!answers.is_empty()).then(|| self.in_words(&runs, || answers.iter().copied()))
     }
 
-    /// The commands that answers rest on and that only their author has run: what somebody else could run again. First those
-    /// that differ, and of which nobody has said what that means.
+    /// The commands behind answers that only their author has run, for somebody else to run again. Those with a difference
+    /// that nobody has judged come first.
     pub fn to_repeat(&self, agent: Option<&str>, caller: &Caller) -> Vec<&CapturedRun<'a>> {
         let by = Who::of(agent, caller);
         let is_own = |run: &&CapturedRun<'_>| {
@@ -456,7 +457,8 @@ impl<'a> Assessment<'a> {
         differing.into_iter().chain(others).collect()
     }
 
-    /// `run again by CI on 24 Nov 2026 at 3f2a91c: 2 of 3 same, 1 differs`, or what there is instead of commands.
+    /// The outcome of all commands, `run again by CI on 24 Nov 2026 at 3f2a91c: 2 of 3 same, 1 differs`, or the evidence
+    /// there is instead.
     fn in_words<'n, A: Iterator<Item = &'n Answer<'a>>>(
         &self,
         ids: &[RunId],

@@ -1,4 +1,4 @@
-//! The verdict of the whole in a sentence, and what it rests on in at most seven lines: what the first page begins with.
+//! The verdict of the whole in a sentence, and its grounds in at most seven lines: the beginning of the first page.
 
 use std::collections::HashSet;
 
@@ -10,16 +10,16 @@ use crate::markdown;
 use crate::ruleset::rules::objections::Objection;
 use crate::text::{counted, one_line, sentence, shorten};
 
-/// Characters of what somebody says, of a title in a list of titles, and of all that is not covered.
+/// The most characters of a quotation, of a title in a list, and of all that is not covered.
 const QUOTED: usize = 160;
 const TITLE: usize = 60;
 const NOT_COVERED: usize = 120;
-/// How many alternatives are named.
+/// How many alternatives a line names.
 const NAMED: usize = 3;
 
-/// What a line says of the verdict.
+/// What a line means for the verdict.
 ///
-/// As JSON: `class` for style sheets, `sign` to stand beside a colour, `label` for readers who see neither.
+/// As JSON: `class` for style sheets, `sign` beside the colour, `label` for readers who see neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "SignView")]
 pub enum Sign {
@@ -29,7 +29,7 @@ pub enum Sign {
     Doubt,
     /// It speaks against the answer.
     Against,
-    /// It tells.
+    /// It informs.
     Note,
 }
 
@@ -62,26 +62,26 @@ pub enum Subject {
     Evidence,
     /// What was ruled out.
     RuledOut,
-    /// What is objected.
+    /// Open objections.
     Objections,
     /// What it does not cover.
     NotCovered,
     /// The names behind the work and the sign-offs.
     Names,
-    /// What else calls were warned of.
+    /// The other notes.
     Notes,
 }
 
 /// A line of the verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VerdictLine {
-    /// What it is about.
+    /// Its subject.
     pub subject: Subject,
-    /// What it says of the verdict.
+    /// What it means for the verdict.
     pub sign: Sign,
     /// The fact, in a few words.
     pub text: String,
-    /// By whom, or which; empty where there is no more to say.
+    /// By whom, or which; empty if there is nothing to add.
     pub detail: String,
     /// The node to read.
     pub node: Option<NodeId>,
@@ -92,7 +92,7 @@ pub struct VerdictLine {
 /// A decision that a person has signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed {
-    /// What it is worth, and by whom: `Approved by Ada`.
+    /// The decision and the signer: `Approved by Ada`.
     pub label: String,
     /// Whether it counts for the state that is assessed.
     pub is_valid: bool,
@@ -109,7 +109,7 @@ impl VerdictLine {
         VerdictLine { detail: detail.into(), ..self }
     }
 
-    /// How many notes there are: about the answer and what it rests on, where there is one, and about the rest.
+    /// The line about the number of notes: about the answer and what it rests on, if there is one, and about the rest.
     pub fn notes(about: Option<usize>, elsewhere: usize) -> VerdictLine {
         let notes = |number| counted(number, "note");
         let (sign, text) = match (about, elsewhere) {
@@ -126,7 +126,8 @@ impl VerdictLine {
 }
 
 impl<'a> Assessment<'a> {
-    /// The verdict in a sentence or two: how well the whole is checked, what its evidence is worth, whether anybody has signed it.
+    /// The verdict in a sentence or two: how well the whole is checked, what its evidence is worth, and whether anybody has
+    /// signed it.
     pub fn sentence(&self, signed: &[Signed]) -> String {
         let top = self.top();
         let Some(verdict) = top.verdict else {
@@ -172,7 +173,7 @@ impl<'a> Assessment<'a> {
         Some(format!(", {and} {what}"))
     }
 
-    /// What the verdict rests on, and what it leaves open: at most six lines, to which come the [notes](VerdictLine::notes).
+    /// The grounds of the verdict and what it leaves open: at most six lines, beside that of the [notes](VerdictLine::notes).
     pub fn verdict_lines(&self, signed: &[Signed]) -> Vec<VerdictLine> {
         let lines =
             [self.checked_line(), self.evidence_line(), self.ruled_out_line(), self.objections_line()];
@@ -234,7 +235,7 @@ impl<'a> Assessment<'a> {
         format!("{by}: {}", shorten(&one_line(node.name()), QUOTED))
     }
 
-    /// Whether its evidence was run again.
+    /// The line about whether its evidence was run again.
     fn evidence_line(&self) -> Option<VerdictLine> {
         let words = self.whole_evidence()?;
         let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
@@ -250,7 +251,7 @@ impl<'a> Assessment<'a> {
         Some(line.with(differing.map_or_else(String::new, |run| run.command())))
     }
 
-    /// What else was thought of and is not so.
+    /// The line about alternatives that were ruled out.
     fn ruled_out_line(&self) -> Option<VerdictLine> {
         self.rules?;
         let line = |sign, text: String| VerdictLine::new(Subject::RuledOut, sign, text);
@@ -268,7 +269,7 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// What is objected: the first open objection to the answer, or else to anything, in its own words.
+    /// The line that quotes the first open objection: to the answer, or else to anything.
     fn objections_line(&self) -> Option<VerdictLine> {
         let carrying = self.carrying();
         let against: HashSet<_> = carrying.iter().flat_map(|answer| &answer.against).collect();
@@ -304,7 +305,7 @@ impl<'a> Assessment<'a> {
         Some(VerdictLine { node: first.comment.node.clone(), comment: Some(first.comment.id), ..line })
     }
 
-    /// What the conclusion does not cover.
+    /// The line about what the conclusion does not cover.
     fn limits_line(&self) -> Option<VerdictLine> {
         let line = |sign, text: &str| VerdictLine::new(Subject::NotCovered, sign, text);
         match self.limits().as_slice() {

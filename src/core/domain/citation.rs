@@ -110,7 +110,7 @@ pub enum LookedUp {
     Ignored(String),
 }
 
-/// What was found of the paths that a call cites. One that is not among them is none of the project's, or could not be read.
+/// What was found of the paths that a call cites. A path that is missing here lies outside the project or could not be read.
 pub type LookedUpPaths = HashMap<CitedPath, LookedUp>;
 
 impl LookedUp {

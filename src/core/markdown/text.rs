@@ -69,7 +69,7 @@ pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
         let suffix = tail[digits..].strip_prefix('.').unwrap_or_default();
         let length = suffix.bytes().take_while(u8::is_ascii_alphanumeric).count();
         let after = suffix[length..].chars().next();
-        // A file such as `R2.A1.yaml` is none, the end of a sentence is no part of one.
+        // A file such as `R2.A1.yaml` is not an id; the full stop of a sentence does not belong to the id.
         let is_file =
             suffix[length..].strip_prefix('.').is_some_and(|it| it.starts_with(char::is_alphanumeric));
         if digits == 0 || length == 0 || is_file || after.is_some_and(|c| c.is_alphanumeric() || c == '_') {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Both lists as one, without a key twice. Whatever is in one of the lists comes in that list's order, and so what both share
 /// keeps its place. Where neither list says which of two comes first, the smaller does.
 ///
-/// The outcome is the same from either side, and in any order of three, as long as lists came about by additions at their
+/// The outcome is the same from either side, and in any order of three, as long as lists were made by additions at their
 /// ends and by this function.
 pub(super) fn interleave<K: Ord + Clone>(ours: &[K], theirs: &[K]) -> Vec<K> {
     let all = [ours, theirs].map(|list| list.iter().collect::<BTreeSet<_>>());

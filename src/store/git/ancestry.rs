@@ -16,7 +16,7 @@ use super::{CommitId, CommitInfo, Git};
 const MAX_COMMITS: usize = 500_000;
 /// How many commits that were left behind are named.
 const NAMED: usize = 5;
-/// How many lost commits are told of.
+/// How many lost commits are reported.
 const MAX_LOST: usize = 10_000;
 /// How many bytes of a reflog are read.
 const MAX_REFLOG: u64 = 64 << 20;

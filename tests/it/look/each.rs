@@ -222,7 +222,7 @@ fn each_reader_refuses_what_is_not_there_or_broken() {
         std::fs::create_dir_all(path.join(".git")).unwrap();
         name.to_owned()
     };
-    // A folder that looks like one and is none, and one whose only branch is gone.
+    // A folder that only looks like an investigation, and one whose only branch is gone.
     let hollow = folder("01a19b7c-0000-7000-8000-000000000001");
     let headless = "01a19b7c-0000-7000-8000-000000000002";
     sandbox.git(&sandbox.path("home"), &["init", "-q", sandbox.root().join(headless).to_str().unwrap()]);

@@ -159,7 +159,7 @@ fn each_kind_of_sign_off_is_told_apart() {
     let since = &of(&document, &early)["since"];
     assert_eq!(*since, json!({"commits": 2, "nodes": ["R2.A1"], "files": []}));
     assert_eq!(of(&document, &rejected)["decision"], "rejected");
-    assert_eq!(of(&document, &eve)["reason"], "its key is none of the allowed signers'");
+    assert_eq!(of(&document, &eve)["reason"], "its key belongs to no allowed signer");
     assert_eq!(of(&document, &eve)["signer"], Value::Null);
 
     // Without anything to check them with.

@@ -16,6 +16,8 @@ enum Kind {
 #[derive(Clone)]
 struct Token {
     kind: Kind,
+    /// How many lines are above it.
+    line: usize,
     text: String,
 }
 
@@ -70,10 +72,11 @@ fn tokens(text: &str) -> Vec<Token> {
     let at = |index: usize| letters.get(index).copied().unwrap_or('\0');
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut found = Vec::new();
-    let mut begin = 0;
+    let (mut begin, mut line) = (0, 0);
     while begin < letters.len() {
         let first = letters[begin];
         if first.is_whitespace() {
+            line += usize::from(first == '\n');
             begin += 1;
             continue;
         }
@@ -122,7 +125,10 @@ fn tokens(text: &str) -> Vec<Token> {
             }
             Kind::Mark
         };
-        found.push(Token { kind, text: letters[begin..end].iter().collect() });
+        let text: String = letters[begin..end].iter().collect();
+        let lines = text.matches('\n').count();
+        found.push(Token { kind, line, text });
+        line += lines;
         begin = end;
     }
     found
@@ -249,6 +255,12 @@ impl Source {
         let is_code = |token: &&Token| matches!(token.kind, Kind::Word | Kind::Mark);
         let text: String = self.tokens.iter().filter(is_code).map(|token| token.text.as_str()).collect();
         text.contains(code)
+    }
+
+    /// Its strings, each with how many lines are above it.
+    pub fn literals(&self) -> impl Iterator<Item = (usize, &str)> {
+        let literals = self.tokens.iter().filter(|token| token.kind == Kind::Literal);
+        literals.map(|token| (token.line, token.text.as_str()))
     }
 
     /// Whether a string or, where those count, a comment has that text in it.

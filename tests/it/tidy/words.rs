@@ -1,0 +1,121 @@
+//! Phrases that read as translated, and sentences that are too long to be read once.
+
+use super::source::sources;
+use super::{files, name};
+
+/// At any place. For each there is a plain word: an invalid id, an unknown tool, messages to the sync thread.
+const PHRASES: &str = "is none, are none of, that are none, which are none, that there is not, that there are not, \
+    who has no, what who, for who, who syncs, is told of, are told of, come about, comes about, came about, \
+    as good as for ever, shall, nothing was said";
+/// At the beginning of a line of a doc comment, which opens with a noun or a verb in the third person.
+const OPENINGS: &str = "The same, Who, What who, As good";
+/// What stays, and why.
+const EXCEPTIONS: [(&str, &str); 3] = [
+    ("there is none", "names what is absent, in its own sentence"),
+    ("nothing was found, or nothing was said", "is the meaning of a code: a text is empty"),
+    ("with --json: {", "is the shape of an output, and no sentence"),
+];
+/// The most words of a sentence on a page, in a message or in a guide.
+const LONGEST: usize = 40;
+
+/// The phrases of a file by their lines, also those that go on in the next line.
+fn phrases(text: &str) -> Vec<(usize, String)> {
+    let (mut found, mut said, mut starts) = (Vec::new(), String::new(), Vec::new());
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        let doc = line.strip_prefix("/// ").or_else(|| line.strip_prefix("//! ")).unwrap_or_default();
+        let opens = |rest: &str| !rest.starts_with(char::is_alphanumeric);
+        let openings = OPENINGS.split(", ").filter(|opening| doc.strip_prefix(opening).is_some_and(opens));
+        found.extend(openings.map(|opening| (number, opening.to_owned())));
+        starts.push(said.len());
+        said += &line.trim_start_matches(['/', '!', ' ']).to_lowercase();
+        said.push(' ');
+    }
+    for (kept, _) in EXCEPTIONS {
+        said = said.replace(kept, &"-".repeat(kept.len()));
+    }
+    let ends = |letter: Option<char>| letter.is_none_or(|letter| !letter.is_alphanumeric());
+    for phrase in PHRASES.split(", ") {
+        let places = said.match_indices(phrase).map(|(at, _)| at).filter(|at| {
+            ends(said[..*at].chars().next_back()) && ends(said[at + phrase.len()..].chars().next())
+        });
+        found.extend(places.map(|at| (starts.partition_point(|start| *start <= at), phrase.to_owned())));
+    }
+    found
+}
+
+/// The long sentences of Markdown, by the lines in which they end. An item, a row and an empty line end one, too.
+fn long(text: &str) -> Vec<(usize, String)> {
+    let (mut found, mut words, mut is_code) = (Vec::new(), Vec::new(), false);
+    let mut end = |number: usize, words: &mut Vec<&str>| {
+        let said = words.join(" ").to_lowercase();
+        if words.len() > LONGEST && !EXCEPTIONS.iter().any(|(kept, _)| said.contains(kept)) {
+            found.push((number, format!("{} words: {said}", words.len())));
+        }
+        words.clear();
+    };
+    for (number, line) in (1..).zip(text.lines().chain([""])) {
+        let begin = line.trim_start();
+        is_code ^= begin.starts_with("```");
+        let is_read = !is_code && !line.starts_with("    ");
+        if begin.is_empty() || !is_read || begin.starts_with(['-', '*', '#', '|', '>']) {
+            end(number, &mut words);
+        }
+        for word in line.split_whitespace().filter(|_| is_read) {
+            words.extend(word.contains(char::is_alphanumeric).then_some(word));
+            if word.trim_end_matches(['"', '\'', ')', ']', '*', '_', '`']).ends_with(['.', '!', '?', '|']) {
+                end(number, &mut words);
+            }
+        }
+    }
+    found
+}
+
+/// A text whose sentences also end at these.
+fn ending_at(text: &str, ends: &[&str]) -> String {
+    let text = text.lines().map(str::trim_start).collect::<Vec<_>>().join("\n");
+    ends.iter().fold(text, |text, end| text.replace(end, " . "))
+}
+
+/// The files in these folders, or these files, by their names from the project's root.
+fn of(paths: &[&str], endings: &[&str]) -> impl Iterator<Item = (String, String)> {
+    let files: Vec<_> = paths.iter().flat_map(|path| files(path, endings)).collect();
+    files.into_iter().map(|(path, text)| (name(&path), text))
+}
+
+fn assert_none(texts: impl Iterator<Item = (String, String)>, found: fn(&str) -> Vec<(usize, String)>) {
+    let line = |file: &str, (line, said): (usize, String)| format!("{file}:{line} {said}\n");
+    let found: String =
+        texts.flat_map(|(file, text)| found(&text).into_iter().map(move |it| line(&file, it))).collect();
+    assert!(found.is_empty(), "say it plainly:\n{found}");
+}
+
+#[test]
+fn no_text_reads_as_translated() {
+    assert_eq!(phrases("/// The same, of an id\n/// that is\n/// none.").len(), 2);
+    assert_eq!(phrases("/// Returns the id; `None` where there is none."), []);
+    let texts = of(&["src", "tests", "site-template", "README.md"], &["rs", "md", "html", "js", "css"]);
+    // This file names the phrases.
+    assert_none(texts.filter(|(file, _)| !file.ends_with("tidy/words.rs")), phrases);
+}
+
+#[test]
+fn no_sentence_is_too_long() {
+    let sentence = "word ".repeat(LONGEST);
+    assert_eq!((long(&format!("{sentence}end.")).len(), long(&format!("{sentence}. End."))), (1, vec![]));
+    assert_none(of(&["src", "README.md", "site-template", "tests/README.md"], &["md"]), long);
+    let pages = of(&["src", "site-template"], &["html"]);
+    assert_none(pages.map(|(file, text)| (file, ending_at(&text, &["<", ">", "{", "}"]))), long);
+    let literals = sources().iter().flat_map(|source| {
+        // A line that ends by a backslash goes on in the next one.
+        let text = |text: &str| text.replace('\n', " . \n").replace("\\ . \n", "\n");
+        let text = move |(line, said): (usize, &str)| "\n".repeat(line) + &ending_at(&text(said), &["\\n"]);
+        source.literals().map(move |literal| (source.name.clone(), text(literal)))
+    });
+    assert_none(literals, long);
+}
+
+#[test]
+fn the_readme_is_read_in_one_go() {
+    let lines = of(&["README.md"], &["md"]).map(|(_, text)| text.lines().count()).sum::<usize>();
+    assert!((1..=150).contains(&lines), "README.md has {lines} lines: move some to the topics");
+}
