@@ -52,7 +52,7 @@ impl Edited {
         format!("Your text is kept in {}", self.file.display())
     }
 
-    /// The same, with the command that goes on from there.
+    /// Names the file in which the text is kept, and the command that goes on from there.
     pub(super) fn kept(&self) -> String {
         let file = self.file.display().to_string();
         let file = if file.contains(char::is_whitespace) { format!("'{file}'") } else { file };

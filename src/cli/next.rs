@@ -47,7 +47,7 @@ Examples:
 enum Strategy {
     /// The lowest round, spread over its parents: as many as are owed
     Owed,
-    /// The same, and what is recommended beyond that
+    /// As owed, and what is recommended beyond that
     Balanced,
     /// As balanced, with three children under each open node
     Exhaustive,

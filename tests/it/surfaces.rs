@@ -58,7 +58,7 @@ struct Look<'l, 's> {
     sandbox: &'l Sandbox,
     first: (Verdict, &'l str),
     second: (Verdict, &'l str),
-    /// What the commands are worth that R2.A2 and R2.A1 rest on; nothing where there are none.
+    /// What the commands are worth that R2.A2 and R2.A1 rest on; nothing without any.
     evidence: [Option<String>; 2],
     /// How the commands stand that were run for R2.A2.
     standing: Vec<String>,

@@ -92,7 +92,7 @@ pub struct Next {
     pub dimensions: Vec<Dimension>,
     /// For whom: what others have claimed is left out, and an objection that is for another.
     pub agent_id: Option<String>,
-    /// Who asks.
+    /// The caller that asks.
     pub caller: Caller,
 }
 
@@ -406,7 +406,7 @@ struct Planner<'a> {
     rules: &'a EffectiveRules<'a>,
     advisor: Advisor<'a>,
     strategy: Strategy,
-    /// Who asks.
+    /// The one who asks.
     who: Who<'a>,
     /// The most tasks that were asked for.
     most: usize,
@@ -444,7 +444,7 @@ impl<'a> Planner<'a> {
         (Some(reply), if is_wanted { tasks } else { Vec::new() })
     }
 
-    /// The same, as if nobody had objected to anything.
+    /// Returns the next call and the tasks as if nobody had objected to anything.
     fn work(&self, mut grid: Option<Grid>, pending: &[&Node]) -> (Option<NextCall>, Vec<Task>) {
         let mut ids = Ids::new(self.investigation);
         let idle = pending.is_empty();

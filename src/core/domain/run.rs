@@ -262,7 +262,7 @@ impl Ran {
     }
 
     /// Whether another repetition of the same command came out as this one: it ended alike, met and missed the same
-    /// expectations with the same values, or printed the same where there are none.
+    /// expectations with the same values, or without any printed the same.
     pub fn is_alike(&self, other: &Ran) -> bool {
         let prints_alike = || {
             (&self.output.sha256, self.output.bytes) == (&other.output.sha256, other.output.bytes)

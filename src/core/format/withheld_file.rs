@@ -29,7 +29,7 @@ pub type WithheldList = BTreeMap<NodeId, Withholding>;
 /// A decision to withhold the texts of a node: by whom, and why.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Withholding {
-    /// The withholder.
+    /// The person, in their own words.
     pub by: String,
     /// Why, where that is said.
     pub why: Option<String>,

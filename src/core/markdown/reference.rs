@@ -81,7 +81,7 @@ pub enum MentionKind {
 ///   and a file extension, is one. White space is never part of a path.
 /// - What a path is said to hold is a quote: in its item in backticks or quotation marks that its description begins with
 ///   (``- src/a.rs:18 - `let n = 3;` in the loop``), where it is the item's only path; anywhere else in backticks, with the
-///   path and its line in brackets after it (`` `let n = 3;` (src/a.rs:18) ``). A name alone (`connect()`) is none.
+///   path and its line in brackets after it (`` `let n = 3;` (src/a.rs:18) ``). A name alone (`connect()`) is not a quote.
 /// - A path may name its repository: `repo@commit:path:line`, with seven digits of the commit or more, and
 ///   `owner/name path:line`, which has to name a line.
 pub fn references(markdown: &str) -> Vec<Mention> {

@@ -137,7 +137,7 @@ struct Advice {
     /// How far the combinations of `dimensions` are covered, pending nodes included.
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<Coverage>,
-    /// Who else has which pending node, and until when.
+    /// Pending nodes that others have claimed, and until when.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claimed: Vec<ClaimedEntry>,
     /// Commands of others that answers rest on, to run again in your own shell. It is an offer, and never owed.

@@ -467,7 +467,7 @@ fn a_node_without_a_parent_goes_where_one_is_owed_or_where_somebody_was_at_work(
     assert_eq!((place(&play, Some("RULED_OUT")), place(&play, Some("OPEN"))), (at("R1.A"), at("R1.A")));
     play.grow(&[("R3.A2a", Some("R2.A2"), "CONFIRMED")]);
     assert_eq!(place(&play, Some("CONFIRMED")), at("R2.A2"));
-    // Below a root that is only proposed there is no place yet, where another root is none either.
+    // A root that is only proposed has no place below it yet, and another root would not be one either.
     let mut play = Play::new("single-root", None, None);
     let plan = play.plan(&Next::default());
     play.propose(&plan);
