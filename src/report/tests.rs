@@ -1099,7 +1099,7 @@ fn cites(input: &mut ReportInput, number: usize) {
 #[test]
 fn what_each_commit_did_adds_up_to_the_tree() {
     let input = edited();
-    let files = render(&[input.clone()]);
+    let files = render(std::slice::from_ref(&input));
     assert!(page(&files, "history.html").contains("<details class=\"grown\">"));
     let script = page(&files, "grown.js");
     let json = script.strip_prefix("totGrown(").unwrap().strip_suffix(");\n").unwrap();
@@ -2085,7 +2085,7 @@ fn a_long_text_that_is_edited_again_and_again_does_not_fill_the_memory() {
 #[test]
 fn the_first_page_of_the_history_tells_where_something_is_left_out() {
     let mut input = sample();
-    assert!(!page(&render(&[input.clone()]), "history.html").contains("not shown whole"));
+    assert!(!page(&render(std::slice::from_ref(&input)), "history.html").contains("not shown whole"));
     let oldest = input.history.last_mut().unwrap();
     oldest.gaps.push("What came before is not there.".to_owned());
     let place = format!("href=\"history.html#c-{}\"", &oldest.commit.to_string()[..10]);
