@@ -4,27 +4,28 @@
 //!
 //! Writing, one call of an agent:
 //!
-//! 1. [`mcp`] turns the request's JSON into a tool input, and that into a command for the [`service`].
-//! 2. [`store`] loads the committed state of the investigation: its facts and the head they were read at.
-//! 3. What the call cites of the [`project`] is looked up there, and [`decide`] judges the command by the investigation's own [`ruleset`]: an event, or a rejection.
+//! 1. [`mcp`] turns the request's JSON into a tool input, and the input into a command for the [`service`].
+//! 2. [`store`] loads the committed state of the investigation: its facts, and the head that they were read at.
+//! 3. [`project`] looks up the cited files, and [`decide`] judges the command by the investigation's own [`ruleset`]: an event,
+//!    or a rejection.
 //! 4. [`mod@format`] turns the event into files and a commit message; [`store`] writes them as one git commit and
 //!    moves the branch by compare-and-swap. If the head has moved meanwhile: load and decide again.
 //! 5. [`mcp`] answers with what follows from the new state.
 //!
-//! Sharing: [`sync`] asks a remote through [`remote`], has [`store`] take in what came, and pushes what is here. A server has
+//! Sharing: [`sync`] fetches from a remote through [`remote`], has [`store`] merge what came, and pushes. A server has
 //! [`background`] do so beside its calls.
 //!
-//! Reading: [`store`] loads state and history, [`report`] makes a typed model of them, renders it through the
-//! templates to a map of path to bytes, and writes that last. [`check`] judges the same, as an fsck does,
-//! and [`signoff`] what people have signed.
+//! Reading: [`store`] loads state and history; [`report`] makes a typed model of them, renders it through the
+//! templates to a map of path to bytes, and writes that map last. [`check`] judges state and history, as an fsck does,
+//! and [`signoff`] judges what people have signed.
 //!
 //! # Who may know whom
 //!
-//! The pure middle is a crate of its own, `tot-core` in `src/core`, so the compiler holds that it knows nothing of the rest:
+//! The pure middle is a crate of its own, `tot-core` in `src/core`, so the compiler ensures that it knows nothing of the rest:
 //! `assess`, `decide`, `domain`, `format`, `graph`, `markdown`, `merge`, `parallel`, `ruleset`, `secrets`, `text`, `view` and
 //! `yaml`.
 //!
-//! `store` never evaluates a rule; `decide` never sees git; `service` (load, decide, write, name what was refused) serves
+//! `store` never evaluates a rule; `decide` never sees git; `service` (load, decide, write, report refusals) serves
 //! every edge. Each module may name these others of the crate:
 //!
 //! - `platform` (what is not the same on every system), `text` (shortening, hidden characters, escaping, causes of errors),
@@ -68,12 +69,12 @@
 //! Each outside library is named behind one wall, so that another can take its place:
 //!
 //! - `serde`, `serde_json`, `thiserror`: everywhere.
-//! - `tot-core`: everywhere. Its modules have the same names here.
+//! - `tot-core`: everywhere. Its modules keep their names here.
 //! - `serde_path_to_error`: `import`.
 //! - `csv`: `cli::export`.
 //! - `gix`: `store::git`, `project` (somebody's repository, which is only read).
-//! - `idna_adapter`: nowhere. It is there for its version, which url takes over.
-//! - `markup5ever`: nowhere. It is there for a feature that tests need.
+//! - `idna_adapter`: nowhere. It pins the version that url uses.
+//! - `markup5ever`: nowhere. It enables a feature that tests need.
 //! - `rustix`, `winapi-util`: `platform`.
 //! - `rmcp`: `mcp`.
 //! - `tokio`: `connections`, `mcp`, `platform` (signals), `report::serve`, `service::changes` (whom to tell of a change).
@@ -109,18 +110,18 @@
 //! - `assess`, `cli::screen`, `domain`, `ruleset`, `decide`, `format`, `graph`, `import`, `markdown`, `merge`, `secrets`, `setup`,
 //!   `signoff::judge`, `signoff::statement`, `text`, `view`, `withhold`, `yaml`: pure. No file, no clock, no git, no protocol.
 //! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
-//! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `background`,
+//! - `Instant`: only for waiting and for durations, and no fact follows from it. These modules use it: `background`,
 //!   `cli`, `mcp`, `remote`, `runs` and `store::git`.
 //! - `Command`: programs are started by `remote` (git, which nothing else in the library starts, and the editor and
 //!   the pager that git names), `runs` (what a person or an agent has `tot run` and `tot rerun` run) and `demo` (our own); a
 //!   browser by the library `open`. `platform` puts those into groups.
-//! - `cfg` of a system: `platform` alone asks which one it is built for.
-//! - How sure an answer or the whole is, in which order, in which words and by which class: `assess` alone says so.
+//! - `cfg` of a system: `platform` alone asks which system it is built for.
+//! - The certainty of an answer or of the whole, its order, its words and its class come from `assess` alone.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.
 //! - A rejected call writes nothing; an accepted one is exactly one git commit. (`tot_step` is two calls in one.)
 //! - Nothing in the library prints to stdout but `cli`; the server's stdout belongs to the protocol.
 //!
-//! `tests/it/tidy.rs` reads these lists and holds the code to them.
+//! `tests/it/tidy.rs` reads these lists and checks the code against them.
 
 pub use tot_core::{
     assess, decide, domain, format, graph, markdown, merge, parallel, ruleset, secrets, text, view, yaml,

@@ -1,5 +1,5 @@
-//! The pure middle of Tree of Thoughts: what an investigation is, what a ruleset asks of it, what a call may change, and
-//! how each is written. Nothing here knows git, a file or the protocol of a server; the time comes in as a value.
+//! The pure middle of Tree of Thoughts: what an investigation is, what a ruleset requires, what a call may change, and how each
+//! is written. Nothing here knows git, a file or the protocol of a server. The time comes in as a value.
 //!
 //! It is a crate of its own so that it is built beside the libraries that only the rest needs, and once for a change
 //! elsewhere. `tree_of_thoughts` has each of these modules under the same name; its documentation is the map of all.

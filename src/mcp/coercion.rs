@@ -6,7 +6,7 @@
 //! 2. A value that doesn't fit but whose meaning is plain is mended: a number or boolean sent as a string, and the
 //!    other way round for a string field; an array, an object or the whole arguments sent as JSON text; one item where a
 //!    list is asked; a text for an object that needs one text; `null` for an absent field; an enum value or a field name in
-//!    another spelling (`session_id`), or by another of its names ([`SAME`]: `id` for `nodeId`); `5.0` for 5.
+//!    another spelling (`session_id`), or by another of its names (`SAME`: `id` for `nodeId`); `5.0` for 5.
 //! 3. Anything else is a [`Misfit`]. All of them are found in one go, so that an agent can mend its call at once.
 //!
 //! Guarantees: the result fits the schema as far as the words below go, so a deserialiser behind it sees no surprise;

@@ -1,14 +1,20 @@
 //! The edge to the agents: the MCP server. The only user of rmcp.
 //!
-//! A request's way: [`stdio`] reads a line (`framing`), or [`mod@http`] a request from the net, and `drain` keeps
-//! account of what is owed an answer; rmcp reads the protocol and asks the `handler`. A call of a tool goes to [`server`],
-//! which finds the [`tool`]; [`coercion`] makes of the arguments what the tool's schema, made by [`schema`], means; the
-//! tool's function answers by [`wire`]; [`bounded`] cuts advice that is too long; the answer goes back as a text, for which
-//! [`tool`] has the reasons. Where a person is to be asked first, [`ask`] does. [`resources`], [`prompts`] and [`complete`] answer the other requests. What a call has written, the service tells
-//! by its [`changes`](crate::service::changes) to those who listen; what the server does, [`log`] tells its operator.
+//! The path of a request:
 //!
-//! Guarantees: a rejection is a result that the agent can read, a protocol error is for a malformed request; a call that
-//! was taken in is answered, also when it panics and when the server is told to end; nothing but protocol goes to stdout.
+//! 1. [`stdio`] reads a line (`framing`), or [`mod@http`] receives a request. `drain` keeps account of the answers owed.
+//! 2. rmcp reads the protocol and asks the `handler`. A call of a tool goes to [`server`], which finds the [`tool`];
+//!    [`resources`], [`prompts`] and [`complete`] answer the other requests.
+//! 3. [`coercion`] fits the arguments to the tool's schema, which [`schema`] has made. If a person must be asked first,
+//!    [`ask`] does so.
+//! 4. The tool's function answers in the types of [`wire`], and [`bounded`] cuts advice that is too long. The answer is sent
+//!    as a text; [`tool`] gives the reasons.
+//!
+//! The service sends what a call has written to all listeners, by its [`changes`](crate::service::changes). [`log`] tells the
+//! operator what the server does.
+//!
+//! Guarantees: a rejection is a result that the agent can read; a protocol error means a malformed request. An accepted call
+//! is answered, even if it panics or the server is told to end. Only the protocol goes to stdout.
 
 pub mod address;
 pub mod app;

@@ -4,13 +4,15 @@
 //! 2. [`Server::new`] takes the tools in the order in which clients see them.
 //! 3. A call is understood by the tool's schema ([`coercion`]), run on a thread where it may block, and answered.
 //!
-//! Guarantees: every call of a known tool is answered by a result, never by a protocol error, also when the arguments
-//! don't fit (`INVALID_ARGUMENT`) and when the tool panics (`INTERNAL_ERROR`); a call that has begun runs to its end, even if the client cancels it or goes away. Protocol errors are for
-//! malformed requests: an unknown tool or method, params that are not an object.
+//! Guarantees: every call of a known tool is answered by a result, never by a protocol error, even if the arguments
+//! don't fit (`INVALID_ARGUMENT`) or the tool panics (`INTERNAL_ERROR`). A call that has begun runs to its end, even if the
+//! client cancels it or goes away. Protocol errors are for malformed requests: an unknown tool or method, or params that
+//! are not an object.
 //!
-//! Limits: calls run side by side and in no order, but for those that write to one investigation (`queues`);
-//! a tool must be safe to run beside itself. A call that takes longer than [`PATIENCE`] is answered by `TIMED_OUT` and
-//! goes on; one that has not had its turn by `TURN` is refused. Of a panic only the place is told, in the log; a build with `panic = "abort"` would end here.
+//! Limits: calls run concurrently and in no order, except those that write to one investigation (`queues`), so a tool must be
+//! safe to run beside itself. A call that takes longer than [`PATIENCE`] is answered by `TIMED_OUT` and goes on. A call that
+//! has not had its turn by `TURN` is refused. The log names only the place of a panic; a build with `panic = "abort"` would
+//! end the process.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,7 +37,7 @@ use crate::domain::{Caller, Code};
 use crate::service::Service;
 use crate::text::{one_line, shorten};
 
-/// The server: what it says of itself, its tools, and the service whose investigations are its resources.
+/// The server: its instructions, its tools, and the service whose investigations are its resources.
 #[derive(Clone)]
 pub struct Server {
     pub(super) instructions: Arc<str>,
@@ -50,7 +52,7 @@ pub struct Server {
     pub(super) log: Log,
     read_only: bool,
     session: ClientSession,
-    /// How long a call waits for a person who is asked before the end; none where nobody is.
+    /// How long a call waits for the person who is asked before the end; `None` to ask nobody.
     pub(super) ask_before_end: Option<Duration>,
     /// What runs beside the calls: syncing.
     background: Option<Arc<Background>>,
@@ -95,28 +97,27 @@ impl Server {
         Server { service: Some(service), ..self }
     }
 
-    /// The server with another log.
+    /// Sets the log.
     pub fn with_log(self, log: Log) -> Server {
         Server { log, ..self }
     }
 
-    /// The server with or without the tools that write: they are not listed then, and a call of one is answered by
-    /// `READ_ONLY`.
+    /// Leaves out the tools that write if `read_only`: they are not listed, and a call of one is answered by `READ_ONLY`.
     pub fn reading_only(self, read_only: bool) -> Server {
         Server { read_only, ..self }
     }
 
-    /// The server that asks the person in front of the client before an investigation ends, and waits so long.
+    /// Asks the person in front of the client before an investigation ends, and waits this long for the answer.
     pub fn asking_before_end(self, patience: Option<Duration>) -> Server {
         Server { ask_before_end: patience, ..self }
     }
 
-    /// The server at whose end this is finished.
+    /// Sets the work beside the calls, to be finished when the server ends.
     pub fn with_background(self, background: Option<Background>) -> Server {
         Server { background: background.map(Arc::new), ..self }
     }
 
-    /// Finishes what is done beside the calls, when these have ended. Blocks, but no longer than that.
+    /// Finishes the work beside the calls once these have ended. Blocks for at most `patience`.
     pub(super) fn finish(&self, patience: Duration) {
         if let Some(background) = &self.background {
             background.finish(patience);
@@ -132,12 +133,12 @@ impl Server {
         Server { teller: Arc::default(), session, ..self.clone() }
     }
 
-    /// The server with something that tells one run of a client from another.
+    /// Sets what tells one run of a client from another.
     pub fn with_session(self, session: ClientSession) -> Server {
         Server { session, ..self }
     }
 
-    /// The server in a process of one client, whose run has that name; without one it gets a new one.
+    /// Names the run of the only client of this process; without a name it gets a new one.
     pub fn of_one_client(self, name: Option<String>) -> Server {
         let session = name.or_else(|| self.new_session()).map(ClientSession::Process);
         self.with_session(session.unwrap_or_default())
@@ -220,7 +221,7 @@ impl Server {
         self.busy.wait().await;
     }
 
-    /// Does work that goes on to its end, whatever becomes of the request.
+    /// Runs `work` to its end, even if the request is dropped.
     pub(super) async fn work<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -257,15 +258,15 @@ impl Server {
     }
 }
 
-/// What came of a call.
+/// The outcome of a call.
 pub(super) enum Called {
     /// It was answered.
     Done(CallToolResult),
-    /// A person is to be asked this, and then it is called again.
+    /// A question for a person; the call is repeated with the answer.
     Asks(String),
 }
 
-/// The investigation that a call writes to, as it is named there; none is named by those of a start.
+/// The investigation that a call writes to, as the call names it; `None` for a call that starts one.
 fn written_to(tool: &Tool, arguments: &Value) -> Option<String> {
     let id = arguments.get("sessionId")?.as_str()?.trim();
     // No id is longer, so an invalid one is answered soon.
@@ -286,7 +287,7 @@ pub const PATIENCE: Duration = Duration::from_secs(50);
 /// told so, rather than that it goes on.
 const TURN: Duration = Duration::from_secs(45);
 
-/// How long the instructions may be: clients cut what is beyond.
+/// The most characters of the instructions: clients cut the rest.
 pub const MAX_INSTRUCTIONS: usize = 2048;
 
 fn timed_out() -> Reply {

@@ -1,4 +1,4 @@
-//! The calls that write, each the decision of its name carried out. Every edge writes through these.
+//! The calls that write. Each carries out the decision of its name, and every edge writes through them.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::ruleset::builtin;
 use crate::store::Transacted;
 
 impl Service {
-    /// Begins an investigation by the ruleset of that name, else by the default one. Gives it with the warnings.
+    /// Starts an investigation by the named ruleset, or by the default one. Returns it with the warnings.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl Service {
         self.write(session, caller, |investigation, _, now| claim(investigation, nodes, claimant, now))
     }
 
-    /// Makes these proposals free again, whoever has claimed them.
+    /// Releases these proposals, regardless of the claimant.
     ///
     /// # Errors
     ///
@@ -206,7 +206,7 @@ impl Service {
         })
     }
 
-    /// Says something, in the name that git's configuration has there.
+    /// Stores a comment, in the name that git's configuration has there.
     ///
     /// # Errors
     ///
@@ -219,7 +219,7 @@ impl Service {
         })
     }
 
-    /// Stores what came of commands, in the name that git's configuration has there.
+    /// Stores runs of commands, in the name that git's configuration has there.
     ///
     /// # Errors
     ///
@@ -231,14 +231,14 @@ impl Service {
         })
     }
 
-    /// The author of what is said or run there.
+    /// The author of comments and runs there.
     fn commenter(&self, session: &str, caller: &Caller) -> Result<Commenter, Refusal> {
         let (path, _) = self.find(session)?;
         let (name, email) = self.store.identity(&path)?;
         Ok(Commenter { name, email, agent_id: None, caller: caller.clone() })
     }
 
-    /// Puts files beside a committed node.
+    /// Attaches files to a committed node.
     ///
     /// # Errors
     ///
@@ -255,7 +255,7 @@ impl Service {
         })
     }
 
-    /// Whether this call would end an investigation, and how it stands then. Nothing is written.
+    /// Returns the state of the investigation if this call would end it. Nothing is written.
     ///
     /// # Errors
     ///

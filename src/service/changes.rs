@@ -1,8 +1,8 @@
 //! Tells listeners what the calls of this server have changed.
 //!
-//! Guarantee: every accepted write is told to every listener that was there before it, once. A listener that does not
-//! keep up is told that it has missed some ([`Missed`]), and takes everything for changed. Limit: what another process
-//! writes, or a person by hand, is not heard of.
+//! Guarantee: every listener that existed before an accepted write receives it once. A listener that does not keep up
+//! receives [`Missed`], and must take everything for changed. Limit: writes of another process, or of a person by hand, are
+//! not noticed.
 
 use tokio::sync::broadcast;
 
@@ -16,7 +16,7 @@ const BEHIND: usize = 256;
 pub struct Changed {
     /// The investigation.
     pub session: SessionId,
-    /// The nodes that are read otherwise now: those that were written, and their parents, which show their children.
+    /// The nodes that now read differently: those that were written, and their parents, which show their children.
     pub nodes: Vec<NodeId>,
     /// Whether the investigation is a new one.
     pub started: bool,
@@ -28,7 +28,7 @@ impl Changed {
         Changed { session, nodes: Vec::new(), started: true }
     }
 
-    /// What these changes of an investigation make.
+    /// The change that a listener receives for these changes of an investigation.
     pub fn by(before: &Investigation, changes: &[Change]) -> Self {
         let mut nodes = Vec::new();
         for change in changes {
@@ -65,7 +65,7 @@ impl Changed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missed;
 
-/// Where changes are told.
+/// The channel from the calls to the listeners.
 #[derive(Clone, Debug)]
 pub struct Changes(broadcast::Sender<Changed>);
 
@@ -76,13 +76,13 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Tells all listeners. Never waits.
+    /// Sends a change to all listeners, without waiting.
     pub fn tell(&self, change: Changed) {
         // It is not an error that nobody listens.
         let _ = self.0.send(change);
     }
 
-    /// A listener to everything that changes from now on.
+    /// Returns a listener to everything that changes from now on.
     pub fn listen(&self) -> Listener {
         Listener(self.0.subscribe())
     }
@@ -94,11 +94,11 @@ impl Changes {
     }
 }
 
-/// Hears of changes.
+/// Receives changes.
 pub struct Listener(broadcast::Receiver<Changed>);
 
 impl Listener {
-    /// The next change; `None` when there can't be any more.
+    /// Returns the next change; `None` once no more can come.
     pub async fn next(&mut self) -> Option<Result<Changed, Missed>> {
         match self.0.recv().await {
             Ok(change) => Some(Ok(change)),

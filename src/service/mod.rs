@@ -4,7 +4,7 @@
 //! - [`Service::write`] decides and commits in one transaction of the store, so that a decision is never published on a
 //!   state that it was not made on.
 //!
-//! Both put right what a killed writer left in the repository, whether or not they write themselves.
+//! Both repair what a killed writer left in the repository, even a call that only reads.
 
 mod calls;
 pub mod changes;
@@ -45,15 +45,15 @@ pub struct Service {
     /// Where reports go.
     site: PathBuf,
     changes: Changes,
-    /// What it does beside the calls; nothing where it is not asked to.
+    /// The work beside the calls; `None` without sharing.
     sharing: Option<Sharing>,
-    /// What the investigations are about, if that is known: cited files are looked up there.
+    /// The project that the investigations are about, if it is known: cited files are looked up there.
     project: Option<Project>,
     /// The most bytes of an attachment.
     attachment_max: u64,
 }
 
-/// An investigation as a reply speaks of it.
+/// An investigation with its rules.
 pub struct Standing {
     /// The committed state.
     pub snapshot: Snapshot,
@@ -65,7 +65,7 @@ pub struct Standing {
 pub struct Unjudged {
     /// The committed state.
     pub snapshot: Snapshot,
-    /// What is wrong with the rules, and how to mend it.
+    /// The fault of the rules, and how to mend it.
     pub error: Diagnostic,
 }
 
@@ -93,7 +93,7 @@ pub struct Turn {
     pub commits: Vec<CommitId>,
 }
 
-/// Why a call is refused, with how things stand where that is known.
+/// Why a call is refused, with the state of the investigation if that is known.
 pub struct Refusal {
     /// Everything that was wrong; at least one.
     pub errors: Vec<Diagnostic>,
@@ -145,7 +145,7 @@ impl Service {
         Service { store: self.store.with_durability(durability), ..self }
     }
 
-    /// Opens the store read-only, if so: not even what a killed writer left is put right.
+    /// Makes the store read-only if `read_only`: then not even what a killed writer left is repaired.
     pub fn reading_only(self, read_only: bool) -> Self {
         Service { store: self.store.reading_only(read_only), ..self }
     }
@@ -180,7 +180,7 @@ impl Service {
         self.project.as_ref()
     }
 
-    /// What is found of these paths. Done before a transaction, which is short.
+    /// Looks up these paths. This precedes the transaction, to keep that short.
     fn look_up(&self, cited: &[CitedPath]) -> LookedUpPaths {
         self.project.as_ref().map(|project| project.look_up(cited)).unwrap_or_default()
     }
@@ -190,7 +190,7 @@ impl Service {
         &self.site
     }
 
-    /// Hears of everything that is written by this service from now on.
+    /// Returns a listener to everything that this service writes from now on.
     pub fn listen(&self) -> Listener {
         self.changes.listen()
     }
@@ -201,18 +201,18 @@ impl Service {
         self.changes.listeners()
     }
 
-    /// Tells those who listen.
+    /// Sends a change to all listeners.
     pub fn tell(&self, change: Changed) {
         self.changes.tell(change);
     }
 
-    /// The rules in force, with what the operator asks beyond them.
+    /// The rules in force, with the operator's additions.
     pub fn rules<'a>(&self, standing: &'a Standing) -> EffectiveRules<'a> {
         let rules = standing.rules().with_attachment_max(self.attachment_max);
         if self.reject_secrets { rules.refusing_secrets() } else { rules }
     }
 
-    /// What is done about what looks like a credential under a ruleset.
+    /// The reaction to what looks like a credential under a ruleset.
     fn secrets(&self, ruleset: &Ruleset) -> Enforcement {
         if self.reject_secrets { Enforcement::Reject } else { ruleset.checks.secret_suspected }
     }
@@ -266,15 +266,15 @@ impl Service {
         Ok(judged(&path, snapshot))
     }
 
-    /// What a reply about that investigation warns of: commits that this server knew as its history and that are left
-    /// behind. Each is told once.
+    /// The warnings for a reply about that investigation: commits of its known history that HEAD has left behind. Each is
+    /// reported once.
     pub fn moves(&self, session: SessionId) -> Vec<Diagnostic> {
         // Where the repository can't be read, the next call says so.
         self.store.moves(session).unwrap_or_default().iter().map(moved::warning).collect()
     }
 
-    /// The folder of the investigation, and what was read there. What is in it now may be another one than its name, or
-    /// an earlier look, said.
+    /// The folder of the investigation, and what was read there. By now the folder may contain another investigation than its
+    /// name, or an earlier read, said.
     fn find(&self, session: &str) -> Result<(PathBuf, Option<Snapshot>), Refusal> {
         /// The fewest characters of an id that agents may give: fewer are soon those of another one.
         const SHORTEST: usize = 4;
@@ -297,7 +297,7 @@ impl Service {
         Ok((self.store.find(session).map_err(|error| self.not_found(error))?, None))
     }
 
-    /// Why there is no such investigation, with those that were begun last: one of them is often meant.
+    /// Why no investigation fits the id, with the newest ones: one of them is often meant.
     fn not_found(&self, error: FindError) -> Refusal {
         /// How many are named.
         const NAMED: usize = 3;
@@ -415,7 +415,7 @@ struct Decided {
     ruleset: Arc<RulesetFile>,
 }
 
-/// What an event writes that makes the one state the other.
+/// The files and the message of an event that leads from one state to the other.
 fn draft(
     [before, after]: [&Investigation; 2],
     rules: &EffectiveRules,
@@ -451,7 +451,7 @@ fn judged(path: &Path, snapshot: Snapshot) -> Result<Standing, Unjudged> {
     Err(Unjudged { snapshot, error })
 }
 
-/// What is acknowledged must be readable by everybody: no file is written that a reader's limits would refuse.
+/// Every acknowledged file must be readable by everybody: a file beyond a reader's limits is not written.
 fn check_sizes(files: &[FileChange]) -> Result<(), Refusal> {
     /// Half of what a reader takes.
     const MOST: usize = 8 << 20;

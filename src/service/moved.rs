@@ -1,4 +1,4 @@
-//! What is said of a head that was left behind.
+//! The warning about commits that HEAD has left behind.
 
 use crate::domain::{Code, Diagnostic};
 use crate::store::{Left, Moved};

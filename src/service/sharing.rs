@@ -21,10 +21,10 @@ use crate::text::{causes, sentence};
 /// How often git's maintenance of one investigation is started at most, however much it leaves.
 const UPKEEP: Duration = Duration::from_secs(600);
 
-/// What the operator has said of sharing, and what is known of it.
+/// The operator's settings for sharing, and the outcome of syncs so far.
 #[derive(Default)]
 pub struct Sharing {
-    /// Where new investigations go; without it, where git's configuration says.
+    /// The address for new investigations; without it, the one in git's configuration.
     address: Option<String>,
     /// The channel to the sync thread.
     syncer: Option<Sender<Told>>,
@@ -64,30 +64,30 @@ pub enum How {
     Ended,
 }
 
-/// What became of the last sync of an investigation.
+/// The outcome of the last sync of an investigation.
 #[derive(Clone, Debug, Default)]
 pub struct Synced {
-    /// When one came to its end.
+    /// When the last complete sync ended.
     pub last: Option<Timestamp>,
-    /// Why the last one did not.
+    /// Why the last sync was not complete.
     pub error: Option<String>,
-    /// What came last that a person should know of.
+    /// The latest news for a person.
     pub notice: Option<String>,
 }
 
-/// How an investigation stands to its remote.
+/// An investigation compared with its remote.
 #[derive(Clone, Debug)]
 pub struct RemoteStanding {
     /// The address, without a password.
     pub remote: String,
-    /// How many commits are here and not there, and there and not here, by what was last seen.
+    /// The number of commits only here and only there, when last seen.
     pub apart: Option<(usize, usize)>,
-    /// What became of the last sync by this server.
+    /// The outcome of the last sync by this server.
     pub synced: Synced,
 }
 
 impl Sharing {
-    /// New investigations go to that address, else to where git's configuration says.
+    /// Sends new investigations to that address, or else to the one in git's configuration.
     pub fn to(address: Option<String>) -> Self {
         Sharing { address, ..Sharing::default() }
     }
@@ -99,7 +99,7 @@ impl Sharing {
 }
 
 impl Service {
-    /// How the investigation stands to its remote, if it has one.
+    /// Compares the investigation with its remote, if it has one.
     pub fn remote_standing(&self, snapshot: &Snapshot) -> Option<RemoteStanding> {
         let upstream = self.store.upstream(snapshot).ok().flatten()?;
         let synced = self
@@ -113,7 +113,7 @@ impl Service {
         })
     }
 
-    /// Notes what became of a sync.
+    /// Notes the outcome of a sync.
     pub fn note_synced(&self, session: SessionId, outcome: Result<Timestamp, String>) {
         let Some(sharing) = &self.sharing else { return };
         let mut synced = lock(&sharing.synced);
@@ -124,7 +124,7 @@ impl Service {
         }
     }
 
-    /// Notes what a sync has brought that a person should know of.
+    /// Notes what a person should know of a sync.
     pub fn note_came(&self, session: SessionId, notice: String) {
         let Some(sharing) = &self.sharing else { return };
         lock(&sharing.synced).entry(session).or_default().notice = Some(notice);
@@ -134,12 +134,12 @@ impl Service {
     pub(super) fn used(&self, snapshot: &Snapshot, how: How) {
         if let Some(syncer) = self.sharing.as_ref().and_then(|sharing| sharing.syncer.as_ref()) {
             let session = snapshot.investigation.meta().id;
-            // At the end of the server nobody listens any more.
+            // While the server ends, nothing receives it.
             let _ = syncer.send(Told::Used(Used { session, path: snapshot.path.clone(), how }));
         }
     }
 
-    /// Gives a new investigation its remote. What can't be done is a warning: it is there all the same.
+    /// Gives a new investigation its remote. A failure is a warning, since the investigation itself is stored.
     pub(super) fn give_remote(&self, snapshot: &Snapshot) -> Option<Diagnostic> {
         let sharing = self.sharing.as_ref()?;
         let given = GitProgram::find(false).and_then(|git| self.try_give_remote(sharing, &git, snapshot));
@@ -175,7 +175,7 @@ impl Service {
         }
     }
 
-    /// Has git tidy the repository up beside us, at most once in a while.
+    /// Starts git's maintenance of the repository in the background, at most once every ten minutes.
     pub fn maintain(&self, path: &Path) {
         let (Some(sharing), Ok(now)) = (&self.sharing, self.world.now()) else { return };
         let since = |last: &Timestamp| now.milliseconds().abs_diff(last.milliseconds());
@@ -186,7 +186,7 @@ impl Service {
         }
         maintained.insert(path.to_owned(), now);
         drop(maintained);
-        // Where it can't be started, the repository only stays larger than it need be.
+        // If it can't be started, the repository only stays larger than necessary.
         if let Ok(git) = GitProgram::find(false) {
             let _ = git.maintain(&[path.to_owned()]);
         }

@@ -3,17 +3,17 @@
 //! 1. [`Store::create`] makes one; [`Store::find`] finds it again by its id or a part of it.
 //! 2. [`Store::load`] reads the committed state: never the work tree, never git's index.
 //! 3. [`Store::transact`] loads, decides and publishes as one transaction, which writers have one after the other.
-//! 4. [`Store::join`] takes in what others have committed: a fast-forward, or a merge by node.
-//! 5. [`Store::history`] tells what each commit changed, from the difference of the trees.
+//! 4. [`Store::join`] merges what others have committed: a fast-forward, or a merge by node.
+//! 5. [`Store::history`] lists what each commit changed, from the difference of the trees.
 //!
-//! Guarantees: what is committed is the truth, and whatever is kept in memory is dropped as soon as the head is
-//! another; what a writer accepts, the next start reads; a fault in one file costs that file, not the investigation;
-//! nothing of a repository is executed, and no symbolic link in it is followed. The rules of a method are not known here.
+//! Guarantees: the committed state is the truth, and memory of it is dropped as soon as the head moves. What a writer
+//! accepts, the next start can read. A fault in one file costs that file, not the investigation. Nothing in a repository
+//! is executed, and no symbolic link in it is followed. The store does not know the rules of a method.
 //!
-//! The user's own hands: what is dirty or staged stays so and is never part of a commit, an unmerged file stays
-//! unmerged; commits go to whatever HEAD is at, a branch or (detached) a commit; while a merge, a rebase or their like
-//! is in progress, reading goes on and a commit is refused with what to do. Hooks and signing are not run. Where HEAD goes
-//! another way than forward, [`Store::moves`] says so, and [`Store::lost`] finds what no branch leads to any more.
+//! Changes by hand: dirty and staged files stay so and are never part of a commit; an unmerged file stays unmerged.
+//! Commits go to whatever HEAD is at: a branch, or (detached) a commit. During a merge, a rebase or their like, reading
+//! goes on, and a commit is refused with what to do. Hooks and signing are not run. If HEAD moves in any direction but
+//! forward, [`Store::moves`] reports it, and [`Store::lost`] finds the commits that no branch leads to any more.
 
 mod authors;
 mod calls;
@@ -71,21 +71,21 @@ pub struct Store {
     options: Options,
     read_only: bool,
     catalog: catalog::Catalog,
-    /// What was loaded, the last one first.
+    /// The snapshots in memory, the last one first.
     held: Mutex<Vec<Snapshot>>,
     heads: moved::Heads,
     /// How large an investigation may become.
     most: Size,
-    /// How many bytes are held.
+    /// The most bytes in memory.
     most_held: u64,
     seen: list::Seen,
-    /// The repositories whose objects are looked over.
+    /// The repositories whose objects were checked.
     checked: Mutex<HashSet<PathBuf>>,
-    /// The repositories whose old leftovers are swept away.
+    /// The repositories whose old leftovers were removed.
     swept: Mutex<HashSet<PathBuf>>,
 }
 
-/// What could not be done with an investigation.
+/// Why an operation on an investigation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -97,7 +97,7 @@ pub enum StoreError {
         /// What is missing or wrong.
         reason: String,
     },
-    /// The store is only read, by its owner's choice.
+    /// The owner has opened the store read-only.
     #[error("this store is only read")]
     ReadOnly,
     /// No commit goes by that name.
@@ -114,7 +114,7 @@ pub enum StoreError {
         /// What was given, shortened.
         cursor: String,
     },
-    /// With what was to be written, it would be larger than what is read.
+    /// The write would make the investigation larger than what can be read.
     #[error(
         "the investigation in {path} would have more than {limit}, and is kept below what can be read again"
     )]
@@ -124,10 +124,10 @@ pub enum StoreError {
         /// The limit that was met.
         limit: String,
     },
-    /// A commit of others that can't be taken in.
+    /// A commit of others that can't be merged.
     #[error(transparent)]
     Join(#[from] JoinError),
-    /// Something with git or the file system.
+    /// An error of git or the file system.
     #[error(transparent)]
     Git(#[from] GitError),
     /// A value that can't be written as YAML.
@@ -166,7 +166,7 @@ impl StoreError {
     }
 }
 
-/// What a repository's own pointers say: two that are the same give the same state, history and sign-offs.
+/// The pointers of a repository. Equal pointers mean equal state, history and sign-offs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// The branch that HEAD is on.
@@ -183,7 +183,7 @@ pub struct Standing {
 pub struct Draft {
     /// The files.
     pub files: Vec<FileChange>,
-    /// What they mean, so that the state after need not be read again.
+    /// Their meaning, so that the state afterwards need not be read again.
     pub changes: Vec<Change>,
     /// The commit's message.
     pub message: String,
@@ -191,24 +191,24 @@ pub struct Draft {
     pub at: Timestamp,
 }
 
-/// What became of a transaction.
+/// The outcome of a transaction.
 pub struct Transacted<T> {
     /// The state that was decided on.
     pub before: Snapshot,
-    /// The state afterwards: the same where nothing was to be written.
+    /// The state afterwards: unchanged if nothing was to be written.
     pub after: Snapshot,
-    /// What was committed, in its order.
+    /// The new commits, in their order.
     pub commits: Vec<CommitId>,
     /// The tag of its end, if it has ended.
     pub tag: Option<String>,
     /// Whether git's own maintenance would find something to do.
     pub wants_upkeep: bool,
-    /// What else the decision gave.
+    /// What the decision returned.
     pub decided: T,
 }
 
 impl Store {
-    /// The store in that folder, which is made when the first investigation is.
+    /// Returns the store in that folder. The folder is made with the first investigation.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Store {
             root: root.into(),
@@ -225,17 +225,17 @@ impl Store {
         }
     }
 
-    /// The store with another answer to what is on the disk before a call that writes returns.
+    /// Sets the durability level.
     pub fn with_durability(self, durability: Durability) -> Self {
         Store { options: Options { durability, ..self.options }, ..self }
     }
 
-    /// The store as one whose commits follow from what is given to it alone: no name or setting of the user goes into them.
+    /// Makes commits depend on the arguments alone: no name or setting of the user goes into them.
     pub fn reproducible(self) -> Self {
         Store { options: Options::ISOLATED, ..self }
     }
 
-    /// The store as one that writes nothing, if so: no commit, no lock, no recovery.
+    /// Makes the store read-only if `read_only`: no commit, no lock, no recovery.
     pub fn reading_only(self, read_only: bool) -> Self {
         Store { read_only, ..self }
     }
@@ -363,10 +363,10 @@ impl Store {
     }
 
     /// One transaction: waits for the other writers, puts right what a killed one left, loads, has `decide` decide on that
-    /// state, and publishes what it gives, each draft as one commit on the one before. Whoever commits by git in between is
-    /// no loser: then it loads and decides again. Limit: whoever does so between two drafts fails the second, and the first
-    /// stands; so it does where the disk fails then. The file of a conclusion is the truth and its tag a pointer to it;
-    /// where a kill came between the two, the tag is written here.
+    /// state, and publishes its drafts, each as one commit on the one before. If somebody commits with git in between, it
+    /// loads and decides again. Limit: a commit with git between two drafts, or a failing disk, fails the second draft, and
+    /// the first one remains. The file of a conclusion is the truth and its tag a pointer to it. If the process was killed
+    /// between the two, the tag is written here.
     ///
     /// # Errors
     ///
@@ -411,12 +411,12 @@ impl Store {
     }
 
     /// Puts right what a killed writer left behind, such as a lock file that git would stumble over, unless somebody
-    /// else is at work there. [`Store::transact`] does it by itself; this is for calls that write nothing.
+    /// else is at work there. [`Store::transact`] does so itself; calls that write nothing use this.
     pub fn recover(&self, path: &Path) {
         if !self.read_only
             && let Ok(git) = self.open(path)
         {
-            // What fails here fails again, and is told, where somebody writes.
+            // A failure here comes again, and is reported, when somebody writes.
             let _ = git.recover();
         }
     }
@@ -490,7 +490,7 @@ impl Store {
         Ok(self.open(path)?.head()?.commit)
     }
 
-    /// From what all follows that a reader learns of the newest state, while no object is missing or damaged. Cheap, like
+    /// Returns the pointers that determine everything a reader sees, as long as no object is missing or damaged. Cheap, like
     /// [`Store::head`].
     ///
     /// # Errors
@@ -568,7 +568,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Whatever git says, and something else in its place: who does not know what is withheld publishes nothing.
+    /// Whatever git says, and something else in its place: without the list nothing may be published.
     pub fn withheld(&self, path: &Path) -> Result<Option<String>, StoreError> {
         let git = self.open(path)?;
         let Some(head) = git.head()?.commit else { return Ok(None) };
@@ -623,7 +623,7 @@ impl Store {
         Ok(self.open(path)?.author())
     }
 
-    /// The name and address of who makes commits there; `None` where nobody has said a name.
+    /// The name and address of the author of commits there; `None` if git knows no name.
     ///
     /// # Errors
     ///
@@ -633,7 +633,7 @@ impl Store {
         Ok(git.author().map(|name| (name, git.identity().1)))
     }
 
-    /// The name that commits there are made with, also where nobody has said one, and the address that somebody has said.
+    /// The name that commits there get, even if git knows none, and the address that git knows.
     ///
     /// # Errors
     ///
@@ -642,7 +642,7 @@ impl Store {
         Ok(self.open(path)?.identity())
     }
 
-    /// The remote that the investigation is synced with, and how far it is from there by what was last seen. Asks nobody.
+    /// The remote that the investigation is synced with, and how far apart the two were when last seen. Contacts no remote.
     ///
     /// # Errors
     ///
@@ -698,7 +698,7 @@ impl Store {
         Ok(git)
     }
 
-    /// Holds the snapshot as the one that was used last, however large it is.
+    /// Keeps the snapshot in memory as the one used last, however large it is.
     fn hold(&self, snapshot: &Snapshot) {
         let mut held = lock(&self.held);
         held.retain(|other| other.path != snapshot.path);
@@ -736,7 +736,7 @@ impl Store {
     }
 }
 
-/// What is behind the lock, also where somebody panicked with it: it is whole at any time.
+/// The value behind the lock, even if its holder panicked: it is consistent at any time.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Files that stand beside a node: logs, plots, the output of a command.
+//! Attachments: logs, plots, the output of a command.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,14 +15,14 @@ pub type Attachments = BTreeMap<AttachmentName, u64>;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttachmentName(String);
 
-/// A file that is put beside a node.
+/// A file to attach to a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
     /// The node.
     pub node: NodeId,
-    /// What it is called there.
+    /// Its name there.
     pub name: AttachmentName,
-    /// What it holds.
+    /// Its content.
     pub content: Vec<u8>,
 }
 
@@ -40,17 +40,17 @@ impl AttachmentName {
         &self.0
     }
 
-    /// What stands for the name of one that is withheld.
+    /// The name shown in place of a withheld one.
     pub fn withheld() -> Self {
         AttachmentName("withheld".to_owned())
     }
 
-    /// What is the same of two names that a file system without letter case takes for one.
+    /// The form in which two names are equal if a file system without letter case takes them for one.
     pub fn without_case(&self) -> String {
         without_case(&self.0)
     }
 
-    /// The name before the last dot, and what follows from that dot on.
+    /// The name before the last dot, and the rest from that dot on.
     fn parts(&self) -> (&str, &str) {
         self.0.rfind('.').map_or((&self.0, ""), |dot| self.0.split_at(dot))
     }
@@ -63,7 +63,7 @@ impl AttachmentName {
         self.with_key(&uuid::Uuid::new_v5(&NAMESPACE, content).simple().to_string())
     }
 
-    /// Whether this is the other one's name for another content.
+    /// Whether this is the other name, given apart for another content.
     pub fn is_apart_from(&self, other: &AttachmentName) -> bool {
         let key = self.parts().0.rsplit_once('-').map_or("", |(_, key)| key);
         let is_key = uuid::Uuid::try_parse(key).is_ok_and(|key| key.get_version_num() == 5);

@@ -65,7 +65,7 @@ pub struct Pin {
     /// The lines that are cited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<Lines>,
-    /// What stood there: of many lines the first.
+    /// The text at that place; of many lines, the first ones.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub text: Option<String>,
 }

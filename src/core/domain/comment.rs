@@ -5,36 +5,36 @@ use serde::{Deserialize, Serialize};
 use super::node::program_of;
 use super::{Caller, CommentId, NodeId, Person, Timestamp};
 
-/// One comment. It is written once and never changed, and stands in a file of its own, so that two never conflict.
+/// One comment. It is written once, never changed, and has a file of its own, so that two never conflict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
     /// Its id, which begins with its time.
     pub id: CommentId,
     /// What it is about; `None` for the investigation as a whole.
     pub node: Option<NodeId>,
-    /// What it is.
+    /// Its kind.
     pub kind: CommentKind,
-    /// What it answers or resolves.
+    /// The comment that it answers or resolves.
     pub reply_to: Option<CommentId>,
     /// The author.
     pub author: Commenter,
-    /// When.
+    /// When it was written.
     pub at: Timestamp,
     /// Markdown, as it came.
     pub text: String,
 }
 
-/// What a comment is.
+/// The kind of a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CommentKind {
     /// A remark, which asks for nothing.
     Comment,
-    /// That a node is wrong, and why. It stays open until it is resolved.
+    /// A claim that a node is wrong, and why. It stays open until it is resolved.
     Objection,
-    /// What is said to another comment.
+    /// A reply to another comment.
     Answer,
-    /// That an objection is settled, and how.
+    /// A statement that an objection is settled, and how.
     Resolution,
 }
 
@@ -43,28 +43,28 @@ pub enum CommentKind {
 pub struct Commenter {
     /// The author that git's configuration names.
     pub name: String,
-    /// That one's address.
+    /// The author's address.
     pub email: Option<String>,
     /// The agent, as it says.
     pub agent_id: Option<String>,
-    /// Through which client it came.
+    /// The client that the comment came through.
     pub caller: Caller,
 }
 
 impl Commenter {
-    /// Whether it came through the person's command, and not through a tool.
+    /// Whether it came through the person's command rather than a tool.
     pub fn is_person(&self) -> bool {
         self.caller.person.is_some()
     }
 
-    /// What pages and lists call it: the person, the agent, or its program; where none of them is known, whom git names.
+    /// The name that pages and lists show: the person, the agent, or its program; if none of these is known, the author in git.
     pub fn label(&self) -> &str {
         let program = self.caller.client.as_deref().map(program_of);
         let is_named = self.is_person() || self.caller.disowned.is_some();
         self.agent_id.as_deref().or(program).filter(|_| !is_named).unwrap_or(&self.name)
     }
 
-    /// Takes nobody for its author any more, whose name git contradicts.
+    /// Drops the person as its author, whom git contradicts.
     pub fn disown(&mut self) {
         let name = std::mem::replace(&mut self.name, "unknown author".to_owned());
         self.caller.person = None;

@@ -33,7 +33,7 @@ pub enum Change {
     Attached(Arc<Attached>),
 }
 
-/// What an accepted call does. It holds the nodes as they are afterwards; the store writes exactly these.
+/// What an accepted call does. It contains the nodes as they are afterwards; the store writes exactly these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// `tot_propose`.
@@ -79,24 +79,24 @@ pub enum Event {
     },
     /// `tot_end`; or `tot_amend` of the conclusion, whose last amendment is then this one.
     Ended {
-        /// What is stored of it.
+        /// The conclusion as it is stored.
         conclusion: Arc<Conclusion>,
     },
     /// `tot_comment`, `tot comment`, `tot object`, `tot resolve`.
     Commented {
-        /// What was said.
+        /// The comment.
         comment: Arc<Comment>,
     },
     /// `tot attach`.
     Attached {
-        /// What was put beside one node; at least one.
+        /// The attachments of one node; at least one.
         attachments: Vec<Arc<Attached>>,
     },
     /// `tot run`, `tot rerun`.
     Ran {
         /// What was run, repeated or judged; at least one.
         runs: Vec<Arc<Run>>,
-        /// What was put beside the node of one that was run.
+        /// The attachments of the node that a run belongs to.
         attachments: Vec<Arc<Attached>>,
     },
 }
@@ -110,7 +110,7 @@ pub struct Transition {
     pub from: StateName,
     /// The state after.
     pub to: StateName,
-    /// The child that brought it about; `None` when an agent asked for it.
+    /// The child that caused it; `None` if an agent asked for it.
     pub by: Option<NodeId>,
 }
 
@@ -198,13 +198,13 @@ pub enum Happening {
     Proposed(Arc<Node>),
     /// A proposal was taken back.
     Withdrawn(Arc<Node>),
-    /// An agent has taken a proposal on.
+    /// An agent claimed a proposal.
     Claimed(Arc<Node>),
     /// A proposal is free again.
     Released(Arc<Node>),
     /// A node was committed.
     Committed(Arc<Node>),
-    /// Another result was put beside a node's own: the one of that number among the others.
+    /// Another result was stored beside a node's own: the one of that number among the others.
     OtherResult(Arc<Node>, usize),
     /// A committed node's state changed.
     Reclassified(Arc<Node>, Reclassification),
@@ -218,7 +218,7 @@ pub enum Happening {
     Ended(Arc<Conclusion>),
     /// An ended investigation was opened again.
     Reopened,
-    /// Somebody has said something.
+    /// A comment was written.
     Commented(Arc<Comment>),
     /// A comment was changed: by hand, or in a merge that has moved its node.
     CommentEdited(Arc<Comment>),
@@ -230,16 +230,16 @@ pub enum Happening {
     RunEdited(Arc<Run>),
     /// A run was removed: by hand.
     RunRemoved(Arc<Run>),
-    /// A file was put beside a node.
+    /// A file was attached to a node.
     Attached(NodeId, AttachmentName),
-    /// An attachment holds something else: by hand, or by a merge of two of its name.
+    /// The content of an attachment changed: by hand, or by a merge of two of its name.
     AttachmentChanged(NodeId, AttachmentName),
     /// An attachment was removed: by hand, or in a merge that has moved its node.
     AttachmentRemoved(NodeId, AttachmentName),
 }
 
 impl Happening {
-    /// Whether the node is not there any more.
+    /// Whether the node no longer exists.
     pub fn is_gone(&self) -> bool {
         matches!(self, Happening::Withdrawn(_) | Happening::Removed(_))
     }
@@ -300,7 +300,7 @@ impl Happening {
         }
     }
 
-    /// The node that it happened to, that was talked about, whose evidence was run, or beside which a file is.
+    /// The node that it concerns: changed, discussed, tested by a run, or with an attachment.
     pub fn node_id(&self) -> Option<&NodeId> {
         let node = self.node().map(|node| &node.id).or(self.attachment().map(|(node, _)| node));
         let said = self.comment().and_then(|comment| comment.node.as_ref());
@@ -396,7 +396,7 @@ fn what_was_recorded<T>(
     }
 }
 
-/// What was said and run between two states, the oldest first.
+/// The comments and runs between two states, the oldest first.
 pub fn what_was_recorded_between(before: &Investigation, after: &Investigation) -> Vec<Happening> {
     let ids: BTreeSet<CommentId> =
         before.comments().chain(after.comments()).map(|comment| comment.id).collect();
@@ -412,7 +412,7 @@ pub fn what_was_recorded_between(before: &Investigation, after: &Investigation) 
     said.chain(run).collect()
 }
 
-/// What became of the attachments between two states. One that holds something else of the same size is taken for the same.
+/// What happened to the attachments between two states. A new content of the same size goes unnoticed.
 pub fn what_was_attached(before: &Investigation, after: &Investigation) -> Vec<Happening> {
     let nodes: BTreeSet<&NodeId> = before.attachments().keys().chain(after.attachments().keys()).collect();
     let mut happenings = Vec::new();
@@ -429,7 +429,7 @@ pub fn what_was_attached(before: &Investigation, after: &Investigation) -> Vec<H
     happenings
 }
 
-/// Whether two proposals differ in the claim and in nothing else.
+/// Whether two proposals differ in nothing but the claim.
 fn is_claim(before: &Node, after: &Node) -> bool {
     before.claim != after.claim && Node { claim: after.claim.clone(), ..before.clone() } == *after
 }

@@ -50,26 +50,26 @@ pub struct Investigation {
     runs: Arc<BTreeMap<RunId, Arc<Run>>>,
     /// None of them is empty.
     attachments: Arc<BTreeMap<NodeId, Attachments>>,
-    /// Ids whose files are there, but can't be read or have no place in the tree: they are not free.
+    /// Ids of files that can't be read or have no place in the tree: these ids are not free.
     unreadable: Arc<BTreeSet<NodeId>>,
     by_hand: Arc<ByHand>,
     /// One for each of the rounds.
     kin: Kinship,
 }
 
-/// What commits have changed that no call made. It follows from the history, and nobody said it: it confirms nothing, and what
-/// was confirmed before it is to be confirmed anew.
+/// What commits outside of all calls have changed. It follows from the history, and nobody vouches for it: it confirms nothing,
+/// and what was confirmed before it must be confirmed anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByHand {
-    /// The files that they wrote, each with how many commits have.
+    /// The files that these commits wrote, each with the number of commits.
     pub edits: BTreeMap<String, usize>,
-    /// The nodes whose files they wrote.
+    /// The nodes whose files these commits wrote.
     pub nodes: BTreeSet<NodeId>,
-    /// The authors of these commits, as git names them: they wrote of the node what a caller may have written.
+    /// The authors of these commits, as git names them: for the rules they wrote the node, too.
     pub writers: BTreeMap<NodeId, Vec<Caller>>,
-    /// Nodes that stand otherwise by such a commit, each with those of its children that stand as they stood then.
+    /// Nodes whose state such a commit changed, each with those of its children whose state is still that of then.
     pub confirmed_before: BTreeMap<NodeId, BTreeSet<NodeId>>,
-    /// Whether they wrote the conclusion, or what the investigation is held to.
+    /// Whether these commits wrote the conclusion, or the terms that the investigation is held to.
     pub end: bool,
 }
 
@@ -80,9 +80,9 @@ pub struct Kin {
     pub round: u32,
     /// Their state.
     pub state: StateName,
-    /// Whether a child brought it about.
+    /// Whether a child caused the state.
     pub is_promoted: bool,
-    /// How many of the committed children that each of them has are in which state.
+    /// The number of committed children in each state. It is the same for each of the nodes.
     pub children: Vec<(StateName, u32)>,
     /// The nodes, by suffix.
     pub nodes: Vec<Arc<Node>>,
@@ -144,13 +144,13 @@ impl Investigation {
         self
     }
 
-    /// The investigation with a note of what commits changed that no call made.
+    /// Sets what commits outside of all calls have changed.
     pub fn with_by_hand(mut self, changed: ByHand) -> Self {
         self.by_hand = Arc::new(changed);
         self
     }
 
-    /// What commits have changed that no call made.
+    /// What commits outside of all calls have changed.
     pub fn by_hand(&self) -> &ByHand {
         &self.by_hand
     }
@@ -161,7 +161,7 @@ impl Investigation {
         self
     }
 
-    /// Takes these runs in the place of all others.
+    /// Replaces all runs by these.
     pub fn with_runs(mut self, runs: impl IntoIterator<Item = Arc<Run>>) -> Self {
         self.runs = Arc::new(runs.into_iter().map(|run| (run.id, run)).collect());
         self
@@ -173,23 +173,23 @@ impl Investigation {
         self
     }
 
-    /// The attachments by the ids of their nodes, also of nodes that are not there.
+    /// The attachments by the ids of their nodes, including nodes that don't exist.
     pub fn attachments(&self) -> &BTreeMap<NodeId, Attachments> {
         &self.attachments
     }
 
-    /// How many attachments there are.
+    /// The number of attachments.
     pub fn attachment_count(&self) -> usize {
         self.attachments.values().map(Attachments::len).sum()
     }
 
-    /// The files that stand beside the node.
+    /// The attachments of the node.
     pub fn attachments_of(&self, node: &NodeId) -> &Attachments {
         static NONE: Attachments = Attachments::new();
         self.attachments.get(node).unwrap_or(&NONE)
     }
 
-    /// What was said of the node, the oldest first.
+    /// The comments on the node, the oldest first.
     pub fn comments_on<'a>(&'a self, node: &'a NodeId) -> impl DoubleEndedIterator<Item = &'a Arc<Comment>> {
         self.comments().filter(move |comment| comment.node.as_ref() == Some(node))
     }
@@ -309,19 +309,18 @@ impl Investigation {
         self.children(id).filter_map(|node| Some((node, node.state()?)))
     }
 
-    /// How many nodes there are, committed and pending.
+    /// The number of nodes, committed and pending.
     pub fn len(&self) -> usize {
         self.rounds.values().map(|round| round.nodes.len()).sum()
     }
 
-    /// Whether there is no node, not even a pending one.
+    /// Whether the investigation has no nodes, not even a pending one.
     pub fn is_empty(&self) -> bool {
         self.rounds.is_empty()
     }
 
-    /// All committed nodes by round, and in it by what rules see of a node and its children: for questions that are
-    /// about all of them. There are few kinds even where there are thousands of nodes, and after a change only the
-    /// rounds about it are gone through again.
+    /// All committed nodes by round, grouped by what rules see of a node and its children: for questions about all nodes.
+    /// Thousands of nodes form few groups, and after a change only the affected rounds are grouped again.
     pub fn kin(&self) -> impl Iterator<Item = &Kin> {
         self.kin.0.iter().flat_map(|(round, kin)| kin.get_or_init(|| self.kin_in(*round)))
     }

@@ -26,7 +26,7 @@ use crate::yaml;
 /// A node, from its proposal on. Without a classification it is a pending proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its id, which holds its round.
+    /// Its id, which contains its round.
     pub id: NodeId,
     /// The node it extends; `None` for a root.
     pub parent: Option<NodeId>,
@@ -46,11 +46,11 @@ pub struct Node {
     pub classification: Option<Classification>,
 }
 
-/// A note that somebody has taken a pending proposal on.
+/// The claim of an agent on a pending proposal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Claim {
-    /// Since when.
+    /// When it was made.
     pub at: Timestamp,
     /// The claimant.
     #[serde(serialize_with = "yaml::text")]
@@ -66,7 +66,7 @@ impl Claim {
     }
 }
 
-/// What an agent committed for a node, and what happened to its state since.
+/// The result that an agent committed for a node, and the later changes of its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Classification {
     /// The state stored by the commit. The state in force is [`Node::state`].
@@ -77,7 +77,7 @@ pub struct Classification {
     pub refutes: bool,
     /// The agent that did the research.
     pub agent_id: Option<String>,
-    /// Through which client it came.
+    /// The client that the result came through.
     pub caller: Caller,
     /// When the research began, as the agent says: it may have come before the proposal.
     pub started_at: Option<Timestamp>,
@@ -109,8 +109,8 @@ pub struct Classification {
     pub reclassified: Vec<Reclassification>,
     /// Every later change of its texts, oldest first.
     pub amended: Vec<Amendment>,
-    /// What others have committed for the same proposal: elsewhere, before a merge brought it together, or late, after they
-    /// had claimed it; by time. They have none themselves.
+    /// Other results for the same proposal: committed elsewhere before a merge, or late, after another agent had claimed it;
+    /// by time. They have no other results themselves.
     pub other_results: Vec<Classification>,
 }
 
@@ -118,18 +118,18 @@ pub struct Classification {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Caller {
-    /// The person, where it came through that one's own command, which an agent can run, too; nobody where it came through a
-    /// tool.
+    /// The person, if the call came through that person's own command (which an agent can run, too); `None` if it came
+    /// through a tool.
     #[serde(flatten)]
     pub person: Option<Person>,
-    /// The person whom the file names, where git names another author for that. Nobody is taken for that one, and only the
-    /// file goes on saying so.
+    /// The person whom the file names although git names another author. No rule counts this person, and only the file keeps
+    /// the name.
     #[serde(skip)]
     pub disowned: Option<Person>,
     /// The program and its version, as `claude-code/2.1.154`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// What tells one run of it from another.
+    /// The session: one run of the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The model, as the agent says.
@@ -137,7 +137,7 @@ pub struct Caller {
     pub model: Option<String>,
 }
 
-/// Somebody who is no agent, by the name and address that git has. In JSON it is marked with `kind: person`.
+/// A person, by the name and address that git has. In JSON the person is marked with `kind: person`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(tag = "kind", rename = "person", rename_all = "camelCase")]
 pub struct Person {
@@ -155,25 +155,25 @@ pub struct Command {
     /// As it was typed.
     #[serde(serialize_with = "yaml::text")]
     pub command: String,
-    /// What it exited with.
+    /// Its exit status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// What it printed, or the part that matters.
+    /// Its output, or the part that matters.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub output: Option<String>,
 }
 
-/// What a node has to do with one that is not its parent.
+/// A link from a node to one that is not its parent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Link {
     /// The other node.
     pub to: NodeId,
-    /// What of it.
+    /// The kind of the link.
     pub kind: LinkKind,
 }
 
-/// What one node does to another.
+/// The kind of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LinkKind {
@@ -187,8 +187,8 @@ pub enum LinkKind {
     Depends,
 }
 
-/// One change of what a node says, after its commit. It holds what stood there before: an empty text where there was none,
-/// and nothing of what was left as it was.
+/// One change of what a node says, after its commit. It keeps the former texts: an empty text where there was none, and
+/// nothing of what did not change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Amendment {
@@ -234,7 +234,7 @@ pub struct Amendment {
     pub references: Option<Vec<Citation>>,
 }
 
-/// One change of the conclusion after it was given. It holds what stood there before.
+/// One change of the conclusion after it was given. It keeps the former texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AmendedConclusion {
@@ -349,18 +349,18 @@ pub struct Conclusion {
     pub caller: Caller,
     /// Why it was ended before the rules were met, if it was.
     pub stopped: Option<Stopped>,
-    /// What the person in front of the client said to the end, where the server was to ask.
+    /// The person's answer to the question whether it may end, if the server was to ask.
     pub asked: Option<Asked>,
-    /// When the conclusion was given, where that was after the end.
+    /// When the conclusion was given, if that was after the end.
     pub concluded_at: Option<Timestamp>,
     /// The answer, in Markdown.
     pub conclusion: Option<String>,
-    /// The answers that it rests on. Files of before have none: where there is one answer, it is that.
+    /// The answers that it rests on. Older files name none: then a single answer counts as named.
     pub answers: Vec<BoundAnswer>,
     /// What it does not cover, in a sentence each.
     pub not_covered: Vec<String>,
-    /// Later ends that others have put to the same investigation elsewhere, before a merge brought them together; by time.
-    /// They have none themselves.
+    /// Later ends of the same investigation that were stored elsewhere, before a merge; by time. They have no other ends
+    /// themselves.
     pub other_conclusions: Vec<Conclusion>,
     /// Every later change of the answer, oldest first.
     pub amended: Vec<AmendedConclusion>,
@@ -372,13 +372,13 @@ pub struct Conclusion {
 pub struct Stopped {
     /// What kind of reason.
     pub reason: StopReason,
-    /// What there is to say about it.
+    /// A note on it.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub note: Option<String>,
 }
 
-/// What became of the question to the person in front of the client whether an investigation may end. A client says what
-/// it likes, so this is no sign-off.
+/// The outcome of asking the person in front of the client whether an investigation may end. A client can claim any outcome,
+/// so it is not a sign-off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Asked {
@@ -389,7 +389,7 @@ pub struct Asked {
     pub said: Option<String>,
 }
 
-/// What a person chose who was asked, or why nobody did.
+/// The person's choice, or why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PersonsAnswer {
@@ -405,7 +405,7 @@ pub enum PersonsAnswer {
     NotOffered,
 }
 
-/// What kind of reason there is to stop early.
+/// The kind of a reason to stop early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
@@ -413,7 +413,7 @@ pub enum StopReason {
     Budget,
     /// What was found is enough for the person who asked.
     Enough,
-    /// Nothing that could be done leads on.
+    /// No possible step leads on.
     Stuck,
 }
 
@@ -449,7 +449,7 @@ impl AmendedConclusion {
         self.caller.who(self.agent_id.as_deref())
     }
 
-    /// What was changed.
+    /// The names of the changed parts.
     pub fn parts(&self) -> impl Iterator<Item = &'static str> {
         let parts = [
             ("conclusion", self.conclusion.is_some()),
@@ -459,7 +459,7 @@ impl AmendedConclusion {
         parts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name)
     }
 
-    /// Puts what it holds into an end, and holds what stood there instead; what stood there already, no longer.
+    /// Exchanges its texts with those of an end. It then keeps the former texts, but only the ones that changed.
     pub fn exchange(&mut self, end: &mut Conclusion) {
         self.swap(end);
         self.answers.take_if(|held| *held == end.answers);
@@ -483,7 +483,7 @@ impl Amendment {
         self.caller.who(self.agent_id.as_deref())
     }
 
-    /// One that changes nothing yet.
+    /// An amendment that changes nothing yet.
     pub fn new(at: Timestamp, reason: impl Into<String>) -> Self {
         Amendment {
             at,
@@ -501,7 +501,7 @@ impl Amendment {
         }
     }
 
-    /// What was changed.
+    /// The names of the changed parts.
     pub fn parts(&self) -> impl Iterator<Item = &'static str> {
         let parts = [
             ("title", self.title.is_some()),
@@ -516,7 +516,7 @@ impl Amendment {
         parts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name)
     }
 
-    /// Puts what it holds into a committed node, and holds what stood there instead; what stood there already, no longer.
+    /// Exchanges its texts with those of a committed node. It then keeps the former texts, but only the ones that changed.
     pub fn exchange(&mut self, node: &mut Node) {
         self.swap(node);
         let Some(result) = &node.classification else { return };
@@ -575,7 +575,7 @@ impl Caller {
         Caller { disowned: None, ..self.clone() } == Caller::default()
     }
 
-    /// Takes nobody for the person any more.
+    /// Drops the person.
     pub fn disown(&mut self) {
         self.disowned = self.person.take().or(self.disowned.take());
     }
@@ -656,7 +656,7 @@ impl Conclusion {
         self.caller.who(self.agent_id.as_deref())
     }
 
-    /// Everyone who has written a part of its file, with the time that the part has.
+    /// The callers who have written a part of its file, each with the time of that part.
     pub fn written_by(&self) -> impl Iterator<Item = (Timestamp, &Caller)> {
         std::iter::once(self).chain(&self.other_conclusions).flat_map(|end| {
             let amended = end.amended.iter().map(|it| (it.at, &it.caller));
@@ -664,7 +664,7 @@ impl Conclusion {
         })
     }
 
-    /// Visits the same, to be changed.
+    /// Visits the callers of [`Conclusion::written_by`], to change them.
     pub fn visit_callers(&mut self, mut visit: impl FnMut(Timestamp, &mut Caller)) {
         let mut of = |end: &mut Conclusion| {
             visit(end.ended_at, &mut end.caller);
@@ -674,7 +674,7 @@ impl Conclusion {
         self.other_conclusions.iter_mut().for_each(of);
     }
 
-    /// An end with nothing said.
+    /// An end without any text.
     pub fn new(ended_at: Timestamp) -> Self {
         Conclusion {
             ended_at,
@@ -693,7 +693,7 @@ impl Conclusion {
 }
 
 impl Reclassification {
-    /// A change of state with nothing said about it.
+    /// A change of state without any text.
     pub fn new(from: StateName, to: StateName, at: Timestamp, by: Author) -> Self {
         Reclassification {
             from,
@@ -712,7 +712,7 @@ impl Reclassification {
 }
 
 impl Node {
-    /// A proposal with nothing but its title.
+    /// A proposal with a title and no other text.
     pub fn new(id: NodeId, parent: Option<NodeId>, title: impl Into<String>, proposed_at: Timestamp) -> Self {
         Node {
             id,
@@ -727,7 +727,7 @@ impl Node {
         }
     }
 
-    /// What lists call it: what was found, in one sentence, or else its title.
+    /// The name in lists: the headline, or else the title.
     pub fn name(&self) -> &str {
         let headline = self.classification.as_ref().and_then(|it| it.headline.as_deref());
         headline.unwrap_or(&self.title)
@@ -763,7 +763,7 @@ impl Node {
         pins.filter(move |pin| seen.insert(*pin))
     }
 
-    /// Everyone who has written a part of its file, with the time that the part has.
+    /// The callers who have written a part of its file, each with the time of that part.
     pub fn written_by(&self) -> impl Iterator<Item = (Timestamp, &Caller)> {
         self.results().flat_map(|result| {
             let changed = result.reclassified.iter().map(|it| (it.at, &it.caller));
@@ -772,7 +772,7 @@ impl Node {
         })
     }
 
-    /// Visits the same, to be changed.
+    /// Visits the callers of [`Node::written_by`], to change them.
     pub fn visit_callers(&mut self, mut visit: impl FnMut(Timestamp, &mut Caller)) {
         let mut of = |result: &mut Classification| {
             visit(result.committed_at, &mut result.caller);
@@ -833,7 +833,7 @@ impl Classification {
         }
     }
 
-    /// Whether other results of the same proposal ended in another state, and no change of state has decided between them.
+    /// Whether another result of the same proposal has another state, and no change of state has decided between them.
     pub fn is_contested(&self) -> bool {
         let decided = self.reclassified.iter().map(|change| change.settles).max().unwrap_or(0);
         self.other_results.len() > decided
@@ -863,7 +863,7 @@ impl Classification {
         self.reclassified.last().map_or(self.committed_at, |change| change.at)
     }
 
-    /// The child that brought the state in force about, if one did.
+    /// The child that caused the state in force, if one did.
     pub fn promoted_by(&self) -> Option<&NodeId> {
         self.reclassified.last()?.by.child()
     }

@@ -1,4 +1,4 @@
-//! What the program saw when it ran a command: evidence that anybody can run again.
+//! Runs of commands: evidence that anybody can run again.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{AttachmentName, Commenter, NodeId, RunId, Timestamp};
 use crate::yaml;
 
-/// One record below `runs/`: a command that was run, or what somebody says that a difference means. It is written once and
-/// never changed, and stands in a file of its own, so that two never conflict.
+/// One record below `runs/`: a run of a command, or a judgement on a difference. It is written once, never changed, and has
+/// a file of its own, so that two never conflict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     /// Its id, which begins with the time of its commit.
@@ -19,13 +19,13 @@ pub struct Run {
     pub author: Commenter,
     /// When it was stored.
     pub at: Timestamp,
-    /// What its author says of it; of a judgement, the reason.
+    /// The author's note; of a judgement, the reason.
     pub note: Option<String>,
     /// What was done.
     pub what: RunKind,
 }
 
-/// What a record says.
+/// The kind of a record, with its facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunKind {
     /// A command was run for the first time.
@@ -41,7 +41,7 @@ pub enum RunKind {
         /// What happened this time.
         ran: Ran,
     },
-    /// Somebody says what a difference means.
+    /// Somebody judged a difference.
     Judged {
         /// The repetition that differs.
         of: RunId,
@@ -50,7 +50,7 @@ pub enum RunKind {
     },
 }
 
-/// A command, and what came of it.
+/// A command and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Ran {
@@ -67,20 +67,20 @@ pub struct Ran {
     pub started_at: Timestamp,
     /// How long it took.
     pub seconds: Seconds,
-    /// How long it could have taken, in seconds; absent without a limit.
+    /// Its time limit in seconds; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
     /// How it ended.
     pub ended: Ended,
-    /// The status that was expected; absent where the one that came counts.
+    /// The expected status; absent if the actual one counts as expected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_exit: Option<i32>,
-    /// What it printed.
+    /// Its output.
     pub output: Output,
     /// What the output had to match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
-    /// Files that were put beside the node.
+    /// Files that it left as attachments of the node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<AttachmentName>,
     /// The machine.
@@ -94,10 +94,10 @@ pub struct ProjectState {
     /// The commit; absent where there was none yet.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub commit: Option<String>,
-    /// Files that were not as in that commit, from the root of the project.
+    /// Files that differed from that commit, from the root of the project.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub changed: Vec<String>,
-    /// What `git apply` makes of the commit to have those; absent where nothing was changed, or too much.
+    /// The patch with these differences, for `git apply` on the commit; absent without differences, or if they are too many.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub patch: Option<String>,
 }
@@ -116,8 +116,8 @@ pub enum Ended {
     NotRun(#[serde(serialize_with = "yaml::text")] String),
 }
 
-/// What a command printed, on standard output and standard error, in the order in which it came. Control characters
-/// stand as the pictures that Unicode has for them, and bytes that are no text as U+FFFD.
+/// The output of a command: standard output and standard error, in the order in which they came. Control characters appear as
+/// Unicode's pictures of them, and bytes that are not text as U+FFFD.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Output {
