@@ -9,11 +9,11 @@ use super::process::{Call, GitProgram};
 use super::{RemoteError, Result};
 
 impl GitProgram {
-    /// Has the user edit a file, and waits until the editor is closed.
+    /// Opens a file in the user's editor, and waits until it is closed.
     ///
     /// # Errors
     ///
-    /// No editor, as on a dumb terminal, and one that fails, by which the user says that it is given up.
+    /// No editor, as on a dumb terminal, or one that fails, which means that the user cancels.
     pub fn edit(&self, folder: &Path, file: &Path) -> Result<()> {
         let editor = self.variable(folder, &["var", "GIT_EDITOR"])?;
         // It may have arguments, and git runs it in the same way.
@@ -27,24 +27,24 @@ impl GitProgram {
         }
     }
 
-    /// Shows a text in the user's pager, and waits until that is closed.
+    /// Shows a text in the user's pager, and waits until it is closed.
     ///
     /// # Errors
     ///
-    /// A pager that can't be started.
+    /// The pager can't be started.
     pub fn page(&self, folder: &Path, text: &str) -> Result<()> {
-        // A folder in a cloned investigation may look like a bare repository, whose configuration a stranger wrote.
+        // A folder in a cloned investigation may look like a bare repository with a stranger's configuration.
         let pager = self.variable(folder, &["-c", "safe.bareRepository=explicit", "var", "GIT_PAGER"])?;
         let mut command = Command::new("sh");
         command.arg("-c").arg(&pager).stdin(Stdio::piped());
         if std::env::var_os("LESS").is_none() {
-            // As git does: a short text needs no key, and colours are colours.
+            // As git does: a short text needs no key, and colours are shown.
             command.env("LESS", "FRX");
         }
         let failed = |source| RemoteError::Io { action: format!("run {pager}"), source };
         let mut child = command.spawn().map_err(failed)?;
         if let Some(mut input) = child.stdin.take() {
-            // Who closes it early has seen enough.
+            // A user who closes it early has seen enough.
             let _ = input.write_all(text.as_bytes());
         }
         child.wait().map(drop).map_err(failed)

@@ -1,27 +1,27 @@
-//! The wall behind which the `git` program lives: fetch, push, clone, the configuration of remotes, signatures, and maintenance.
+//! The wall around the `git` program: fetch, push, clone, the configuration of remotes, signatures, and maintenance.
 //!
-//! gix has no push, and a user's credentials, ssh aliases, proxies and rewritten addresses are set up for git. So whatever
-//! goes over the network is done by the user's own git, as a child process. One concern per file: `process` (how it is
-//! run), `place` (what an investigation is called on a remote), `settings` (git's own configuration of remotes), `transfer`
-//! (what is there, fetch, push), `objects` (what is here), `signature` (signed tags), `editor` (the user's editor and pager,
-//! as git finds them), `worktree` (a project as it is, and further work trees of it).
+//! gix has no push, and a user's credentials, ssh aliases, proxies and rewritten addresses are set up for git. So the user's
+//! own git, as a child process, does everything that needs the network. One concern per file: `process` (running git),
+//! `place` (the name of an investigation on a remote), `settings` (git's own configuration of remotes), `transfer` (listing,
+//! fetch, push), `objects` (local objects), `signature` (signed tags), `editor` (the user's editor and pager, as git finds
+//! them), `worktree` (a project as it is, and further work trees of it).
 //!
 //! # Guarantees
 //!
-//! - Never `--force`, `--mirror`, `--prune` or `--no-verify`, and no reference of ours moves otherwise than forward: a
-//!   remote that was rewritten is noticed, not followed. A push that goes forward is itself the compare-and-swap.
-//! - A push is believed when the remote says so, reference by reference.
-//! - Nobody is asked for a password where nobody is there, and no child outlives its time: it ends with all that it started.
-//! - What came from a remote starts nothing: no hook runs when something is fetched, and no address runs a command.
-//! - What signs and checks signatures, and whose keys are allowed, no repository decides.
-//! - Errors have the remote's own words, without control characters and without git's advice to force.
+//! - Never `--force`, `--mirror`, `--prune` or `--no-verify`, and local references move only forward: a rewritten
+//! remote is noticed, not followed. A fast-forward push is itself the compare-and-swap.
+//! - A push counts only if the remote confirms it, reference by reference.
+//! - Without a person there is no prompt for a password, and no child outlives its time: it ends with all that it started.
+//! - Data from a remote starts nothing: no hook runs on a fetch, and no address runs a command.
+//! - A repository does not decide which program signs and checks signatures, nor whose keys are allowed.
+//! - Errors contain the remote's own words, without control characters and without git's advice to force.
 //!
 //! # Limits
 //!
 //! - The configuration of a repository is trusted as git trusts it: `core.sshCommand`, credential helpers, the hook
 //!   `pre-push`. Whoever unpacks a stranger's `.git` folder trusts the stranger with any git command.
-//! - Where a person is at the terminal there is no limit of time, since git may wait for a password; Ctrl-C ends it all.
-//! - Without process groups (Windows) only git itself is ended after its time, and what it started may stay.
+//! - With a person at the terminal there is no time limit, since git may wait for a password; Ctrl-C ends everything.
+//! - Without process groups (Windows) only git itself is ended at the time limit, and its children may stay.
 
 mod editor;
 mod objects;
@@ -45,20 +45,20 @@ pub use transfer::{Advertised, Fetched, Pushed};
 
 use crate::store::CommitId;
 
-/// What could not be done with a remote.
+/// Errors of remotes and of git.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// There is no git, or it can't be started.
+    /// git is missing, or can't be started.
     #[error("the program git can't be started")]
     NoGit(#[source] io::Error),
-    /// A git that lacks what is used here.
+    /// git is too old.
     #[error("git is of version {found}, and {least} is needed", least = LEAST_VERSION)]
     TooOld {
-        /// What it says of itself.
+        /// Its version, as it reports it.
         found: String,
     },
-    /// Not an address, or one that could mean something else to git.
+    /// An invalid address, or one that git could misunderstand.
     #[error("`{address}` is not the address of a repository: {reason}")]
     Address {
         /// What was given.
@@ -66,62 +66,62 @@ pub enum RemoteError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// Not the name of a remote or of a branch.
+    /// An invalid name of a remote or of a branch.
     #[error("`{name}` can't be {what}")]
     Name {
         /// What was given.
         name: String,
-        /// What it was to be.
+        /// The use of the name.
         what: &'static str,
     },
-    /// The remote has another address already.
+    /// The remote already has another address.
     #[error("the remote {name} has the address {address} already")]
     Taken {
         /// The name.
         name: String,
-        /// The address that it has, without a password.
+        /// Its present address, without a password.
         address: String,
     },
-    /// It took too long.
+    /// The time limit was exceeded.
     #[error("{what} took longer than {seconds} s and was ended")]
     TimedOut {
-        /// What was done.
+        /// The action.
         what: String,
-        /// How long it may take.
+        /// The limit.
         seconds: u64,
     },
-    /// Whoever wanted it ends.
+    /// The caller ended first.
     #[error("{what} was not done before the server ended")]
     Ending {
-        /// What was done.
+        /// The action.
         what: String,
     },
-    /// It printed more than is read.
+    /// The output exceeded the limit.
     #[error("{what} gave more than is read")]
     TooMuch {
-        /// What was done.
+        /// The action.
         what: String,
     },
-    /// git, or the remote, says no.
+    /// git, or the remote, refused.
     #[error("{what} failed: {said}")]
     Failed {
-        /// What was done.
+        /// The action.
         what: String,
         /// In the words of git and of the remote.
         said: String,
     },
-    /// git answered something that is not known.
+    /// git gave an unknown answer.
     #[error("{what} gave an answer that can't be read: {answer}")]
     Unreadable {
-        /// What was done.
+        /// The action.
         what: String,
         /// The beginning of the answer.
         answer: String,
     },
-    /// A file or a process.
+    /// A file or a process failed.
     #[error("cannot {action}")]
     Io {
-        /// What was tried.
+        /// The action that failed.
         action: String,
         /// Why.
         source: io::Error,

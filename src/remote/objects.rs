@@ -1,4 +1,4 @@
-//! What is here: references, and questions about commits and files that only the exchange with a remote asks.
+//! Local references, and queries about commits and files that only the exchange with a remote needs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,12 +9,12 @@ use super::{GitProgram, ObjectName, RemoteError, Result};
 use crate::store::CommitId;
 use crate::text::{one_line, shorten};
 
-/// The largest file that is read as text, for git; larger ones are no text of an investigation.
+/// The maximum size of a text, for git; larger files are not texts of an investigation.
 const TEXTS_ONLY: &str = "--filter=blob:limit=8m";
-/// How many bytes of texts are read by one call, unless one alone is larger.
+/// The bytes of texts read by one call, unless a single one is larger.
 const TEXTS_AT_ONCE: u64 = 8 << 20;
 
-/// What the references here are at.
+/// The local references.
 #[derive(Clone, Debug, Default)]
 pub struct Here {
     /// The branch that HEAD is on, without `refs/heads/`; absent where it is detached or unborn.
@@ -29,33 +29,33 @@ impl Here {
         self.refs.iter().filter_map(|(name, object)| Some((name.strip_prefix("refs/tags/")?, object)))
     }
 
-    /// The commit that a branch or a remote branch is at.
+    /// The commit of a branch or a remote branch.
     pub fn commit(&self, reference: &str) -> Option<CommitId> {
         self.refs.get(reference)?.commit()
     }
 }
 
-/// Where a text stands that goes along with a push.
+/// The location of a text in a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextPlace {
-    /// In a file at that path; a tag can name one without a path.
+    /// A file at that path; a tag can lead to one without a path.
     File(String),
-    /// In the message of a commit.
+    /// The message of a commit.
     Commit(ObjectName),
-    /// In the message of a tag, which has that name in itself.
+    /// The message of the tag with this internal name.
     Tag(String),
 }
 
-/// Where a reviewer last looked; see [`GitProgram::mark_seen`].
+/// The reference to the last commit that a reviewer saw; see [`GitProgram::mark_seen`].
 pub const SEEN: &str = "refs/tot/seen";
 
 impl GitProgram {
-    /// Notes that a commit was looked at, by [`SEEN`]. That reference is this repository's alone: no branch and no tag, it
-    /// is never pushed and never cloned.
+    /// Marks a commit as seen, by [`SEEN`]. That reference belongs to this repository alone: it is neither a branch nor a
+    /// tag, and is never pushed or cloned.
     ///
     /// # Errors
     ///
-    /// What git says.
+    /// Any error of git.
     pub fn mark_seen(&self, repository: &Path, commit: CommitId) -> Result<()> {
         let what = "git update-ref";
         let arguments = ["update-ref", "-m", "tot review --mark", SEEN, &commit.to_string()];
@@ -68,11 +68,11 @@ impl GitProgram {
         self.run(repository, arguments, Call { what: &what, ..Call::default() })
     }
 
-    /// The references.
+    /// Reads the references.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn references(&self, repository: &Path) -> Result<Here> {
         let format = "--format=%(HEAD)%00%(refname)%00%(objectname)";
         let arguments = ["for-each-ref", format, "refs/heads", "refs/remotes", "refs/tags"];
@@ -96,21 +96,21 @@ impl GitProgram {
         Ok(here)
     }
 
-    /// Whether a commit is here.
+    /// Whether the repository contains a commit.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn has_commit(&self, repository: &Path, commit: CommitId) -> Result<bool> {
         let ran = self.here(repository, &["cat-file", "-e", &format!("{commit}^{{commit}}")])?;
         Ok(ran.status == Some(0))
     }
 
-    /// Whether `later` came from `earlier`; both are here.
+    /// Whether `later` descends from `earlier`; both are in the repository.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn is_ancestor(&self, repository: &Path, earlier: CommitId, later: CommitId) -> Result<bool> {
         let (earlier, later) = (earlier.to_string(), later.to_string());
         let ran = self.here(repository, &["merge-base", "--is-ancestor", &earlier, &later])?;
@@ -120,11 +120,11 @@ impl GitProgram {
         }
     }
 
-    /// How many commits `tip` has that `without` has not.
+    /// The number of commits of `tip` that are not in `without`.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn count(&self, repository: &Path, tip: CommitId, without: Option<CommitId>) -> Result<usize> {
         let [tip, without] = range(tip, without);
         let ran = self.here(repository, &["rev-list", "--count", &tip, &without])?;
@@ -133,24 +133,24 @@ impl GitProgram {
         text.trim().parse().map_err(|_| RemoteError::Unreadable { what: "git rev-list".into(), answer })
     }
 
-    /// The newest of these commits, by the beginning of its id and its subject.
+    /// The newest of these commits: its short id and its subject.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn newest(&self, repository: &Path, tip: CommitId, without: Option<CommitId>) -> Result<String> {
         let [tip, without] = range(tip, without);
         let ran = self.here(repository, &["log", "--max-count=1", "--format=%h “%s”", &tip, &without])?;
         Ok(shorten(&one_line(&ran.succeeded("git log")?.text()), 100))
     }
 
-    /// Shows every text that these tips bring along beside what is known: each file in each of its states, the messages of the
-    /// commits, and those of the tags. A text that was removed again is among them: who has the commits has it. Bytes that are
-    /// not UTF-8 are replaced. However much it is, only some texts are held at a time.
+    /// Shows every text that these tips add to the known commits: each version of each file, the messages of the commits, and
+    /// those of the tags. Removed texts are included: they are part of the commits. Invalid UTF-8 is replaced. Only some texts
+    /// are in memory at a time, however many there are.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn each_text(
         &self,
         repository: &Path,
@@ -166,7 +166,7 @@ impl GitProgram {
             let arguments = [&["rev-list", "--stdin"], filters].concat();
             Ok(self.run(repository, &arguments, call)?.succeeded(what)?.text())
         };
-        // With the files come the tips. Tags have a name there, and commits, which are among the others, have none.
+        // The tips are listed with the files. Tags have a name there; commits, which are listed above, have none.
         let files = listed(&["--objects", "--filter=object:type=blob", TEXTS_ONLY])?;
         let files = files.lines().filter_map(|line| line.split_once(' '));
         let commits = listed(&[])?;
@@ -204,75 +204,75 @@ impl GitProgram {
         if rest.is_empty() { Ok(()) } else { Err(unreadable("the sizes")) }
     }
 
-    /// The objects of HEAD's history that are not here, as in a partial clone.
+    /// The missing objects of HEAD's history, as in a partial clone.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn missing(&self, repository: &Path) -> Result<Vec<ObjectName>> {
         let ran = self.here(repository, &["rev-list", "--objects", "--missing=print", "HEAD"])?;
         let text = ran.succeeded("git rev-list")?.text();
         Ok(text.lines().filter_map(|line| line.strip_prefix('?')?.parse().ok()).collect())
     }
 
-    /// Makes a branch at a commit that is not there yet. Says whether it was made.
+    /// Creates a branch at a commit, unless the branch exists. Returns whether it was created.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn create_branch(&self, repository: &Path, name: &str, commit: CommitId) -> Result<bool> {
-        // All zeros as the old value: it must not be there.
+        // All zeros as the old value: the branch must not exist.
         let (reference, zeros) = (format!("refs/heads/{name}"), "0".repeat(40));
         let ran = self.here(repository, &["update-ref", &reference, &commit.to_string(), &zeros])?;
         Ok(ran.status == Some(0))
     }
 
-    /// Moves a reference that is at `from`.
+    /// Moves a reference from `from`.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn move_reference(&self, repository: &Path, name: &str, from: CommitId, to: CommitId) -> Result<()> {
         let (from, to) = (from.to_string(), to.to_string());
         self.here(repository, &["update-ref", name, &to, &from])?.succeeded("git update-ref").map(drop)
     }
 
-    /// Removes a reference that nobody else knows of.
+    /// Removes a reference that is used only here.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn remove_reference(&self, repository: &Path, name: &str) -> Result<()> {
         self.here(repository, &["update-ref", "-d", name])?.succeeded("git update-ref")?;
         Ok(())
     }
 
-    /// A bundle of a branch and all tags.
+    /// Bundles a branch and all tags.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn bundle(&self, repository: &Path, branch: &str) -> Result<Vec<u8>> {
         let branch = format!("refs/heads/{branch}");
         let ran = self.here(repository, &["bundle", "create", "--quiet", "-", &branch, "--tags"])?;
         Ok(ran.succeeded("git bundle")?.output)
     }
 
-    /// The text of a file in a commit that is here; `None` where there is no such file.
+    /// The text of a file in a local commit; `None` without such a file.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn file(&self, repository: &Path, commit: CommitId, path: &str) -> Result<Option<String>> {
         let ran = self.here(repository, &["cat-file", "blob", &format!("{commit}:{path}")])?;
         Ok((ran.status == Some(0)).then(|| ran.text()))
     }
 
-    /// A commit of one file alone, on no branch.
+    /// Creates a commit of a single file, on no branch.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn commit_file(
         &self,
         repository: &Path,
@@ -298,7 +298,7 @@ impl GitProgram {
         parents: &[String],
         message: &str,
     ) -> Result<CommitId> {
-        // It is nobody's work, and git need not know a name.
+        // It has no real author, so git needs no configured name.
         let mut arguments =
             vec!["-c", "user.name=Tree of Thoughts", "-c", "user.email=tot@localhost", "commit-tree", tree];
         arguments.extend(parents.iter().flat_map(|parent| ["-p", parent.as_str()]));
@@ -309,11 +309,11 @@ impl GitProgram {
         commit.trim().parse().map_err(|_| RemoteError::Unreadable { what: what.into(), answer })
     }
 
-    /// What HEAD and another commit have each changed in these files since what they have in common, as git shows it.
+    /// The changes of HEAD and another commit in these files since their merge base, as git shows them.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn both_changes(&self, repository: &Path, theirs: CommitId, files: &[&str]) -> Result<[String; 2]> {
         let theirs = theirs.to_string();
         let changes = |from: &str, to: &str| -> Result<String> {
@@ -324,12 +324,12 @@ impl GitProgram {
         Ok([changes(&theirs, "HEAD")?, changes("HEAD", &theirs)?])
     }
 
-    /// A commit of all that stands in the work tree of the files that git knows, in the middle of a merge of HEAD with these;
-    /// on no branch. Neither work tree nor index changes.
+    /// Commits all tracked files of the work tree, in the middle of a merge of HEAD with these commits; on no branch. Neither
+    /// work tree nor index changes.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn commit_work(&self, repository: &Path, theirs: &[CommitId], message: &str) -> Result<CommitId> {
         let folder = repository.join(".git");
         let index = folder.join(format!("tot-index-{}", std::process::id()));
@@ -347,50 +347,50 @@ impl GitProgram {
             self.commit_tree(repository, &tree, &parents, message)
         };
         let made = made();
-        // It was nobody's but ours.
+        // The file was ours alone.
         let _ = fs::remove_file(&index);
         made
     }
 
-    /// The files of the work tree that are not as they are committed, among those that git knows.
+    /// The tracked files of the work tree that differ from HEAD.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn changed_files(&self, repository: &Path) -> Result<Vec<String>> {
         let arguments = ["diff-index", "-z", "--name-only", "HEAD", "--"];
-        // Else a file that was only touched is taken for a changed one.
+        // Otherwise a file that was only touched counts as changed.
         self.here(repository, &["update-index", "-q", "--refresh"])?;
         let text = self.here(repository, &arguments)?.succeeded("git diff-index")?.text();
         Ok(text.split_terminator('\0').map(str::to_owned).collect())
     }
 
-    /// Gives a merge in progress up: index and work tree are as before it.
+    /// Aborts a merge in progress: index and work tree are as before it.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn abort_merge(&self, repository: &Path) -> Result<()> {
         self.here(repository, &["merge", "--abort"])?.succeeded("git merge --abort").map(drop)
     }
 
-    /// Makes an empty repository on branch `main`.
+    /// Creates an empty repository on branch `main`.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn init(&self, folder: &Path, name: &str) -> Result<()> {
         let arguments = ["init", "--quiet", "--template=", "--initial-branch=main", "--", name];
         self.here(folder, &arguments)?.succeeded("git init")?;
         Ok(())
     }
 
-    /// Brings HEAD, the index and the work tree of a new repository to a commit. The work tree does not get these files, and
-    /// git is told that they are missing on purpose, as in a sparse checkout.
+    /// Takes HEAD, the index and the work tree of a new repository to a commit. The files of `left_out` are omitted from the
+    /// work tree, and git is told that this is on purpose, as in a sparse checkout.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn check_out(&self, repository: &Path, commit: CommitId, left_out: &[&str]) -> Result<()> {
         let commit = commit.to_string();
         if left_out.is_empty() {
@@ -406,16 +406,16 @@ impl GitProgram {
     }
 }
 
-/// What `rev-list` takes for the commits of `tip` without those of another.
+/// The arguments of `rev-list` for the commits of `tip` without those of another.
 fn range(tip: CommitId, without: Option<CommitId>) -> [String; 2] {
-    // It takes an empty list after `--not`.
+    // It accepts an empty list after `--not`.
     [tip.to_string(), without.map_or_else(|| "--not".to_owned(), |commit| format!("^{commit}"))]
 }
 
-/// How many objects of these sizes, a line each, are read together, again and again.
+/// The number of objects read together, batch by batch, for these sizes, a line each.
 fn at_once(sizes: &str) -> Vec<usize> {
     let mut groups: Vec<(usize, u64)> = Vec::new();
-    // What has no size is no object, which reading it says.
+    // A missing object has no size; reading it gives the error.
     for size in sizes.lines().map(|size| size.parse().unwrap_or(0)) {
         match groups.last_mut() {
             Some((number, bytes)) if *bytes + size <= TEXTS_AT_ONCE => {
@@ -427,7 +427,7 @@ fn at_once(sizes: &str) -> Vec<usize> {
     groups.into_iter().map(|(number, _)| number).collect()
 }
 
-/// Type and content of the first object of what `cat-file --batch` gives, and what comes after it.
+/// Type and content of the first object in the output of `cat-file --batch`, and the rest.
 fn one_of_batch(bytes: &[u8]) -> Option<(&str, &[u8], &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let (kind, size) = std::str::from_utf8(&bytes[..end]).ok()?.split_once(' ')?.1.split_once(' ')?;

@@ -1,6 +1,6 @@
-//! What an investigation is called on a remote: the one of a repository of its own, or one of many in a hub.
+//! The name of an investigation on a remote: in a repository of its own, or as one of many in a hub.
 //!
-//! Branches and tags only. Nobody clones other references, and hosts refuse them.
+//! Branches and tags only. Other references are not cloned, and hosts refuse them.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::domain::SessionId;
 pub struct Place {
     /// The branch, without `refs/heads/`.
     pub branch: String,
-    /// What its tags begin with: nothing, or the branch and `/`, so that those of two investigations do not meet.
+    /// The prefix of its tags: empty, or the branch and `/`, so that tags of two investigations do not collide.
     tags: String,
 }
 
@@ -27,7 +27,7 @@ impl Place {
         Place::of_branch(&format!("{prefix}/{id}"))
     }
 
-    /// The place that a branch is: in a hub if its name ends with an id.
+    /// The place of a branch: in a hub if its name ends with an id.
     pub fn of_branch(branch: &str) -> Place {
         match id_of(branch) {
             Some(_) => Place { branch: branch.to_owned(), tags: format!("{branch}/") },
@@ -40,23 +40,22 @@ impl Place {
         id_of(&self.branch)
     }
 
-    /// The full name of the branch there.
+    /// The full name of the branch on the remote.
     pub fn branch_ref(&self) -> String {
         format!("refs/heads/{}", self.branch)
     }
 
-    /// The full name there of a tag here.
+    /// The full name on the remote of a local tag.
     pub fn tag_ref(&self, tag: &str) -> String {
         format!("refs/tags/{}{tag}", self.tags)
     }
 
-    /// The tag here of one there, if it belongs to the investigation.
+    /// The local tag of one on the remote, if it belongs to the investigation.
     pub fn tag<'a>(&self, reference: &'a str) -> Option<&'a str> {
         reference.strip_prefix("refs/tags/")?.strip_prefix(&self.tags)
     }
 
-    /// What `ls-remote` is to be asked so that the branch and the tags of this place, and of those beside it in a hub, are
-    /// in the answer.
+    /// The patterns for `ls-remote` that list the branch and the tags of this place, and of its neighbours in a hub.
     pub fn patterns(&self) -> [String; 2] {
         match self.branch.rsplit_once('/').filter(|_| self.id().is_some()) {
             Some((prefix, _)) => [format!("refs/heads/{prefix}/*"), format!("refs/tags/{prefix}/*")],
@@ -69,11 +68,11 @@ fn id_of(branch: &str) -> Option<SessionId> {
     branch.rsplit_once('/').and_then(|(_, id)| id.parse().ok())
 }
 
-/// Refuses what git could take for an option, or for a command that it runs.
+/// Refuses an address that git could mistake for an option, or for a command to run.
 ///
 /// # Errors
 ///
-/// Such an address, or none.
+/// Such an address, or an empty one.
 pub fn is_address(address: &str) -> Result<()> {
     let reason = if address.trim().is_empty() {
         "it is empty"
@@ -89,7 +88,7 @@ pub fn is_address(address: &str) -> Result<()> {
     Err(RemoteError::Address { address: shown_address(address), reason })
 }
 
-/// The address as it is shown: without a password.
+/// The address for display: without a password.
 pub fn shown_address(address: &str) -> String {
     let shown = || {
         let (scheme, rest) = address.split_once("://")?;
@@ -101,8 +100,7 @@ pub fn shown_address(address: &str) -> String {
     crate::text::one_line(&shown().unwrap_or_else(|| address.to_owned()))
 }
 
-/// The address wherever one stands, as in a configuration: the path of a folder from the root, since git would take it from the
-/// repository on.
+/// The address, valid in any folder: the path of a folder is made absolute, since git resolves it from the repository.
 pub fn whole_address(address: &str) -> String {
     let path = Path::new(address);
     match path.canonicalize() {

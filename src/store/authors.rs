@@ -1,8 +1,8 @@
-//! Whether git bears out whom a file names. A call writes the author of its commit into the file, so a person whom no commit of
-//! that author has put there is somebody else's word: nobody is taken for that person, and the file counts as changed by hand.
+//! Checks that git bears out the persons that a file names. A call writes the author of its commit into the file. A person who
+//! was added by a commit of another author is therefore not credited, and the file counts as changed by hand.
 //!
-//! A commit of an import has the program as its author: there git names nobody, and contradicts nobody. Neither does it where
-//! the history can't be read whole: what stands in the oldest commit of a shallow clone is taken as it is.
+//! A commit of an import has the program as its author, so it contradicts nobody. Neither does an incomplete history: the
+//! contents of the oldest commit of a shallow clone are accepted as they are.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::domain::{Caller, Code, Comment, Conclusion, Investigation, Node, Pers
 use crate::format::layout::{self, Place};
 use crate::format::record::Record;
 
-/// That a person wrote a part of a file, at the time that the part has.
+/// The claim that a person wrote a part of a file, at the time of that part.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Attribution {
     path: String,
@@ -23,11 +23,11 @@ struct Attribution {
     at: Timestamp,
 }
 
-/// Each with how often it is made.
+/// The claims, each with how often it is made.
 type Claims = HashMap<Attribution, usize>;
 
 impl Past<'_> {
-    /// Takes nobody for a person in these facts whom git does not bear out.
+    /// Disowns all persons in these facts whom git does not bear out.
     pub(super) fn disown(
         &self,
         nodes: &mut [Arc<Node>],
@@ -87,7 +87,7 @@ impl Past<'_> {
         }
     }
 
-    /// Takes from the claims those that a commit of that author has put there.
+    /// Removes the claims that a commit of the claimed author has added.
     fn bear_out(&self, claims: &mut Claims, moved: &HashSet<String>) {
         let is_of = |commit: &Ancestor, person: &Person| {
             let is_address = |email: &String| email.eq_ignore_ascii_case(&commit.author_email);
@@ -96,7 +96,7 @@ impl Past<'_> {
         };
         let people: HashSet<Person> = claims.keys().map(|claim| claim.person.clone()).collect();
         if self.ends.is_empty() {
-            // Whoever made all commits wrote everything.
+            // With a single author of all commits, everything is theirs.
             let alone =
                 people.iter().filter(|person| self.commits.iter().all(|commit| is_of(commit, person)));
             let alone: HashSet<&Person> = alone.collect();
@@ -113,7 +113,7 @@ impl Past<'_> {
                 }
             }
         }
-        // A call has its commit in the second of what it writes.
+        // A call commits in the second of the times that it writes.
         let times: HashSet<i64> = claims.keys().map(|claim| claim.at.seconds()).collect();
         let mut commits: Vec<&Ancestor> = self.commits.iter().filter(|it| it.parents.len() < 2).collect();
         commits.retain(|commit| people.iter().any(|person| is_of(commit, person)));
@@ -151,12 +151,12 @@ pub(super) fn faults(investigation: &Investigation) -> impl Iterator<Item = Faul
     })
 }
 
-/// Whom nobody is taken for in these facts, each with the time of what that one is said to have written.
+/// The disowned persons in these facts, each with the time of the part that names them.
 pub(super) fn disowned(investigation: &Investigation) -> HashSet<(Person, Timestamp)> {
     false_names(investigation).map(|(_, person, at)| (person.clone(), at)).collect()
 }
 
-/// The persons whom git does not bear out, each with the file and the time of what that one is said to have written.
+/// The persons whom git does not bear out, each with the file and the time of the part that names them.
 fn false_names(investigation: &Investigation) -> impl Iterator<Item = (String, &Person, Timestamp)> {
     let nodes = investigation.nodes().flat_map(|node| {
         let false_names = node.written_by().filter_map(|(at, by)| Some((by.disowned.as_ref()?, at)));
@@ -171,7 +171,7 @@ fn false_names(investigation: &Investigation) -> impl Iterator<Item = (String, &
     nodes.chain(comments).chain(runs).chain(ends)
 }
 
-/// Visits callers, and takes from each the person for whom that is false.
+/// Visits callers, and disowns each person for whom `is_false` holds.
 pub(super) fn disowning(is_false: impl Fn(&Person, Timestamp) -> bool) -> impl Fn(Timestamp, &mut Caller) {
     move |at, caller| {
         if caller.person.as_ref().is_some_and(|person| is_false(person, at)) {
@@ -192,7 +192,7 @@ fn of_conclusion(end: &Conclusion) -> impl Iterator<Item = Attribution> {
     })
 }
 
-/// A comment or a run names the author that git has, also where an agent wrote it.
+/// The author of a comment or a run: the one that git has, also where an agent wrote it.
 fn of_record<T: Record>(record: &T) -> Option<Attribution> {
     let author = record.author();
     let person = Person { name: author.name.clone(), email: author.email.clone() };
@@ -203,7 +203,7 @@ fn of_record<T: Record>(record: &T) -> Option<Attribution> {
     })
 }
 
-/// As [`of_record`], of those that are not as they stood before.
+/// As [`of_record`], for records that differ from before.
 fn of_new<'r, T: Record>(
     records: &'r [Arc<T>],
     before: Option<&'r Investigation>,
@@ -214,7 +214,7 @@ fn of_new<'r, T: Record>(
     records.iter().filter(is_new).filter_map(|record| of_record(record.as_ref()))
 }
 
-/// Takes nobody for the author of those.
+/// Disowns the authors of these records.
 fn disown_records<T: Record>(records: &mut [Arc<T>], unfounded: &Claims) {
     for record in records {
         if of_record(record.as_ref()).is_some_and(|claim| unfounded.contains_key(&claim)) {
@@ -223,12 +223,12 @@ fn disown_records<T: Record>(records: &mut [Arc<T>], unfounded: &Claims) {
     }
 }
 
-/// The one whom git does not bear out.
+/// The author whom git does not bear out.
 fn false_name<T: Record>(record: &T) -> Option<(String, &Person, Timestamp)> {
     Some((T::path(record.id()), record.author().caller.disowned.as_ref()?, record.at()))
 }
 
-/// The persons that a file names, each with the time of the part; none where it can't be read.
+/// The persons that a file names, each with the time of the part; empty for an unreadable file.
 fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timestamp)> {
     let Some(blob) = blob else { return Vec::new() };
     let claims: Vec<Attribution> = match layout::place(path) {
@@ -243,7 +243,7 @@ fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timesta
     claims.into_iter().map(|claim| (claim.person, claim.at)).collect()
 }
 
-/// Takes one claim away that this bears out: the same, or else one of a node that a merge has moved from there.
+/// Removes one claim that this one bears out: an equal one, or one of a node that a merge has moved from there.
 fn take(claims: &mut Claims, moved: &HashSet<String>, claim: Attribution) {
     let key = match claims.contains_key(&claim) {
         true => Some(claim),

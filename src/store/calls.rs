@@ -1,7 +1,7 @@
-//! Whether a commit that carries the mark of a call can be one: its difference shows what it did, its trailers say what it was.
+//! Whether a commit that carries the mark of a call can be one. Its difference is compared with its trailers.
 //!
-//! Limits: who makes a valid call's whole form by hand (its files and its trailers) can't be told from a caller. What else a
-//! caller says is self-declared, too.
+//! Limits: a person who imitates a valid call completely (its files and its trailers) can't be told from a caller.
+//! Everything else in a call is self-declared, too.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::format::layout::{self, Place};
 use crate::format::message::{ATTACH, COMMENT, RELEASE, RERUN, RUN};
 
 impl HistoryEntry {
-    /// Why no call can have made it, though it carries the mark of one: a sentence each. None for a merge, and where it is not
-    /// known what it changed.
+    /// Returns why no call can have made this commit, though it carries the mark of one: a sentence each. Empty for a merge,
+    /// and where its changes are not known.
     pub fn misfits(&self) -> Vec<String> {
         let tool = self.trailers().into_iter().find(|(key, _)| *key == "Tool").map(|(_, tool)| tool);
         let Some(tool) = tool.filter(|_| self.parents.len() < 2 && self.gaps.is_empty()) else {
@@ -104,7 +104,7 @@ fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
     })
 }
 
-/// The run that is new.
+/// The new run.
 fn ran(happening: &Happening) -> Option<&Run> {
     match happening {
         Happening::Ran(run) => Some(run),
@@ -120,7 +120,7 @@ fn is_amended_end(happening: &Happening) -> bool {
     matches!(happening, Happening::Ended(end) if !end.amended.is_empty())
 }
 
-/// `proposed R1.A, committed R2.A1`.
+/// The happenings as a list: `proposed R1.A, committed R2.A1`.
 fn told(happenings: &[Happening]) -> String {
     const SHOWN: usize = 5;
     if happenings.is_empty() {

@@ -1,7 +1,7 @@
-//! Which investigation is in which folder.
+//! Maps investigations to their folders.
 //!
-//! A folder that is named by an id is taken at its word until it is loaded, unless its work tree says otherwise (`cp -r`
-//! under another id's name); then, as one with another name (`git clone … foo`), it is asked once.
+//! A folder named by an id is trusted until it is loaded, unless its work tree contradicts the name (after `cp -r` under
+//! another id's name). Such a folder, or one with another name (`git clone … foo`), is read once.
 
 use std::collections::HashMap;
 use std::io::{self, Read as _};
@@ -18,20 +18,20 @@ pub enum FindError {
     /// No investigation has that id.
     #[error("investigation `{id}` not found in {root}")]
     NotFound {
-        /// What was asked for, shortened.
+        /// The requested id, shortened.
         id: String,
-        /// Where it was looked for.
+        /// The root that was searched.
         root: PathBuf,
     },
-    /// Several fit.
+    /// Several investigations match.
     #[error("`{id}` fits several investigations")]
     Ambiguous {
-        /// What was asked for.
+        /// The requested id.
         id: String,
-        /// The ones that fit.
+        /// The matches.
         candidates: Vec<SessionId>,
     },
-    /// One id in two folders.
+    /// Two folders have the same id.
     #[error("{id} stands in {} and in {}", folders[0].display(), folders[1].display())]
     Twice {
         /// The id.
@@ -51,7 +51,7 @@ impl FindError {
     }
 }
 
-/// What the folders were found to hold, or that their names say it.
+/// The ids of the folders, as read from them or from their names.
 #[derive(Default)]
 pub(super) struct Catalog {
     known: Mutex<HashMap<PathBuf, SessionId>>,
@@ -62,7 +62,7 @@ impl Catalog {
     pub(super) fn find(&self, root: &Path, id: &str) -> Result<PathBuf, FindError> {
         let text = id.trim().to_ascii_lowercase();
         let not_found = || FindError::NotFound { id: id.chars().take(80).collect(), root: root.to_owned() };
-        // A text that can't be part of an id is not looked for on disk.
+        // A text that can't be part of an id is not searched for on disk.
         let plain = text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         if !plain || !(1..=36).contains(&text.len()) {
             return Err(not_found());
@@ -84,12 +84,12 @@ impl Catalog {
         }
     }
 
-    /// All folders that hold an investigation, by id.
+    /// All folders that contain an investigation, by id.
     pub(super) fn folders(&self, root: &Path) -> Vec<(SessionId, PathBuf)> {
         let mut known = self.known();
         let mut folders = Vec::new();
         for path in entries(root).unwrap_or_default() {
-            // A folder that holds none yet may be a clone under way: it is asked again.
+            // A folder without an investigation may be a clone in progress: it is read again.
             if let Some(id) = known.get(&path).copied().or_else(|| identify(&path)) {
                 known.insert(path.clone(), id);
                 folders.push((id, path));
@@ -99,7 +99,7 @@ impl Catalog {
         folders
     }
 
-    /// Notes what a folder really holds: its name, or what it said before, was wrong.
+    /// Records the actual id of a folder whose name or earlier contents said another.
     pub(super) fn correct(&self, path: &Path, id: SessionId) {
         self.known().insert(path.to_owned(), id);
     }
@@ -109,8 +109,8 @@ impl Catalog {
     }
 }
 
-/// What in the root may be an investigation's folder: everything that is not hidden. A symbolic link to a folder is the
-/// operator's own doing, so it is followed. A root that is not there is empty.
+/// The entries of the root that may be an investigation's folder: all that are not hidden. A symbolic link to a folder
+/// is followed: it was made by the operator. A root that does not exist is empty.
 pub(super) fn entries(root: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -125,9 +125,9 @@ pub(super) fn entries(root: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The id that the work tree of a folder says it is of, at a glance: a hint, which nothing but a closer look follows.
+/// The id in the work tree of a folder, read at a glance: a hint, never acted on without a closer look.
 fn says(path: &Path) -> Option<SessionId> {
-    /// The id stands at the beginning of the file.
+    /// The id is at the beginning of the file.
     const BEGINNING: u64 = 256;
     let file = path.join(layout::META);
     std::fs::symlink_metadata(&file).ok().filter(std::fs::Metadata::is_file)?;
@@ -137,10 +137,10 @@ fn says(path: &Path) -> Option<SessionId> {
     text.lines().find_map(|line| line.strip_prefix("id: "))?.trim().parse().ok()
 }
 
-/// The id of the investigation that a folder holds or should hold.
+/// The id of the investigation that a folder contains or should contain.
 fn identify(path: &Path) -> Option<SessionId> {
     let named: Option<SessionId> = path.file_name()?.to_str()?.parse().ok();
-    // A copy under another id's name is asked, and it is enough to look at its work tree to know one.
+    // A copy under another id's name is recognized by its work tree alone.
     named
         .filter(|id| says(path).is_none_or(|said| said == *id))
         .or_else(|| list::look_at(path, None)?.entry.id)

@@ -1,16 +1,16 @@
-//! What the history says of the facts and no file does: which of them a hand has changed, and what the investigation began
-//! with.
+//! Facts that come from the history and not from a file: changes by hand, and the terms at the beginning of the
+//! investigation.
 //!
-//! 1. [`Past::read`] walks the commits that lead to the one that is read, as far as no earlier snapshot knows them.
-//! 2. [`Past::by_hand`] says what they have changed that no call made.
-//! 3. [`Past::terms`] has the rules and terms of the first commit decide, and names what differs from them.
+//! 1. [`Past::read`] walks the commits that lead to the given one, up to those that an earlier snapshot knows.
+//! 2. [`Past::by_hand`] returns their changes that no call made.
+//! 3. [`Past::terms`] puts the rules and terms of the first commit in force, and names what differs from them.
 //!
-//! A commit with the mark of a call is one by hand all the same where no call can have made it: see [`calls`](super::calls).
-//! To find these, not all are read: a proposal, or a commit of results, passes where each node that it names has the fact of its
-//! second. Who puts a false time on what such a commit changed beside these is found by `tot check` alone.
+//! A commit with the mark of a call also counts as one by hand if no call can have made it: see [`calls`](super::calls). To find
+//! these, not all are read: a proposal, or a commit of results, passes if each node that it names has a fact of its second. A
+//! false time on other changes of such a commit is found by `tot check` alone.
 //!
-//! Limits: what has the whole form of a call is taken for one, as everything but a signature is self-declared. What lies before
-//! the end of a shallow clone is not known.
+//! Limits: a commit with the whole form of a call counts as one, as everything but a signature is self-declared. Commits before
+//! the end of a shallow clone are not known.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -27,32 +27,32 @@ use crate::merge::markers;
 use crate::ruleset::RulesetFile;
 use crate::yaml::YamlError;
 
-/// The most commits by hand of which it is asked what stood there then, and the most merges that are made anew.
+/// The maximum number of commits by hand whose earlier state is read, and of merges that are remade.
 const HANDS: usize = 200;
 
-/// The commits that lead to one, as far as no earlier snapshot knows them.
+/// The commits that lead to one, up to those that an earlier snapshot knows.
 pub(super) struct Past<'a> {
     pub(super) git: &'a Git,
-    /// Two of what is to be merged, the first parent first; else twice the same.
+    /// The two heads of a merge, the first parent first; otherwise twice the same commit.
     heads: [CommitId; 2],
-    /// What was known before, where the commits lead to it.
+    /// The earlier snapshot, if the commits lead to it.
     pub(super) before: Option<&'a Snapshot>,
     pub(super) commits: Vec<Ancestor>,
     /// The commits at which a shallow clone ends.
     pub(super) ends: Vec<CommitId>,
-    /// Whether no other commit is missing.
+    /// Whether all other commits are available.
     pub(super) is_whole: bool,
-    /// The first commit; absent where a shallow clone ends before it, or one on the way can't be read.
+    /// The first commit; absent where a shallow clone ends before it, or a commit on the way is unreadable.
     pub(super) first: Option<CommitId>,
 }
 
-/// What is kept of a commit.
+/// The part of a commit that is kept.
 pub(super) struct Ancestor {
     pub(super) id: CommitId,
     pub(super) parents: Vec<CommitId>,
     pub(super) author_name: String,
     pub(super) author_email: String,
-    /// Whether it names nobody as its author.
+    /// Whether it names no author.
     pub(super) is_nobodys: bool,
     pub(super) seconds: i64,
     /// The tool and the nodes that its trailers name, a line each; empty without the mark of a call.
@@ -63,7 +63,7 @@ const PROPOSE: &str = "tot_propose";
 const COMMIT: &str = "tot_commit";
 
 impl Ancestor {
-    /// Whether it carries the mark of a call, and is no merge.
+    /// Whether it carries the mark of a call, and is not a merge.
     fn is_of_call(&self) -> bool {
         self.parents.len() < 2 && !self.call.is_empty()
     }
@@ -89,7 +89,7 @@ impl<'a> Past<'a> {
     ///
     /// # Errors
     ///
-    /// The ends of a shallow clone, where they can't be read.
+    /// The ends of a shallow clone can't be read.
     pub(super) fn read(
         git: &'a Git,
         heads: [CommitId; 2],
@@ -108,7 +108,7 @@ impl<'a> Past<'a> {
                 past.before = before;
                 continue;
             }
-            // What is damaged is told elsewhere, and keeps nobody from reading the rest.
+            // Damage is reported elsewhere, and does not stop reading.
             let Ok(info) = git.commit_info(id) else {
                 past.is_whole = false;
                 continue;
@@ -150,19 +150,19 @@ impl<'a> Past<'a> {
         Ok(past)
     }
 
-    /// What the commits have changed that no call made. A merge is no such change where it holds what merging its parents gives:
-    /// what it brings together has its own commits.
+    /// The changes of the commits that no call made. A merge that equals the merge of its parents is not such a change: the
+    /// changes that it brings together have commits of their own.
     pub(super) fn by_hand(&self, investigation: &Investigation, are_terms_changed: bool) -> ByHand {
         let known = self.before.map(|before| before.investigation.by_hand().clone());
         let mut by_hand = known.unwrap_or_default();
-        // No call names another than the author of its commit.
+        // A call names only the author of its commit.
         let is_disowned = |(_, by): (Timestamp, &Caller)| by.disowned.is_some();
         let disowned = investigation.nodes().filter(|node| node.written_by().any(is_disowned));
         by_hand.nodes.extend(disowned.map(|node| node.id.clone()));
         by_hand.end |= are_terms_changed
             || investigation.conclusion().is_some_and(|end| end.written_by().any(is_disowned));
         let (mut asked, mut remakes) = (0, HANDS);
-        // What can't be read is told elsewhere.
+        // An unreadable commit is reported elsewhere.
         let forged = self.forged(investigation).unwrap_or_default();
         let is_of_call = |commit: &Ancestor| commit.is_of_call() && !forged.contains(&commit.id);
         for commit in self.commits.iter().filter(|commit| !is_of_call(commit)) {
@@ -171,7 +171,7 @@ impl<'a> Past<'a> {
                 _ => merges::edits(self, commit, &mut remakes),
             };
             let mut touched = BTreeSet::new();
-            // What can't be read is told elsewhere.
+            // An unreadable file is reported elsewhere.
             for edit in edits.unwrap_or_default() {
                 if edit.before != edit.after {
                     *by_hand.edits.entry(edit.path.clone()).or_default() += 1;
@@ -223,7 +223,7 @@ impl<'a> Past<'a> {
         by_hand
     }
 
-    /// The commits with the mark of a call that no call can have made. Only those are read that the facts do not account for.
+    /// The commits with the mark of a call that no call can have made. Only commits that the facts do not account for are read.
     fn forged(&self, investigation: &Investigation) -> Result<HashSet<CommitId>, StoreError> {
         let mut files = Files::new(self.git, investigation, Budget::DEFAULT);
         let mut calls: Vec<&Ancestor> = self.commits.iter().filter(|it| it.is_of_call()).collect();
@@ -231,7 +231,7 @@ impl<'a> Past<'a> {
             let mut facts = Facts::of(investigation);
             let (mut told, mut rest): (Vec<_>, Vec<_>) =
                 calls.into_iter().partition(|commit| facts.account_for(commit));
-            // Who writes a fact anew leaves the commit that wrote it first without one.
+            // Rewriting a fact leaves the commit that first wrote it without one.
             let doubtful: HashSet<&str> = rest.iter().flat_map(|commit| commit.nodes()).collect();
             told.retain(|commit| commit.nodes().any(|node| doubtful.contains(node)));
             rest.append(&mut told);
@@ -246,7 +246,7 @@ impl<'a> Past<'a> {
         for commit in calls {
             if let Ok(info) = self.git.commit_info(commit.id) {
                 let entry = files.entry(info);
-                // No call writes what can't be read, or finds a place where that is.
+                // A call never writes an unreadable file, nor runs on top of one.
                 if !(entry.misfits().is_empty() && entry.faults.is_empty()) {
                     forged.insert(commit.id);
                 }
@@ -255,7 +255,7 @@ impl<'a> Past<'a> {
         Ok(forged)
     }
 
-    /// What a commit of one parent, which no call made, has changed. What `tot merge --resolve` writes follows from a merge.
+    /// The changes that no call made of a commit with one parent. The result of `tot merge --resolve` follows from a merge.
     fn edits(&self, commit: &Ancestor) -> Result<Vec<Edit>, StoreError> {
         let parent = commit.parents.first().copied();
         let files = self.git.diff(parent, commit.id)?.into_iter().filter(|file| is_judged(&file.path));
@@ -282,7 +282,7 @@ impl<'a> Past<'a> {
         Ok(edits)
     }
 
-    /// A text, where it can be read.
+    /// Returns the text of a file, if readable.
     pub(super) fn text(&self, text: &FileText) -> Option<String> {
         let content = match text {
             FileText::Blob(blob) => self.git.read((*blob)?, read::FILE_MAX).ok()?,
@@ -291,8 +291,8 @@ impl<'a> Past<'a> {
         String::from_utf8(content).ok()
     }
 
-    /// Has the terms and rules of the first commit decide: nobody lowers what an investigation is held to while it runs. Names
-    /// what differs from them, or that nobody can tell. Says whether terms do.
+    /// Puts the terms and rules of the first commit in force: nobody can lower the standard of a running investigation. Adds
+    /// faults for differences, or where the beginning is unknown. Returns whether terms differ.
     pub(super) fn terms(
         &self,
         meta: &mut Meta,
@@ -336,7 +336,7 @@ impl<'a> Past<'a> {
         are_others
     }
 
-    /// ` on 2026-11-03 09:15 by NAME`: who wrote a file as it is now, by the commit that has another than each of its parents.
+    /// ` on 2026-11-03 09:15 by NAME`: the last change of a file, by the commit where it differs from each parent.
     fn changed_by(&self, path: &str) -> Option<String> {
         let blob = |id| self.git.blob_at(id, path).ok();
         let (mut at, now) = (self.heads[0], blob(self.heads[0])?);
@@ -354,7 +354,7 @@ impl<'a> Past<'a> {
     }
 }
 
-/// Which facts there are of which second, each of which one call has written: a proposal, a result, a state that a child brought.
+/// The facts by second, each written by one call: a proposal, a result, a state that a child brought.
 struct Facts<'a>(HashSet<(&'static str, &'a str, i64)>);
 
 impl<'a> Facts<'a> {
@@ -372,7 +372,7 @@ impl<'a> Facts<'a> {
         Facts(facts)
     }
 
-    /// Whether there is one for each node that the call names, of its second, and no other call has it.
+    /// Whether each node that the call names has a fact of its second that no other call has used. Uses them up.
     fn account_for(&mut self, commit: &'a Ancestor) -> bool {
         let Some(tool) = [PROPOSE, COMMIT].into_iter().find(|tool| commit.tool() == Some(tool)) else {
             return false;
@@ -382,7 +382,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The terms in which two differ, as the file names them.
+/// The terms in which two metas differ, as the file names them.
 fn differing_terms(now: &Meta, then: &Meta) -> Vec<&'static str> {
     let terms = [
         ("ruleset", now.ruleset != then.ruleset),
@@ -399,27 +399,27 @@ pub(super) struct Edit {
     pub(super) path: String,
     pub(super) before: FileText,
     pub(super) after: FileText,
-    /// Whether no call wrote what stands there now.
+    /// Whether no call wrote the present content.
     pub(super) is_new: bool,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(PartialEq, Eq)]
 pub(super) enum FileText {
-    /// As an object; nothing where there is no file.
+    /// A stored object; `None` where there is no file.
     Blob(Option<BlobId>),
-    /// As no object has it.
+    /// Content that is not stored as an object.
     Content(Vec<u8>),
 }
 
 impl Edit {
-    /// What the file said before and after.
+    /// Reads the file before and after.
     fn read<T>(&self, past: &Past<'_>, read: impl Fn(&str) -> Result<T, YamlError>) -> [Option<T>; 2] {
         [&self.before, &self.after].map(|text| read(&past.text(text)?).ok())
     }
 }
 
-/// Whether readers grade by what is at that path.
+/// Whether the file at that path affects how an investigation is judged.
 pub(super) fn is_judged(path: &str) -> bool {
     let place = layout::place(path);
     matches!(
@@ -428,13 +428,13 @@ pub(super) fn is_judged(path: &str) -> bool {
     )
 }
 
-/// Whether git has left conflict markers in the text, so that nobody reads it.
+/// Whether git has left conflict markers in the text, so that it is unreadable.
 pub(super) fn is_marked(text: &str) -> bool {
     markers::sides(text).is_some()
 }
 
-/// The nodes that stand otherwise by a change of a node's file: itself, what it may have refuted, and, where its results
-/// no longer differ, all below it.
+/// Adds the nodes that a change of a node's file affects: itself, what it may have refuted, and, where its results no
+/// longer differ, all descendants.
 fn touch(
     investigation: &Investigation,
     [before, after]: [Option<Node>; 2],
@@ -451,8 +451,8 @@ fn touch(
     }
 }
 
-/// Notes what a comment or a run is about whose file was changed: a comment that is gone or another now, a resolution, or
-/// what came of a repetition, are about the node, what it confirms and all that rests on it.
+/// Adds the node of a changed comment or run: a removed or edited comment, a resolution, or a repetition's outcome
+/// affects the node, what it confirms and all that rests on it.
 fn touch_record(investigation: &Investigation, node: Option<NodeId>, touched: &mut BTreeSet<NodeId>) {
     if let Some(node) = node {
         touched.extend(investigation.node(&node).and_then(|node| node.parent.clone()));
@@ -461,7 +461,7 @@ fn touch_record(investigation: &Investigation, node: Option<NodeId>, touched: &m
     }
 }
 
-/// All nodes below one.
+/// All descendants of a node.
 fn below(investigation: &Investigation, id: &NodeId) -> Vec<NodeId> {
     let mut all = Vec::new();
     let mut next = vec![id.clone()];
@@ -472,7 +472,7 @@ fn below(investigation: &Investigation, id: &NodeId) -> Vec<NodeId> {
     all
 }
 
-/// Whether a node was in these files in the state that is in force.
+/// Whether these files contain the node in the state that is in force.
 fn stood(git: &Git, files: &HashMap<String, TreeFile>, node: &Node) -> bool {
     let Some(file) = files.get(&layout::node(&node.id)) else { return false };
     let then = read::node(git, &file.path, file.blob, &node.id);

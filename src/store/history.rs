@@ -1,11 +1,11 @@
-//! What each commit changed, read from the difference of the trees along first parents, not from messages: commits by
-//! hand and merges are part of the history too.
+//! The changes of each commit, read from the difference of the trees along first parents, not from messages: commits
+//! by hand and merges are part of the history too.
 //!
-//! A node as it is now is the snapshot's own, neither read nor held twice; so what a history holds beside the snapshot
-//! is what was there once and is another now: proposals, and nodes from before they were reclassified or edited.
+//! A node in its present state is shared with the snapshot: neither read nor kept twice. A history adds only earlier
+//! states: proposals, and nodes from before they were reclassified or edited.
 //!
-//! A history has a budget, newest first, and its entries say what is left out: [`HistoryEntry::gaps`]. What can't be
-//! read, such as the commits that a shallow clone does not have, is left out in the same way.
+//! A history has a budget, newest first, and its entries name what is left out: [`HistoryEntry::gaps`]. Unreadable
+//! parts, such as the commits that a shallow clone lacks, are left out in the same way.
 
 use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};
@@ -20,17 +20,17 @@ use crate::domain::{
 use crate::format::layout::{self, Place};
 use crate::format::record::Record;
 
-/// What a file costs beside its bytes.
+/// The cost of a file in addition to its bytes.
 const FILE_COST: u64 = 1 << 10;
-/// The most paths of one commit that are not the investigation's own.
+/// The maximum number of paths of one commit that are not the investigation's own.
 const OTHER_PATHS: usize = 1_000;
 
-/// The most that a history holds, in bytes.
+/// The maximum size of a history, in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Budget {
-    /// Of files that are read beside those of the snapshot.
+    /// Bytes of files that are read in addition to the snapshot's.
     texts: u64,
-    /// Of all else: messages, paths, what happened.
+    /// Bytes of everything else: messages, paths, happenings.
     entries: usize,
 }
 
@@ -38,7 +38,7 @@ impl Budget {
     pub(super) const DEFAULT: Budget = Budget { texts: 64 << 20, entries: 128 << 20 };
 }
 
-/// The history up to a snapshot, newest first, as far back as the first entry that is enough.
+/// The history up to a snapshot, newest first, as far back as the first entry for which `is_enough` holds.
 pub(super) fn history(
     git: &Git,
     snapshot: &Snapshot,
@@ -83,7 +83,7 @@ pub(super) fn history(
     Ok(entries)
 }
 
-/// The entry of a commit, before its changes are looked at.
+/// The entry of a commit, before its changes are read.
 fn without_changes(commit: CommitInfo) -> HistoryEntry {
     let at = Timestamp::from_milliseconds(commit.seconds.saturating_mul(1_000));
     let mut gaps = Vec::new();
@@ -95,7 +95,7 @@ fn without_changes(commit: CommitInfo) -> HistoryEntry {
         parents: commit.parents,
         author_name: commit.author_name,
         author_email: commit.author_email,
-        // A time that can't be written is a stranger's: the beginning of time says so as well as any.
+        // An invalid time comes from another program; the epoch stands in for it.
         at: at.unwrap_or_default(),
         message: commit.message,
         happenings: Vec::new(),
@@ -183,7 +183,7 @@ fn changes(files: &mut Files<'_>, entry: &mut HistoryEntry) {
     }
 }
 
-/// What a happening holds beside the node, which is shared.
+/// The memory of a happening, without the node, which is shared.
 fn size_of_happening(happening: &Happening) -> usize {
     let texts = match happening {
         Happening::Reclassified(_, change) => {
@@ -194,8 +194,8 @@ fn size_of_happening(happening: &Happening) -> usize {
     size_of::<Happening>() + texts
 }
 
-/// The last commit along first parents that changed the path; the first one where none did. `None` where a commit on
-/// the way can't be read.
+/// The last commit along first parents that changed the path, or else the first commit. `None` where a commit on the
+/// way can't be read.
 pub(super) fn last_change(git: &Git, head: CommitId, path: &str) -> Result<Option<CommitId>, StoreError> {
     let mut last = head;
     for commit in git.log(head)? {
@@ -209,7 +209,7 @@ pub(super) fn last_change(git: &Git, head: CommitId, path: &str) -> Result<Optio
     Ok(Some(last))
 }
 
-/// The nodes at a commit by their blobs.
+/// The nodes at a commit, by their blobs.
 fn current(
     git: &Git,
     head: CommitId,
@@ -219,7 +219,7 @@ fn current(
     let mut nodes = HashMap::new();
     for file in git.files(head)? {
         let Place::Node(id) = layout::place(&file.path) else { continue };
-        // A tree that names a file twice is read by its first entry.
+        // For a tree that names a file twice, the first entry counts.
         if let Some(node) = investigation.node(&id).filter(|_| seen.insert(id.clone())) {
             nodes.insert((file.blob, id), Ok(Arc::clone(node)));
         }
@@ -229,7 +229,7 @@ fn current(
 
 type Read<T> = Result<Arc<T>, Fault>;
 
-/// There is no room for another file.
+/// No room is left for another file.
 struct NoRoom;
 
 /// The files of the history, each read once: what one commit changed is what an earlier one wrote.
@@ -239,19 +239,19 @@ pub(super) struct Files<'a> {
     budget: Budget,
     nodes: HashMap<(BlobId, NodeId), Read<Node>>,
     conclusions: HashMap<BlobId, Read<Conclusion>>,
-    /// Whom the snapshot takes nobody for, nor does its history.
+    /// The persons that the snapshot disowns; its history does so too.
     disowned: HashSet<(Person, Timestamp)>,
 }
 
 impl<'a> Files<'a> {
-    /// Those of an investigation's history, none of which is read yet.
+    /// The files of an investigation's history, none of them read yet.
     pub(super) fn new(git: &'a Git, investigation: &'a Investigation, budget: Budget) -> Self {
         let disowned = authors::disowned(investigation);
         let (nodes, conclusions) = (HashMap::new(), HashMap::new());
         Files { git, investigation, budget, nodes, conclusions, disowned }
     }
 
-    /// The nodes of the commit at which the investigation is this are known.
+    /// Starts from the nodes of `head`, the commit of the investigation: these are known.
     pub(super) fn at(mut self, head: CommitId) -> Result<Self, StoreError> {
         self.nodes = current(self.git, head, self.investigation)?;
         Ok(self)
@@ -261,7 +261,7 @@ impl<'a> Files<'a> {
         self.budget.entries = self.budget.entries.saturating_sub(bytes);
     }
 
-    /// A commit and what it changed, while there is room for it.
+    /// The entry of a commit with its changes, while there is room for it.
     pub(super) fn entry(&mut self, commit: CommitInfo) -> HistoryEntry {
         let mut entry = without_changes(commit);
         changes(self, &mut entry);
@@ -289,7 +289,7 @@ impl<'a> Files<'a> {
         Ok(read.clone().map_err(|fault| faults.push(fault)).ok())
     }
 
-    /// A comment or a run before and after, each the snapshot's own where that has it: hardly any is ever changed.
+    /// A comment or a run before and after, shared with the snapshot where equal: hardly any is ever changed.
     fn records<T: Record>(
         &mut self,
         change: &PathChange,
@@ -313,7 +313,7 @@ impl<'a> Files<'a> {
         let mut read: Option<T> =
             read::record(self.git, path, blob, id).map_err(|fault| faults.push(fault)).ok();
         if let Some(read) = &mut read {
-            // Nobody is taken for the author whose name git contradicts.
+            // An author whom git contradicts is disowned.
             let Commenter { name, email, .. } = read.author();
             let named = Person { name: name.clone(), email: email.clone() };
             if self.disowned.contains(&(named, read.at())) {
@@ -339,7 +339,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Takes room for a file, as far as it will be read.
+/// Reserves room for a file, up to the part that will be read.
 fn take(git: &Git, room: &mut u64, blob: BlobId) -> Result<(), NoRoom> {
     let size = git.size(blob).ok().filter(|size| *size <= read::FILE_MAX).unwrap_or_default();
     *room = room.checked_sub(size + FILE_COST).ok_or(NoRoom)?;
@@ -354,7 +354,7 @@ mod tests {
 
     const START: i64 = 1_767_603_600;
 
-    /// The history of one node, proposed and then proposed again with other words, so many times.
+    /// The history of one node, proposed so many times, with other words each time.
     fn proposals(number: usize, budget: Budget) -> Vec<HistoryEntry> {
         let folder = crate::testing::folder();
         let dir = folder.path().join("it");

@@ -1,14 +1,13 @@
-//! Taking in what others have committed: a fast-forward, or a merge by node.
+//! Integrates the commits of others: a fast-forward, or a merge by node.
 //!
-//! 1. What is no plain file, has a name that not every system accepts, or is larger than what is read, is taken as it is,
-//!    and left out of the work tree. [`Store::left_out`] names it, of what came and of what is to go. All other files of
-//!    the commit together have no more bytes than are taken in.
-//! 2. Both must be the same investigation, with a commit in common.
-//! 3. Where ours is one of those that theirs came from, HEAD goes forward to theirs.
-//! 4. Else their trees are merged by [`crate::merge`] against what they have in common. Where that is several commits, these
-//!    are merged first, in turn against what they have in common: against one of them alone, a change that was taken back
-//!    would come again.
-//! 5. The page for forges is written anew from what was merged.
+//! 1. Anything but a plain file, a name that not every system accepts, and a file above the read limit is kept in the
+//!    commit and left out of the work tree. [`Store::left_out`] names it, both for incoming and for removed files. All
+//!    other files of the commit together have a limit of bytes.
+//! 2. Both sides must be the same investigation, with a commit in common.
+//! 3. If our commit is an ancestor of theirs, HEAD is fast-forwarded to theirs.
+//! 4. Otherwise their trees are merged by [`crate::merge`] against the merge base. Several merge bases are merged first, in
+//!    turn against their own base: against one of them alone, a reverted change would come back.
+//! 5. The page for forges is regenerated from the merge.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -20,31 +19,31 @@ use crate::format::layout::{self, Place};
 use crate::format::{FileChange, message, readme};
 use crate::merge::{self, Conflict, Decision, Reason, Trees};
 
-/// How often what is in common is several commits, again and again, before one of them is taken.
+/// How deep merge bases are merged in turn, before one of them is taken.
 const MAX_DEPTH: usize = 16;
 
-/// What became of a commit of others.
+/// The outcome of joining a commit of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Joined {
-    /// It was there already.
+    /// The commit was already part of the history.
     Unchanged,
-    /// HEAD went forward.
+    /// HEAD was fast-forwarded.
     FastForwarded {
-        /// Where it was.
+        /// The previous commit.
         from: CommitId,
-        /// The commit.
+        /// The new commit.
         to: CommitId,
     },
-    /// It was merged.
+    /// The commit was merged.
     Merged {
         /// The merge commit, where HEAD is now.
         commit: CommitId,
-        /// What was decided for that.
+        /// The decisions of the merge.
         decisions: Vec<Decision>,
     },
 }
 
-/// Why a commit of others can't be taken in. Nothing has moved.
+/// Why a commit of others can't be joined. Nothing has moved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
     /// The histories have no commit in common.
@@ -55,7 +54,7 @@ pub enum JoinError {
         /// Their commit.
         theirs: CommitId,
     },
-    /// It belongs to another investigation.
+    /// The commit belongs to another investigation.
     #[error("{path} is the investigation {ours}, and the commit {commit} is of {theirs}")]
     Another {
         /// The repository.
@@ -67,7 +66,7 @@ pub enum JoinError {
         /// The id of theirs.
         theirs: String,
     },
-    /// A tree that is to be merged has a name that git itself does not accept.
+    /// A tree to be merged contains a name that git itself does not accept.
     #[error("the commit {theirs} has {file:?} in its tree: a name that no checkout accepts")]
     Refused {
         /// Their commit.
@@ -75,7 +74,7 @@ pub enum JoinError {
         /// The path in its tree.
         file: String,
     },
-    /// Its files have more bytes together than are taken in.
+    /// Its files exceed the limit of bytes together.
     #[error(
         "the commit {commit} has files of {bytes} bytes together, and at most {} are taken in",
         limits::CHECKOUT_MAX
@@ -143,7 +142,7 @@ impl JoinError {
     }
 }
 
-/// How a merge by hand goes on once it has begun.
+/// How to finish a merge by hand that has begun.
 pub const BY_HAND: &str = "Put right what is named here, and commit all with `git commit -a`: `tot merge --resolve` then merges by \
                            node what still has conflict markers";
 
@@ -151,14 +150,14 @@ fn list(conflicts: &[Conflict]) -> String {
     conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// The files of a tree by path: what they hold, and what they are.
+/// The files of a tree by path, each with its blob and kind.
 pub(super) type Flat = BTreeMap<String, (BlobId, FileKind)>;
 
-/// What files hold that no object does.
+/// Contents that are not stored as objects, by their ids.
 pub(super) type Contents = HashMap<BlobId, Vec<u8>>;
 
 impl Store {
-    /// The state at a commit of a new clone, which has none of its own yet, if it can be taken in.
+    /// The state at a commit of a new clone that has no commit of its own yet, if it can be joined.
     ///
     /// # Errors
     ///
@@ -169,11 +168,11 @@ impl Store {
         read::snapshot(&git, path, theirs, None, None)
     }
 
-    /// What stands at a commit, and not so at another, that is put into no work tree: each file, and why.
+    /// The files at a commit that are left out of the work tree, and were not so at another commit: each file, and why.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn left_out(
         &self,
         path: &Path,
@@ -184,12 +183,11 @@ impl Store {
         Ok(left_out.into_iter().map(|(file, reason)| LeftOut { file, reason }).collect())
     }
 
-    /// Takes in a commit whose objects are in the repository: HEAD goes forward to it, or to a merge with it.
+    /// Joins a commit whose objects are in the repository: HEAD moves to it, or to a merge with it.
     ///
     /// # Errors
     ///
-    /// [`JoinError`], while a merge or its like is in progress, and whatever git or the file system says. Nothing has moved
-    /// then.
+    /// [`JoinError`], a merge or its like in progress, and any error of git or the file system. Nothing has moved then.
     pub fn join(&self, path: &Path, theirs: CommitId) -> Result<Joined, StoreError> {
         self.refuse_read_only()?;
         let git = self.open(path)?;
@@ -200,7 +198,7 @@ impl Store {
             if git.descent(theirs, ours)? == Descent::Yes {
                 return Ok(Joined::Unchanged);
             }
-            // Before anything is advised that git would refuse now.
+            // Checked before any advice that git would refuse now.
             git.refuse_in_progress()?;
             let joined = match self.plan(&git, &before, theirs)? {
                 None => writer
@@ -226,8 +224,8 @@ impl Store {
         Err(GitError::Busy { path: git::Shown(path.to_owned()) }.into())
     }
 
-    /// The commits that a merge by git brings in which has stopped, if each could be taken in by [`Store::join`] once that
-    /// merge is given up; none where there is no merge. Writes nothing.
+    /// The commits of a stopped merge by git, if each could be joined by [`Store::join`] after that merge is aborted;
+    /// empty without a merge. Writes nothing.
     ///
     /// # Errors
     ///
@@ -247,7 +245,7 @@ impl Store {
         Ok(stopped)
     }
 
-    /// What makes a merge of a commit that is not in ours; `None` where HEAD goes forward to it.
+    /// Plans the merge of a commit that is not in our history; `None` for a fast-forward.
     fn plan(&self, git: &Git, before: &Snapshot, theirs: CommitId) -> Result<Option<Merge>, StoreError> {
         let (path, ours) = (&before.path, before.head);
         let other = read::snapshot(git, path, theirs, None, Some(before))?.investigation.meta().id;
@@ -300,7 +298,7 @@ impl Store {
     }
 }
 
-/// Refuses a commit whose files are too large together.
+/// Refuses a commit whose files together exceed the limit.
 fn refuse_large(git: &Git, commit: CommitId) -> Result<(), StoreError> {
     match limits::beyond_a_checkout(git, commit)? {
         Some(bytes) => Err(JoinError::TooLarge { commit, bytes }.into()),
@@ -316,10 +314,10 @@ struct Merge {
     decisions: Vec<Decision>,
 }
 
-/// A path that is put into no work tree, with what the tree has there now.
+/// A path that is left out of the work tree, with its present entry in the tree.
 type Unfit = (String, Option<(BlobId, FileKind)>);
 
-/// A file that is put into no work tree.
+/// A file that is left out of the work tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     /// Its path.
@@ -334,7 +332,7 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// The ids of both parents, shortened, in their order.
+/// The ids of both parents, shortened, in order.
 fn ids(ours: CommitId, theirs: CommitId) -> [String; 2] {
     let mut ids = [ours.to_string(), theirs.to_string()];
     ids.sort();
@@ -345,8 +343,8 @@ pub(super) fn flat(git: &Git, commit: CommitId) -> Result<Flat, StoreError> {
     Ok(git.files(commit)?.into_iter().map(|file| (file.path, (file.blob, file.kind))).collect())
 }
 
-/// The tree that these commits have in common, as their merge; of files that can't be merged, the older common ones. What it
-/// holds that no object does is put to `kept`.
+/// The merge base of these commits as one tree; of files that can't be merged, the older common ones. Contents that are not
+/// stored as objects are added to `kept`.
 pub(super) fn common(
     git: &Git,
     commits: &[CommitId],
@@ -373,11 +371,11 @@ pub(super) fn common(
     Ok(tree)
 }
 
-/// A merged tree, the contents that no object holds, and what was decided.
+/// A merged tree, the contents that are not stored as objects, and the decisions.
 pub(super) type MergedFlat = (Flat, Contents, Vec<Decision>);
 
-/// Merges two trees, by what they have in common. Where a merge of them was `made` already and is judged, proposals that make way
-/// have the ids that they have there.
+/// Merges two trees against their base. Proposals that make way keep the ids of an earlier merge, if one was `made` and is
+/// judged.
 pub(super) fn merge_flat(
     git: &Git,
     kept: &Contents,
@@ -387,12 +385,12 @@ pub(super) fn merge_flat(
 ) -> Result<Result<MergedFlat, Vec<Conflict>>, StoreError> {
     let paths: BTreeSet<&String> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
     let (mut trees, mut tree, mut touched) = (Trees::default(), Flat::new(), Vec::new());
-    // What both sides have removed may have been larger than either is.
+    // A file that both sides have removed may have been larger than either present one.
     let mut room = limits::CHECKOUT_MAX;
     let mut known = HashSet::new();
     for path in paths {
         let [base, ours, theirs] = [base, ours, theirs].map(|side| side.get(path));
-        // The list names nodes, which may move although it stays.
+        // The list names nodes, which may move although the list is unchanged.
         if base == ours && ours == theirs && path != layout::WITHHELD {
             tree.extend(ours.map(|entry| (path.clone(), *entry)));
             if let Place::Node(id) = layout::place(path) {
@@ -431,7 +429,7 @@ pub(super) fn merge_flat(
     }
     for (path, (blob, _)) in made.into_iter().flatten() {
         if matches!(layout::place(path), Place::Node(id) if !trees.untouched.contains(&id)) {
-            // What can't be read is told elsewhere.
+            // An unreadable file is reported elsewhere.
             let content = git.read(*blob, room.min(read::FILE_MAX)).unwrap_or_default();
             room = room.saturating_sub(content.len() as u64);
             trees.made.insert(path.clone(), content);
@@ -460,7 +458,7 @@ pub(super) fn merge_flat(
     Ok(Ok((tree, contents, merged.decisions)))
 }
 
-/// Whether one of these entries is put into no work tree. What no object holds is a file of the investigation.
+/// Whether one of these entries is left out of the work tree. Content that is not stored as an object is the investigation's own.
 fn is_unfit<const N: usize>(
     git: &Git,
     contents: &Contents,
@@ -475,8 +473,8 @@ fn is_unfit<const N: usize>(
     Ok(false)
 }
 
-/// Writes the page for forges anew, as it follows from a tree that comes of a merge of two commits, which stand in the order of
-/// its parents. One that somebody has written instead is left alone.
+/// Regenerates the page for forges of the merge of two commits, in the order of its parents. A page that somebody has written
+/// by hand is left alone.
 pub(super) fn render_page(
     git: &Git,
     heads: [CommitId; 2],
@@ -491,7 +489,7 @@ pub(super) fn render_page(
     if !std::str::from_utf8(&text).is_ok_and(readme::is_ours) {
         return Ok(());
     }
-    // What was written anew is read from the objects.
+    // The page is generated from stored objects.
     contents.values().try_for_each(|content| git.keep_blob(content).map(drop))?;
     let file = |(path, (blob, kind)): (&String, &(BlobId, FileKind))| TreeFile {
         path: path.clone(),
@@ -508,7 +506,7 @@ pub(super) fn render_page(
     Ok(())
 }
 
-/// What makes the tree `after` of `before`.
+/// The changes that turn the tree `before` into `after`.
 fn changes(
     before: &Flat,
     after: &Flat,

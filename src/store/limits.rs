@@ -1,8 +1,8 @@
-//! How large an investigation may be.
+//! Limits of the size of an investigation.
 //!
-//! Guarantee: what a writer has written, the next start reads. A reader takes so much and no more, since a repository may
-//! come from strangers; a writer counts as the reader does, on the safe side, and refuses before that. A last part of the
-//! room is kept for the end: a full investigation can be ended.
+//! Guarantee: everything that a writer has written can be read at the next start. Readers have limits, since a repository
+//! may come from strangers; a writer counts as the reader does, on the safe side, and refuses before that. Some room is
+//! reserved for the end: a full investigation can be ended.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use super::{Snapshot, StoreError, read};
 use crate::format::FileChange;
 use crate::format::layout::{self, Place};
 
-/// How much there is of what a reader takes only so much of.
+/// The size of an investigation, in the quantities that a reader limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// Files and folders, also those that are the user's own.
+    /// Files and folders, including the user's own.
     pub entries: usize,
     /// Bytes of folders and paths.
     pub tree_bytes: usize,
@@ -24,13 +24,13 @@ pub struct Size {
     pub attached: u64,
 }
 
-/// The most bytes of attachments.
+/// The maximum bytes of attachments.
 const ATTACHED_MAX: u64 = 512 << 20;
-/// The most bytes of all files of a commit that is taken in, the user's own among them: what a checkout of it writes.
+/// The maximum bytes of all files of a commit that is joined, including the user's own: what a checkout of it writes.
 pub(super) const CHECKOUT_MAX: u64 = read::TEXT_MAX + ATTACHED_MAX;
 
 impl Size {
-    /// The most that is read.
+    /// The maximum that is read.
     pub(super) const MOST: Size = Size {
         entries: MAX_ENTRIES,
         tree_bytes: MAX_TREE_BYTES,
@@ -38,7 +38,7 @@ impl Size {
         attached: ATTACHED_MAX,
     };
 
-    /// The size with these files written, at most: as if each were new, with all folders above it.
+    /// The size after writing these files, at most: as if each were new, with all folders above it.
     fn with(self, files: &[FileChange]) -> Size {
         let written = files.iter().filter_map(|file| Some((&file.path, file.content.as_ref()?)));
         written.fold(self, |size, (path, content)| {
@@ -53,7 +53,7 @@ impl Size {
         })
     }
 
-    /// What is left for calls that write nodes or comments.
+    /// The limits without the reserve, for calls that write nodes or comments.
     fn without_the_last_part(self) -> Size {
         Size {
             entries: self.entries - self.entries / 100,
@@ -63,7 +63,7 @@ impl Size {
         }
     }
 
-    /// Which limit is exceeded.
+    /// The limit that is exceeded, if any.
     fn beyond(self, most: Size) -> Option<String> {
         [
             (self.entries > most.entries, format!("{} files and folders", most.entries)),
@@ -76,13 +76,13 @@ impl Size {
     }
 }
 
-/// The size of a new investigation of these files; refused where not all of it would be read.
+/// The size of a new investigation with these files.
 pub(super) fn of_new(path: &Path, files: &[FileChange]) -> Result<Size, StoreError> {
     refuse_files(path, files)?;
     Ok(Size::default().with(files))
 }
 
-/// The size once these files are written, at most; refused where not all of it would be read.
+/// The size after writing these files, at most. Refuses one that could not be read whole.
 pub(super) fn after(
     git: &Git,
     before: &Snapshot,
@@ -92,13 +92,13 @@ pub(super) fn after(
     refuse_files(&before.path, files)?;
     let writes = |is_it: fn(&str) -> bool| files.iter().any(|it| it.content.is_some() && is_it(&it.path));
     let most = if writes(is_counted) { most.without_the_last_part() } else { most };
-    // Attachments that somebody has committed by hand are in nobody's way who adds none.
+    // Attachments that were committed by hand do not block a call that adds none.
     let most = if writes(is_attachment) { most } else { Size { attached: u64::MAX, ..most } };
     let after = before.size.with(files);
     if after.beyond(most).is_none() {
         return Ok(after);
     }
-    // What was replaced or removed may be counted still.
+    // Replaced or removed files may still be counted.
     let after = measure(git, before.head)?.with(files);
     match after.beyond(most) {
         None => Ok(after),
@@ -135,16 +135,16 @@ fn measure(git: &Git, commit: CommitId) -> Result<Size, StoreError> {
     Ok(Size { entries, tree_bytes: bytes, text, attached })
 }
 
-/// The bytes of all files of a commit, where they are more than are taken in.
+/// The bytes of all files of a commit, if they exceed the limit.
 pub(super) fn beyond_a_checkout(git: &Git, commit: CommitId) -> Result<Option<u64>, StoreError> {
-    // What is larger alone is left out of the work tree.
+    // A file above the read limit is left out of the work tree.
     let is_written = |file: &&TreeFile| git.size(file.blob).is_ok_and(|size| size <= read::FILE_MAX);
     let files = git.files(commit)?;
     Ok(Some(bytes_of(git, files.iter().filter(is_written))).filter(|bytes| *bytes > CHECKOUT_MAX))
 }
 
 fn bytes_of<'f>(git: &Git, files: impl Iterator<Item = &'f TreeFile>) -> u64 {
-    // One that is not there isn't read either.
+    // A missing object isn't read either.
     files.filter(|file| file.is_plain()).map(|file| git.size(file.blob).unwrap_or(0)).sum()
 }
 
@@ -192,7 +192,7 @@ mod tests {
         assert!(meta_file::read(&file).as_ref() == Ok(&meta));
     }
 
-    /// What a call does to a node's file: writes so many bytes, or removes it.
+    /// Writes so many bytes to a node's file, or removes it.
     fn draft(id: &NodeId, length: Option<usize>) -> Draft {
         let node = Node {
             planned_action: "x".repeat(length.unwrap_or_default()),
@@ -228,7 +228,7 @@ mod tests {
             );
             assert_eq!(held[0].path, path);
         }
-        // One that is larger than all that is held otherwise is held alone.
+        // A snapshot larger than all limits is cached alone.
         let path = store.held.lock().unwrap()[0].path.clone();
         let id: NodeId = "R1.B".parse().unwrap();
         store.transact(&path, |_| Ok::<_, StoreError>((vec![draft(&id, Some(20_000))], ()))).unwrap();
@@ -238,7 +238,7 @@ mod tests {
     proptest! {
         #![proptest_config(crate::testing::sampled(12))]
 
-        /// With limits that are soon met. Every other state is read by a store that knows nothing yet.
+        /// With low limits. Every other state is read by a store with an empty cache.
         #[test]
         fn what_is_accepted_is_never_more_than_is_read(
             calls in prop::collection::vec((1..40_u32, prop::option::weighted(0.8, 1..2_000_usize)), 1..40)

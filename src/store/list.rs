@@ -1,10 +1,10 @@
-//! The investigations of a root, newest first, each in a line: what a person or an agent chooses from.
+//! Lists the investigations of a root, newest first, each in a line, for a person or an agent to choose from.
 //!
-//! Of each investigation the names in its tree and one file, `investigation.yaml`, are read; of one that has been read
-//! before and whose head is the same, only the head. So nodes are counted and not judged: a pending proposal is a node,
-//! and the round is that of the deepest node of either kind.
+//! Reads the names in the tree of each investigation and one file, `investigation.yaml`; for one that was read before
+//! and has the same head, only the head. Nodes are therefore counted and not judged: a pending proposal is a node, and
+//! the round is that of the deepest node of either kind.
 //!
-//! Whatever can't be read is in the list with what is wrong with it, and keeps nothing else out.
+//! Unreadable folders are listed with their fault, and do not hide others.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,26 +15,26 @@ use super::{StoreError, read};
 use crate::domain::{SessionId, Timestamp};
 use crate::format::layout::{self, Place};
 
-/// The most characters that are kept for a later search. Who has more is read again.
+/// The maximum number of characters kept for a later search. A longer text is read again.
 const TEXT_MAX: usize = 2_000;
 
-/// What is listed.
+/// The filter of a list.
 #[derive(Clone, Debug)]
 pub struct ListFilter {
     /// Open ones, ended ones, or both.
     pub state: ListState,
-    /// Words that all must be in the id, the title, the question or the name of the ruleset, whatever their case.
+    /// Words that must all occur in the id, the title, the question or the name of the ruleset, in any case.
     pub text: Option<String>,
-    /// The [`Listing::next`] of the page before.
+    /// The [`Listing::next`] of the previous page.
     pub after: Option<String>,
-    /// How many at most.
+    /// The maximum number of entries.
     pub limit: usize,
 }
 
 /// Which investigations are listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ListState {
-    /// Those that have not ended, and those of which that can't be said.
+    /// Those that have not ended, and those whose state is unknown.
     Open,
     /// Those that have ended.
     Ended,
@@ -48,33 +48,33 @@ pub enum ListState {
 pub struct Listing {
     /// The investigations, newest first.
     pub entries: Vec<ListEntry>,
-    /// How many fit the filter, on all pages.
+    /// The number of matches on all pages.
     pub total: usize,
     /// Where the next page begins; absent on the last one.
     pub next: Option<String>,
 }
 
-/// An investigation in a list. At least one of `facts` and `fault` is there.
+/// An investigation in a list. At least one of `facts` and `fault` is present.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListEntry {
     /// Its folder.
     pub path: PathBuf,
-    /// Its id: as it says itself, or else as its folder is named.
+    /// Its id, from its file or else from the name of its folder.
     pub id: Option<SessionId>,
-    /// What it says of itself.
+    /// Its summary.
     pub facts: Option<ListFacts>,
-    /// Why that can't be read, or what else is wrong.
+    /// Why it is unreadable, or what else is wrong.
     pub fault: Option<String>,
 }
 
-/// What an investigation says of itself, in short.
+/// The summary of an investigation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListFacts {
     /// Its title.
     pub title: String,
     /// The name of its ruleset.
     pub ruleset: String,
-    /// The deepest round that has a node; 0 where there is none.
+    /// The deepest round that has a node; 0 without nodes.
     pub round: u32,
     /// How many nodes it has, committed and pending.
     pub nodes: usize,
@@ -84,27 +84,27 @@ pub struct ListFacts {
     pub started_at: Timestamp,
 }
 
-/// Where an entry stands: by the time of its beginning, then by the name of its folder.
+/// The position of an entry: the time of its beginning, then the name of its folder.
 type Key = (i64, String);
 
-/// What was found in each folder at the last look.
+/// The contents of each folder at the last look.
 #[derive(Default)]
 pub(super) struct Seen {
     found: Mutex<HashMap<PathBuf, Found>>,
 }
 
-/// What a folder holds.
+/// The contents of a folder.
 #[derive(Clone)]
 pub(super) struct Found {
     pub(super) entry: ListEntry,
-    /// At which head; absent where it must be looked at again.
+    /// The head at that time; absent where the folder must be read again.
     head: Option<CommitId>,
-    /// What words are looked for in, in lower case.
+    /// The text for searches, in lower case.
     text: String,
 }
 
 impl Seen {
-    /// The page of the investigations in these folders.
+    /// A page of the investigations in these folders.
     pub(super) fn list(&self, folders: &[PathBuf], filter: &ListFilter) -> Result<Listing, StoreError> {
         let after = filter.after.as_deref().map(parse_cursor).transpose()?;
         let mut found = self.look_at_all(folders, filter.text.as_deref().unwrap_or_default());
@@ -123,7 +123,7 @@ impl Seen {
         Ok(Listing { entries: rest.into_iter().map(|(_, entry)| entry).collect(), total, next })
     }
 
-    /// What the folders hold, each with whether it has all the words.
+    /// The contents of the folders, each with whether it has all the words.
     fn look_at_all(&self, folders: &[PathBuf], words: &str) -> Vec<(ListEntry, bool)> {
         let words = words.to_lowercase();
         let mut before = self.found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -142,7 +142,7 @@ impl Seen {
     }
 }
 
-/// What is in a folder, which may be the same as before; nothing where there is no sign of an investigation.
+/// The contents of a folder, reused from `before` if unchanged; `None` without any sign of an investigation.
 pub(super) fn look_at(path: &Path, before: Option<&Found>) -> Option<Found> {
     if !path.is_dir() {
         return None;
@@ -165,8 +165,8 @@ pub(super) fn look_at(path: &Path, before: Option<&Found>) -> Option<Found> {
     }
 }
 
-/// The investigation in a folder, or why it can't be read. Any folder may lie in the root; one that is named by an id
-/// should be an investigation.
+/// The investigation in a folder, or why it is unreadable. Other folders may be in the root, too; a folder named by
+/// an id should be an investigation.
 fn look_into(path: &Path, is_named: bool) -> Result<Option<Found>, String> {
     let failed = |error: GitError| error.with_hint();
     let missing = |reason: String| if is_named { Err(reason) } else { Ok(None) };
@@ -175,7 +175,7 @@ fn look_into(path: &Path, is_named: bool) -> Result<Option<Found>, String> {
         opened => opened.map_err(failed)?,
     };
     git.check_objects().map_err(failed)?;
-    // A clone under way has none.
+    // A clone in progress has none.
     let Some(head) = git.head().map_err(failed)?.commit else {
         return missing("it has no commit yet".into());
     };
@@ -212,7 +212,7 @@ fn is_in(entry: &ListEntry, state: ListState) -> bool {
     }
 }
 
-/// One id in two folders is a fault of both.
+/// Adds a fault to both entries where two folders have one id.
 fn name_twins(found: &mut [(ListEntry, bool)]) {
     let mut folders: HashMap<SessionId, Vec<PathBuf>> = HashMap::new();
     for (entry, _) in found.iter() {
@@ -232,7 +232,7 @@ fn name_twins(found: &mut [(ListEntry, bool)]) {
     }
 }
 
-/// What is damaged stands where its id says that it began.
+/// A damaged investigation is sorted by the time in its id.
 fn key(entry: &ListEntry) -> Key {
     let started = entry.facts.as_ref().map(|facts| facts.started_at);
     let time = started.or_else(|| entry.id.and_then(SessionId::time)).map_or(0, Timestamp::milliseconds);

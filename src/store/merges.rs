@@ -1,9 +1,9 @@
-//! What a merge holds otherwise than merging its parents gives: an edit by hand can hide there.
+//! Finds differences between a merge commit and the merge of its parents: an edit by hand can hide there.
 //!
-//! 1. Where each file was changed on one side alone, and the merge has that side's, nothing is hidden: this is what git makes,
-//!    and found by comparing trees.
-//! 2. Else the parents of a merge of two are merged by node, as [`Store::join`](super::Store::join) does. What differs from
-//!    that was put there by hand. So is what differs from each parent where that merge is not possible.
+//! 1. If each file was changed on one side alone, and the merge has that version, nothing is hidden: git merges so too.
+//!    Comparing the trees is enough.
+//! 2. Otherwise the parents of a merge of two are merged by node, as [`Store::join`](super::Store::join) does. Files that differ
+//!    from the result were changed by hand. If that merge is not possible, so were files that differ from each parent.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,7 +15,7 @@ use crate::format::layout::{self, Place};
 use crate::format::{comment_file, conclusion_file, node_file, run_file};
 use crate::yaml::YamlError;
 
-/// The files of a merge that merging its parents does not give. So many more merges may be made anew.
+/// The files of a merge commit that merging its parents does not give. At most so many more merges may be remade.
 pub(super) fn edits(
     past: &Past<'_>,
     commit: &Ancestor,
@@ -23,7 +23,7 @@ pub(super) fn edits(
 ) -> Result<Vec<Edit>, StoreError> {
     let [first, others @ ..] = commit.parents.as_slice() else { return Ok(Vec::new()) };
     let git = past.git;
-    // What is other than in the first parent, by path.
+    // The files that differ from the first parent, by path.
     let changed =
         |before: Option<CommitId>, after| -> Result<HashMap<String, [Option<BlobId>; 2]>, StoreError> {
             let files = git.diff(before, after)?.into_iter().filter(|file| is_judged(&file.path));
@@ -38,7 +38,7 @@ pub(super) fn edits(
             return Ok(Vec::new());
         }
         if bases.is_empty() {
-            // A second beginning, whose terms nobody agreed on.
+            // A second root, whose terms nobody agreed on.
             let (before, after) = (FileText::Content(Vec::new()), FileText::Blob(None));
             edits.push(Edit { path: layout::META.to_owned(), before, after, is_new: true });
         }
@@ -47,7 +47,7 @@ pub(super) fn edits(
         for (path, [before, after]) in changed(base, *side)? {
             let stands = expected.get(&path).copied();
             let stands = stands.or_else(|| own.get(&path).map(|[_, after]| *after)).unwrap_or(before);
-            // Several bases may say different things of what is common.
+            // Several merge bases may have different versions of the file.
             if bases.len() > 1 || (stands != before && stands != after) {
                 unclear.insert(path);
             } else if stands == before {
@@ -77,7 +77,7 @@ pub(super) fn edits(
         let sides = commit.parents.iter().map(|parent| blob(*parent)).collect::<Result<Vec<_>, _>>()?;
         let now = blob(commit.id)?;
         let after = past.text(&FileText::Blob(now));
-        // Nobody reads it: whoever resolves the conflict wrote what is read then.
+        // An unreadable file: whoever resolves the conflict writes the version that is read then.
         if after.as_deref().is_some_and(is_marked) {
             continue;
         }
@@ -98,7 +98,7 @@ pub(super) fn edits(
     Ok(edits)
 }
 
-/// What merging two commits by node gives, of which a merge was made; `None` where they can't be merged.
+/// The merge of two commits by node, for comparison with an existing one; `None` where they can't be merged.
 fn remade(
     past: &Past<'_>,
     made: CommitId,
@@ -107,7 +107,7 @@ fn remade(
     let git = past.git;
     let files = |commit| -> Result<Flat, StoreError> {
         let mut files = flat(git, commit)?;
-        // Whoever resolves a conflict in a file of one's own has changed nothing that is graded.
+        // Resolving a conflict in one of the user's own files changes nothing that is judged.
         files.retain(|path, _| is_judged(path));
         Ok(files)
     };
@@ -117,7 +117,7 @@ fn remade(
     Ok(merged.ok().map(|(files, contents, _)| (files, contents)))
 }
 
-/// Whether two texts of a file say the same.
+/// Whether two texts of a file mean the same.
 fn is_same(path: &str, one: Option<&str>, other: Option<&str>) -> bool {
     fn says_same<T: PartialEq>(texts: [&str; 2], read: impl Fn(&str) -> Result<T, YamlError>) -> bool {
         let [one, other] = texts.map(|text| read(text).ok());

@@ -1,6 +1,6 @@
 //! Investigations on disk, each an ordinary git repository in a folder of the store's root.
 //!
-//! 1. [`Store::create`] makes one; [`Store::find`] finds it again by its id or a part of it.
+//! 1. [`Store::create`] creates an investigation; [`Store::find`] finds it by its id or a part of it.
 //! 2. [`Store::load`] reads the committed state: never the work tree, never git's index.
 //! 3. [`Store::transact`] loads, decides and publishes as one transaction, which writers have one after the other.
 //! 4. [`Store::join`] merges what others have committed: a fast-forward, or a merge by node.
@@ -54,15 +54,15 @@ use crate::format::{self, FileChange, layout, message};
 use crate::ruleset::{EffectiveRules, RulesetFile};
 use crate::yaml::YamlError;
 
-/// The file in the root that names the investigation which is meant where none is named. It is hidden, so it is taken for none.
+/// The file in the root that names the default investigation. It is hidden, so that it is not listed as one.
 pub const CHOSEN: &str = ".tot-use";
 
-/// How many investigations are held in memory, and how many bytes of nodes and comments these have. With more, those that
-/// were not used for longest are dropped: they are read again when they are needed.
+/// The maximum number of investigations in memory, and of bytes of their nodes and comments. Beyond that, the least
+/// recently used are dropped, and read again when needed.
 const HELD: usize = 64;
 const HELD_BYTES: u64 = 256 << 20;
 
-/// How often a transaction is tried again when somebody commits by git in between.
+/// How often a transaction is retried when somebody commits by git in between.
 const TRIES: usize = 20;
 
 /// A folder of investigations.
@@ -74,7 +74,7 @@ pub struct Store {
     /// The snapshots in memory, the last one first.
     held: Mutex<Vec<Snapshot>>,
     heads: moved::Heads,
-    /// How large an investigation may become.
+    /// The maximum size of an investigation.
     most: Size,
     /// The most bytes in memory.
     most_held: u64,
@@ -89,7 +89,7 @@ pub struct Store {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// A git repository, but no investigation.
+    /// A git repository that is not an investigation.
     #[error("{path} is a git repository, but not an investigation: {reason}")]
     NotAnInvestigation {
         /// The repository.
@@ -105,13 +105,13 @@ pub enum StoreError {
     UnknownRevision {
         /// The repository.
         path: PathBuf,
-        /// What was asked for.
+        /// The requested revision.
         rev: String,
     },
-    /// An invalid cursor: no list has given it.
+    /// An invalid cursor: no list returned it.
     #[error("`{cursor}` is not a valid cursor")]
     UnknownCursor {
-        /// What was given, shortened.
+        /// The cursor, shortened.
         cursor: String,
     },
     /// The write would make the investigation larger than what can be read.
@@ -121,7 +121,7 @@ pub enum StoreError {
     Full {
         /// The repository.
         path: PathBuf,
-        /// The limit that was met.
+        /// The limit that is exceeded.
         limit: String,
     },
     /// A commit of others that can't be merged.
@@ -130,13 +130,13 @@ pub enum StoreError {
     /// An error of git or the file system.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// A value that can't be written as YAML.
+    /// A value can't be written as YAML.
     #[error("cannot be written as YAML: {0}")]
     Yaml(#[from] YamlError),
-    /// The folder of the investigations, or a file of the store's own in it.
+    /// The folder of the investigations, or the store's own file in it, failed.
     #[error("cannot {action} {path}")]
     Io {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
         /// The folder or file.
         path: PathBuf,
@@ -171,15 +171,15 @@ impl StoreError {
 pub struct Standing {
     /// The branch that HEAD is on.
     pub branch: Option<String>,
-    /// The id that HEAD is at; absent before the first commit.
+    /// The id of the commit at HEAD; absent before the first commit.
     pub head: Option<String>,
-    /// The tags, each with the id of what it names.
+    /// The tags, each with the id of its object.
     pub tags: Vec<(String, String)>,
-    /// Where a shallow clone ends.
+    /// The commits at which a shallow clone ends.
     pub ends: Vec<CommitId>,
 }
 
-/// What a decision writes, as one commit.
+/// The result of a decision, written as one commit.
 pub struct Draft {
     /// The files.
     pub files: Vec<FileChange>,
@@ -187,19 +187,19 @@ pub struct Draft {
     pub changes: Vec<Change>,
     /// The commit's message.
     pub message: String,
-    /// When it was decided.
+    /// The time of the decision.
     pub at: Timestamp,
 }
 
 /// The outcome of a transaction.
 pub struct Transacted<T> {
-    /// The state that was decided on.
+    /// The state before the decision.
     pub before: Snapshot,
     /// The state afterwards: unchanged if nothing was to be written.
     pub after: Snapshot,
     /// The new commits, in their order.
     pub commits: Vec<CommitId>,
-    /// The tag of its end, if it has ended.
+    /// The tag of the conclusion, if the investigation has ended.
     pub tag: Option<String>,
     /// Whether git's own maintenance would find something to do.
     pub wants_upkeep: bool,
@@ -240,17 +240,17 @@ impl Store {
         Store { read_only, ..self }
     }
 
-    /// The folder.
+    /// The folder of the investigations.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Makes the root, and keeps it out of `git status` of a project that it is part of. [`Store::create`] does so itself; call it
-    /// before you put an investigation there that was made elsewhere.
+    /// Creates the root, and keeps it out of `git status` of an enclosing project. [`Store::create`] does so itself; call this
+    /// before you move an existing investigation there.
     ///
     /// # Errors
     ///
-    /// A root that can't be made, or that is only read.
+    /// The root can't be created, or the store is read-only.
     pub fn prepare(&self) -> Result<(), StoreError> {
         self.refuse_read_only()?;
         self.ignore_investigations()?;
@@ -258,11 +258,11 @@ impl Store {
         Ok(())
     }
 
-    /// Makes an investigation, with its first commit.
+    /// Creates an investigation, with its first commit.
     ///
     /// # Errors
     ///
-    /// Whatever git or the file system says; then nothing is left behind but the root folder.
+    /// Any error of git or the file system; then nothing is left behind but the root folder.
     pub fn create(&self, meta: Meta, ruleset: &RulesetFile, message: &str) -> Result<Snapshot, StoreError> {
         self.prepare()?;
         let file = |path: &str, text: &str| FileChange::text(path, text.into());
@@ -294,26 +294,26 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// The folder of the investigation with that id, or a beginning or ending of it that fits no other.
+    /// The folder of the investigation with that id, or with a unique prefix or suffix of it.
     ///
     /// # Errors
     ///
-    /// None fits, several fit, or one id stands in two folders.
+    /// No match, several matches, or one id in two folders.
     pub fn find(&self, id: &str) -> Result<PathBuf, FindError> {
         self.catalog.find(&self.root, id)
     }
 
-    /// Notes that a folder holds another investigation than its name or an earlier look said.
+    /// Records the actual id of a folder whose name or earlier contents said another.
     pub fn correct(&self, path: &Path, id: SessionId) {
         self.catalog.correct(path, id);
     }
 
-    /// The folders in the root that hold an investigation, by id.
+    /// The folders in the root that contain an investigation, by id.
     pub fn folders(&self) -> Vec<PathBuf> {
         self.catalog.folders(&self.root).into_iter().map(|(_, path)| path).collect()
     }
 
-    /// The investigations in the root, newest first, a page at a time. Damaged ones are among them, with their fault.
+    /// The investigations in the root, newest first, a page at a time. Damaged ones are included, with their fault.
     ///
     /// # Errors
     ///
@@ -324,11 +324,11 @@ impl Store {
         self.seen.list(&folders, filter)
     }
 
-    /// The investigations that were begun last, by the names of their folders: ids sort by time. At most so many folders
-    /// are looked at, however many there are.
+    /// The newest investigations, by the names of their folders: ids sort by time. Reads at most so many folders,
+    /// however many exist.
     pub fn newest(&self, number: usize) -> Vec<ListEntry> {
         let mut folders = catalog::entries(&self.root).unwrap_or_default();
-        // A folder with a name of its own, which says nothing of its time, comes last.
+        // A folder with another name, which does not tell its time, comes last.
         folders.sort_by_cached_key(|path| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             std::cmp::Reverse(name.parse::<SessionId>().ok())
@@ -362,16 +362,16 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// One transaction: waits for the other writers, puts right what a killed one left, loads, has `decide` decide on that
-    /// state, and publishes its drafts, each as one commit on the one before. If somebody commits with git in between, it
-    /// loads and decides again. Limit: a commit with git between two drafts, or a failing disk, fails the second draft, and
-    /// the first one remains. The file of a conclusion is the truth and its tag a pointer to it. If the process was killed
-    /// between the two, the tag is written here.
+    /// Runs one transaction: waits for the other writers, recovers what a killed one left, loads, calls `decide` with that
+    /// state, and publishes each draft as one commit on the one before. If somebody commits by git in between, it loads and
+    /// decides again. Limit: a commit by git between two drafts, or a failing disk, fails the second draft and keeps the
+    /// first. The file of a conclusion is the truth and its tag a pointer to it; if a kill came between the two, the tag is
+    /// written here.
     ///
     /// # Errors
     ///
-    /// What `decide` refuses, while a merge or its like is in progress, and whatever git or the file system says: then
-    /// nothing is written.
+    /// Refusals of `decide`, a merge or its like in progress, and any error of git or the file system: then nothing is
+    /// written.
     pub fn transact<T, E: From<StoreError>>(
         &self,
         path: &Path,
@@ -386,10 +386,10 @@ impl Store {
             let writer = git.writer().map_err(StoreError::from)?;
             let before = self.load_from(&git, path)?;
             let (drafts, decided) = decide(&before)?;
-            // Before it is reopened: nobody would write the tag afterwards.
+            // Before it is reopened: nothing would write the tag afterwards.
             let mut tag = tag_end(&writer, &before)?;
             if drafts.len() > 1 {
-                // Before the first is written: all must fit.
+                // Before the first write: all drafts must fit.
                 let files: Vec<FileChange> = drafts.iter().flat_map(|draft| draft.files.clone()).collect();
                 limits::after(writer.git(), &before, &files, self.most)?;
             }
@@ -410,23 +410,23 @@ impl Store {
         Err(StoreError::from(GitError::Busy { path: git::Shown(path.to_owned()) }).into())
     }
 
-    /// Puts right what a killed writer left behind, such as a lock file that git would stumble over, unless somebody
-    /// else is at work there. [`Store::transact`] does so itself; calls that write nothing use this.
+    /// Recovers what a killed writer left behind, such as a lock file that would block git, unless another writer is
+    /// active. [`Store::transact`] does so itself; this is for calls that write nothing.
     pub fn recover(&self, path: &Path) {
         if !self.read_only
             && let Ok(git) = self.open(path)
         {
-            // A failure here comes again, and is reported, when somebody writes.
+            // A failure here occurs again, and is reported, at the next write.
             let _ = git.recover();
         }
     }
 
-    /// The state of the investigation in that folder at any commit, in git's own words for a revision: an id, its
-    /// beginning, a branch, a tag, `HEAD~2`.
+    /// The state of the investigation in that folder at any revision, in git's syntax: an id, its prefix, a branch, a
+    /// tag, `HEAD~2`.
     ///
     /// # Errors
     ///
-    /// As [`Store::load`], and where no commit goes by that name.
+    /// As [`Store::load`], and an unknown revision.
     pub fn load_at(&self, path: &Path, rev: &str) -> Result<Snapshot, StoreError> {
         let git = self.open(path)?;
         let unknown = || StoreError::UnknownRevision { path: path.to_owned(), rev: rev.to_owned() };
@@ -434,13 +434,13 @@ impl Store {
         read::snapshot(&git, path, commit, None, None)
     }
 
-    /// What each commit up to the snapshot's changed, newest first, along first parents, within a budget of memory. An
-    /// entry says what is left out of it or before it.
+    /// The changes of each commit up to the snapshot's, newest first, along first parents, within a budget of memory.
+    /// An entry says what is left out of it or before it.
     ///
     /// # Errors
     ///
-    /// Whatever git says of the snapshot's own commit. A file that can't be read is a fault of its commit, and an earlier
-    /// commit that can't be read a gap.
+    /// Any error of git for the snapshot's own commit. An unreadable file is a fault of its commit, and an unreadable
+    /// earlier commit a gap.
     pub fn history(&self, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
         self.history_until(snapshot, |_| false)
     }
@@ -458,12 +458,11 @@ impl Store {
         history::history(&self.open(&snapshot.path)?, snapshot, history::Budget::DEFAULT, is_enough)
     }
 
-    /// How the commit of one snapshot stands to that of another of the same repository, as far as their history can be
-    /// read.
+    /// The relation of two snapshots of one repository, as far as their history can be read.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn relation(&self, before: &Snapshot, after: &Snapshot) -> Result<Relation, StoreError> {
         if before.head == after.head {
             return Ok(Relation::Same);
@@ -485,7 +484,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// No repository, or whatever git says.
+    /// No repository, or any error of git.
     pub fn head(&self, path: &Path) -> Result<Option<CommitId>, StoreError> {
         Ok(self.open(path)?.head()?.commit)
     }
@@ -495,9 +494,9 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// No repository, or whatever git says.
+    /// No repository, or any error of git.
     pub fn standing(&self, path: &Path) -> Result<Standing, StoreError> {
-        // No object is read, so none need be looked over.
+        // Reads no object, so none need be checked.
         let git = Git::open(path, self.options)?;
         let (branch, head) = git.head_as_stored()?;
         Ok(Standing { branch, head, tags: git.tag_objects()?, ends: git.ends()? })
@@ -518,12 +517,12 @@ impl Store {
         Ok(read::meta(&git, meta).map_err(|fault| not_one(fault.to_string()))?.id)
     }
 
-    /// The commits of that investigation that HEAD was at and has left behind otherwise than forward, as loads and writes
-    /// of this process have noticed; once. One that HEAD has come back to is left out.
+    /// The commits of that investigation that HEAD has left other than forward, as noticed by loads and writes of this
+    /// process. Returns each once; a commit that HEAD has returned to is left out.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn moves(&self, id: SessionId) -> Result<Vec<Moved>, StoreError> {
         let mut moves = Vec::new();
         for (path, from) in self.heads.left(id) {
@@ -533,30 +532,30 @@ impl Store {
         Ok(moves)
     }
 
-    /// The commits of calls that no branch leads to: what `git reset` and its like have taken away, as long as git has it.
-    /// Looks at every object.
+    /// The commits of calls that no branch leads to: removed by `git reset` or the like, and still in the repository.
+    /// Reads every object.
     ///
     /// # Errors
     ///
-    /// Objects, references or a reflog that can't be read.
+    /// Unreadable objects, references or reflog.
     pub fn lost(&self, path: &Path) -> Result<Vec<LostChain<LostCommit>>, StoreError> {
         Ok(self.open(path)?.lost(|commit| LostCommit::of_call(&commit.message))?)
     }
 
-    /// Returns the files of the snapshot as they are committed, byte for byte.
+    /// Returns the committed files of the snapshot, byte for byte.
     ///
     /// # Errors
     ///
-    /// Whatever git says. A file that can't be read is left out: it is a fault of the snapshot.
+    /// Any error of git. An unreadable file is left out: it is a fault of the snapshot.
     pub fn sources(&self, snapshot: &Snapshot) -> Result<Vec<SourceFile>, StoreError> {
         read::sources(&self.open(&snapshot.path)?, snapshot.head)
     }
 
-    /// What the attachments of the snapshot hold, in the order of their nodes and names, as far as they have 64 MiB in all.
+    /// The contents of the snapshot's attachments, by node and name, up to 64 MiB in all.
     ///
     /// # Errors
     ///
-    /// Whatever git says. One that can't be read is left out.
+    /// Any error of git. An unreadable attachment is left out.
     pub fn attachments(&self, snapshot: &Snapshot) -> Result<Vec<Attached>, StoreError> {
         if snapshot.investigation.attachments().is_empty() {
             return Ok(Vec::new());
@@ -568,19 +567,19 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Whatever git says, and something else in its place: without the list nothing may be published.
+    /// Any error of git, and anything but a file in its place: an unreadable list must not lead to publishing everything.
     pub fn withheld(&self, path: &Path) -> Result<Option<String>, StoreError> {
         let git = self.open(path)?;
         let Some(head) = git.head()?.commit else { return Ok(None) };
         read::withheld(&git, path, head)
     }
 
-    /// Whether the work tree has another [`layout::WITHHELD`] than the newest commit. A list that is not checked out does
+    /// Whether [`layout::WITHHELD`] in the work tree differs from the newest commit. A list that is not checked out does
     /// not count.
     ///
     /// # Errors
     ///
-    /// As [`Store::withheld`], and whatever the file system says.
+    /// As [`Store::withheld`], and any error of the file system.
     pub fn has_uncommitted_list(&self, path: &Path) -> Result<bool, StoreError> {
         let file = path.join(layout::WITHHELD);
         match fs::symlink_metadata(&file) {
@@ -595,12 +594,12 @@ impl Store {
         }
     }
 
-    /// The objects of the repository that can't be read, or are not what their ids say: each id with the reason. Reads
+    /// The damaged objects of the repository, unreadable or not matching their ids: each id with the reason. Reads
     /// every object.
     ///
     /// # Errors
     ///
-    /// Objects that can't be listed.
+    /// The objects can't be listed.
     pub fn damaged_objects(&self, path: &Path) -> Result<Vec<(String, String)>, StoreError> {
         Ok(self.open(path)?.verify_objects()?)
     }
@@ -614,7 +613,7 @@ impl Store {
         Ok(self.open(path)?.wants_signatures())
     }
 
-    /// The author of commits there, by git's settings and environment; `None` if these name nobody.
+    /// The author of commits there, by git's settings and environment; `None` if these name no author.
     ///
     /// # Errors
     ///
@@ -668,7 +667,7 @@ impl Store {
             let investigation = Arc::new(before.investigation.with(&draft.changes));
             Snapshot { head, investigation, size, ..before.clone() }
         } else {
-            // What had no place in the tree may have one now, and a fault may be mended: read it as anybody would.
+            // A file that did not fit the tree may fit now, and a fault may be gone: read the state from the commit.
             read::snapshot(writer.git(), &before.path, head, before.branch.clone(), Some(before))?
         };
         self.heads.wrote(&after);
@@ -676,7 +675,7 @@ impl Store {
         Ok(after)
     }
 
-    /// Refuses while git is in the middle of a merge, a rebase or their like.
+    /// Refuses while a merge, a rebase or the like is in progress.
     ///
     /// # Errors
     ///
@@ -712,7 +711,7 @@ impl Store {
         held.insert(0, snapshot.clone());
     }
 
-    /// Keeps the repositories in the root out of `git status` of a project that the root is part of.
+    /// Keeps the repositories in the root out of `git status` of an enclosing project.
     fn ignore_investigations(&self) -> Result<(), StoreError> {
         let path = self.root.join(".gitignore");
         let io = |source| StoreError::Io { action: "write", path: path.clone(), source };
@@ -720,12 +719,12 @@ impl Store {
         let is_there = || fs::symlink_metadata(&path).is_ok();
         let before =
             "# Written by tot-mcp: each folder here is a git repository of its own.\n/*/\n/.gitignore\n";
-        // One that the user has changed stays as it is.
+        // A file that the user has changed is left alone.
         if is_there() && fs::read_to_string(&path).ok().as_deref() != Some(before) {
             return Ok(());
         }
         let text = format!("{before}/{}\n", CHOSEN);
-        // Written aside, so that a kill leaves no empty file that would be taken for the user's.
+        // Written to another name first, so that a kill leaves no empty file that would count as the user's.
         let aside = self.root.join(".gitignore.new");
         fs::write(&aside, text).map_err(io)?;
         match fs::rename(&aside, &path) {
@@ -741,8 +740,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The annotated tag `ended/1`, or the next number after a reopening, on the commit that wrote the snapshot's conclusion;
-/// written if it is not there yet. `None` where there is no conclusion, or nobody can say which commit wrote it.
+/// Returns the annotated tag `ended/1`, or the next number after a reopening, on the commit that wrote the snapshot's
+/// conclusion. Creates it if missing. `None` without a conclusion, or if that commit is unknown.
 fn tag_end(writer: &Writer<'_>, snapshot: &Snapshot) -> Result<Option<String>, StoreError> {
     let Some(end) = snapshot.investigation.conclusion() else { return Ok(None) };
     let Some(target) = history::last_change(writer.git(), snapshot.head, layout::CONCLUSION)? else {

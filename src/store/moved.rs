@@ -1,9 +1,9 @@
-//! Notices a head that was left behind. Whoever resets a branch, stashes while a call writes, or checks out another one
-//! takes away what this process has acknowledged, and git tells nobody.
+//! Notices heads that were left behind. A reset of a branch, a stash during a call, or a checkout of another branch
+//! removes what this process has acknowledged, and git notifies nobody.
 //!
-//! Guarantee: of each investigation, the head that was loaded or written last is known for as long as the process lives,
-//! whatever else is dropped from memory; the first load that finds HEAD elsewhere than forward from it notes it, and
-//! [`Store::moves`](super::Store::moves) tells it once.
+//! Guarantee: the head of each investigation that was loaded or written last is known for the lifetime of the process,
+//! whatever else is dropped from memory. The first load that finds HEAD elsewhere than forward from it records this, and
+//! [`Store::moves`](super::Store::moves) reports it once.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::Snapshot;
 use super::git::{CommitId, Descent, Git, Left};
 use crate::domain::SessionId;
 
-/// How many heads that were left behind are kept: more than anybody reads.
+/// The maximum number of heads kept that were left behind: more than anybody reads.
 const KEPT: usize = 5;
 
 /// A commit that HEAD was at and has left behind.
@@ -23,7 +23,7 @@ pub struct Moved {
     pub path: PathBuf,
     /// The commit.
     pub from: CommitId,
-    /// What became of it.
+    /// How it was left.
     pub left: Left,
 }
 
@@ -34,19 +34,19 @@ pub(super) struct Heads(Mutex<HashMap<PathBuf, Known>>);
 struct Known {
     id: SessionId,
     head: CommitId,
-    /// Heads before it that it did not come from, and that nobody was told of yet.
+    /// Earlier heads that it does not descend from, not reported yet.
     left: Vec<CommitId>,
 }
 
 impl Heads {
-    /// Notes the head of what was loaded.
+    /// Records the head of a loaded snapshot.
     pub(super) fn loaded(&self, git: &Git, snapshot: &Snapshot) {
         let mut heads = self.heads();
         let known = Heads::known(&mut heads, snapshot);
         if known.head == snapshot.head {
             return;
         }
-        // Once more, while nobody else notes anything: another thread may have written since.
+        // Read again under the lock: another thread may have written since.
         let Ok(Some(now)) = git.head().map(|head| head.commit) else { return };
         let is_left = now != known.head && !matches!(git.descent(known.head, now), Ok(Descent::Yes));
         if is_left && known.left.len() < KEPT && !known.left.contains(&known.head) {
@@ -55,19 +55,19 @@ impl Heads {
         known.head = now;
     }
 
-    /// Notes the head that was written on top of the known one.
+    /// Records the head that was written on top of the known one.
     pub(super) fn wrote(&self, snapshot: &Snapshot) {
         Heads::known(&mut self.heads(), snapshot).head = snapshot.head;
     }
 
-    /// The heads of that investigation that were left behind, each with its folder; once.
+    /// The heads of that investigation that were left behind, each with its folder; each returned once.
     pub(super) fn left(&self, id: SessionId) -> Vec<(PathBuf, CommitId)> {
         let mut heads = self.heads();
         let known = heads.iter_mut().filter(|(_, known)| known.id == id);
         known.flat_map(|(path, known)| known.left.drain(..).map(|head| (path.clone(), head))).collect()
     }
 
-    /// What is known of the snapshot's investigation: at first, its own head. A folder may hold another one by now.
+    /// The record of the snapshot's investigation: at first, its own head. The folder may contain another one by now.
     fn known<'a>(heads: &'a mut HashMap<PathBuf, Known>, snapshot: &Snapshot) -> &'a mut Known {
         let id = snapshot.investigation.meta().id;
         let new = || Known { id, head: snapshot.head, left: Vec::new() };

@@ -1,4 +1,4 @@
-//! From the files of a commit to a snapshot.
+//! Reads the files of a commit into a snapshot.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -17,10 +17,10 @@ use crate::format::{conclusion_file, meta_file, node_file};
 use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
 
-/// The most bytes of nodes and comments that are read at once: many times the largest investigation, and less than a machine has.
+/// The maximum bytes of nodes and comments read at once: many times the largest investigation, and within a machine's memory.
 pub(super) const TEXT_MAX: u64 = 512 << 20;
 
-/// The investigation at a commit. Nodes and comments whose files are the same in `before` are taken from there.
+/// The investigation at a commit. Nodes and comments with unchanged files are taken from `before`.
 pub(super) fn snapshot(
     git: &Git,
     path: &Path,
@@ -31,7 +31,7 @@ pub(super) fn snapshot(
     of_tree(git, path, [commit, commit], git.tree(commit)?, branch, before)
 }
 
-/// Reads the tree that a merge of two commits will have. The heads are in the order of its parents.
+/// Reads the tree of a future merge of two commits. The heads are in the order of its parents.
 pub(super) fn of_tree(
     git: &Git,
     path: &Path,
@@ -40,18 +40,18 @@ pub(super) fn of_tree(
     branch: Option<String>,
     before: Option<&Snapshot>,
 ) -> Result<Snapshot, StoreError> {
-    // A folder that is another repository by now doesn't have the old commit.
+    // A folder that contains another repository by now lacks the old commit.
     let mut known: HashMap<String, BlobId> = HashMap::new();
     for file in before.and_then(|before| git.files(before.head).ok()).into_iter().flatten() {
-        // A tree that names a file twice is read by its first entry.
+        // For a tree that names a file twice, the first entry counts.
         known.entry(file.path).or_insert(file.blob);
     }
-    // The state before, for a file that is as it was in it.
+    // The earlier state, for an unchanged file.
     let standing = |file: &TreeFile| {
         before.filter(|_| known.get(&file.path) == Some(&file.blob)).map(|before| &*before.investigation)
     };
     let past = Past::read(git, heads, before)?;
-    // Whom another history contradicts, this one may not.
+    // A person contradicted by another history may be borne out by this one.
     let holds = |by: &Caller| past.before.is_some() || by.disowned.is_none();
     let mut faults = Vec::new();
     let (mut meta, mut ruleset, mut conclusion) = (None, None, None);
@@ -143,7 +143,7 @@ pub(super) fn of_tree(
         .with_unreadable(unreadable);
     let by_hand = past.by_hand(&investigation, are_terms_changed);
     faults.extend(authors::faults(&investigation));
-    // Files that are no longer there stay counted.
+    // Files that were removed remain counted.
     let text = before.map_or(0, |before| before.size.text) + (TEXT_MAX - room.unwrap_or(0));
     Ok(Snapshot {
         path: path.to_owned(),
@@ -157,7 +157,7 @@ pub(super) fn of_tree(
     })
 }
 
-/// The text of every file of the investigation at a commit, in the order of the tree. What can't be read is left out:
+/// The text of every file of the investigation at a commit, in the order of the tree. An unreadable file is left out:
 /// the snapshot names it.
 pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, StoreError> {
     let mut sources: Vec<SourceFile> = Vec::new();
@@ -183,7 +183,7 @@ pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, St
     Ok(sources)
 }
 
-/// Why the entry can't hold what its path says.
+/// Why the entry can't be the file that its path names.
 fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
     match file.kind {
         FileKind::File | FileKind::Executable if *place == Place::Stray => {
@@ -214,14 +214,14 @@ pub(super) fn meta(git: &Git, file: &TreeFile) -> Result<Meta, Fault> {
     meta_file::read(&text(git, &file.path, file.blob)?).map_err(|error| fault(&file.path, error))
 }
 
-/// The conclusion in a blob.
+/// Reads the conclusion from a blob.
 pub(super) fn conclusion(git: &Git, path: &str, blob: BlobId) -> Result<Conclusion, Fault> {
     conclusion_file::read(&text(git, path, blob)?).map_err(|error| fault(path, error))
 }
 
 pub(super) fn ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> {
     RulesetFile::parse(&text(git, &file.path, file.blob)?).map_err(|errors| {
-        // The first one's line stands before all of them.
+        // The line of the first error is shown before all of them.
         let line = errors.first().and_then(|error| error.line);
         let first = errors.iter().take(1).map(RulesetError::without_line);
         let reasons: Vec<String> = first.chain(errors.iter().skip(1).map(ToString::to_string)).collect();
@@ -230,10 +230,10 @@ pub(super) fn ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> 
     })
 }
 
-/// The most bytes of attachments that are read at once.
+/// The maximum bytes of attachments read at once.
 const ATTACHMENTS_MAX: u64 = 64 << 20;
 
-/// What the attachments hold, as far as there is room for it. One that can't be read is left out.
+/// The contents of the attachments, up to that limit. An unreadable one is left out.
 pub(super) fn attachments(git: &Git, snapshot: &Snapshot) -> Result<Vec<Attached>, StoreError> {
     let mut room = ATTACHMENTS_MAX;
     let mut attachments = Vec::new();
@@ -263,17 +263,17 @@ pub(super) fn withheld(git: &Git, path: &Path, commit: CommitId) -> Result<Optio
     text(git, &file.path, file.blob).map(Some).map_err(|fault| not_read(fault.to_string()))
 }
 
-/// The node in a blob, which must be the one that its path names.
+/// The node in a blob, which must match its path.
 pub(super) fn node(git: &Git, path: &str, blob: BlobId, id: &NodeId) -> Result<Node, Fault> {
     node_in(&text(git, path, blob)?, path, id)
 }
 
-/// The comment or the run in a blob, which must be the one that its path names.
+/// The comment or the run in a blob, which must match its path.
 pub(super) fn record<T: Record>(git: &Git, path: &str, blob: BlobId, id: T::Id) -> Result<T, Fault> {
     record_in(&text(git, path, blob)?, path, id)
 }
 
-/// A comment or a run: the one that stands already, whose author holds, or else what its file says.
+/// A comment or a run: the earlier one if its author `holds`, or else read from its file.
 fn record_of<T: Record>(
     room: &mut Option<u64>,
     git: &Git,
@@ -289,7 +289,7 @@ fn record_of<T: Record>(
     }
 }
 
-/// What a file says, while there is room for its bytes. The first file for which there is none ends the room.
+/// Reads a file, while there is room for its bytes. The first file without room ends the room.
 fn within<T>(
     room: &mut Option<u64>,
     git: &Git,

@@ -1,5 +1,5 @@
-//! Putting right what a merge by git has left: committed files with conflict markers in them. git merges by lines, and
-//! whoever commits what it could not decide commits the markers.
+//! Resolves conflict markers in committed files after a merge by git. git merges by lines, and committing an undecided
+//! merge commits the markers.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,30 +13,30 @@ use crate::format::{FileChange, message};
 use crate::merge::markers::{Sides, sides};
 use crate::merge::{self, Conflict, Decision, Trees};
 
-/// What was put right.
+/// The result of a resolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// The commit that did it.
+    /// The commit that resolves the markers.
     pub commit: CommitId,
     /// The files that had markers.
     pub files: Vec<String>,
-    /// What was decided for that.
+    /// The decisions of the merge.
     pub decisions: Vec<Decision>,
 }
 
-/// The files to be written, and what was decided.
+/// The files to be written, and the decisions.
 type Changed = (Vec<FileChange>, Vec<Decision>);
 
 impl Store {
-    /// Merges by node what committed files with conflict markers hold, as one commit on top. `None` where there is no such
-    /// file. If the markers came with a merge, its parents are merged anew; else both sides are read from the markers.
+    /// Merges committed files with conflict markers by node, as one commit on top; `None` without such files. If the
+    /// markers came with a merge, its parents are merged again; else both sides are read from the markers.
     ///
     /// # Errors
     ///
     /// [`JoinError::Unresolved`], and as [`Store::transact`].
     pub fn resolve(&self, path: &Path, at: Timestamp) -> Result<Option<Resolved>, StoreError> {
         let git = self.open(path)?;
-        // Who stands in the middle of something has not committed the markers yet.
+        // During a merge in progress, the markers are not committed yet.
         git.refuse_in_progress()?;
         let written = self.transact(path, |snapshot| -> Result<_, StoreError> {
             let Some((marked, (mut files, decisions))) = mend(&git, snapshot)? else {
@@ -45,7 +45,7 @@ impl Store {
             files.extend(page(&git, snapshot, &files)?);
             let lines: Vec<String> = decisions.iter().map(ToString::to_string).collect();
             let message = message::resolved(&marked, &lines);
-            // The state after is read again, since files of the one before could not be read.
+            // The state afterwards is read from the commit, since some files of the previous one were unreadable.
             let draft = Draft { files, changes: Vec::new(), message, at };
             Ok((vec![draft], Some((marked, decisions))))
         })?;
@@ -53,7 +53,7 @@ impl Store {
         Ok(written.decided.map(|(files, decisions)| Resolved { commit, files, decisions }))
     }
 
-    /// The committed files that can't be read for the conflict markers in them.
+    /// The committed files that are unreadable because of conflict markers.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Store {
     }
 }
 
-/// The page for forges, as it follows from these files and all others.
+/// The page for forges, generated from these files and all others.
 fn page(git: &Git, snapshot: &Snapshot, files: &[FileChange]) -> Result<Option<FileChange>, StoreError> {
     let before = flat(git, snapshot.head)?;
     let mut after = before.clone();
@@ -81,7 +81,7 @@ fn page(git: &Git, snapshot: &Snapshot, files: &[FileChange]) -> Result<Option<F
     Ok(content.map(|content| FileChange { path: layout::README.to_owned(), content: Some(content) }))
 }
 
-/// The committed files that can't be read for the conflict markers in them, with both sides, in their order.
+/// The committed files that are unreadable because of conflict markers, with both sides, in order.
 pub(super) fn marked(git: &Git, snapshot: &Snapshot) -> Result<Vec<(String, Sides)>, StoreError> {
     if snapshot.all_faults().next().is_none() {
         return Ok(Vec::new());
@@ -98,7 +98,7 @@ pub(super) fn marked(git: &Git, snapshot: &Snapshot) -> Result<Vec<(String, Side
     Ok(marked)
 }
 
-/// Returns the files that have markers, and what puts them right; `None` if no file has any.
+/// Returns the files that have markers, and their resolution; `None` if no file has any.
 fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>, StoreError> {
     let marked = marked(git, snapshot)?;
     if marked.is_empty() {
@@ -116,7 +116,7 @@ fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>
     Ok(Some((paths, changed)))
 }
 
-/// What puts these files with markers right, where they came with a merge: that is made anew. `made`: what was made of it already.
+/// The resolution of files whose markers came with a merge: a repeated merge. `made`: the outcome of an earlier one.
 pub(super) fn remade(
     git: &Git,
     tree: &Flat,
@@ -133,7 +133,7 @@ pub(super) fn remade(
 /// A merge, and its parents.
 type Merge = (CommitId, [CommitId; 2]);
 
-/// The merge that brought all of these files as they are.
+/// The merge that brought all of these files in their present form.
 fn merge_of(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<Merge>, StoreError> {
     let mut commits = BTreeSet::new();
     for path in paths {
@@ -144,7 +144,7 @@ fn merge_of(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<Merge>
     Ok(info.and_then(|info| Some((commit, info.parents.try_into().ok()?))))
 }
 
-/// What that merge, made anew, says of these files, and of all others of the investigation. `None` where that has been changed
+/// Repeats that merge for these files, and for all others of the investigation. `None` where its result has been changed
 /// since, or can't be merged.
 fn again(
     git: &Git,
@@ -159,7 +159,7 @@ fn again(
     let Ok((after, contents, decisions)) = merged else {
         return Ok(None);
     };
-    // git may have put what one side changed into a file that the other has moved: all that differs is made anew.
+    // git may have put a change of one side into a file that the other has moved: all that differs is merged again.
     let came = flat(git, *merge)?;
     let is_own = |path: &&String| {
         let is_list = *path == layout::WITHHELD;
@@ -173,7 +173,7 @@ fn again(
         if tree.get(path) == merged {
             continue;
         }
-        // It must stand as the merge brought it.
+        // The file must be unchanged since the merge.
         if !marked.contains(path) && tree.get(path) != came.get(path) {
             return Ok(None);
         }
@@ -190,7 +190,7 @@ fn again(
     Ok(Some((files, decisions)))
 }
 
-/// What a merge of both sides of the markers says.
+/// Merges both sides of the markers.
 fn from_markers(
     tree: &Flat,
     list: Option<Vec<u8>>,
@@ -204,7 +204,7 @@ fn from_markers(
         }
     }
     if let Some(list) = list.as_ref().filter(|_| !is_marked(&layout::WITHHELD.to_owned())) {
-        // From which side it came, and so which of two nodes it means, is not known: both.
+        // The side of the file, and so which of two nodes it means, is unknown: both sides have it.
         for side in [&mut trees.ours, &mut trees.theirs] {
             side.insert(layout::WITHHELD.to_owned(), list.clone());
         }

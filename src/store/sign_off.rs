@@ -1,4 +1,4 @@
-//! The tags by which people sign commits off, as they are stored. Who made them is not asked here.
+//! Reads the tags by which people sign commits off. Their signatures are checked elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use super::{Snapshot, Store, StoreError};
 use crate::domain::{NodeId, Timestamp};
 use crate::format::layout::{self, Place};
 
-/// What the names of the tags begin with: of what was approved, of what was rejected.
+/// The prefixes of the tags: for approval and for rejection.
 pub const SIGN_OFFS: [&str; 2] = ["approved/", "rejected/"];
-/// How many are read: checking the signature of each starts programs.
+/// The maximum number of tags read: checking each signature starts programs.
 const MOST: usize = 200;
 
 /// The sign-offs of an investigation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignOffTags {
-    /// By their names.
+    /// The tags, by name.
     pub tags: Vec<SignOffTag>,
-    /// How many more there are.
+    /// The number of tags beyond the limit.
     pub left_out: usize,
 }
 
@@ -30,64 +30,64 @@ pub struct SignOffTag {
     pub object: String,
     /// The commit that it leads to.
     pub commit: CommitId,
-    /// What the object says; why it says nothing, where it is not the annotated tag of a commit.
+    /// The content of the object, or why it is not the annotated tag of a commit.
     pub annotation: Result<Annotation, String>,
-    /// When that commit was made, as it says; absent where it can't be read.
+    /// The commit's own time; absent where it can't be read.
     pub committed_at: Option<Timestamp>,
-    /// The ids of the files of that commit that a sign-off names.
+    /// The ids of the files of that commit that a sign-off refers to.
     pub files: SignedFiles,
-    /// What lies between that commit and the state.
+    /// The changes between that commit and the state.
     pub since: Since,
 }
 
-/// What an annotated tag says.
+/// The content of an annotated tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
-    /// The name that it was made with.
+    /// The name in the tag object.
     pub name: String,
     /// The tagger, as the tag names them.
     pub tagger: String,
-    /// When, as they say.
+    /// The tagger's time.
     pub at: Timestamp,
-    /// What is signed of its message: what comes before the signature.
+    /// The signed part of its message: everything before the signature.
     pub message: String,
-    /// Whether there is a signature.
+    /// Whether it has a signature.
     pub is_signed: bool,
 }
 
-/// The ids of the files that a sign-off names: those of git's blobs, so that any git can check them.
+/// The ids of the files that a sign-off refers to. They are git blob ids, so that any git can check them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignedFiles {
-    /// Of the conclusion; absent where there is none.
+    /// The conclusion's; absent without one.
     pub conclusion: Option<String>,
-    /// Of the ruleset.
+    /// The ruleset's.
     pub ruleset: Option<String>,
 }
 
-/// What lies between the commit of a sign-off and a state of the investigation.
+/// The changes between the commit of a sign-off and a state of the investigation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// It is that state.
+    /// The commit is that state.
     Nothing,
     /// Later commits.
     Later {
-        /// How many, of all parents.
+        /// Their number, of all parents.
         commits: usize,
-        /// The nodes that are not as they were.
+        /// The changed nodes.
         nodes: Vec<NodeId>,
-        /// The other files that are not as they were.
+        /// The other changed files.
         files: Vec<String>,
     },
-    /// The state did not come from that commit, as far as the history can be read.
+    /// The state does not descend from that commit, as far as the history can be read.
     Elsewhere,
 }
 
 impl Store {
-    /// The tags by which people signed commits off, as they stand to that state.
+    /// The sign-off tags, each with its relation to that state.
     ///
     /// # Errors
     ///
-    /// Whatever git says of the references. What can't be read of one tag is told by that one.
+    /// Any error of git for the references. An error of one tag is stored in that tag.
     pub fn sign_offs(&self, snapshot: &Snapshot) -> Result<SignOffTags, StoreError> {
         let git = self.open(&snapshot.path)?;
         let mut found = git.annotated(&SIGN_OFFS)?;
@@ -102,11 +102,11 @@ impl Store {
         Ok(SignOffTags { tags: tags.collect(), left_out })
     }
 
-    /// The ids of the files of a snapshot that a sign-off names.
+    /// The ids of the files of a snapshot that a sign-off refers to.
     ///
     /// # Errors
     ///
-    /// While a merge or its like is in progress, since it may leave the commit behind; and whatever git says.
+    /// A merge or its like in progress, since it may leave the commit behind; and any error of git.
     pub fn files_to_sign(&self, snapshot: &Snapshot) -> Result<SignedFiles, StoreError> {
         let git = self.open(&snapshot.path)?;
         git.refuse_in_progress()?;
@@ -114,7 +114,7 @@ impl Store {
     }
 }
 
-/// What there is to know of a commit that was signed off.
+/// The facts about a commit that was signed off.
 type Signed = (SignedFiles, Since, Option<Timestamp>);
 
 fn signed(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<Signed, StoreError> {
@@ -154,7 +154,7 @@ fn read(tag: Annotated, signed: &Result<Signed, StoreError>) -> SignOffTag {
             files: files.clone(),
             since: since.clone(),
         },
-        // A stranger's tag must not hide the others.
+        // A broken tag of another program must not hide the others.
         Err(_) => SignOffTag {
             name,
             object,
@@ -176,12 +176,12 @@ fn between(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<Since, St
     }
     let (commits, _) = git.apart(snapshot.head, commit)?;
     let (mut nodes, mut files) = (Vec::new(), Vec::new());
-    // The difference of the two states, not what happened on the way: what a merge brought along is in it, and what was
-    // undone is not.
+    // The difference of the two states, not the happenings on the way: changes of a merge are in it, and reverted
+    // changes are not.
     for change in git.diff(Some(commit), snapshot.head)? {
         match layout::place(&change.path) {
             Place::Node(id) => nodes.push(id),
-            // It follows from the others.
+            // It is generated from the others.
             Place::Other if change.path == layout::README => {}
             _ => files.push(change.path),
         }

@@ -1,4 +1,4 @@
-//! What the store hands out: plain values, with nothing of git's library in them.
+//! The results of the store: plain values, without types of git's library.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use crate::ruleset::{EffectiveRules, RulesetFile};
 pub struct Snapshot {
     /// The folder of the repository.
     pub path: PathBuf,
-    /// The commit that was read; a write expects it to be HEAD still.
+    /// The commit that was read; a write expects that it is still HEAD.
     pub head: CommitId,
     /// The branch that HEAD is on; `None` when HEAD is detached or another commit was asked for.
     pub branch: Option<String>,
-    /// The facts, as far as they are sound.
+    /// The sound facts.
     pub investigation: Arc<Investigation>,
-    /// The ruleset that is pinned in it, or why it can't be used.
+    /// The pinned ruleset, or why it can't be used.
     pub ruleset: Result<Arc<RulesetFile>, Fault>,
-    /// What is wrong with the files, beside the ruleset.
+    /// The faults of the files, without those of the ruleset.
     pub faults: Vec<Fault>,
-    /// How large it is, at most.
+    /// Its size, at most.
     pub size: Size,
     /// Its first commit; absent where a shallow clone ends before it.
     pub first: Option<CommitId>,
 }
 
 impl Snapshot {
-    /// That of an investigation that is in no repository yet.
+    /// The snapshot of an investigation that is in no repository yet.
     pub fn without_repository(investigation: Investigation, ruleset: RulesetFile) -> Self {
         Snapshot {
             path: PathBuf::new(),
@@ -50,13 +50,13 @@ impl Snapshot {
         Some(EffectiveRules::new(&file.ruleset, self.investigation.meta()))
     }
 
-    /// All that is wrong with its files, the ruleset first.
+    /// All faults of its files, the ruleset first.
     pub fn all_faults(&self) -> impl Iterator<Item = &Fault> {
         self.ruleset.as_ref().err().into_iter().chain(&self.faults)
     }
 }
 
-/// Something wrong in a file of an investigation, or with how it came to be. The rest can still be read.
+/// A fault in a file of an investigation, or in its history. The rest can still be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}{}: {reason}", line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct Fault {
@@ -66,17 +66,17 @@ pub struct Fault {
     pub line: Option<u64>,
     /// What is wrong.
     pub reason: String,
-    /// What kind of fault it is, as `tot check` names it.
+    /// The kind of fault, as `tot check` names it.
     pub code: Code,
 }
 
 impl Fault {
-    /// Of a file that can't be read as what its path says, and is left out.
+    /// A fault of a file that is unreadable as its path's kind, and left out.
     pub fn new(path: impl Into<String>, line: Option<u64>, reason: impl Into<String>) -> Self {
         Fault { path: path.into(), line, reason: reason.into(), code: Code::UnreadableFile }
     }
 
-    /// Of a file that is read, with what the history says against it.
+    /// A fault of a readable file that the history contradicts.
     pub fn of_history(path: impl Into<String>, reason: impl Into<String>, code: Code) -> Self {
         Fault { code, ..Fault::new(path, None, reason) }
     }
@@ -87,20 +87,20 @@ impl Fault {
     }
 }
 
-/// How one commit stands to another.
+/// The relation of one commit to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// They are one commit.
+    /// Both are the same commit.
     Same,
-    /// The first is among those that the second came from.
+    /// The first is an ancestor of the second.
     Forward,
-    /// The second is among those that the first came from.
+    /// The second is an ancestor of the first.
     Backward,
-    /// Neither: they stand on two branches.
+    /// Neither: they are on diverged branches.
     Diverged,
-    /// Neither was found, and the history can't be read whole.
+    /// No relation was found, and the history is incomplete.
     Unknown {
-        /// Where it ends, and why.
+        /// Where the readable history ends, and why.
         end: String,
     },
 }
@@ -110,7 +110,7 @@ pub enum Relation {
 pub struct SourceFile {
     /// The path in the repository.
     pub path: String,
-    /// What it holds.
+    /// Its text.
     pub text: String,
 }
 
@@ -127,17 +127,17 @@ pub struct HistoryEntry {
     pub author_email: String,
     /// When it was committed.
     pub at: Timestamp,
-    /// The message: subject, body and trailers; of a long one, its beginning and its end.
+    /// The message: subject, body and trailers; of a long message, its beginning and its end.
     pub message: String,
-    /// What it changed, read from the difference of the trees.
+    /// Its changes, read from the difference of the trees.
     pub happenings: Vec<Happening>,
-    /// The paths that it changed, files of the user's own among them.
+    /// The changed paths, including the user's own files.
     pub paths: Vec<String>,
-    /// Annotated and light tags that point to it.
+    /// Annotated and lightweight tags that point to it.
     pub tags: Vec<String>,
-    /// Files that it changed and that can't be read.
+    /// The faults of changed files that are unreadable.
     pub faults: Vec<Fault>,
-    /// What is not held of it, or of the commits before it, and why: a sentence each. None where it is whole.
+    /// Gaps in this entry, or before it, and why: a sentence each. Empty if it is complete.
     pub gaps: Vec<String>,
 }
 
@@ -172,15 +172,15 @@ impl HistoryEntry {
 pub struct LostCommit {
     /// The first line of its message.
     pub subject: String,
-    /// The nodes that it wrote, the first of them.
+    /// The first nodes that it wrote.
     pub nodes: Vec<String>,
 }
 
 impl LostCommit {
-    /// How many nodes are kept, which is more than anybody is shown.
+    /// The maximum number of nodes kept, more than are ever shown.
     const NODES: usize = 20;
 
-    /// What the message of a call's commit says; `None` of another commit.
+    /// Parses the message of a call's commit; `None` for any other commit.
     pub(super) fn of_call(message: &str) -> Option<LostCommit> {
         if !is_of_call(message) {
             return None;

@@ -1,17 +1,17 @@
-//! What writers that were killed have left beside the repositories' own files.
+//! Removes leftovers of killed writers outside of the repositories' own files.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// How old a temporary file or folder is that no living process can be at work on.
+/// The age from which a temporary file or folder can't be in use by a living process.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
-/// Removes what killed writers of objects left in a git folder. `git gc` does not know them all.
+/// Removes leftovers of killed object writers in a git folder. `git gc` does not know them all.
 pub(super) fn objects(git_dir: &Path) {
     sweep(
         &git_dir.join("objects"),
-        // As gix names them, and as an earlier version of this program did.
+        // The names that gix uses, and those of an earlier version of this program.
         |name| name.starts_with(".tmp") || name.starts_with("tmp_obj_tot_"),
         |path, is_folder| {
             if !is_folder {
@@ -34,13 +34,13 @@ pub(super) fn root(root: &Path) {
     );
 }
 
-/// What can't be removed is left: it does no harm.
+/// Removes old entries of ours. An entry that can't be removed is left: it does no harm.
 fn sweep(folder: &Path, is_ours: impl Fn(&str) -> bool, remove: impl Fn(&Path, bool)) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if !entry.file_name().to_str().is_some_and(&is_ours) {
             continue;
         }
-        // Of the entry itself, not of what a link leads to.
+        // The metadata of the entry itself, not of a link's target.
         let Ok(metadata) = entry.metadata() else { continue };
         let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok());
         if age.is_some_and(|age| age >= ABANDONED) {
@@ -70,7 +70,7 @@ mod tests {
         for name in ["tmp_obj_tot_1_2", ".tmpAb1", "tmp_obj_x"] {
             File::options().write(true).open(objects.join(name)).unwrap().set_modified(long_ago).unwrap();
         }
-        // Elsewhere a folder can't be opened like a file.
+        // On other systems a folder can't be opened like a file.
         #[cfg(unix)]
         File::open(folder.path().join(".tmp-0")).unwrap().set_modified(long_ago).unwrap();
         super::objects(&git_dir);

@@ -1,4 +1,4 @@
-//! Which commits came from which, as far as that can be read: a shallow or damaged clone ends somewhere.
+//! Ancestry of commits, as far as it can be read: a shallow or damaged clone ends somewhere.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
@@ -12,28 +12,28 @@ use gix::objs::{CommitRefIter, Kind};
 use super::error::{Result, io_error};
 use super::{CommitId, CommitInfo, Git};
 
-/// How many commits are looked at for one question: more than an investigation has nodes.
+/// The maximum number of commits read for one question: more than an investigation has nodes.
 const MAX_COMMITS: usize = 500_000;
-/// How many commits that were left behind are named.
+/// The maximum number of commits named among those left behind.
 const NAMED: usize = 5;
-/// How many lost commits are reported.
+/// The maximum number of lost commits reported.
 const MAX_LOST: usize = 10_000;
-/// How many bytes of a reflog are read.
+/// The maximum bytes of a reflog that are read.
 const MAX_REFLOG: u64 = 64 << 20;
 
-/// Whether one commit came from another.
+/// Whether one commit descends from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Descent {
-    /// It did, or they are one commit.
+    /// It descends from it, or they are one commit.
     Yes,
-    /// It did not.
+    /// It does not.
     No,
-    /// It was not found, and not all could be read: where the history ends.
+    /// It was not found in an incomplete history: where that ends.
     Unknown(String),
 }
 
 impl Git {
-    /// Whether `later` came from `earlier`, by any of its parents.
+    /// Whether `later` descends from `earlier`, by any of its parents.
     pub fn descent(&self, earlier: CommitId, later: CommitId) -> Result<Descent> {
         let mut walk = Walk::new(self)?;
         Ok(match walk.find(later.0, |id| id == earlier.0) {
@@ -43,11 +43,11 @@ impl Git {
     }
 }
 
-/// How far two commits are apart.
+/// Distances between commits.
 impl Git {
-    /// How many commits `one` came from that `other` did not, and the other way round, as far as the history can be read.
-    /// Looks at little more than these, since no commit is older than what it came from; where clocks were wrong, it may be
-    /// some more. (gix 0.90 miscounts where commits are of one second, as a merge and its parent are.)
+    /// Counts the commits that only `one` descends from, and those that only `other` does, as far as the history can be
+    /// read. Reads little more than these, since no commit is older than its ancestors; with wrong clocks, somewhat more.
+    /// (gix 0.90 miscounts where commits are of one second, as a merge and its parent are.)
     pub fn apart(&self, one: CommitId, other: CommitId) -> Result<(usize, usize)> {
         let mut walk = Walk::new(self)?;
         let mut seen: HashMap<ObjectId, Reached> = HashMap::new();
@@ -70,7 +70,7 @@ impl Git {
             }
             let Some((newest, id)) = queue.pop() else { break };
             let Reached { by_one, by_other, .. } = seen[&id];
-            // What both came from matters only while it may lead to what only one seems to have come from.
+            // A common ancestor matters only while it may lead to one that seems to belong to one side.
             let of_one = || seen.values().filter(|commit| commit.by_one != commit.by_other);
             if by_one && by_other && of_one().all(|commit| newest < commit.seconds) {
                 break;
@@ -85,46 +85,46 @@ impl Git {
     }
 }
 
-/// A commit that one of two came from, or both.
+/// An ancestor of one of two commits, or of both.
 struct Reached {
     seconds: i64,
     by_one: bool,
     by_other: bool,
 }
 
-/// What became of a commit that HEAD was at, while HEAD is now at one that did not come from it.
+/// The fate of a commit that HEAD was at, while HEAD does not descend from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// A branch or a tag still leads to it: its name, as git's commands take it.
+    /// A branch or a tag still leads to it: its name, as git's commands accept it.
     KeptBy(String),
     /// No branch and no tag leads to it.
     Astray {
-        /// The subjects of the first few commits that nothing leads to, newest first, with their ids.
+        /// The subjects of the first few unreachable commits, newest first, with their ids.
         newest: Vec<(CommitId, String)>,
-        /// How many there are.
+        /// The number of unreachable commits.
         number: usize,
-        /// Where the history ends that can be read, if not at its beginning.
+        /// Where the readable history ends, if not at its beginning.
         end: Option<String>,
     },
-    /// The repository does not have it any more.
+    /// The repository no longer contains it.
     Gone,
 }
 
-/// Commits that no branch leads to, of which each but the newest came before another.
+/// A chain of commits that no branch leads to, each but the newest an ancestor of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostChain<T> {
-    /// The newest.
+    /// The newest commit.
     pub tip: CommitId,
     /// Whether HEAD has been at it, by its reflog. A writer that was killed, or that lost a race, leaves commits that have
     /// never been part of any history.
     pub was_head: bool,
-    /// What is known of each, newest first.
+    /// The description of each commit, newest first.
     pub commits: Vec<T>,
 }
 
-/// What was lost.
+/// Lost commits.
 impl Git {
-    /// What became of `from`, where HEAD was; `None` where HEAD still comes from it.
+    /// The fate of `from`, a former HEAD; `None` if HEAD still descends from it.
     pub fn left_behind(&self, from: CommitId) -> Result<Option<Left>> {
         let Some(head) = self.head()?.commit else { return Ok(None) };
         let mut walk = Walk::new(self)?;
@@ -149,7 +149,7 @@ impl Git {
         Ok(Some(Left::Astray { newest: named.collect(), number: astray.len(), end: walk.end }))
     }
 
-    /// The commits of the object database that no branch leads to and that `describe` knows, the newest chain first.
+    /// The unreachable commits of the object database that `describe` recognizes, the newest chain first.
     pub fn lost<T>(&self, describe: impl Fn(CommitInfo) -> Option<T>) -> Result<Vec<LostChain<T>>> {
         let mut kept = Walk::new(self)?;
         let head = self.head()?.commit.map(|commit| commit.0);
@@ -166,7 +166,7 @@ impl Git {
             if lost.len() == MAX_LOST || kept.seen.contains(&id) || !is_commit(id) {
                 continue;
             }
-            // One that can't be read can't be brought back.
+            // An unreadable commit can't be restored.
             let Ok(commit) = self.commit_info(CommitId(id)) else { continue };
             let seconds = commit.seconds;
             lost.extend(describe(commit).map(|described| (id, (seconds, described))));
@@ -193,12 +193,12 @@ impl Git {
         Ok(tips.into_iter().map(chain).collect())
     }
 
-    /// The references that begin so and lead to a commit, without that beginning.
+    /// The references with one of these prefixes that lead to a commit, without the prefix.
     fn names(&self, beginnings: &[&str]) -> Result<Vec<(String, ObjectId)>> {
         let failed = self.library("list the references");
         let platform = self.repository.references().map_err(&failed)?;
         let mut names = Vec::new();
-        // A broken one must not hide the others.
+        // A broken reference must not hide the others.
         for mut reference in platform.all().map_err(&failed)?.flatten() {
             let name = reference.name().as_bstr().to_str_lossy().into_owned();
             let Some(short) = beginnings.iter().find_map(|beginning| name.strip_prefix(beginning)) else {
@@ -210,7 +210,7 @@ impl Git {
         Ok(names)
     }
 
-    /// All commits that HEAD has been at, as far as its reflog goes.
+    /// All commits that HEAD has been at, according to its reflog.
     fn logged_heads(&self) -> Result<HashSet<ObjectId>> {
         let path = self.git_dir.join("logs").join("HEAD");
         let failed = io_error("read", &path);
@@ -231,12 +231,12 @@ fn subject(commit: CommitInfo) -> String {
     commit.message.lines().next().unwrap_or_default().to_owned()
 }
 
-/// A walk over commits that looks at each once, also from several tips.
+/// A walk over commits that visits each once, even from several tips.
 pub(super) struct Walk<'g> {
     git: &'g Git,
     shallow: HashSet<ObjectId>,
     seen: HashSet<ObjectId>,
-    /// Where it could not go on, the first time.
+    /// Where it first could not go on.
     end: Option<String>,
 }
 
@@ -248,8 +248,8 @@ impl<'g> Walk<'g> {
         Ok(Walk { git, shallow, seen: HashSet::new(), end: None })
     }
 
-    /// Goes from `tip` to the commits that it came from, nearest first, without those that were seen before. Says whether
-    /// one was what is looked for.
+    /// Visits `tip` and its ancestors, nearest first, without those seen before. Returns whether `is_it` held for one of
+    /// them.
     pub(super) fn find(&mut self, tip: ObjectId, mut is_it: impl FnMut(ObjectId) -> bool) -> bool {
         let mut next = VecDeque::from([tip]);
         while let Some(id) = next.pop_front() {

@@ -1,12 +1,12 @@
-//! Keeps what a commit needs from a `git gc` that runs beside it.
+//! Protects the objects of a commit from a concurrent `git gc`.
 //!
-//! `git gc --prune=now` first finds out which objects nothing leads to, and later deletes them. What a commit has written
-//! before its head moves may be among them, and is deleted although the head leads to it by then. Only a collection that
-//! begins after the head has moved finds it. So once the head has moved, whoever moved it waits for the collection that
-//! runs, and writes again what is missing: nothing is acknowledged before.
+//! `git gc --prune=now` first finds the unreachable objects, and later deletes them. These may include objects that a
+//! commit has written before its head moves, and they are deleted although the head leads to them by then. Only a
+//! collection that begins after the head has moved finds them reachable. So the writer that moved the head waits for the
+//! running collection and writes missing objects again, before it acknowledges anything.
 //!
-//! Limits: a collection that takes longer than [`LONGEST`] is not waited for; and `git prune`, run by itself, does not say
-//! that it runs, so that only what it has deleted by then is written again.
+//! Limits: a collection that takes longer than [`LONGEST`] is not waited for. `git prune`, run by itself, leaves no note,
+//! so only objects that it has deleted by then are written again.
 
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _};
@@ -23,12 +23,12 @@ use super::error::{Result, io_error};
 use super::worktree::optional_metadata;
 use crate::platform::{file_identity, host_name, is_alive};
 
-/// How long a collection is waited for. Others who wait to write wait for a little longer than this.
+/// The maximum wait for a collection. Other writers wait for a little longer than this.
 const LONGEST: Duration = Duration::from_secs(10);
-/// How old the note of a collection is that git itself takes for forgotten.
+/// The age at which git itself considers the note of a collection forgotten.
 const FORGOTTEN: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// An object that was written, with what it needs to be written again.
+/// A written object, with the data to write it again.
 pub(super) struct Written {
     pub(super) id: ObjectId,
     pub(super) kind: Kind,
@@ -36,26 +36,26 @@ pub(super) struct Written {
 }
 
 impl Git {
-    /// Sees to it that these objects, to which a reference leads by now, stay.
+    /// Ensures that these objects, now reachable, are kept.
     pub(super) fn keep(&self, objects: &[Written]) -> Result<()> {
         let running = self.collection()?;
         let since = Instant::now();
         while running.is_some() && since.elapsed() < LONGEST && self.collection()? == running {
-            // Readers must find them meanwhile.
+            // Readers must find them in the meantime.
             self.write_missing(objects)?;
             thread::sleep(Duration::from_millis(5));
         }
         self.write_missing(objects)
     }
 
-    /// Waits until objects are on the disk to which nothing leads yet.
+    /// Waits until unreferenced objects are on the disk.
     pub(super) fn settle(&self, objects: &[Written]) -> Result<()> {
         self.sync_objects(objects)?;
         self.write_missing(objects)
     }
 
-    /// Writes those again that are not there, and waits for them as for the others. A collection may take away what it has
-    /// not found anything to lead to, but not for long.
+    /// Writes missing objects again, and syncs them like the others. A collection may remove objects that it found
+    /// unreachable, but not for long.
     fn write_missing(&self, objects: &[Written]) -> Result<()> {
         for _ in 0..RACE_RETRIES {
             let mut is_whole = true;
@@ -73,15 +73,15 @@ impl Git {
         Ok(())
     }
 
-    /// Whether a pack that is there now has the object.
+    /// Whether an existing pack contains the object.
     fn is_packed(&self, id: &ObjectId) -> Result<bool> {
         let path = self.git_dir.join("objects");
-        // A new look: one from before the collection knows packs that are gone.
+        // A new handle: an older one still knows packs that are gone.
         let objects = gix::odb::at(&path, gix::hash::Kind::Sha1).map_err(io_error("look at", &path))?;
         Ok(objects.exists(id))
     }
 
-    /// Which collection runs, if one does, told from the next one. git notes it in a file while it lasts.
+    /// Identifies the running collection, if any. git notes it in a file while it runs.
     fn collection(&self) -> Result<Option<(String, SystemTime)>> {
         let path = self.git_dir.join("gc.pid");
         let Some(metadata) = optional_metadata(&path)?.filter(Metadata::is_file) else { return Ok(None) };
@@ -98,8 +98,8 @@ impl Git {
     }
 }
 
-/// Whether the process lives that the file names, behind which the name of its machine stands. One on another machine
-/// can't be asked.
+/// Whether the process named in the file is alive. The name of its machine follows; a process on another machine
+/// can't be checked.
 fn is_running(path: &Path) -> bool {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(1_000).read_to_string(&mut text));

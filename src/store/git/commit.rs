@@ -1,4 +1,4 @@
-//! A commit from its objects to the moved head, and a tag.
+//! Commits, from objects to the moved head, and tags.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,10 @@ use super::worktree::optional_metadata;
 use super::{CommitId, Git, GitError, Head, JOURNAL_FILE};
 use crate::format::FileChange;
 
-/// How often to try again after a race with git that cannot last.
+/// How often to retry after a race with git that cannot last.
 pub(super) const RACE_RETRIES: usize = 5;
 
-/// The right to write to a repository, until dropped. What a killed predecessor left has been put right.
+/// The right to write to a repository, until dropped. Leftovers of a killed predecessor have been recovered.
 #[must_use = "the right to write ends with it"]
 pub struct Writer<'g> {
     git: &'g Git,
@@ -33,7 +33,7 @@ pub struct Writer<'g> {
 }
 
 impl Git {
-    /// Waits for the other writers, to be the one.
+    /// Waits for the other writers, and returns the right to write.
     pub fn writer(&self) -> Result<Writer<'_>> {
         let lock = WriterLock::wait(&self.git_dir)?;
         self.check_object_folders()?;
@@ -41,8 +41,8 @@ impl Git {
         Ok(Writer { git: self, _lock: lock })
     }
 
-    /// Puts right what a killed process left behind: its lock files, the index, work tree files. Says whether there
-    /// was anything. While somebody writes it does nothing: the next [`Git::writer`] does the same.
+    /// Recovers what a killed process left behind: its lock files, the index, work tree files. Returns whether there
+    /// was anything. Does nothing while another writer is active: the next [`Git::writer`] recovers it.
     pub fn recover(&self) -> Result<bool> {
         let journal = optional_metadata(&self.git_dir.join(JOURNAL_FILE))?;
         if journal.is_none_or(|journal| journal.len() == 0) {
@@ -61,7 +61,7 @@ impl Writer<'_> {
         self.git
     }
 
-    /// Commits `changes` on top of `expected` and moves the head there, on whatever branch it is.
+    /// Commits `changes` on top of `expected` and moves the head there, on its present branch.
     ///
     /// The module describes the steps. `at` is in seconds since 1970.
     pub fn commit(
@@ -75,7 +75,7 @@ impl Writer<'_> {
         self.land(expected, |git| git.draft(Some(expected.0), changes, message, at))
     }
 
-    /// Publishes what `draft` gives, which comes from `expected`, and gives the commit.
+    /// Publishes the result of `draft`, a child of `expected`, and returns the commit.
     pub(super) fn land(
         &self,
         expected: CommitId,
@@ -90,11 +90,11 @@ impl Writer<'_> {
         let draft = draft(git)?;
         let references = head_references(&head);
         let mut journal = Journal::begin(&git.git_dir, draft.commit, &references, &draft.steps)?;
-        // The journal is on the disk before there is any lock file, so that a power cut leaves none that it doesn't explain.
+        // The journal is on the disk before any lock file exists, so that a power cut leaves none that it doesn't explain.
         let synced = git.settle(&draft.objects);
         let lock =
             synced.and_then(|()| git.work_dir.as_ref().map(|_| IndexLock::take(&git.git_dir)).transpose());
-        // Once more: git holds that lock while it begins what is looked for here.
+        // Checked again: git holds that lock while it begins such an operation.
         let lock = match lock.and_then(|lock| git.refuse_in_progress().map(|()| lock)) {
             Ok(lock) => lock,
             Err(error) => {
@@ -106,7 +106,7 @@ impl Writer<'_> {
             Ok(is_complete) => {
                 let touched: Vec<PathBuf> = git.work_dir.iter().flat_map(|dir| draft.files(dir)).collect();
                 let synced = git.sync_names(&references, &touched);
-                // A step after publication that failed is the next recovery's, not the caller's.
+                // A failed step after publication is left to the next recovery, not reported to the caller.
                 if is_complete {
                     journal.finish();
                 }
@@ -115,7 +115,7 @@ impl Writer<'_> {
                     .map_err(unconfirmed(&git.shown().0, format!("the commit {}", draft.commit)))?;
             }
             Err(error) => {
-                // Should this fail too, the journal waits for the next recovery. The first error is the caller's.
+                // If this fails too, the journal waits for the next recovery. The caller gets the first error.
                 if git.bring_to_head(draft.paths(), &mut journal).is_ok() {
                     journal.finish();
                 }
@@ -159,36 +159,36 @@ impl Writer<'_> {
     }
 }
 
-/// A commit, and what it means for the index and the work tree.
+/// A commit, with its effect on the index and the work tree.
 pub(super) struct Draft {
     pub(super) commit: ObjectId,
     pub(super) parent: Option<ObjectId>,
     pub(super) parent_tree: ObjectId,
-    /// All that was written for it.
+    /// All objects written for it.
     pub(super) objects: Vec<Written>,
     pub(super) steps: Vec<Step>,
-    /// What the reflog calls it.
+    /// Its action in the reflog.
     pub(super) action: &'static str,
     pub(super) subject: String,
     pub(super) time: String,
 }
 
-/// How one path of the index and the work tree gets from a known state to another.
+/// A transition of one path of the index and the work tree from a known state to another.
 pub(super) struct Step {
     pub(super) path: String,
-    /// States in which the path is not the user's: it is taken from any of them to `to`.
+    /// The states in which the path is not the user's own: from any of them it is taken to `to`.
     pub(super) from: Vec<Option<Leaf>>,
     pub(super) to: Option<Leaf>,
-    /// Whether what it comes from, and what it goes to, is put into no work tree.
+    /// Whether the old and the new entry are left out of the work tree.
     pub(super) unfit: (bool, bool),
-    /// Whether a file that is absent in the work tree was deleted by the user, though it is a state of `from`.
+    /// Whether an absent file in the work tree was deleted by the user, although absence is in `from`.
     pub(super) is_absence_kept: bool,
-    /// Whether a file in the work tree without a byte, or of zeros alone, is ours: what a power cut leaves of one whose
-    /// bytes had not reached the disk.
+    /// Whether an empty or all-zero file in the work tree is ours: a power cut leaves it so if its bytes had not
+    /// reached the disk.
     pub(super) are_zeros_ours: bool,
 }
 
-/// A path, its entry in the old commit and in the new one.
+/// A path, with its entries in the old and the new commit.
 pub(super) type TouchedPath = (String, Option<Leaf>, Option<Leaf>);
 
 impl Draft {
@@ -197,15 +197,15 @@ impl Draft {
         steps.map(|step| (step.path.clone(), step.from.first().copied().flatten(), step.to)).collect()
     }
 
-    /// Where its files are in the work tree.
+    /// Its files in the work tree.
     fn files(&self, work_dir: &Path) -> impl Iterator<Item = PathBuf> {
         self.steps.iter().map(|step| work_dir.join(&step.path))
     }
 }
 
-/// Syncing, as far as it is wanted; see `durability`.
+/// Syncing, as configured; see `durability`.
 impl Git {
-    /// With everything, waits for what was written to the journal.
+    /// At full durability, waits for the journal's bytes.
     pub(super) fn sync_journal(&self) -> Result<()> {
         match self.disk.everything() {
             true => self.disk.sync(&[self.git_dir.join(JOURNAL_FILE)], &[]),
@@ -213,7 +213,7 @@ impl Git {
         }
     }
 
-    /// Waits for objects, and with everything for the journal, which must be there before the first file it names.
+    /// Waits for objects, and at full durability for the journal, which must be on the disk before any file that it names.
     pub(super) fn sync_objects(&self, objects: &[Written]) -> Result<()> {
         if !self.disk.objects() {
             return Ok(());
@@ -221,7 +221,7 @@ impl Git {
         let mut attempts = 0;
         loop {
             let files = objects.iter().map(|object| self.objects.object_path(&object.id));
-            // One that is no file any more was packed by git, or taken away: see `collector`.
+            // A file that no longer exists was packed by git, or removed: see `collector`.
             let mut files: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
             // Equal contents are one object.
             files.sort();
@@ -243,7 +243,7 @@ impl Git {
         }
     }
 
-    /// With everything, waits for the names of references and files, and for the lines of the reflogs.
+    /// At full durability, waits for the names of references and files, and for the lines of the reflogs.
     fn sync_names(&self, references: &[String], files: &[PathBuf]) -> Result<()> {
         if !self.disk.everything() {
             return Ok(());
@@ -256,7 +256,7 @@ impl Git {
         self.disk.sync_with_names(top, &logs, &names)
     }
 
-    /// Changes the reference `name`, through HEAD or not, as gix does; its new value and `files` are on the disk
+    /// Changes the reference `name`, through HEAD or not, as gix does. Its new value and `files` are on the disk
     /// before it takes effect. An outer error is one of the disk: nothing has changed then.
     fn edit_reference(
         &self,
@@ -289,7 +289,7 @@ impl Git {
 
 /// The steps of a commit, in the order of the module's description.
 impl Git {
-    /// Step 4: writes blobs, trees and the commit, to which nothing leads yet, and plans the steps of its paths.
+    /// Step 4: writes blobs, trees and the commit, all unreferenced, and plans the steps of its paths.
     pub(super) fn draft(
         &self,
         parent: Option<ObjectId>,
@@ -317,7 +317,7 @@ impl Git {
         Ok(Draft { subject: message, time, ..draft })
     }
 
-    /// Drafts any commit of a tree, with more steps. `kind` says what a file is that was of a kind before.
+    /// Drafts a commit of any tree, with further steps. `kind` maps a file's old kind to its new one.
     pub(super) fn draft_of(
         &self,
         parent: Option<ObjectId>,
@@ -330,7 +330,7 @@ impl Git {
             Some(parent) => self.tree_of(parent)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
         };
-        // What can't be committed is refused before the first object is written.
+        // Invalid changes are refused before the first object is written.
         let leaves = changes.iter().map(|change| self.leaf(parent_tree, &change.path));
         let leaves: Vec<Option<Leaf>> = leaves.collect::<Result<_>>()?;
         let mut objects = Vec::new();
@@ -364,8 +364,8 @@ impl Git {
         Ok(Draft { commit, parent, parent_tree, objects, steps, action: "commit", subject, time })
     }
 
-    /// Writes an object without asking whether there is one already: a handle from before a `git gc` still sees objects
-    /// of packs that are gone, and would leave out one that the new commit needs.
+    /// Writes an object without checking whether it exists: a handle from before a `git gc` still sees objects of packs
+    /// that are gone, and would leave out one that the new commit needs.
     pub(super) fn write_object(&self, object: &dyn WriteTo) -> Result<Written> {
         let (kind, mut data) = (object.kind(), Vec::new());
         object.write_to(&mut data).map_err(io_error("write an object to", self.objects.path()))?;
@@ -376,7 +376,7 @@ impl Git {
         let mut attempts = 0;
         loop {
             match self.objects.write_buf(kind, data) {
-                // A `git gc` has removed the empty folder in between.
+                // A `git gc` has removed the empty folder in the meantime.
                 Err(error) if error.is_not_found() && attempts < RACE_RETRIES => attempts += 1,
                 outcome => {
                     let failed = io_error("write an object to", self.objects.path());
@@ -397,7 +397,7 @@ impl Git {
         let mut lock = lock;
         if let (Some(lock), Some(journal)) = (&lock, &mut journal) {
             journal.note(lock)?;
-            // Before the lock holds anything by which it could be taken for git's.
+            // Before the lock has content that could pass for git's.
             self.sync_journal()?;
         }
         // Files that must be on the disk before the head moves.
@@ -412,7 +412,7 @@ impl Git {
             }
         }
         if let Some(journal) = journal {
-            // The journal's time is what tells our empty lock files from those of others.
+            // Only the journal's time distinguishes our empty lock files from those of others.
             journal.add("publish")?;
         }
         self.move_head(draft, files)?;
@@ -428,7 +428,7 @@ impl Git {
         };
         let parents = usize::from(draft.parent.is_some());
         let log = gix::reference::log::message(draft.action, BStr::new(&draft.subject), parents);
-        // Through HEAD and not by the branch's name, so that both get their line in the reflog.
+        // Updated through HEAD and not by the branch's name, so that both get a line in the reflog.
         let edit = RefEdit::update(name, draft.commit, expected, log).with_deref(true);
         let signature = self.committer.signature(&draft.time);
         let mut attempts = 0;
@@ -449,7 +449,7 @@ impl Git {
                     actual: head.commit,
                 });
             }
-            // The head is what it should be, and gix saw another: see `head_in`.
+            // The head is as expected, but gix saw another: see `head_in`.
             let saw_older =
                 source.downcast_any_ref::<ReferenceOutOfDate>().is_some() || source.is_not_found();
             attempts += 1;
@@ -460,7 +460,7 @@ impl Git {
     }
 }
 
-/// A message as git stores it: without the zero byte, which `git fsck` rejects, and with a line feed at its end.
+/// A message as git stores it: without zero bytes, which `git fsck` rejects, and with a final line feed.
 pub(super) fn clean_message(message: &str) -> String {
     let mut message = message.replace('\0', "\u{fffd}");
     if !message.ends_with('\n') {

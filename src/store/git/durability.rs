@@ -1,28 +1,27 @@
-//! What has reached the disk, and not only the system's memory, before a call returns.
+//! Durability: what has reached the disk, beyond the system's memory, before a call returns.
 //!
-//! A killed process loses nothing either way. What a power cut can take is what the system has not written yet:
-//! usually the last seconds.
+//! A killed process loses nothing either way. A power cut can take what the system has not written yet: usually the
+//! last seconds.
 //!
-//! git's settings are read as git reads them, from the repository, the user and the machine. Of the components of
-//! `core.fsync`, these concern a commit: `loose-object` (and `objects`), `index`, `reference`, and the groups
-//! `committed` (objects, references), `added` (these and the index), `all`; `pack`, `pack-metadata`, `commit-graph` and
-//! `derived-metadata` name files that are never written here. `none` and `default` are the same for what is: nothing.
-//! A component with `-` before it takes away from what is synced by default, so from nothing; git too takes
-//! `committed,-loose-object` as `committed`. `core.fsyncObjectFiles` is git's
-//! older name for `loose-object`. `core.fsyncMethod` is not needed: `batch` and `writeout-only` promise less than the
-//! fsync that is done.
+//! git's settings are read as git reads them, from the repository, the user and the machine. These components of
+//! `core.fsync` concern a commit: `loose-object` (and `objects`), `index`, `reference`, and the groups `committed`
+//! (objects, references), `added` (these and the index), `all`. `pack`, `pack-metadata`, `commit-graph` and
+//! `derived-metadata` name files that are never written here. `none` and `default` both mean nothing for the others. A
+//! component with `-` before it is removed from the default, so from nothing; git too reads `committed,-loose-object`
+//! as `committed`. `core.fsyncObjectFiles` is git's older name for `loose-object`. `core.fsyncMethod` is not needed:
+//! `batch` and `writeout-only` promise less than the fsync that is done.
 //!
 //! git syncs files and never folders, so even with `core.fsync=all` a file system may forget the name of an object
 //! or a moved branch that git has reported. [`Durability::Disk`] does both.
 //!
 //! # How
 //!
-//! Several files are synced by one `syncfs` on Linux, where the file system is one that is known to do it (ext, XFS,
-//! Btrfs, F2FS, tmpfs); elsewhere by an fsync each. `syncfs` waits for what other programs have written to that file
-//! system as well, and tells of a failed write since Linux 5.8; `tests/bench/README.md` has what it saves.
+//! Several files are synced by one `syncfs` on Linux, on a file system that is known to support it (ext, XFS, Btrfs,
+//! F2FS, tmpfs); elsewhere by an fsync each. `syncfs` also waits for writes of other programs to that file system,
+//! and reports a failed write since Linux 5.8; `tests/bench/README.md` has the savings.
 //!
-//! With everything, a commit waits four times: for its objects and its journal before there is any lock file; for the
-//! journal's note of the index's lock before that has content; for the files of the work tree, the index and the
+//! At full durability, a commit waits four times: for its objects and its journal before any lock file exists; for
+//! the journal's note of the index's lock before that has content; for the files of the work tree, the index and the
 //! reference's new value before that takes effect; and for the names of all of them before the call returns.
 
 use std::collections::BTreeSet;
@@ -32,13 +31,13 @@ use super::GitError;
 use super::error::{Result, io_error};
 use crate::platform;
 
-/// What is on the disk before a call that writes returns.
+/// The durability level: what is on the disk before a writing call returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// Everything: objects, index, work tree files, references, and the folders they are in.
     #[default]
     Disk,
-    /// What git's own settings ask for; without any, nothing, as with git itself.
+    /// The files that git's own settings name; without settings, none, as with git itself.
     Git,
 }
 
@@ -47,10 +46,10 @@ const INDEX: u8 = 2;
 const REFERENCES: u8 = 4;
 const EVERYTHING: u8 = 8;
 
-/// Which files are synced, and the hand that does it.
+/// The files to be synced, and the means to sync them.
 pub(super) struct Disk {
     wanted: u8,
-    /// What was synced, for tests.
+    /// The synced files, for tests.
     #[cfg(test)]
     pub(super) synced: std::sync::Mutex<Vec<PathBuf>>,
 }
@@ -92,7 +91,7 @@ impl Disk {
         self.wanted & EVERYTHING != 0
     }
 
-    /// Waits until these files are on the disk, and then these folders, which hold their names.
+    /// Waits until these files are on the disk, and then these folders, which contain their names.
     pub(super) fn sync(&self, files: &[PathBuf], folders: &[PathBuf]) -> Result<()> {
         #[cfg(test)]
         if let Ok(mut synced) = self.synced.lock() {
@@ -106,8 +105,8 @@ impl Disk {
         paths.try_for_each(|path| platform::sync(path).map_err(io_error("sync", path)))
     }
 
-    /// Waits until these files are on the disk, and the names of these and of `others`: the folders from theirs up to,
-    /// and with, `top`.
+    /// Waits until these files are on the disk, and the names of these and of `others`: their folders, up to and
+    /// including `top`.
     pub(super) fn sync_with_names(&self, top: &Path, files: &[PathBuf], others: &[PathBuf]) -> Result<()> {
         let mut folders = BTreeSet::new();
         for file in files.iter().chain(others) {
@@ -136,10 +135,10 @@ impl Disk {
     }
 }
 
-/// The components of `core.fsync` that concern us, as git reads them: what is named counts even where a group that holds
-/// it is left out.
+/// The components of `core.fsync` that concern us, as git reads them: a named component counts even where a group that
+/// contains it is removed.
 fn components(value: &str) -> u8 {
-    // What git begins with concerns nothing of ours, so there is nothing that could be left out.
+    // git's default contains none of these components, so removing some has no effect.
     value.split(',').map(str::trim).fold(0, |named, name| {
         named
             | match name {
@@ -148,13 +147,13 @@ fn components(value: &str) -> u8 {
                 "reference" => REFERENCES,
                 "committed" => OBJECTS | REFERENCES,
                 "added" | "all" => OBJECTS | REFERENCES | INDEX,
-                // `none` and `default` begin anew, `-name` takes away from that; git warns of an unknown name.
+                // `none` and `default` reset the list, `-name` removes from it; git warns of an unknown name.
                 _ => 0,
             }
     })
 }
 
-/// An error after the head has moved: the commit is there, but perhaps not on the disk.
+/// Makes an error after the head has moved: the commit exists, but perhaps not on the disk.
 pub(super) fn unconfirmed(path: &Path, what: String) -> impl FnOnce(GitError) -> GitError {
     let path = path.to_owned();
     move |error| GitError::Unconfirmed { path: super::Shown(path), what, source: Box::new(error) }
@@ -181,7 +180,7 @@ mod tests {
         assert!(platform::sync(&folder.path().join("absent")).is_err());
     }
 
-    /// Which files `git add` and `git commit` sync with these settings, as git 2.47 does it (seen with strace).
+    /// The files that `git add` and `git commit` sync with these settings, as in git 2.47 (observed with strace).
     #[test]
     fn components_are_read_as_git_reads_them() {
         for (value, expected) in [

@@ -19,11 +19,11 @@ pub enum GitError {
     NotARepository {
         /// The folder that was to be opened.
         path: Shown,
-        /// What is missing.
+        /// The underlying error.
         #[source]
         source: Option<Box<gix::Error>>,
     },
-    /// The repository is laid out so that it would read or write somewhere else.
+    /// The repository's layout would lead reads or writes outside of it.
     #[error("the repository is not opened: {path} {reason}")]
     Refused {
         /// The file or folder in question.
@@ -43,13 +43,13 @@ pub enum GitError {
         /// What to do.
         hint: &'static str,
     },
-    /// A new repository's place is taken.
+    /// The location of a new repository is occupied.
     #[error("{path} exists already")]
     AlreadyExists {
-        /// The place.
+        /// The location.
         path: Shown,
     },
-    /// A path that is not written.
+    /// A path that can't be committed.
     #[error("the path {path:?} cannot be committed: {reason}")]
     InvalidPath {
         /// The path as given.
@@ -57,12 +57,12 @@ pub enum GitError {
         /// The rule it breaks.
         reason: String,
     },
-    /// A file is to be where the commit has a folder, or the other way round.
+    /// A file was requested where the commit has a folder, or the other way round.
     #[error("the path {path:?} cannot be committed: {blocker:?} is {is} in the commit")]
     PathConflict {
         /// The path as given.
         path: String,
-        /// What is in its way.
+        /// The path that blocks it.
         blocker: String,
         /// `a folder` or `a file`.
         is: &'static str,
@@ -77,37 +77,37 @@ pub enum GitError {
         /// The commit that the head is now.
         actual: Option<CommitId>,
     },
-    /// The user is in the middle of something that a commit would get into.
+    /// A user's operation is in progress, and a commit would become part of it.
     #[error("{what} is in progress in {path}, and a commit now would become part of it")]
     InProgress {
         /// The repository.
         path: Shown,
-        /// What: `a merge`.
+        /// The operation: `a merge`.
         what: &'static str,
-        /// How to bring it to an end.
+        /// How to finish it.
         hint: &'static str,
     },
-    /// Other writers are at it, without an end.
+    /// Other writers keep committing.
     #[error("others are writing to {path} all the time")]
     Busy {
         /// The repository.
         path: Shown,
     },
-    /// Another writer has had the right to write for long.
+    /// Another writer has held the right to write for too long.
     #[error("{path} is being written to by {holder}")]
     Held {
         /// The git folder.
         path: Shown,
-        /// Which process it is, as far as it says so.
+        /// The process, as named in the lock file.
         holder: String,
     },
-    /// A lock of another process.
+    /// Another process holds a lock.
     #[error("{path} is held by another process")]
     Locked {
         /// The lock file.
         path: Shown,
     },
-    /// The tag is there already.
+    /// The tag exists already.
     #[error("the tag {name:?} exists in {path}")]
     TagExists {
         /// The repository.
@@ -115,7 +115,7 @@ pub enum GitError {
         /// The tag without `refs/tags/`.
         name: String,
     },
-    /// More than one object has an id that begins so.
+    /// Several objects have ids with this prefix.
     #[error("{rev:?} is the beginning of several ids in {path}")]
     Ambiguous {
         /// The repository.
@@ -123,7 +123,7 @@ pub enum GitError {
         /// The revision as given.
         rev: String,
     },
-    /// An object is not there or is not what it should be.
+    /// An object is missing, or not of the expected kind.
     #[error("{path} has no {wanted} {id}")]
     Missing {
         /// The repository.
@@ -133,7 +133,7 @@ pub enum GitError {
         /// The id.
         id: String,
     },
-    /// A file is larger than the caller wants.
+    /// A file is larger than the caller's limit.
     #[error("the file {blob} in {path} has {size} bytes and at most {limit} are read")]
     TooLarge {
         /// The repository.
@@ -145,14 +145,14 @@ pub enum GitError {
         /// The caller's limit.
         limit: u64,
     },
-    /// A tree with more than any investigation has.
+    /// A tree exceeds the limits, which no investigation does.
     #[error("{what} in {path} has more than {limit}, and is not read")]
     TooMuch {
         /// The repository.
         path: Shown,
         /// The commit or tree.
         what: String,
-        /// The limit that was met.
+        /// The limit that is exceeded.
         limit: String,
     },
     /// A tree that breaks git's rules.
@@ -165,12 +165,12 @@ pub enum GitError {
         /// The rule it breaks.
         reason: String,
     },
-    /// The change is made and seen by all, but the disk did not confirm it: a power cut may take it back.
+    /// The change is made and visible, but the disk did not confirm it: a power cut may undo it.
     #[error("{what} in {path} is made, but the disk did not confirm it")]
     Unconfirmed {
         /// The repository.
         path: Shown,
-        /// What is made.
+        /// The change.
         what: String,
         /// Why it is not confirmed.
         #[source]
@@ -185,10 +185,10 @@ pub enum GitError {
         #[source]
         source: Box<gix::Error>,
     },
-    /// The file system refused.
+    /// An error of the file system.
     #[error("could not {action} {path}")]
     Io {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
         /// The file or folder.
         path: Shown,
@@ -196,10 +196,10 @@ pub enum GitError {
         #[source]
         source: io::Error,
     },
-    /// The git library refused.
+    /// An error of the git library.
     #[error("could not {action} in {path}")]
     Library {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
         /// The repository.
         path: Shown,
@@ -241,13 +241,13 @@ impl GitError {
         plain.to_owned()
     }
 
-    /// What happened and what to do about it, where there is only one line for both.
+    /// The error with its hint, for output of a single line.
     pub fn with_hint(&self) -> String {
         format!("{self}. {}", self.hint())
     }
 }
 
-/// A path that prints itself.
+/// A path that implements `Display`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown(pub PathBuf);
 
@@ -272,7 +272,7 @@ impl Git {
         move |source| GitError::Library { action, path: self.shown(), source: Box::new(source) }
     }
 
-    /// Tells a lock from other failures of changing a reference.
+    /// Distinguishes a lock from other failures of changing a reference.
     pub(super) fn reference_error(
         &self,
         action: &'static str,

@@ -12,12 +12,12 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// The name; `None` where nobody has said one.
+    /// The name; `None` if not configured.
     pub(super) fn name(&self) -> Option<String> {
         Some(self.name.clone()).filter(|name| name != FALLBACK_NAME)
     }
 
-    /// The name, also where nobody has said one, and the address that somebody has said.
+    /// The name, with a default if not configured, and the configured address.
     pub(super) fn parts(&self) -> (String, Option<String>) {
         let email = Some(self.email.clone()).filter(|email| !email.is_empty() && email != FALLBACK_EMAIL);
         (self.name.clone(), email)
@@ -32,7 +32,7 @@ impl Identity {
 pub(super) fn identity(repository: &gix::Repository, role: &str) -> Identity {
     let snapshot = repository.config_snapshot();
     let value = |key: &str| {
-        // A stranger's repository does not say who we are.
+        // A stranger's repository does not determine the user's identity.
         let value = snapshot.plumbing().string_filter(key, gix::config::section::is_trusted)?;
         Some(clean_name(&value)).filter(|value| !value.is_empty())
     };
@@ -44,7 +44,7 @@ pub(super) fn identity(repository: &gix::Repository, role: &str) -> Identity {
     }
 }
 
-/// A name without what would end it in a commit, and without the same characters at its ends as git.
+/// A name without characters that would end it in a commit, trimmed as git trims it.
 pub(super) fn clean_name(value: &BString) -> String {
     let text = value.to_str_lossy();
     let kept: String = text.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect();

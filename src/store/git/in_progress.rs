@@ -1,4 +1,4 @@
-//! Merges, rebases and their like, into which nothing is committed.
+//! Merges, rebases and the like, during which nothing is committed.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -6,12 +6,12 @@ use std::io::ErrorKind;
 use super::error::{Result, io_error};
 use super::{CommitId, Git, GitError};
 
-/// What a merge by git brings in, a commit a line.
+/// The commits that a merge by git brings in, a line each.
 const MERGE: &str = "MERGE_HEAD";
 
-/// What git itself is in the middle of, by the file or folder that says so, and how it is brought to an end. A commit
-/// then would land inside of it: a rebase would carry it along or leave it behind, a merge would be concluded on a
-/// state that nobody has looked at. A rebase may have merges in it, and so comes first.
+/// Operations of git, each with the file or folder that marks it, and how it is finished. A commit would land inside
+/// of it: a rebase would carry it along or leave it behind, a merge would be concluded on a state that nobody has
+/// looked at. A rebase may contain merges, and so comes first.
 const IN_PROGRESS: [(&str, &str, &str); 6] = [
     ("rebase-merge", "a rebase", REBASE),
     ("rebase-apply", "a rebase", REBASE),
@@ -37,13 +37,12 @@ const REBASE: &str = "Give it up with `git rebase --abort`, since `tot sync` joi
                       id; or finish it with `git rebase --continue`";
 
 impl Git {
-    /// Refuses while git is in the middle of something.
+    /// Refuses while an operation of git is in progress.
     pub fn refuse_in_progress(&self) -> Result<()> {
         self.refuse_all_but("")
     }
 
-    /// What a merge by git that has stopped brings in; none where there is no merge. Refuses while git is in the middle of
-    /// something else.
+    /// The commits that a stopped merge by git brings in; empty without a merge. Refuses during any other operation.
     pub fn stopped_merge(&self) -> Result<Vec<CommitId>> {
         self.refuse_all_but(MERGE)?;
         let path = self.git_dir.join(MERGE);

@@ -1,7 +1,7 @@
-//! git's index, in which only the entries of a commit are changed.
+//! git's index: only the entries of a commit are changed.
 //!
-//! It is read and written through gix, in every form that git has but a sparse one. Of its extensions none is written: they
-//! are aids that git makes again, and the cache of trees would be wrong.
+//! It is read and written through gix, in all of git's forms but a sparse one. No extension is written: git recreates these
+//! caches, and the cache of trees would be wrong.
 
 use std::collections::HashSet;
 use std::io;
@@ -23,7 +23,7 @@ use super::worktree::{Placed, optional_metadata};
 use super::{Git, GitError, STAGING_FILE};
 
 impl Git {
-    /// Steps 7 and 8: brings the work tree to the steps' end, and writes the new index into the lock file.
+    /// Steps 7 and 8: takes the work tree to the steps' end, and writes the new index into the lock file.
     pub(super) fn prepare_index(
         &self,
         work_dir: &Path,
@@ -45,8 +45,7 @@ impl Git {
         lock.file.write_all(&bytes).map_err(io_error("write", &lock.path))
     }
 
-    /// git's index, or one that is in step with `base_tree` where there is none. Its hash is not checked: git doesn't
-    /// either.
+    /// git's index, or one that matches `base_tree` if it is missing. Its hash is not checked: git doesn't either.
     pub(super) fn load_index(&self, base_tree: ObjectId) -> Result<File> {
         let path = self.git_dir.join("index");
         refuse_link(&path)?;
@@ -67,9 +66,9 @@ impl Git {
         if !index.entries().is_sorted_by(|a, b| key(a) < key(b)) {
             return Err(failed(gix::Error::from_error(io::Error::other("its entries are out of order"))));
         }
-        // An entry that is as young as the index itself may have changed since without a trace in its stat. git knows
-        // by comparing the two times, which writing the index anew makes impossible. With a size that cannot be right
-        // it compares their content.
+        // An entry as recent as the index itself may have changed since without a trace in its stat. git detects this
+        // by comparing the two times, but a rewritten index is newer. With an impossible size, git compares the
+        // content.
         let written = index.timestamp().unix_seconds();
         for entry in
             index.entries_mut().iter_mut().filter(|entry| i64::from(entry.stat.mtime.secs) >= written)
@@ -80,7 +79,7 @@ impl Git {
         Ok(index)
     }
 
-    /// An index in step with `tree`. Not by gix, which trusts a tree's shape.
+    /// An index that matches `tree`. Not by gix, which trusts a tree's shape.
     fn index_of_tree(&self, tree: ObjectId) -> Result<State> {
         let mut state = State::new(gix::hash::Kind::Sha1);
         let mut paths = HashSet::new();
@@ -98,14 +97,14 @@ impl Git {
     }
 }
 
-/// What marks an entry that has no file in the work tree, on purpose.
+/// Flags of an entry whose file is deliberately absent from the work tree.
 const LEFT_OUT: Flags = Flags::SKIP_WORKTREE.union(Flags::EXTENDED);
 
-/// What the index has at a path.
+/// The index entries at a path.
 #[derive(Debug, PartialEq, Eq)]
 enum Staged {
     Nothing,
-    /// One entry, and its place.
+    /// One entry, and its position.
     Entry(Leaf, usize),
     /// A conflict of a merge, or a file announced with `git add -N`.
     Unfinished,
@@ -128,7 +127,7 @@ fn update(index: &mut State, steps: &[Step], placed: &[Placed]) {
             Placed::There(stat) => *stat,
             Placed::Gone | Placed::Kept => Stat::default(),
         };
-        // As in a sparse checkout: git misses no file there.
+        // As in a sparse checkout: git does not report the file as missing.
         let is_left_out = step.unfit.1 && matches!(placed, Placed::Gone);
         let Some(at) = at else {
             let leaf = step.to.filter(|_| !is_blocked(index, &step.path));
@@ -137,7 +136,7 @@ fn update(index: &mut State, steps: &[Step], placed: &[Placed]) {
         };
         let entry = &mut index.entries_mut()[at];
         match step.to {
-            // It is left out when the index is written.
+            // A removed entry is omitted when the index is written.
             None => entry.flags.insert(Flags::REMOVE),
             Some(leaf) => (entry.id, entry.mode, entry.stat) = (leaf.id, mode_of(leaf.kind), stat),
         }

@@ -1,10 +1,10 @@
-//! The journal of a commit, and the recovery of one that did not end.
+//! The journal of a commit, and the recovery of an unfinished one.
 //!
 //! # Which lock files recovery removes
 //!
-//! A lock file of git stops all who write until it is gone, so what a dead writer of ours left goes, and what a living git
-//! holds stays. Recovery runs under our own lock. The locks it looks at are those of HEAD, its branch, `packed-refs`, the
-//! index, and the references of the journal. One is removed where
+//! A lock file of git blocks all writers until it is gone. So a lock of our dead writer is removed, and one of a living
+//! git stays. Recovery runs under our own lock. It looks at the locks of HEAD, its branch, `packed-refs`, the index, and
+//! the references of the journal. A lock is removed where
 //!
 //! - it begins with a zero byte, which is what a power cut leaves of a file that had not reached the disk. What git writes
 //!   there begins with text, and grows by what is written, never ahead of it;
@@ -40,11 +40,11 @@ use crate::platform::{file_identity, machine_start};
 
 pub(super) const JOURNAL_FIRST_LINE: &str = "tot-journal 2";
 
-/// The note of what a commit is about to touch, for the next writer after a kill.
+/// The note of the paths that a commit is about to touch, for the next writer after a kill.
 ///
-/// It is text, one fact per line. The line `ready` has a hash of the facts before it, by which a journal that a power cut
-/// has torn is known. Nothing is touched before that line is written, nor, where the disk is waited for, before it has
-/// reached the disk. So a journal that is not whole counts as never written.
+/// It is text, one fact per line. The line `ready` has a hash of the facts before it, which detects a journal torn by a
+/// power cut. Nothing is touched before that line is written, nor, with syncing, before it has reached the disk. So an
+/// incomplete journal counts as never written.
 pub(super) struct Journal {
     path: PathBuf,
     file: File,
@@ -52,11 +52,11 @@ pub(super) struct Journal {
 
 /// A journal whose writer is dead.
 pub(super) struct Leftover {
-    /// The id that its reference locks hold; absent where the journal is not whole.
+    /// The id in its reference locks; absent if the journal is incomplete.
     pub(super) target: Option<ObjectId>,
     pub(super) references: Vec<String>,
     pub(super) paths: Vec<TouchedPath>,
-    /// Which files named `index.lock` were its own.
+    /// The files named `index.lock` that were its own.
     pub(super) index_locks: Vec<String>,
     pub(super) written: SystemTime,
 }
@@ -72,7 +72,7 @@ impl Journal {
         for name in references {
             facts.push_str(&format!("\nreference {name}"));
         }
-        // A name that not every system accepts is in no work tree.
+        // A name that not every system accepts is never in a work tree.
         for step in steps.iter().filter(|step| check_path(&step.path).is_ok()) {
             let old = step.from.first().copied().flatten();
             facts.push_str(&format!("\npath {} {} {}", leaf_text(old), leaf_text(step.to), step.path));
@@ -85,7 +85,7 @@ impl Journal {
         Ok(Journal { path, file })
     }
 
-    /// Step 6: which file the lock of git's index is.
+    /// Step 6: records which file the lock of git's index is.
     pub(super) fn note(&mut self, lock: &IndexLock) -> Result<()> {
         self.add(&format!("index-lock {}", lock.identity()?))
     }
@@ -94,13 +94,13 @@ impl Journal {
         self.file.write_all(format!("{line}\n").as_bytes()).map_err(io_error("write", &self.path))
     }
 
-    /// Empties the journal. It is not deleted: file systems are slow where files come and go. One that cannot be
-    /// emptied is recovered from again, which does nothing.
+    /// Empties the journal. It is not deleted: creating and deleting files is slow. One that cannot be emptied is
+    /// recovered from again, which does nothing.
     pub(super) fn finish(self) {
         let _ = self.file.set_len(0);
     }
 
-    /// The journal of a dead process, if it left any.
+    /// The journal of a dead process, if any.
     pub(super) fn read(git_dir: &Path) -> Result<Option<(Journal, Leftover)>> {
         let path = git_dir.join(JOURNAL_FILE);
         let Some(metadata) = optional_metadata(&path)?.filter(|metadata| metadata.len() > 0) else {
@@ -113,13 +113,13 @@ impl Journal {
         let read = (&mut journal.file).take(MAX_TREE_BYTES as u64).read_to_end(&mut bytes);
         read.map_err(io_error("read", &journal.path))?;
         let written = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        // Where a byte is replaced, the hash doesn't fit, or a line after `ready` matches nothing.
+        // With a replaced byte, the hash doesn't match, or a line after `ready` matches nothing.
         let leftover = Leftover::parse(&String::from_utf8_lossy(&bytes), written);
         Ok(Some((journal, leftover.unwrap_or_else(|| Leftover::of_nothing(written)))))
     }
 }
 
-/// A journal of these facts, with their hash.
+/// A complete journal of these facts, with their hash.
 pub(super) fn whole(facts: &str) -> Result<String> {
     let hash = compute_hash(gix::hash::Kind::Sha1, Kind::Blob, facts.as_bytes());
     let failed = io_error("hash", Path::new(JOURNAL_FILE));
@@ -128,12 +128,12 @@ pub(super) fn whole(facts: &str) -> Result<String> {
 }
 
 impl Leftover {
-    /// A journal that is not whole, so that nothing was touched.
+    /// An incomplete journal: nothing was touched.
     fn of_nothing(written: SystemTime) -> Leftover {
         Leftover { target: None, references: Vec::new(), paths: Vec::new(), index_locks: Vec::new(), written }
     }
 
-    /// Whoever may have written the text, no path leads out of the repository.
+    /// Parses a journal. Whoever wrote the text, no path leads out of the repository.
     pub(super) fn parse(text: &str, written: SystemTime) -> Option<Leftover> {
         let (facts, _) = text.split_once("\nready ")?;
         let rest = text.strip_prefix(&whole(facts).ok()?)?;
@@ -158,7 +158,7 @@ impl Leftover {
                 _ => return None,
             }
         }
-        // The last line may be cut off; an identity that is not whole matches nothing.
+        // The last line may be cut off; an incomplete identity matches nothing.
         let locks = rest
             .split_inclusive('\n')
             .filter_map(|line| line.strip_suffix('\n')?.strip_prefix("index-lock "));
@@ -166,8 +166,8 @@ impl Leftover {
         Some(leftover)
     }
 
-    /// Removes the lock file at `path` if the dead process made it; otherwise waits a little for its holder. Who is not
-    /// `patient` waits only for what was made a moment ago.
+    /// Removes the lock file at `path` if the dead process created it; otherwise waits a little for its holder. Unless
+    /// `patient`, waits only for a lock created a moment ago.
     pub(super) fn remove_stale(&self, path: &Path, patient: bool) -> Result<()> {
         let since = Instant::now();
         loop {
@@ -185,9 +185,9 @@ impl Leftover {
         }
     }
 
-    /// Whether the dead process made this lock file: the index's by its identity, a reference's by the id in it. Both
-    /// are empty for an instant after their creation; one that is empty for longer, and as old as the journal, is ours too.
-    /// So is one for the index, if the journal says that we had it.
+    /// Whether the dead process created this lock file: the index's by its identity, a reference's by the id in it. Both
+    /// are empty for an instant after creation; one that stays empty, and is as old as the journal, is ours too. So is one
+    /// for the index, if the journal says that we had it.
     pub(super) fn made(&self, path: &Path, metadata: &fs::Metadata, settled: bool) -> bool {
         if !metadata.is_file() {
             return false;
@@ -201,7 +201,7 @@ impl Leftover {
         if metadata.len() == 0 {
             return is_of_that_moment;
         }
-        // In a copy of the folder, and where a restart renumbers the devices, our lock has another identity.
+        // In a copy of the folder, and after a restart that renumbers the devices, our lock has another identity.
         if is_of_that_moment && !self.index_locks.is_empty() && path.ends_with("index.lock") {
             return true;
         }
@@ -215,8 +215,8 @@ impl Leftover {
 
 /// Recovery.
 impl Git {
-    /// Recovers what a dead writer left, and says whether it left a journal. The caller holds the lock, so that writer is
-    /// dead.
+    /// Recovers the leftovers of a dead writer, and returns whether it left a journal. The caller holds the lock, so that
+    /// writer is dead.
     pub(super) fn recover_in(&self, patient: bool) -> Result<bool> {
         let journal = Journal::read(&self.git_dir)?;
         let mut names = head_references(&self.head()?);
@@ -233,7 +233,7 @@ impl Git {
         for lock in &locks {
             leftover.remove_stale(lock, patient)?;
         }
-        // Its writer may have been killed before this.
+        // Its writer may have been killed before this sync.
         self.sync_journal()?;
         remove_if_there(&self.git_dir.join(STAGING_FILE))?;
         let touched: Vec<String> = leftover.paths.iter().map(|(path, ..)| path.clone()).collect();
@@ -243,7 +243,7 @@ impl Git {
         Ok(true)
     }
 
-    /// With everything, waits for the index and these files of the work tree, before the journal says nothing of them.
+    /// At full durability, waits for the index and these files of the work tree, before the journal stops naming them.
     fn sync_recovered(&self, paths: &[String]) -> Result<()> {
         let Some(work_dir) = self.work_dir.as_ref().filter(|_| self.disk.everything()) else { return Ok(()) };
         let files = paths.iter().map(|path| work_dir.join(path)).chain([self.git_dir.join("index")]);
@@ -251,10 +251,10 @@ impl Git {
         self.disk.sync_with_names(work_dir, &there, &gone)
     }
 
-    /// Brings the paths of a commit that did not end to what the head says.
+    /// Takes the paths of an unfinished commit to the state of the head.
     ///
-    /// With the head still at the old commit, files that hold the new bytes go back to the old ones; with the head at
-    /// the new commit, files and entries that are still the old ones follow it.
+    /// With the head at the old commit, files with the new bytes are reverted; with the head at the new commit, old
+    /// files and entries are updated to it.
     pub(super) fn bring_to_head(&self, paths: Vec<TouchedPath>, journal: &mut Journal) -> Result<()> {
         let Some(work_dir) = self.work_dir.as_ref().filter(|_| !paths.is_empty()) else { return Ok(()) };
         let tree = match self.head()?.commit {
@@ -265,14 +265,14 @@ impl Git {
         for (path, old, new) in paths {
             let to = match self.leaf(tree, &path) {
                 Ok(to) => to,
-                // Someone has since made a folder of the file. It is theirs.
+                // A user has since replaced the file with a folder. It is theirs.
                 Err(GitError::PathConflict { .. }) => continue,
                 Err(error) => return Err(error),
             };
-            // Where its object is gone, it was none that matters any more.
+            // A missing object belongs to a state that no longer matters.
             let unfit = (self.is_unfit(&path, old).unwrap_or(false), self.is_unfit(&path, to)?);
-            // Files are written before the head moves: with the head at the new commit, one that is absent was
-            // deleted by the user.
+            // Files are written before the head moves: with the head at the new commit, an absent file was deleted by
+            // the user.
             let mut from = vec![old, new];
             from.extend(unfit.0.then_some(None));
             let is_absence_kept = to == new && !unfit.0;
@@ -286,7 +286,7 @@ impl Git {
     }
 }
 
-/// Whether a lock file can't be any living process's, whoever made it.
+/// Whether a lock file can't belong to any living process.
 fn is_nobodys(path: &Path) -> Result<bool> {
     let Some(metadata) = optional_metadata(path)?.filter(fs::Metadata::is_file) else { return Ok(false) };
     if metadata.len() == 0 {

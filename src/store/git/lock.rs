@@ -11,28 +11,27 @@ use super::refuse::refuse_link;
 use super::{GitError, LOCK_FILE, TURN_FILE};
 use crate::platform::{file_identity, hide_from_readers, host_name};
 
-/// How long to wait for our own lock, whose holder needs milliseconds. One that takes longer hangs, or was stopped.
+/// The maximum wait for our own lock, whose holder needs milliseconds. A slower holder hangs, or was stopped.
 const WRITER_WAIT: Duration = Duration::from_secs(15);
-/// How often the holder of the turn tries the lock, and the others try the turn.
+/// The interval at which the holder of the turn tries the lock, and the others try the turn.
 const NEXT: Duration = Duration::from_millis(1);
 const OTHERS: Duration = Duration::from_millis(4);
-/// For how long a writer leaves the lock to the holder of the turn, which may have been stopped.
+/// How long a writer leaves the lock to the holder of the turn, which may have been stopped.
 const COURTESY: Duration = Duration::from_secs(1);
-/// How the note of the lock's holder begins.
+/// The prefix of the note that names the lock's holder.
 const HOLDER: &str = "process ";
-/// How long to wait for a lock file of another git process.
+/// The maximum wait for a lock file of another git process.
 pub(super) const FOREIGN_LOCK_WAIT: Duration = Duration::from_secs(1);
-/// How far an empty lock file may be from its journal in time to have been made by the same process.
+/// The maximum time between a journal and an empty lock file of the same process.
 pub(super) const SAME_MOMENT: Duration = Duration::from_secs(2);
 
-/// The right to write to a repository, which one thread of one process has at a time. The kernel takes it back from a dead
-/// process.
+/// The right to write to a repository, held by one thread of one process at a time. The kernel releases it when the
+/// process dies.
 ///
-/// No system has a wait for a lock with a limit, so a writer that waits tries again and again. A second lock, the turn, keeps
-/// it fair: only its holder tries the first, so a writer that comes back at once stands behind those who wait. Among these
-/// chance decides.
+/// No system can wait for a lock with a time limit, so a waiting writer tries repeatedly. A second lock, the turn, keeps it
+/// fair: only its holder tries the first, so a returning writer queues behind those who wait. Among these, chance decides.
 ///
-/// Whoever can open the file can lock it, so only those may read it who may also write it. While it is held it says by whom.
+/// Anybody who can open the file can lock it, so reading is limited to those who may write. A held lock names its holder.
 #[derive(Debug)]
 pub(super) struct WriterLock {
     file: File,
@@ -61,13 +60,13 @@ impl WriterLock {
         }
     }
 
-    /// Takes the lock if nobody has it.
+    /// Takes the lock if it is free.
     pub(super) fn if_free(git_dir: &Path) -> Result<Option<WriterLock>> {
         let (path, file) = open(git_dir, LOCK_FILE)?;
         Ok(try_lock(&file, &path)?.then(|| WriterLock::of(file)))
     }
 
-    /// The lock of a file that was just locked, with a note of who has it. Without room for the note it is held all the same.
+    /// The lock of a file that was just locked, with a note of its holder. A failure to write the note is ignored.
     fn of(mut file: File) -> WriterLock {
         let note = format!("{HOLDER}{} on {}\n", process::id(), host_name());
         let _ = file.set_len(0).and_then(|()| file.write_all(note.as_bytes()));
@@ -94,7 +93,7 @@ fn open(git_dir: &Path, name: &str) -> Result<(PathBuf, File)> {
     refuse_link(&path)?;
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
     let file = file.map_err(io_error("open", &path))?;
-    // A lock of an earlier version may be another user's, who alone can change this.
+    // A lock of an earlier version may belong to another user, who alone can change this.
     let _ = hide_from_readers(&file);
     Ok((path, file))
 }
@@ -102,7 +101,7 @@ fn open(git_dir: &Path, name: &str) -> Result<(PathBuf, File)> {
 /// The holder of the lock, as the lock file names it.
 fn holder(path: &Path) -> String {
     let mut note = String::new();
-    // It is somebody else's text, and may be anything.
+    // The text was written by another process, and may be anything.
     let read = File::open(path).and_then(|file| file.take(300).read_to_string(&mut note));
     let is_note =
         |line: &&str| line.starts_with(HOLDER) && line.bytes().all(|byte| (b' '..=b'~').contains(&byte));
@@ -115,7 +114,7 @@ fn holder(path: &Path) -> String {
     }
 }
 
-/// Our hold on git's index, by the file that all git programs use for it. Dropped, it gives up.
+/// Our hold on git's index, by the lock file that all git programs use. Dropping it releases the lock.
 pub(super) struct IndexLock {
     pub(super) path: PathBuf,
     pub(super) index: PathBuf,
@@ -157,7 +156,7 @@ impl IndexLock {
 impl Drop for IndexLock {
     fn drop(&mut self) {
         if !self.is_done {
-            // A lock that cannot be removed is known by the journal.
+            // A lock that cannot be removed is recognized by the journal.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -200,7 +199,7 @@ mod tests {
         drop(lock);
         let path = folder.path().join(LOCK_FILE);
         assert!(fs::read(&path).unwrap().is_empty(), "nobody has it");
-        // Somebody who holds it without a word, or with words that a terminal would obey.
+        // A holder without a note, or with a note of control characters.
         let file = File::options().write(true).open(&path).unwrap();
         file.lock().unwrap();
         for note in [&b""[..], b"process 1\x1b[31m\n", b"\0\0\0", b"\xff"] {

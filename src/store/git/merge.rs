@@ -1,7 +1,7 @@
-//! What two histories have in common, what a new one brings, and the head brought to it.
+//! Merge bases, incoming commits, and moving the head to them.
 //!
-//! A merge commit follows from its two parents alone: they stand in the order of their ids, and its author and time are
-//! those of the later one. So two clones that merge the same two commits make one and the same commit.
+//! A merge commit depends on its two parents alone: they are in the order of their ids, and its author and time are
+//! those of the later one. So two clones that merge the same two commits create the same commit.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::format::FileChange;
 
 /// Reading.
 impl Git {
-    /// The best common ancestors of one commit and some others, in the order of their ids; none of unrelated histories.
+    /// The best common ancestors of one commit and some others, in the order of their ids; empty for unrelated histories.
     pub fn merge_bases(&self, one: CommitId, others: &[CommitId]) -> Result<Vec<CommitId>> {
         let others: Vec<ObjectId> = others.iter().map(|other| other.0).collect();
         let bases = self.repository.merge_bases_many(one.0, &others);
@@ -27,7 +27,7 @@ impl Git {
         let mut bases: Vec<CommitId> = bases.into_iter().map(|base| CommitId(base.detach())).collect();
         bases.sort();
         bases.dedup();
-        // gix 0.90 leaves some in that others came from: it follows only the first parent of a merge there.
+        // gix 0.90 leaves some in that are ancestors of others: it follows only the first parent of a merge there.
         let mut best = Vec::new();
         for base in &bases {
             let mut is_best = true;
@@ -39,22 +39,22 @@ impl Git {
         Ok(best)
     }
 
-    /// Has a file's content read like an object as long as this is open. It is written nowhere.
+    /// Makes a file's content readable as an object while this is open. Nothing is written.
     pub fn keep_blob(&self, content: &[u8]) -> Result<BlobId> {
         let id = self.repository.write_blob(content).map_err(self.library("keep a file"))?;
         Ok(BlobId(id.detach()))
     }
 
-    /// The id that a file of these bytes has.
+    /// The blob id of these bytes.
     pub fn blob_id(&self, content: &[u8]) -> Result<BlobId> {
         let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, content);
         id.map(BlobId).map_err(self.library("hash a file"))
     }
 }
 
-/// Bringing the head to a commit of others.
+/// Moving the head to a commit of others.
 impl Writer<'_> {
-    /// Moves the head from `expected` to `to`, which came from it, with index and work tree as a commit does.
+    /// Moves the head from `expected` to its descendant `to`, with index and work tree as a commit does.
     pub fn fast_forward(&self, expected: CommitId, to: CommitId) -> Result<()> {
         let git = self.git();
         let leaf = |entry: Option<(BlobId, FileKind)>| entry.and_then(|(blob, kind)| Leaf::of(blob, kind));
@@ -67,7 +67,7 @@ impl Writer<'_> {
                 steps.push(git.step(path, leaf(before), leaf(after))?);
             }
         }
-        // What makes room for another comes first.
+        // Removals come first: they make room for other files.
         steps.sort_by_key(|step| step.to.is_some());
         let parent_tree = git.tree_of(expected.0)?;
         let draft = Draft {
@@ -83,8 +83,8 @@ impl Writer<'_> {
         self.land(expected, |_| Ok(draft)).map(drop)
     }
 
-    /// Commits `changes` on top of `expected` as a merge with `theirs`, and moves the head there. A file of `executables` is
-    /// one if that says so, and else stays what it was. What is in `unfit` is in the repository already, and put into the
+    /// Commits `changes` on top of `expected` as a merge with `theirs`, and moves the head there. `executables` says which
+    /// files are executable; others keep their kind. The entries of `unfit` are in the repository already, and put into the
     /// tree alone.
     pub fn merge(
         &self,
@@ -141,7 +141,7 @@ impl Writer<'_> {
 }
 
 impl Git {
-    /// How a path gets from an entry of one tree to that of another.
+    /// The transition of a path from an entry of one tree to that of another.
     fn step(&self, path: String, before: Option<Leaf>, after: Option<Leaf>) -> Result<Step> {
         let unfit = (self.is_unfit(&path, before)?, self.is_unfit(&path, after)?);
         let mut step = Step { unfit, ..Step::plain(path, before, after) };
@@ -151,14 +151,14 @@ impl Git {
 }
 
 impl Leaf {
-    /// The entry of that kind, where the kind is known.
+    /// The entry of that kind, if the kind is known.
     fn of(blob: BlobId, kind: FileKind) -> Option<Leaf> {
         Some(Leaf { kind: kind.entry_kind()?, id: blob.0 })
     }
 }
 
 impl Step {
-    /// A step between two states that nothing else stands between.
+    /// A step between two states, with no other state in between.
     pub(super) fn plain(path: String, from: Option<Leaf>, to: Option<Leaf>) -> Step {
         let unfit = (false, false);
         Step { path, from: vec![from], to, unfit, is_absence_kept: false, are_zeros_ours: false }

@@ -1,12 +1,11 @@
-//! The wall behind which gix lives: a git repository as paths, bytes, ids and commits.
+//! The wall around gix: a git repository as paths, bytes, ids and commits.
 //!
-//! Nothing here knows what the files mean, and no type of gix is seen outside.
+//! Nothing here knows the meaning of the files, and no type of gix is visible outside.
 //!
-//! One concern per file: `open` (creating, opening), `refuse` (what is not touched), `read`, `ancestry` (which commit came
-//! from which, and what is lost), `commit` (the steps below), `collector` (a `git gc` beside one), `tree`, `worktree`, `index`, `journal` (and recovery), `lock`, `merge` (with what
-//! others have committed),
-//! `in_progress` (where a commit is refused), `shared` (remotes, and what is to be tidied up), `durability`, `paths` (which are written), `identity`,
-//! `error`.
+//! One concern per file: `open` (creating, opening), `refuse` (what is not touched), `read`, `ancestry` (descent, and
+//! lost commits), `commit` (the steps below), `collector` (a concurrent `git gc`), `tree`, `worktree`, `index`,
+//! `journal` (and recovery), `lock`, `merge` (with the commits of others), `in_progress` (when a commit is refused),
+//! `shared` (remotes and maintenance), `durability`, `paths` (valid paths), `identity`, `error`.
 //!
 //! # Guarantees
 //!
@@ -14,13 +13,12 @@
 //!   that the user has staged or left in the work tree is swept in.
 //! - The head moves by compare-and-swap and as the last act that can fail: an error means that nothing was
 //!   published, and the work tree is put back.
-//! - A process killed at any instant leaves a repository that git calls sound. What it left behind (lock files, an
-//!   index or work tree files one step ahead or behind) is put right by the next [`Git::writer`] or [`Git::recover`].
-//!   So is what a power cut leaves of these; `journal` says which lock files are removed, and why not git's.
-//! - With [`Durability::Disk`], the default, a commit that was acknowledged survives a power cut, as far as the disk
-//!   keeps what it has confirmed.
+//! - A process killed at any instant leaves a repository that git calls sound. Its leftovers (lock files, an index or
+//! work tree files one step ahead or behind) are recovered by the next [`Git::writer`] or [`Git::recover`]. So are
+//! those of a power cut; `journal` says which lock files are removed, and why not git's.
+//! - With [`Durability::Disk`], the default, an acknowledged commit survives a power cut if the disk honours flushes.
 //! - Of all threads and processes one is the [`Writer`], by an advisory lock that the kernel releases when its holder
-//!   dies. Whoever commits by other means in between is noticed: [`GitError::HeadMoved`].
+//! dies. A commit by other means in between is detected: [`GitError::HeadMoved`].
 //! - The user's own work is kept: a work tree file is written only where it holds exactly the old committed bytes,
 //!   an index entry only where it is the old commit's. Nothing is written through a symbolic link.
 //! - Nothing is executed: no hook, no filter, no signing program, no credential helper, whatever a repository's
@@ -31,8 +29,8 @@
 //!
 //! - With [`Durability::Git`] a commit survives a killed process and, unless git's settings say more, not a power cut in
 //!   the seconds after it, which may tear the journal as well: work tree files that were written stay changed then.
-//! - Between comparing a work tree file and replacing it lie some microseconds in which an editor's save is lost,
-//!   and a hostile process of the same machine can put a link where a folder was.
+//! - Between comparing a work tree file and replacing it are some microseconds in which an editor's save is lost, and
+//! a hostile process of the same machine can replace a folder with a link.
 //! - `git prune` by itself, and a `git gc --prune=now` that takes more than ten seconds, may still collect the objects of a
 //!   commit that was being made when they began, as they may with git's own; see `collector`.
 //! - Work tree files are written as they are committed; a repository whose attributes convert line endings sees
@@ -40,7 +38,7 @@
 //! - Not read: sha256 and reftable repositories, sparse indexes, linked work trees, alternates. Replacement objects
 //!   are ignored.
 //!
-//! What a commit costs, and where the time goes, is in `tests/bench/README.md`.
+//! The cost of a commit is measured in `tests/bench/README.md`.
 //!
 //! # The steps of a commit
 //!
@@ -56,8 +54,8 @@
 //! 10. Rename the index into place.
 //! 11. Empty the journal.
 //!
-//! A kill before 9 is recovered to the old head, a kill after it to the new one; both are one operation, which
-//! brings the journal's paths to whatever the head says. A bare repository skips 6, 7, 8 and 10.
+//! A kill before step 9 is recovered to the old head, a kill after it to the new one. Both are one operation, which
+//! takes the journal's paths to the state of the head. A bare repository skips 6, 7, 8 and 10.
 
 mod ancestry;
 mod collector;
@@ -101,7 +99,7 @@ pub use shared::Upstream;
 pub use tag::{Annotated, TagContent};
 pub use tree::{MAX_ENTRIES, MAX_TREE_BYTES};
 
-/// A git repository, opened for one piece of work: so its settings, such as the name of its user, are those of now.
+/// A git repository, opened for one piece of work, so that its settings, such as the user's name, are up to date.
 pub struct Git {
     repository: gix::Repository,
     git_dir: PathBuf,
@@ -114,32 +112,32 @@ pub struct Git {
     objects: gix::odb::loose::Store,
 }
 
-/// Where a repository's settings and the name of its user come from.
+/// The source of a repository's settings and of its user's name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Configuration {
-    /// As git itself does: the machine's, the user's and the repository's files, and the environment.
+    /// As in git itself: the machine's, the user's and the repository's files, and the environment.
     #[default]
     User,
     /// The repository's own file alone, so that the outcome depends on nothing else.
     Isolated,
 }
 
-/// How a repository is opened.
+/// Options for opening a repository.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Where settings come from.
+    /// The source of settings.
     pub configuration: Configuration,
-    /// What is on the disk before a call returns.
+    /// The durability level.
     pub durability: Durability,
 }
 
 impl Options {
-    /// With nothing but the repository's own settings, those of syncing among them.
+    /// Options that use only the repository's own settings, those of syncing among them.
     pub const ISOLATED: Options =
         Options { configuration: Configuration::Isolated, durability: Durability::Git };
 }
 
-/// What `HEAD` is.
+/// The state of `HEAD`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The full name of the branch, such as `refs/heads/main`; absent when the head is detached.
@@ -148,38 +146,38 @@ pub struct Head {
     pub commit: Option<CommitId>,
 }
 
-/// A commit without its files. Bytes that are not UTF-8 are replaced.
+/// A commit without its files. Invalid UTF-8 is replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitInfo {
     /// The commit itself.
     pub id: CommitId,
     /// Its parents, the first hundred of them; [`Git::log`] follows the first.
     pub parents: Vec<CommitId>,
-    /// The name of who made the change.
+    /// The author's name.
     pub author_name: String,
-    /// The address of who made the change.
+    /// The author's address.
     pub author_email: String,
-    /// When it was committed, in seconds since 1970; 0 where that can't be read.
+    /// The commit time, in seconds since 1970; 0 if unreadable.
     pub seconds: i64,
     /// The message; of a long one, its beginning and its end.
     pub message: String,
-    /// How many bytes of the message are left out; 0 where it is whole.
+    /// The number of bytes left out of the message; 0 if it is complete.
     pub message_left_out: usize,
 }
 
 /// The files of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// All of them, in the order of the tree.
+    /// All files, in the order of the tree.
     pub files: Vec<TreeFile>,
-    /// How many files and folders there are; at most [`MAX_ENTRIES`].
+    /// The number of files and folders; at most [`MAX_ENTRIES`].
     pub entries: usize,
-    /// How many bytes the folders and all paths have; at most [`MAX_TREE_BYTES`].
+    /// The number of bytes of the folders and all paths; at most [`MAX_TREE_BYTES`].
     pub bytes: usize,
 }
 
 impl CommitInfo {
-    /// Whether it names nobody as its author: it was made where nobody had said a name, or by an import.
+    /// Whether it names no author: it was made without a configured name, or by an import.
     pub fn is_nobodys(&self) -> bool {
         (self.author_name.as_str(), self.author_email.as_str())
             == (identity::FALLBACK_NAME, identity::FALLBACK_EMAIL)
@@ -193,11 +191,11 @@ pub struct TreeFile {
     pub path: String,
     /// The content; for a [`FileKind::Submodule`] the other repository's commit, which is not in this one.
     pub blob: BlobId,
-    /// What the entry is.
+    /// The kind of the entry.
     pub kind: FileKind,
 }
 
-/// What an entry of a tree is.
+/// The kind of a tree entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// An ordinary file.
@@ -214,14 +212,14 @@ pub enum FileKind {
 }
 
 impl TreeFile {
-    /// Whether it is a file with text of its own.
+    /// Whether it is an ordinary or executable file.
     pub fn is_plain(&self) -> bool {
         self.kind.is_plain()
     }
 }
 
 impl FileKind {
-    /// Whether it is a file with text of its own.
+    /// Whether it is an ordinary or executable file.
     pub fn is_plain(self) -> bool {
         matches!(self, FileKind::File | FileKind::Executable)
     }
@@ -230,7 +228,7 @@ impl FileKind {
 /// A file that differs between two commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathChange {
-    /// The path from the root. Bytes that are not UTF-8 are replaced.
+    /// The path from the root. Invalid UTF-8 is replaced.
     pub path: String,
     /// The old content; absent where there was no file.
     pub before: Option<BlobId>,
@@ -251,15 +249,15 @@ pub struct CommitId(ObjectId);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobId(ObjectId);
 
-/// What the git folder holds beside git's own files, under names that git does not use.
+/// Files of this program in the git folder, under names that git does not use.
 const LOCK_FILE: &str = "tot-lock";
 const TURN_FILE: &str = "tot-turn";
 const JOURNAL_FILE: &str = "tot-journal";
 const STAGING_FILE: &str = "tot-file";
 
-/// Where it is.
+/// Paths of the repository, and its user.
 impl Git {
-    /// The folder that holds git's own files.
+    /// The git folder, with git's own files.
     pub fn path(&self) -> &Path {
         &self.git_dir
     }
@@ -274,7 +272,7 @@ impl Git {
         self.author.name()
     }
 
-    /// The author's name, which is the program's own where nobody has said one, and address.
+    /// The author's name, or the program's own if not configured, and address.
     pub fn identity(&self) -> (String, Option<String>) {
         self.author.parts()
     }
@@ -314,6 +312,6 @@ id!(CommitId);
 id!(BlobId);
 
 impl CommitId {
-    /// The id that no commit has.
+    /// The null id, which no commit has.
     pub const NONE: CommitId = CommitId(ObjectId::Sha1([0; 20]));
 }

@@ -19,18 +19,18 @@ use super::worktree::optional_metadata;
 use super::{CommitId, Configuration, Durability, Git, GitError, Options};
 use crate::format::FileChange;
 
-/// The largest object that is decompressed at all, in bytes.
+/// The maximum size of an object that is decompressed, in bytes.
 pub(super) const ALLOCATION_LIMIT: u64 = 256 << 20;
-/// How many bytes of objects are kept while a repository is open: folders are looked up and edited again and again.
+/// The bytes of objects cached while a repository is open: folders are looked up and edited repeatedly.
 const OBJECTS_KEPT: usize = 4 << 20;
-/// How many bytes of objects from packs are kept: most of these are differences from others.
+/// The bytes of packed objects cached: most of these are deltas.
 const PACKED_KEPT: usize = 16 << 20;
 
 /// Creating and opening.
 impl Git {
     /// Creates the repository `dir` on branch `main`, with `files` as its first commit.
     ///
-    /// It is built aside, in `.tmp-<suffix>` next to it, and renamed into place, so that it is there whole or not at
+    /// It is built in `.tmp-<suffix>` next to `dir` and renamed into place, so that it appears complete or not at
     /// all. `at` is the commit's time in seconds since 1970.
     pub fn init(
         options: Options,
@@ -67,7 +67,7 @@ impl Git {
                 Ok((git, commit))
             }
             Err(error) => {
-                // The error to report is the first one; what remains is a hidden folder that nothing reads.
+                // The first error is reported; a hidden folder may remain, which nothing reads.
                 let _ = fs::remove_dir_all(&aside);
                 Err(error)
             }
@@ -76,7 +76,7 @@ impl Git {
 
     /// Opens the repository `dir`, which has a work tree or is bare. Parents of `dir` are not searched.
     ///
-    /// Whoever owns it, it can be read; what would lead out of it is refused.
+    /// A repository can be read whoever owns it; links out of it are refused.
     pub fn open(dir: &Path, options: Options) -> Result<Git> {
         let (git_dir, has_work_tree) = locate(dir)?;
         check_layout(&git_dir)?;
@@ -87,7 +87,7 @@ impl Git {
             .open(git_dir.clone())
             .map_err(|source| open_error(dir, &git_dir, source))?
             .to_thread_local()
-            // Only what `keep_blob` keeps is written through it.
+            // Only the contents of `keep_blob` are written through it.
             .with_object_memory();
         check_format(&repository, &git_dir)?;
         check_where_it_leads(&repository, dir, &git_dir, has_work_tree)?;
@@ -128,18 +128,18 @@ pub(super) fn build_aside(
         path: shown(aside),
         source: Box::new(source),
     })?;
-    // Sample hooks are only in the way of a reader.
+    // Sample hooks only distract readers.
     let hooks = aside.join(".git").join("hooks");
     fs::remove_dir_all(&hooks).map_err(io_error("remove", &hooks))?;
-    // A plain `git pull` merges: what was acknowledged keeps its id. And a plain merge takes no proposal for another with like
-    // texts, of which git would say that the file was renamed. (`merge.renames` does nothing before git 2.50.)
+    // A plain `git pull` merges: acknowledged commits keep their ids. And a plain merge never mistakes one proposal for
+    // another with similar texts, which git would call a rename. (`merge.renames` has no effect before git 2.50.)
     let config = aside.join(".git").join("config");
     let file = fs::OpenOptions::new().append(true).open(&config);
     file.and_then(|mut file| {
         file.write_all(b"[pull]\n\trebase = false\n[branch \"main\"]\n\tmergeOptions = -Xfind-renames=100%\n")
     })
     .map_err(io_error("write", &config))?;
-    // The folder is synced as a whole at its end.
+    // The folder is synced as a whole at the end.
     let git = Git::open(aside, Options { durability: Durability::Git, ..options })?;
     let draft = git.draft(None, files, message, at)?;
     // No journal: a kill leaves a hidden folder that is not a repository yet.
@@ -170,7 +170,7 @@ pub(super) fn open_options(configuration: Configuration) -> gix::open::Options {
         Configuration::User => gix::open::Permissions {
             config: Config::all(),
             attributes: Attributes::isolated(),
-            // `git_prefix` holds GIT_CONFIG_GLOBAL and its like; what else it lets in is undone or refused.
+            // `git_prefix` covers GIT_CONFIG_GLOBAL and the like; other variables that it admits are overridden or refused.
             env: Environment {
                 xdg_config_home: Allow,
                 home: Allow,
@@ -185,17 +185,17 @@ pub(super) fn open_options(configuration: Configuration) -> gix::open::Options {
     };
     gix::open::Options::default().permissions(permissions).lossy_config(true).config_overrides([
         "init.defaultBranch=main",
-        // What an id names must be what is stored under it.
+        // An id must name the object stored under it.
         "core.useReplaceRefs=false",
         // In milliseconds: as long as for git's index.
         "core.filesRefLockTimeout=1000",
         "core.packedRefsTimeout=1000",
-        // That of `ALLOCATION_LIMIT`.
+        // The value of `ALLOCATION_LIMIT`.
         "gitoxide.objects.allocLimit=268435456",
     ])
 }
 
-/// How much an object is compressed: as git, the least unless the settings say otherwise.
+/// The compression level: as in git, the lowest unless configured.
 fn compression(config: &gix::config::Snapshot<'_>) -> Compression {
     let level = ["core.looseCompression", "core.compression"].iter().find_map(|name| config.integer(*name));
     match level {
@@ -225,7 +225,7 @@ pub(super) fn locate(dir: &Path) -> Result<(PathBuf, bool)> {
 }
 
 pub(super) fn open_error(dir: &Path, git_dir: &Path, source: gix::Error) -> GitError {
-    // The format is looked up only now: most repositories open.
+    // The format is looked up only after a failure: most repositories open.
     let config = fs::read_to_string(git_dir.join("config")).unwrap_or_default().to_ascii_lowercase();
     let formats = config.lines().filter_map(|line| line.trim().strip_prefix("objectformat"));
     if formats.into_iter().any(|value| value.contains("sha256")) {

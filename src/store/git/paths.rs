@@ -1,4 +1,4 @@
-//! Which paths are written, which names of a stranger's tree are names of files, and which files no work tree gets.
+//! Rules for paths: those that are written, safe names in a stranger's tree, and files left out of work trees.
 
 use std::collections::HashSet;
 
@@ -10,12 +10,12 @@ use super::tree::{Leaf, MAX_DEPTH};
 use super::{BlobId, FileKind, Git, GitError};
 use crate::format::FileChange;
 
-/// The most bytes of one file that is read, and put into a work tree: several texts of 1 MiB each, and no more.
+/// The maximum bytes of a file that is read or put into a work tree: several texts of 1 MiB each, and no more.
 pub const FILE_MAX: u64 = 16 << 20;
 
 impl Git {
-    /// Why a file is put into no work tree, wherever it came from; `None` where it is a plain one. What is so in a commit is
-    /// carried along and shown to git as left out on purpose.
+    /// Why a file is left out of the work tree, wherever it came from; `None` for an ordinary one. Such a file stays in
+    /// commits, and git is told that it is left out on purpose.
     pub fn unfit(&self, path: &str, (blob, kind): (BlobId, FileKind)) -> Result<Option<String>> {
         Ok(match kind {
             FileKind::Symlink => Some("a symbolic link".to_owned()),
@@ -28,7 +28,7 @@ impl Git {
         })
     }
 
-    /// Whether an entry whose name is safe is put into no work tree.
+    /// Whether an entry with a safe name is left out of the work tree.
     pub(super) fn is_unfit(&self, path: &str, leaf: Option<Leaf>) -> Result<bool> {
         let Some(leaf) = leaf else { return Ok(false) };
         Ok(self.unfit(path, (BlobId(leaf.id), FileKind::of(leaf.kind)))?.is_some())
@@ -36,7 +36,7 @@ impl Git {
 }
 
 impl FileKind {
-    /// That of an entry that is no folder and has a safe name.
+    /// The kind of an entry that is not a folder and has a safe name.
     pub(super) fn of(kind: EntryKind) -> FileKind {
         match kind {
             EntryKind::BlobExecutable => FileKind::Executable,
@@ -46,7 +46,7 @@ impl FileKind {
         }
     }
 
-    /// The reverse; `None` where the kind is not known.
+    /// The reverse; `None` for an unknown kind.
     pub(super) fn entry_kind(self) -> Option<EntryKind> {
         Some(match self {
             FileKind::File => EntryKind::Blob,
@@ -80,7 +80,7 @@ pub(super) fn check_changes(changes: &[FileChange]) -> Result<()> {
     Ok(())
 }
 
-/// Accepts only what every platform's git can check out.
+/// Accepts only paths that git can check out on every platform.
 pub(super) fn check_path(path: &str) -> Result<()> {
     let invalid = |reason: String| GitError::InvalidPath { path: path.to_owned(), reason };
     if path.split('/').count() > MAX_DEPTH {
@@ -96,7 +96,7 @@ pub(super) fn check_path(path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether a name of a stranger's tree can be a file's: not what is only bad on another platform.
+/// Whether a name of a stranger's tree can be a file's. Names that are bad only on another platform pass.
 pub(super) fn is_safe_name(name: &BStr) -> bool {
     let options = gix::validate::path::component::Options { protect_windows: false, ..Default::default() };
     name.to_str().is_ok()

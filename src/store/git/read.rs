@@ -18,29 +18,29 @@ use super::refuse::{check_layout, refuse_link};
 use super::tree::{MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
 use super::{BlobId, CommitId, CommitInfo, FileKind, Git, GitError, Head, PathChange, Tree, TreeFile};
 
-/// How many bytes a commit has that is read: its message is not read without the rest of it.
+/// The maximum bytes of a commit that is read: its message can't be read without the rest of it.
 const MAX_COMMIT_BYTES: u64 = 256 << 20;
-/// How many bytes of a message are kept of its beginning, and how many of its end, where its trailers are.
+/// The bytes of a message kept of its beginning, and of its end, where its trailers are.
 const MESSAGE_END: usize = 32 << 10;
-/// How many bytes of a name or address are kept, and how many parents.
+/// The maximum bytes of a name or address, and the maximum number of parents.
 const MAX_NAME: usize = 1_000;
 const MAX_PARENTS: usize = 100;
-/// How many files differ between two trees whose difference is read: several times the largest investigation.
+/// The maximum number of differing files between two trees: several times the largest investigation.
 pub const MAX_CHANGES: usize = 50_000;
 
-/// Reading. It takes no lock and sees only what is committed.
+/// Reading. It takes no lock and sees only committed data.
 impl Git {
-    /// What `HEAD` is now.
+    /// The present state of `HEAD`.
     ///
-    /// A `git pack-refs` in the same instant cannot turn it into an older one: it moves the branch from its own file to
-    /// the common one, and who has read the common file before that, and looks for the branch's own file after it, finds
-    /// the state of the last packing. Reading once more finds the new one.
+    /// A concurrent `git pack-refs` cannot turn it into an older one. It moves the branch from its own file to the
+    /// common one. A reader that has read the common file before that, and looks for the branch's own file after it,
+    /// finds the state of the last packing. Reading once more finds the new one.
     pub fn head(&self) -> Result<Head> {
         self.settled(|| self.head_once(), |head| head.branch.as_deref())
     }
 
-    /// What `HEAD` names now, as it is stored: the branch and the id, if there is one. No object is looked at, so it costs
-    /// little, and the repository's objects need not be checked before.
+    /// The branch and the id of `HEAD` as stored, if any. Reads no object, so it is cheap, and the repository's objects
+    /// need not be checked before.
     pub fn head_as_stored(&self) -> Result<(Option<String>, Option<String>)> {
         let look = || {
             let head = self.repository.head().map_err(self.library("read the head"))?;
@@ -50,7 +50,7 @@ impl Git {
         self.settled(look, |(branch, _)| branch.as_deref())
     }
 
-    /// What is read of a branch, read again where the branch may have been packed in between.
+    /// A value read from a branch, read again if the branch may have been packed in between.
     fn settled<T: PartialEq>(
         &self,
         look: impl Fn() -> Result<T>,
@@ -81,7 +81,7 @@ impl Git {
         Ok(Head { branch, commit: Some(CommitId(id)) })
     }
 
-    /// The commit that `rev` names, in git's own words for a revision. `None` when there is none.
+    /// The commit that `rev` names, in git's syntax for revisions; `None` if there is none.
     pub fn resolve(&self, rev: &str) -> Result<Option<CommitId>> {
         let options = Options { object_kind_hint: Some(ObjectKindHint::Committish), ..Default::default() };
         match gix::revision::Spec::from_bstr(rev, &self.repository, options) {
@@ -112,7 +112,7 @@ impl Git {
         }))
     }
 
-    /// What a commit says, without its files.
+    /// The data of a commit, without its files.
     pub fn commit_info(&self, id: CommitId) -> Result<CommitInfo> {
         let header = self.repository.try_find_header(id.0).map_err(self.library("read a commit"))?;
         if header.is_some_and(|header| header.size() > MAX_COMMIT_BYTES) {
@@ -140,13 +140,13 @@ impl Git {
         })
     }
 
-    /// All tags with what they name, as they are stored, in their order. No object is looked at.
+    /// All tags with the ids of their objects, as stored, in order. Reads no object.
     pub fn tag_objects(&self) -> Result<Vec<(String, String)>> {
         let platform = self.repository.references().map_err(self.library("list the references"))?;
         let mut tags = Vec::new();
         for mut reference in platform.tags().map_err(self.library("list the tags"))?.flatten() {
             let name = reference.name().shorten().to_str_lossy().into_owned();
-            // One that only names another reference stands for that one's. They can name each other in a circle.
+            // A symbolic tag has the id of its target. Such tags can form a circle.
             for _ in 0..MAX_PARENTS {
                 match reference.follow() {
                     Some(Ok(next)) => reference = next,
@@ -159,7 +159,7 @@ impl Git {
         Ok(tags)
     }
 
-    /// The commits at which a shallow clone ends, in their order.
+    /// The commits at which a shallow clone ends, in order.
     pub fn ends(&self) -> Result<Vec<CommitId>> {
         let shallow = self.repository.shallow_commits();
         let shallow = shallow.map_err(self.library("read the ends of a shallow clone"))?;
@@ -188,12 +188,12 @@ impl Git {
         Ok(self.tree(commit)?.files)
     }
 
-    /// Returns all files of `commit`, with the amounts of what is capped.
+    /// Returns all files of `commit`, with the amounts that are capped.
     pub fn tree(&self, commit: CommitId) -> Result<Tree> {
         TreeWalk::whole(self, self.tree_of(commit.0)?)
     }
 
-    /// The content of `blob`, which may have at most `max_len` bytes. The size is known before anything is
+    /// The content of `blob`, which may have at most `max_len` bytes. The size is checked before anything is
     /// decompressed.
     pub fn read(&self, blob: BlobId, max_len: u64) -> Result<Vec<u8>> {
         let size = self.blob_size(blob.0)?;
@@ -209,7 +209,7 @@ impl Git {
         Ok(leaf.filter(|leaf| is_file(leaf.kind)).map(|leaf| BlobId(leaf.id)))
     }
 
-    /// How many bytes `blob` has.
+    /// The size of `blob` in bytes.
     pub fn size(&self, blob: BlobId) -> Result<u64> {
         self.blob_size(blob.0)
     }
@@ -227,7 +227,7 @@ impl Git {
         Ok(changes.filter(|change| change.before != change.after).collect())
     }
 
-    /// What stands in `after` and not so in `before` that is put into no work tree: each path with the reason.
+    /// The entries of `after`, absent or different in `before`, that are left out of the work tree: each path with the reason.
     pub fn left_out(&self, before: Option<CommitId>, after: CommitId) -> Result<Vec<(String, String)>> {
         let entries: Vec<(String, Entry)> = match before {
             None => self.files(after)?.into_iter().map(|file| (file.path, (file.blob, file.kind))).collect(),
@@ -244,7 +244,7 @@ impl Git {
         Ok(left_out)
     }
 
-    /// All entries that differ and are no folders, in order of their paths.
+    /// All differing entries that are not folders, in order of their paths.
     pub(super) fn changed(&self, before: Option<CommitId>, after: CommitId) -> Result<Vec<Changed>> {
         let before = match before {
             Some(commit) => self.tree_of(commit.0)?,
@@ -302,7 +302,7 @@ pub fn head_at_a_glance(dir: &Path) -> Option<CommitId> {
 
 /// Reading objects.
 impl Git {
-    /// The bytes of an object that must be there and of `kind`.
+    /// The bytes of an object that must exist and be of `kind`.
     pub(super) fn object(&self, id: ObjectId, kind: Kind) -> Result<Vec<u8>> {
         let found = self.repository.try_find_object(id).map_err(self.library("read an object"))?;
         let found = found.map(|object| (object.kind, object.detach().data));
@@ -331,8 +331,8 @@ impl Git {
         }
     }
 
-    /// Looks for an object that was not found where it was looked for. A `git gc` may just have moved it, and the next one may
-    /// have taken away the pack that the first look had heard of: so this one knows nothing of before.
+    /// Searches again for an object that was not found. A `git gc` may just have moved it, and the next one may have removed
+    /// the pack that the first search knew: so this search starts with a new handle.
     fn look_again<T>(&self, look: impl Fn(&gix::odb::Handle) -> Option<T>) -> Option<T> {
         let path = self.git_dir.join("objects");
         (0..RACE_RETRIES).find_map(|_| look(&gix::odb::at(&path, gix::hash::Kind::Sha1).ok()?))
@@ -344,15 +344,15 @@ impl Git {
         fields.tree_id().map_err(self.library("read a commit"))
     }
 
-    /// The commit that `id` is, or that the tag `id` leads to.
+    /// The commit with this id, or the one that a tag with this id leads to.
     pub(super) fn peel(&self, id: ObjectId) -> Option<CommitId> {
         let object = self.repository.try_find_object(id).ok()??;
         Some(CommitId(object.peel_to_kind(Kind::Commit).ok()?.id))
     }
 }
 
-/// The message, without its middle where it is long, and how many bytes that middle has. The second part begins with a
-/// line of its own.
+/// The message, without its middle if it is long, and the bytes of that middle. The second part begins on a line of
+/// its own.
 fn ends_of(message: &BStr) -> (String, usize) {
     if message.len() <= 2 * MESSAGE_END {
         return (message.to_str_lossy().into_owned(), 0);
@@ -364,23 +364,23 @@ fn ends_of(message: &BStr) -> (String, usize) {
     (format!("{}\n\n[{left_out} bytes left out]\n{}", begin.to_str_lossy(), end.to_str_lossy()), left_out)
 }
 
-/// An entry of a tree that is no folder.
+/// A tree entry that is not a folder.
 type Entry = (BlobId, FileKind);
 
 /// An entry that differs between two trees.
 pub(super) struct Changed {
-    /// Its path. Bytes that are not UTF-8 are replaced.
+    /// Its path. Invalid UTF-8 is replaced.
     pub(super) path: String,
-    /// Absent where there was none, or a folder.
+    /// The old entry; absent if there was none, or a folder.
     pub(super) before: Option<Entry>,
-    /// Absent where there is none, or a folder.
+    /// The new entry; absent if there is none, or a folder.
     pub(super) after: Option<Entry>,
 }
 
-/// Collects what differs, under the caps.
+/// Collects differences, under the caps.
 #[derive(Default)]
 pub(super) struct FileChanges {
-    /// It keeps the current path.
+    /// Tracks the current path.
     recorder: gix::diff::tree::Recorder,
     seen: usize,
     bytes: usize,

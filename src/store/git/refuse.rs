@@ -1,10 +1,10 @@
-//! What is refused before anything in a repository is read or written: what leads out of it, what would make a reader wait,
-//! and formats that are not known.
+//! Refusals before anything in a repository is read or written: links out of it, files that would block a reader, and
+//! unknown formats.
 //!
-//! git makes no link, pipe or device among its references, reflogs and objects. Where a folder has come from strangers, as an
-//! archive, one there would make us write somewhere else. So references and reflogs are looked over whole when a repository is
-//! opened, and the folders of objects before something is written; the objects themselves, which are many, by
-//! [`Git::check_objects`], once per process. A process that puts a link there afterwards is not guarded against.
+//! git creates no link, pipe or device among its references, reflogs and objects. In a folder from strangers, such as an
+//! archive, one there would redirect writes. So references and reflogs are checked completely when a repository is opened, and
+//! the folders of objects before something is written; the objects themselves, which are many, by [`Git::check_objects`], once
+//! per process. A process that puts a link there afterwards is not guarded against.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,8 +16,8 @@ use super::error::{Result, io_error, shown};
 use super::worktree::optional_metadata;
 use super::{Git, GitError, Shown};
 
-/// The extensions of the repository format that change nothing of what is read or written here, or whose values are looked
-/// at elsewhere.
+/// The extensions of the repository format that do not affect reading or writing here, or whose values are checked
+/// elsewhere.
 const KNOWN_EXTENSIONS: [&str; 8] = [
     "noop",
     "noop-v1",
@@ -29,9 +29,9 @@ const KNOWN_EXTENSIONS: [&str; 8] = [
     "worktreeconfig",
 ];
 
-/// What is looked over whole.
+/// Complete checks.
 impl Git {
-    /// Refuses what is no file among the objects.
+    /// Refuses anything but files among the objects.
     pub fn check_objects(&self) -> Result<()> {
         refuse_strange_entries(&self.git_dir.join("objects"), usize::MAX)
     }
@@ -42,8 +42,8 @@ impl Git {
     }
 }
 
-/// Refuses what is neither a file nor a folder in `folder`, and in its folders down to that depth. An absent folder has
-/// nothing in it.
+/// Refuses anything but files and folders in `folder`, and in its folders down to that depth. An absent folder counts
+/// as empty.
 pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> Result<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -52,7 +52,7 @@ pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> Result<()> 
     };
     for entry in entries {
         let entry = entry.map_err(io_error("list", folder))?;
-        // One that has no kind any more was removed in between.
+        // An entry without a type was removed in between.
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() && depth > 0 {
             refuse_strange_entries(&entry.path(), depth - 1)?;
@@ -63,7 +63,7 @@ pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> Result<()> 
     Ok(())
 }
 
-/// Refuses a format of the repository that is newer than what is known, as git does.
+/// Refuses a repository format that is newer than supported, as git does.
 pub(super) fn check_format(repository: &gix::Repository, git_dir: &Path) -> Result<()> {
     let config = repository.config_snapshot();
     let sections =
@@ -98,7 +98,7 @@ pub(super) fn refuse_link(path: &Path) -> Result<()> {
     }
 }
 
-/// Refuses what would make git read or write outside of `git_dir`, and what gix does not read.
+/// Refuses links that would make git read or write outside of `git_dir`, and features that gix does not read.
 pub(super) fn check_layout(git_dir: &Path) -> Result<()> {
     for name in [
         "HEAD",
@@ -135,7 +135,7 @@ pub(super) fn check_layout(git_dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Compares where gix would read and write with where it should.
+/// Compares the locations that gix would read and write with the expected ones.
 pub(super) fn check_where_it_leads(
     local: &gix::Repository,
     dir: &Path,
@@ -155,7 +155,7 @@ pub(super) fn check_where_it_leads(
     }
     let leads_out = match local.workdir() {
         None => false,
-        // A work tree that does not even exist is not ours either.
+        // A work tree that does not exist is not ours either.
         Some(work_dir) => !has_work_tree || !is_same_place(work_dir, dir).unwrap_or(false),
     };
     if leads_out {
@@ -168,10 +168,10 @@ pub(super) fn check_where_it_leads(
     Ok(())
 }
 
-/// Whether two paths lead to one place.
+/// Whether two paths lead to the same location.
 fn is_same_place(one: &Path, other: &Path) -> Result<bool> {
     let real = |path: &Path| fs::canonicalize(path).map_err(io_error("find", path));
-    // Nearly always they are spelled alike, and asking costs a dozen system calls.
+    // Nearly always they are spelled alike, and resolving them costs a dozen system calls.
     Ok(one == other || real(one)? == real(other)?)
 }
 

@@ -1,28 +1,28 @@
-//! What a repository's settings and references say of sharing and upkeep, without git and without the network.
+//! The settings and references of a repository that concern sharing and maintenance, read without git and without the network.
 
 use std::fs;
 
 use super::{CommitId, Git};
 
-/// When git tidies up by itself, where the settings say nothing: so many loose objects, so many packs.
+/// The default limits for git's automatic maintenance: so many loose objects, so many packs.
 const LOOSE: i64 = 6_700;
 const PACKS: i64 = 50;
-/// Into how many folders git puts loose objects; it counts those of one of them, as we do.
+/// The number of folders for loose objects; git counts those of one of them, as we do.
 const FOLDERS: i64 = 256;
 const COUNTED: &str = "17";
 
 /// The remote that a branch is synced with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstream {
-    /// Its address, as it is configured: with a password where that has one.
+    /// Its address as configured, including a password if it has one.
     pub address: String,
-    /// How many commits are here and not there, and there and not here, by what was last seen of it. Absent where it
-    /// was never seen, and where the history can't be read.
+    /// The number of commits ahead and behind, as last seen. Absent if the remote was never seen, or the history is
+    /// unreadable.
     pub apart: Option<(usize, usize)>,
 }
 
 impl Git {
-    /// The remote that the branch, by its full name, is synced with; `commit` is what the branch is at.
+    /// The remote of the branch, given by its full name; `commit` is the branch's commit.
     pub fn upstream(&self, branch: &str, commit: CommitId) -> Option<Upstream> {
         let config = self.repository.config_snapshot();
         let branch = branch.strip_prefix("refs/heads/")?;
@@ -33,7 +33,7 @@ impl Git {
         Some(Upstream { address: address.to_string(), apart })
     }
 
-    /// Whether git's own maintenance would find something to do, by git's own estimate, and the user has not switched it off.
+    /// Whether git's own maintenance would have something to do, by git's own estimate, and the user has not switched it off.
     pub fn wants_upkeep(&self) -> bool {
         let config = self.repository.config_snapshot();
         let most = |key, default| config.integer(key).unwrap_or(default);

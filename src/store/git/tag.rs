@@ -6,9 +6,9 @@ use gix::objs::{Kind, TagRef};
 use super::error::Result;
 use super::{CommitId, Git};
 
-/// How many bytes a tag has that is read: a signature by a chain of certificates has some thousands.
+/// The maximum bytes of a tag that is read: a signature by a chain of certificates has some thousands.
 const MAX_TAG_BYTES: u64 = 1 << 20;
-/// How many bytes of a name are kept.
+/// The maximum bytes of a name.
 const MAX_NAME: usize = 1_000;
 
 /// A tag that leads to a commit.
@@ -16,31 +16,31 @@ const MAX_NAME: usize = 1_000;
 pub struct Annotated {
     /// Without `refs/tags/`.
     pub name: String,
-    /// The id of what the reference points to.
+    /// The id of the object that the reference points to.
     pub object: String,
     /// The commit.
     pub commit: CommitId,
-    /// What the object says; or why that is not what an annotated tag of a commit says.
+    /// The content of the tag object, or why it is not the annotated tag of a commit.
     pub content: std::result::Result<TagContent, String>,
 }
 
-/// What an annotated tag says. Bytes that are not UTF-8 are replaced.
+/// The content of an annotated tag. Invalid UTF-8 is replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TagContent {
-    /// The name that it was made with.
+    /// The name in the tag object.
     pub name: String,
     /// The tagger: name and address.
     pub tagger: String,
-    /// When, in seconds since 1970; 0 where that can't be read.
+    /// The time, in seconds since 1970; 0 if unreadable.
     pub seconds: i64,
     /// The message, up to the signature that git would check.
     pub message: String,
-    /// Whether there is a signature.
+    /// Whether it has a signature.
     pub is_signed: bool,
 }
 
 impl Git {
-    /// The tags whose names begin with one of these, in no order. One that leads to no commit is left out.
+    /// The tags with one of these prefixes, in no order. A tag that leads to no commit is left out.
     pub fn annotated(&self, prefixes: &[&str]) -> Result<Vec<Annotated>> {
         let platform = self.repository.references().map_err(self.library("list the references"))?;
         let mut found = Vec::new();

@@ -10,11 +10,11 @@ use super::error::Result;
 use super::paths::is_safe_name;
 use super::{BlobId, FileKind, Git, GitError, Tree, TreeFile};
 
-/// How many entries of trees one call looks at: twenty times the largest investigation.
+/// The maximum number of tree entries read by one call: twenty times the largest investigation.
 pub const MAX_ENTRIES: usize = 200_000;
-/// How many bytes of trees and paths one call reads.
+/// The maximum bytes of trees and paths read by one call.
 pub const MAX_TREE_BYTES: usize = 64 << 20;
-/// How deep folders are nested.
+/// The maximum depth of folders.
 pub(super) const MAX_DEPTH: usize = 64;
 
 /// An entry of a tree that is not a folder.
@@ -25,8 +25,8 @@ pub(super) struct Leaf {
 }
 
 impl Git {
-    /// The tree `base` with these steps. Each of its folders that a step is in has been read by [`Git::leaf`]: gix's
-    /// editor panics where one is out of order.
+    /// The tree `base` with these steps. [`Git::leaf`] must have read each folder of a step: gix's editor panics on
+    /// one that is out of order.
     pub(super) fn edit_tree(
         &self,
         base: ObjectId,
@@ -47,7 +47,7 @@ impl Git {
         editor.write(|tree| write(tree))
     }
 
-    /// What the tree `root` has at `path`. Every folder on the way is in order.
+    /// The entry of the tree `root` at `path`. Every folder on the way is in order.
     pub(super) fn leaf(&self, root: ObjectId, path: &str) -> Result<Option<Leaf>> {
         let conflict = |blocker: &str, is| GitError::PathConflict {
             path: path.to_owned(),
@@ -140,7 +140,7 @@ fn entries(data: &[u8]) -> impl Iterator<Item = std::result::Result<EntryRef<'_>
     TreeRefIter::from_bytes(data, gix::hash::Kind::Sha1)
 }
 
-/// Checks the order of a tree's entries, on which writing a changed one relies.
+/// Checks the order of a tree's entries, which writing a changed tree relies on.
 fn check_order(tree: &[u8]) -> std::result::Result<(), String> {
     let mut previous: Option<(&BStr, bool)> = None;
     for entry in entries(tree) {

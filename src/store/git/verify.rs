@@ -1,17 +1,17 @@
-//! Whether each object is what its id says: a file of an object can be damaged, or written by hand, without a trace in
-//! any commit. git looks at an object's hash only in `git fsck`.
+//! Checks that objects match their ids: an object's file can be damaged, or written by hand, without a trace in any
+//! commit. git itself checks an object's hash only in `git fsck`.
 
 use super::{Git, GitError};
 
-/// The largest object that is read for it, in bytes: no file of an investigation comes near.
+/// The maximum size of an object that is verified, in bytes: no file of an investigation comes near.
 const LARGEST: u64 = 256 << 20;
 
 impl Git {
-    /// The objects that can't be read, or are not what their ids say, with the reason.
+    /// The unreadable objects, and those that do not match their ids, with the reason.
     ///
     /// # Errors
     ///
-    /// Object files that can't be listed.
+    /// The object files can't be listed.
     pub fn verify_objects(&self) -> Result<Vec<(String, String)>, GitError> {
         let failed = self.library("list the objects of");
         let mut damaged = Vec::new();
@@ -34,7 +34,7 @@ impl Git {
         Ok(damaged)
     }
 
-    /// Whether the settings ask for signed commits. This program signs none.
+    /// Whether the settings require signed commits. This program signs none.
     pub fn wants_signatures(&self) -> bool {
         self.repository.config_snapshot().boolean("commit.gpgSign").unwrap_or(false)
     }

@@ -15,20 +15,20 @@ use super::open::ALLOCATION_LIMIT;
 use super::tree::is_file;
 use crate::platform::make_executable;
 
-/// What became of a path in the work tree.
+/// The outcome for a path in the work tree.
 pub(super) enum Placed {
-    /// The file holds the new bytes, and this is its stat.
+    /// The file has the new bytes, and this stat.
     There(gix::index::entry::Stat),
     /// There is no file, as expected.
     Gone,
-    /// The user has something else there, and keeps it.
+    /// The user has changed the path, and it is kept.
     Kept,
 }
 
 impl Git {
-    /// Brings one path of the work tree to the step's end, if it is in one of the states the step starts from.
+    /// Takes one path of the work tree to the step's end, if it is in one of the states that the step starts from.
     pub(super) fn place(&self, work_dir: &Path, staging: &Path, step: &Step) -> Result<Placed> {
-        // What the work tree does not get is as if it were removed there.
+        // For the work tree, an entry left out of it counts as removed.
         let to = step.to.filter(|_| !step.unfit.1);
         let target = work_dir.join(&step.path);
         let Some(missing_folders) = missing_folders(work_dir, &step.path)? else { return Ok(Placed::Kept) };
@@ -53,7 +53,7 @@ impl Git {
             match to {
                 _ if !ours => return Ok(Placed::Kept),
                 Some(to) if is_file(to.kind) => {
-                    // Read only now: all files of a step together may be more than fits into memory.
+                    // Read only now: all files of a step together may exceed the memory.
                     let content = self.object(to.id, Kind::Blob)?;
                     for folder in &missing_folders {
                         fs::create_dir(folder).map_err(io_error("create", folder))?;
@@ -64,7 +64,7 @@ impl Git {
                     fs::remove_file(&target).map_err(io_error("remove", &target))?;
                     remove_empty_folders(work_dir, &target);
                 }
-                // The head has a link or a submodule there, which is not ours to make.
+                // The head has a link or a submodule there, which this program never creates.
                 _ => return Ok(Placed::Kept),
             }
         }
@@ -75,16 +75,16 @@ impl Git {
             gix::index::fs::Metadata::from_path_no_follow(&target).map_err(io_error("look at", &target))?;
         Ok(match gix::index::entry::Stat::from_fs(&metadata) {
             Ok(stat) => Placed::There(stat),
-            // A time before 1970: git looks at the content instead.
+            // A time before 1970: git compares the content instead.
             Err(_) => Placed::Kept,
         })
     }
 
-    /// What the file holds, as far as a state of `step` can be meant. A file of another length is not read.
+    /// The content of the file, if it may be a state of `step`. A file of another length is not read.
     fn file_state(&self, target: &Path, metadata: &fs::Metadata, step: &Step) -> Result<FileState> {
         let mut possible = step.are_zeros_ours;
         for leaf in step.from.iter().flatten().chain(&step.to).filter(|leaf| is_file(leaf.kind)) {
-            // An object that is not there is the new one of a commit that was killed before it was written.
+            // A missing object is the new one of a commit that was killed before writing it.
             possible = possible || self.blob_size(leaf.id).map_or(true, |size| size == metadata.len());
         }
         if !possible || metadata.len() > ALLOCATION_LIMIT {
@@ -99,19 +99,19 @@ impl Git {
     }
 }
 
-/// What a file of the work tree holds.
+/// The content of a file of the work tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FileState {
     /// The bytes of this object.
     Of(ObjectId),
     /// Bytes that never reached the disk.
     Torn,
-    /// Something of the user's.
+    /// The user's own content.
     Other,
 }
 
-/// The folders on the way to `path` that are not there, outermost first; `None` when something that is no folder is
-/// in the way, above all a symbolic link.
+/// The missing folders on the way to `path`, outermost first; `None` if anything but a folder is in the way, above
+/// all a symbolic link.
 pub(super) fn missing_folders(work_dir: &Path, path: &str) -> Result<Option<Vec<PathBuf>>> {
     let mut missing = Vec::new();
     for (at, _) in path.match_indices('/') {
@@ -125,8 +125,8 @@ pub(super) fn missing_folders(work_dir: &Path, path: &str) -> Result<Option<Vec<
     Ok(Some(missing))
 }
 
-/// Writes `content` aside and renames it to `target`, so that a kill leaves the old bytes or the new ones. A file
-/// that is replaced passes on its permissions.
+/// Writes `content` to another file and renames it to `target`, so that a kill leaves the old bytes or the new ones.
+/// The permissions of a replaced file are kept.
 pub(super) fn write_file(
     staging: &Path,
     target: &Path,
@@ -152,7 +152,7 @@ pub(super) fn write_file(
     fs::rename(staging, target).map_err(io_error("replace", target))
 }
 
-/// As git does after removing the last file of a folder.
+/// Removes empty folders, as git does after removing the last file of a folder.
 pub(super) fn remove_empty_folders(work_dir: &Path, removed: &Path) {
     for folder in removed.ancestors().skip(1).take_while(|folder| *folder != work_dir) {
         if fs::remove_dir(folder).is_err() {
@@ -161,7 +161,7 @@ pub(super) fn remove_empty_folders(work_dir: &Path, removed: &Path) {
     }
 }
 
-/// What is at `path`, without following a link.
+/// The metadata of `path`, without following a link.
 pub(super) fn optional_metadata(path: &Path) -> Result<Option<fs::Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
