@@ -1,4 +1,4 @@
-//! Files that can't be read, and files that are not as this program writes them.
+//! Unreadable files, and files that differ from this program's format.
 
 use super::Severity::{Error, Note, Warning};
 use super::{Finding, Subject, key_line};
@@ -50,8 +50,8 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
     findings
 }
 
-/// Whether the page for forges says what follows from the facts; it is left alone where somebody has written another, and
-/// where an earlier version of this program may have said the same in other words.
+/// Checks the page for forges against the facts. A page that somebody has replaced is left alone, and so is one by an
+/// earlier version of this program, which may have said the same in other words.
 fn page(subject: &Subject, rules: Option<&EffectiveRules>) -> Option<Finding> {
     let text = subject.text(layout::README).filter(|text| readme::is_ours(text))?;
     let expected = readme::readme(&subject.snapshot.investigation, rules?);
@@ -62,7 +62,7 @@ fn page(subject: &Subject, rules: Option<&EffectiveRules>) -> Option<Finding> {
     })
 }
 
-/// Whether a call wrote the page, and none but calls has changed a fact since.
+/// Whether a call wrote the page, and only calls have changed a fact since.
 fn is_as_a_call_wrote_it(subject: &Subject) -> bool {
     let is_call = |entry: &HistoryEntry| entry.gaps.is_empty() && entry.is_of_call();
     let concerns_it = |path: &String| path == layout::README || layout::place(path) != Place::Other;
@@ -73,7 +73,7 @@ fn is_as_a_call_wrote_it(subject: &Subject) -> bool {
     last.is_some_and(is_call)
 }
 
-/// Files beside a node that is not there, or not any more.
+/// Files next to a node that does not exist, or no longer.
 fn stray_attachments(subject: &Subject) -> impl Iterator<Item = Finding> {
     let investigation = &subject.snapshot.investigation;
     let stray = investigation.attachments().iter().filter(|(node, _)| investigation.node(node).is_none());
@@ -111,7 +111,7 @@ fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
             .at(&fault.path, fault.line)
             .suggest("`tot merge --resolve` merges both sides by node.");
     }
-    // A file that can be read, but has no place in the tree: its parent is what is wrong.
+    // A readable file without a place in the tree: the fault is its parent's.
     let text = subject.text(&fault.path);
     match text.and_then(|text| Some((text, node_file::read(text).ok()?))) {
         Some((_, node)) if subject.snapshot.investigation.node(&node.id).is_some() => {
@@ -127,7 +127,7 @@ fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
     }
 }
 
-/// With a capital letter.
+/// Capitalizes the text.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -174,7 +174,7 @@ fn ruleset(subject: &Subject, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Over the paths, so that nodes that can't be read count too.
+/// By paths, so that unreadable nodes count too.
 fn case_collisions(subject: &Subject, findings: &mut Vec<Finding>) {
     let faulty = subject.snapshot.faults.iter().map(|fault| fault.path.as_str());
     let attachments = subject.snapshot.investigation.attachments().iter();
@@ -211,7 +211,7 @@ fn round_trip(path: &str, text: &str, findings: &mut Vec<Finding>) {
         Place::Run(_) => run_file::read(text).and_then(|run| run_file::write(&run)),
         Place::Ruleset | Place::Attachment(..) | Place::Stray | Place::Other => return,
     };
-    // One that can't be read is a fault already.
+    // An unreadable file is a fault already.
     let Ok(written) = written else { return };
     if written == text {
         return;

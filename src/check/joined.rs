@@ -1,5 +1,5 @@
-//! What a merge leaves as no call would have, though each of the histories that it joined is right by itself: a proposal here
-//! below a node that was given up there. The next call need not mend it, so it stays in the tree, and is no error.
+//! States that only a merge leaves, though each of the joined histories is valid by itself, such as a proposal below a node
+//! that was given up on the other side. The next call need not repair them, so they stay in the tree, and are no errors.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use crate::domain::{Happening, Node, NodeId, Reclassification};
 use crate::ruleset::EffectiveRules;
 use crate::store::HistoryEntry;
 
-/// What merges have brought together, by the history along first parents.
+/// The effects of merges, by the history along first parents.
 #[derive(Default)]
 pub(super) struct Joined<'h> {
-    /// Whether there was a merge at all.
+    /// Whether there was any merge.
     is_merged: bool,
-    /// Whether a part of the history is not known.
+    /// Whether a part of the history is unknown.
     is_cut: bool,
     /// Nodes that do not fit below their parent since a merge.
     misfits: HashSet<&'h NodeId>,
-    /// Roots that neither a call nor a merge has brought.
+    /// Roots that neither a call nor a merge has added.
     roots_by_hand: HashSet<&'h NodeId>,
-    /// Changes of state to the same one that no merge has brought.
+    /// Changes of state to the same one that no merge has added.
     repeated: Vec<&'h Reclassification>,
     /// Whether there was a merge since the end, or with it.
     since_end: bool,
@@ -77,7 +77,7 @@ impl<'h> Joined<'h> {
         joined
     }
 
-    /// Whether a merge has put a node below a parent where it does not fit, or has changed that.
+    /// Whether a merge has put a node below a parent where it does not fit, or has changed that parent.
     pub(super) fn misfits(&self, node: &Node) -> bool {
         self.is_cut || self.misfits.contains(&node.id)
     }
@@ -92,7 +92,7 @@ impl<'h> Joined<'h> {
         self.is_merged && !self.repeated.contains(&change)
     }
 
-    /// Whether a merge may have brought what was not known at the end.
+    /// Whether a merge may have added what was not known at the end.
     pub(super) fn since_end(&self) -> bool {
         self.since_end
     }

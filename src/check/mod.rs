@@ -1,17 +1,17 @@
-//! The fsck of investigations: what is wrong with one, whoever wrote it, with file and line.
+//! The fsck of investigations: finds faults, whoever caused them, with file and line.
 //!
-//! 1. [`read`] gathers the committed state, its history and its files.
+//! 1. [`read`] loads the committed state, its history and its files.
 //! 2. [`check`] judges them. Pure: the same subject gives the same findings.
-//!    - `files`: files that can't be read, or are not as this program writes them.
-//!    - `tree`: states, ids, parents, times, roots and the end, by the investigation's own ruleset; `joined` says what of
-//!      it a merge has brought together.
-//!    - `story`: whether each commit is one call, and the whole one story.
-//!    - `stored`: whether a commit took back what a call had stored.
+//!    - `files`: unreadable files, and files that differ from this program's format.
+//!    - `tree`: states, ids, parents, times, roots and the end, by the investigation's own ruleset; `joined` names the
+//!    faults that a merge has caused.
+//!    - `story`: whether each commit is one call, and the whole a consistent sequence.
+//!    - `stored`: whether a commit removed what a call had stored.
 //!
-//! An error is a state that no sequence of calls and of merges of their results could have left. A warning is something that a
-//! call would have been warned of, or that only a person can judge. A note tells of manual commits and of merges, which anyone may
+//! An error is a state that no sequence of calls and merges of their results could leave. A warning is something that a call would
+//! be warned of, or that needs a person's judgement. A note reports manual commits and merges, which anyone may make.
 //! make.
-//! git's own objects are looked at only where that is asked for; what else can be wrong with a repository is left to `git fsck`.
+//! git's own objects are checked only on request; other faults of a repository are left to `git fsck`.
 
 mod files;
 mod joined;
@@ -29,65 +29,65 @@ use crate::ruleset::{EffectiveRules, RulesetFile};
 use crate::store::{CommitId, HistoryEntry, LeftOut, LostChain, LostCommit, Snapshot, Store, StoreError};
 use crate::text::{counted, shorten};
 
-/// An investigation as it is to be checked.
+/// The input of a check.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// The committed state.
     pub snapshot: Snapshot,
     /// Its commits, newest first.
     pub history: Vec<HistoryEntry>,
-    /// Its files by path, as far as they can be read.
+    /// Its readable files, by path.
     pub files: BTreeMap<String, String>,
-    /// Its files that no work tree gets.
+    /// Its files that are left out of the work tree.
     pub left_out: Vec<LeftOut>,
     /// Whether settings ask for signed commits.
     pub wants_signatures: bool,
-    /// Objects of git that are not what their ids say, with the reason; empty where it was not looked.
+    /// Objects of git that do not match their ids, with the reason; empty if not requested.
     pub damaged: Vec<(String, String)>,
-    /// Commits of calls that no branch leads to; empty where it was not looked.
+    /// Commits of calls that no branch leads to; empty if not requested.
     pub lost: Vec<LostChain<LostCommit>>,
 }
 
-/// What is looked at beside the history and its files. Either reads every object of git.
+/// Optional checks. Either reads every object of git.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Objects {
-    /// Whether each is what its id says.
+    /// Check objects against their ids.
     pub damaged: bool,
-    /// Which commits of calls no branch leads to.
+    /// Find commits of calls that no branch leads to.
     pub lost: bool,
 }
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// No sequence of calls could have left this.
+    /// No sequence of calls could leave this.
     Error,
     /// Doubtful: a person should look.
     Warning,
-    /// Nothing wrong, but good to know.
+    /// Not a fault, but good to know.
     Note,
 }
 
-/// One thing that was found.
+/// One result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// What it is, to act on.
+    /// Its code, for programs.
     pub code: Code,
-    /// The file in the repository, where it is about one.
+    /// The affected file in the repository, if any.
     pub path: Option<String>,
-    /// The line in the file, from 1, where it is known.
+    /// The line in the file, from 1, if known.
     pub line: Option<u64>,
-    /// The commit, where it is about one.
+    /// The affected commit, if any.
     pub commit: Option<CommitId>,
-    /// What was found, in one sentence.
+    /// The finding in one sentence.
     pub message: String,
     /// What to do about it.
     pub suggestion: Option<String>,
 }
 
-/// Gathers what there is to check.
+/// Loads everything to be checked.
 ///
 /// # Errors
 ///
@@ -121,7 +121,7 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
     findings
 }
 
-/// What is wrong with an investigation that is in no repository yet, by these rules.
+/// The findings about an investigation that is in no repository yet, by these rules.
 pub fn of_facts(investigation: Investigation, ruleset: &RulesetFile) -> Vec<Finding> {
     let snapshot = Snapshot::without_repository(investigation, ruleset.clone());
     let rules = EffectiveRules::new(&ruleset.ruleset, snapshot.investigation.meta());
@@ -137,7 +137,7 @@ pub fn of_facts(investigation: Investigation, ruleset: &RulesetFile) -> Vec<Find
     tree::findings(&subject, &rules)
 }
 
-/// What is wrong with the repository itself.
+/// The faults of the repository itself.
 fn repository(subject: &Subject) -> Vec<Finding> {
     let damaged = subject.damaged.iter().map(|(id, reason)| {
         Finding::new(Severity::Error, Code::DamagedObject, format!("The object {id} is damaged: {reason}."))
@@ -151,9 +151,9 @@ fn repository(subject: &Subject) -> Vec<Finding> {
     damaged.chain(unsigned).chain(lost).collect()
 }
 
-/// What no branch leads to, and how it is brought back. A merge keeps the ids of all commits of a chain.
+/// The finding about commits that no branch leads to, with how to restore them. A merge keeps the ids of all commits of a chain.
 fn lost(path: &Path, chain: &LostChain<LostCommit>) -> Finding {
-    /// How many subjects and nodes are named, and the most characters of a subject.
+    /// The maximum number of subjects and nodes named, and of characters of a subject.
     const SUBJECTS: usize = 3;
     const NODES: usize = 10;
     const SUBJECT: usize = 80;
@@ -188,8 +188,8 @@ fn lost(path: &Path, chain: &LostChain<LostCommit>) -> Finding {
     finding.in_commit(chain.tip)
 }
 
-/// The entries of a history, oldest first, each with whether it joins what was apart: a merge, or what resolves what git could
-/// not merge.
+/// The entries of a history, oldest first, each with whether it joins branches: a merge, or a resolution of conflicts after
+/// one.
 fn oldest_first(history: &[HistoryEntry]) -> impl Iterator<Item = (&HistoryEntry, bool)> {
     let mut unreadable: HashSet<&str> = HashSet::new();
     history.iter().rev().map(move |entry| {
@@ -231,7 +231,7 @@ impl Finding {
         Finding { severity: if is_joined { Severity::Warning } else { self.severity }, ..self }
     }
 
-    /// Sets what to do about it.
+    /// Sets the suggestion.
     fn suggest(mut self, suggestion: impl Into<String>) -> Self {
         self.suggestion = Some(suggestion.into());
         self
@@ -285,8 +285,7 @@ fn key_line(text: &str, key: &str) -> Option<u64> {
     Some(at as u64 + 1)
 }
 
-/// The line of an entry of a top-level list, as this program writes them; that of the list where it is laid out
-/// otherwise.
+/// The line of an entry of a top-level list, as this program writes them; that of the list in any other layout.
 fn entry_line(text: &str, list: &str, number: usize) -> Option<u64> {
     let begin = key_line(text, list)?;
     let entries = text.lines().enumerate().skip(usize::try_from(begin).ok()?);

@@ -1,5 +1,5 @@
-//! Whether a commit took back what a call had stored: a call only adds. Whoever edits by hand can rewrite findings or
-//! remove a committed node; git keeps the text that was there, and this names where.
+//! Whether a commit removed what a call had stored: a call only adds. An edit by hand can rewrite findings or remove
+//! a committed node; git keeps the earlier text, and a finding names where.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -20,13 +20,13 @@ pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
     let mut findings: Vec<Option<Finding>> = Vec::new();
     for (entry, is_join) in oldest_first(history) {
         if !entry.gaps.is_empty() {
-            // What stands after it is not known.
+            // The state after it is unknown.
             stored = Stored::default();
         }
         let written = Written { entry, is_join, nodes: OnceCell::new() };
         for happening in &entry.happenings {
             if let Some((before, number)) = happening.node().and_then(|node| stored.gone.remove(&node.id)) {
-                // It was put back: after a conflict was resolved, say.
+                // It was restored: after a conflict was resolved, for example.
                 findings[number] = findings[number].take().filter(|_| !written.holds(&before, |_| true));
             }
             if let Happening::Removed(node) = happening {
@@ -39,16 +39,16 @@ pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
     findings.into_iter().flatten().collect()
 }
 
-/// A commit, and what the nodes hold that it has written.
+/// A commit, with the nodes that it has written.
 struct Written<'a> {
     entry: &'a HistoryEntry,
-    /// Whether it is a merge, or resolves what one has left.
+    /// Whether it is a merge, or resolves one.
     is_join: bool,
     nodes: OnceCell<Vec<(&'a NodeId, HashSet<String>)>>,
 }
 
 impl<'a> Written<'a> {
-    /// Whether all that is stored of the node stands in one that was written, be it under another id, as a merge may leave it.
+    /// Whether all stored texts of the node are in one that was written, possibly under another id, as after a merge.
     fn holds(&self, node: &Node, is_its_place: impl Fn(&NodeId) -> bool) -> bool {
         let entry: &'a HistoryEntry = self.entry;
         let nodes = || entry.happenings.iter().filter(|it| !it.is_gone()).filter_map(Happening::node);
@@ -56,15 +56,15 @@ impl<'a> Written<'a> {
         let before = pieces(node);
         let mut places = written.iter().filter(|(id, _)| is_its_place(id)).map(|(_, after)| after);
         match self.is_join {
-            // git may have put what was written of one node into the file of another, which is put right.
+            // git may have put texts of one node into the file of another, which the resolution corrects.
             true => before.iter().all(|piece| places.clone().any(|after| after.contains(piece))),
             false => places.any(|after| before.is_subset(after)),
         }
     }
 }
 
-/// What a merge leaves of a node, whatever it joins it with and wherever it puts it: its texts, and who did what and when. An
-/// amendment may have changed places with what it has written, and an id may be another.
+/// The parts of a node that every merge keeps: its texts, and the author and time of each act. An amendment may have changed
+/// places with the amended text, and an id may be another.
 fn pieces(node: &Node) -> HashSet<String> {
     let mut pieces = HashSet::from([node.title.clone(), node.planned_action.clone()]);
     for result in node.results() {
@@ -97,20 +97,20 @@ fn pieces(node: &Node) -> HashSet<String> {
     pieces
 }
 
-/// What stands after a commit, as far as it was seen.
+/// The state after a commit, as far as it was seen.
 #[derive(Default)]
 struct Stored {
     nodes: HashMap<NodeId, Arc<Node>>,
     conclusion: Option<Arc<Conclusion>>,
     comments: HashMap<CommentId, Arc<Comment>>,
     runs: HashMap<RunId, Arc<Run>>,
-    /// Nodes that can't be read any more, each with the number of the finding that says so.
+    /// Nodes that have become unreadable, each with the number of the finding about it.
     gone: HashMap<NodeId, (Arc<Node>, usize)>,
 }
 
 impl Stored {
-    /// Whether a call, or a merge with where one was made, could have put that end in place of this one, or none: research has
-    /// gone on since, or, in a merge, it is another end.
+    /// Whether a call, or a merge, could have replaced or removed that end: research has gone on since, or, in a merge, it is
+    /// another end.
     fn may_give_up(&self, end: &Conclusion, now: Option<&Conclusion>, written: &Written<'_>) -> bool {
         let entry = written.entry;
         let is_join = written.is_join;
@@ -121,7 +121,7 @@ impl Stored {
         (is_join && (is_another || last >= Some(end.ended_at))) || (is_end && last > Some(end.ended_at))
     }
 
-    /// Notes what happened, and says what was lost by it.
+    /// Records a happening, and returns a finding if something was lost by it.
     fn take(&mut self, happening: &Happening, written: &Written<'_>) -> Option<Finding> {
         let entry = written.entry;
         match happening {
@@ -200,7 +200,7 @@ impl Stored {
                 Some(lost(format!("It removed the run {}.", run.id), entry, &layout::run(run.id)))
             }
             Happening::Attached(..) => None,
-            // A merge moves what is beside a node that it moves, and keeps both of one name.
+            // A merge moves the attachments of a moved node, and keeps both of one name.
             Happening::AttachmentChanged(..) | Happening::AttachmentRemoved(..) if written.is_join => None,
             Happening::AttachmentChanged(node, name) => {
                 let message = format!("It changed the attachment {name} of {node}.");
@@ -214,19 +214,19 @@ impl Stored {
     }
 }
 
-/// The texts of an end and of those beside it, also those before their amendments.
+/// The texts of an end and of the alternative ones, including those before their amendments.
 fn texts_of(end: &Conclusion) -> HashSet<&str> {
     let ends = || std::iter::once(end).chain(&end.other_conclusions);
     let before = ends().flat_map(|end| &end.amended).filter_map(|it| it.conclusion.as_deref());
     ends().filter_map(|end| end.conclusion.as_deref()).chain(before).collect()
 }
 
-/// A committed node that was changed otherwise than by a change of state.
+/// A committed node that was changed other than by a change of state.
 fn edited(before: Option<&Node>, after: &Node, written: &Written<'_>) -> Option<Finding> {
     let entry = written.entry;
     let before = before?;
     let is_merge = written.is_join;
-    // It may have moved a node, and put a result beside another.
+    // A merge may have moved a node, and put a result next to another.
     if written.holds(before, |id| is_merge || *id != after.id) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Whether each commit is one call: by itself, and by those before it.
+//! Whether each commit is one call: by itself, and given those before it.
 
 use std::collections::HashSet;
 
@@ -9,12 +9,12 @@ use crate::format::layout::{self, Place};
 use crate::ruleset::EffectiveRules;
 use crate::store::HistoryEntry;
 
-/// The tags of an end.
+/// The prefix of the tags of an end.
 const ENDED: &str = "ended/";
 
 pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // In a shallow clone, or where a merge brought nodes along, not every proposal was seen.
+    // In a shallow clone, or after a merge with nodes, some proposals were not seen.
     let whole = subject.history.last().is_some_and(|first| first.parents.is_empty())
         && subject.history.iter().all(|entry| entry.gaps.is_empty());
     let mut pending: HashSet<NodeId> = HashSet::new();
@@ -26,7 +26,7 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
                 Happening::Proposed(node) => {
                     pending.insert(node.id.clone());
                 }
-                // A merge has put a proposal where a committed node was, which it has moved.
+                // A merge has moved a committed node, and put a proposal in its place.
                 Happening::Edited(node) if node.is_pending() => {
                     pending.insert(node.id.clone());
                 }
@@ -75,7 +75,7 @@ fn one_commit(
         findings.push(Finding::new(Note, Code::Merge, format!("A merge: {}", entry.subject())));
         return;
     }
-    // What is left out of it can be what makes it one call.
+    // The omitted part may be what makes it one call.
     if !entry.gaps.is_empty() {
         return;
     }
@@ -114,7 +114,7 @@ fn one_commit(
     }
 }
 
-/// The tag is a pointer to the end: one that is missing is written by the next tot_end.
+/// Checks the tags of ends. A tag is a pointer to the end: a missing one is written by the next tot_end.
 fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
     let is_end = |entry: &HistoryEntry| entry.happenings.iter().any(|it| matches!(it, Happening::Ended(_)));
     let end = subject.history.iter().find(|entry| is_end(entry) || !entry.gaps.is_empty());

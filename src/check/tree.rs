@@ -57,7 +57,7 @@ impl Check<'_> {
         self.findings.push(finding.at(path, line));
     }
 
-    /// What `tot_start` would not have accepted.
+    /// Faults that `tot_start` would have refused.
     fn meta(&mut self) {
         let meta = self.investigation.meta();
         let ruleset = self.rules.ruleset();
@@ -109,7 +109,7 @@ impl Check<'_> {
         }
     }
 
-    /// What is said of something that is not there: the node may have been withdrawn since, or a file is missing.
+    /// Comments on missing nodes: the node may have been withdrawn since, or a file is missing.
     fn comments(&mut self) {
         for comment in self.investigation.comments() {
             let path = layout::comment(comment.id);
@@ -138,7 +138,7 @@ impl Check<'_> {
         let rule = &self.rules.ruleset().roots;
         let name = &self.rules.ruleset().name;
         let roots: Vec<_> = self.investigation.roots().cloned().collect();
-        // Where no branch could go on, tot_propose accepts a further root with any id.
+        // If no branch can go on, tot_propose accepts a further root with any id.
         let (excused, ordinary): (Vec<_>, Vec<_>) =
             roots.iter().cloned().partition(|root| self.recovery_at(root));
         if let Some(ids) = &rule.ids {
@@ -203,7 +203,7 @@ impl Check<'_> {
         }
     }
 
-    /// The node as a child of its parent.
+    /// Checks the node as a child of its parent.
     fn below(&mut self, node: &Node, parent: &Node) {
         let extends = node.id.suffix().len() > parent.id.suffix().len()
             && node.id.suffix().starts_with(parent.id.suffix());
@@ -238,7 +238,7 @@ impl Check<'_> {
         self.at(node, key, finding);
     }
 
-    /// What `tot_commit` stored.
+    /// Checks the result that `tot_commit` stored.
     fn commit(&mut self, node: &Node, classification: &Classification) {
         let state = &classification.state;
         for (key, name) in
@@ -285,7 +285,7 @@ impl Check<'_> {
         }
     }
 
-    /// What the result says of other nodes, and of when the work began.
+    /// Checks the result's references to other nodes, and its start of work.
     fn backing(&mut self, node: &Node, classification: &Classification) {
         if classification.refutes && node.parent.is_none() {
             let message = format!("{} refutes its parent, and it is a root.", node.id);
@@ -303,13 +303,13 @@ impl Check<'_> {
             } else {
                 continue;
             };
-            // A call can leave this: what it links to may be a proposal that is withdrawn later.
+            // A call can leave this: the linked node may be a proposal that is withdrawn later.
             let message = format!("{} {} {what}.", node.id, link.kind.label());
             self.at_entry(node, "links", number, Finding::new(Warning, Code::LinkNowhere, message));
         }
     }
 
-    /// What became of its texts later.
+    /// Checks the later amendments of its texts.
     fn amendments(&mut self, node: &Node, classification: &Classification) {
         let mut time = classification.committed_at;
         for (number, amendment) in classification.amended.iter().enumerate() {
@@ -327,7 +327,7 @@ impl Check<'_> {
         }
     }
 
-    /// What became of it later.
+    /// Checks its later changes of state.
     fn changes(&mut self, node: &Node, classification: &Classification) {
         let mut state = &classification.state;
         let mut time = classification.committed_at;
@@ -391,7 +391,7 @@ impl Check<'_> {
         }
     }
 
-    /// Nodes whose children decide their state, but which don't have it: a merge of two clones can leave that.
+    /// Nodes whose state should follow from their children, but doesn't: a merge of two clones can leave that.
     fn confirmations(&mut self) {
         let now = self.investigation.meta().started_at;
         for missed in confirmations(self.investigation, self.rules, now) {
@@ -403,7 +403,7 @@ impl Check<'_> {
         }
     }
 
-    /// Results that differ, which a merge has brought together.
+    /// Nodes with differing results, which a merge has brought together.
     fn contested(&mut self) {
         for contested in standing::contested(self.investigation) {
             let Some(node) =
@@ -417,12 +417,12 @@ impl Check<'_> {
         }
     }
 
-    /// Whether it could have ended as it stands.
+    /// Checks whether a call could have ended the investigation in this state.
     fn end(&mut self) {
         let Some(conclusion) = self.investigation.conclusion() else { return };
         let line = |key: &str| self.subject.text(layout::CONCLUSION).and_then(|text| key_line(text, key));
-        // One that was stopped says itself that something was owed.
-        // Only a merge brings research from after the end.
+        // A conclusion that stopped early says itself that steps were owed. Only a merge adds research from after the
+        // end.
         let is_merged = self.subject.history.iter().any(|entry| entry.parents.len() > 1);
         let is_in_force = !is_merged || self.investigation.end_in_force().is_some();
         let owed = match &conclusion.stopped {
@@ -489,7 +489,7 @@ impl Check<'_> {
     }
 }
 
-/// Why a node does not fit below its parent, if it does not.
+/// Why a node does not fit below its parent, if so.
 pub(super) fn misfit(node: &Node, parent: &Node, rules: &EffectiveRules) -> Option<Code> {
     let above = parent.classification.as_ref()?;
     let state = above.current_state();

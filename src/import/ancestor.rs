@@ -1,9 +1,8 @@
-//! The files of the program's ancestor, a TypeScript server that kept each investigation as one JSON file. Its generations
-//! differ in the states of their nodes, which are those of the built-in rulesets.
+//! The file format of the program's ancestor, a TypeScript server that kept each investigation as one JSON file. Its
+//! generations differ in the states of their nodes, which are those of the built-in rulesets.
 //!
-//! A file has the time of its beginning, and of proposals that are pending. It has no time of a node: each step gets the
-//! time of the beginning, a millisecond later each, in the order in which the nodes stand in the file, which is that of
-//! their commits.
+//! A file has the time of its beginning, and of pending proposals. It has no times of nodes: each step gets the time of
+//! the beginning, a millisecond later each, in the order of the nodes in the file, which is that of their commits.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -29,10 +28,10 @@ struct File {
     min_rounds: Option<u32>,
     allow_early_terminal: Option<bool>,
     nodes: Map<String, Value>,
-    /// Not in the first generation.
+    /// Absent in the first generation.
     #[serde(default)]
     pending_proposals: Map<String, Value>,
-    /// Which node each agent has researched.
+    /// The nodes that each agent has researched.
     #[serde(default)]
     used_agent_ids: BTreeMap<String, String>,
     #[serde(flatten)]
@@ -68,11 +67,11 @@ struct ProposalEntry {
     other: Map<String, Value>,
 }
 
-/// What follows from the rest.
+/// Fields that are derived from the others.
 const DERIVED: [&str; 4] = ["currentRound", "currentBatch", "updatedAt", "children"];
 
-/// The facts of a file, by the built-in ruleset of that name. Without one, by that which has its states and which it breaks
-/// least; of several, the first.
+/// The facts of a file, by the built-in ruleset of that name. Without a name, by the one that has its states and which it
+/// breaks least; of several, the first.
 pub(super) fn read(value: Value, new: Option<SessionId>, name: Option<&str>) -> Result<Facts, ImportError> {
     let mut file: File = typed(value, "")?;
     let id = match new {
@@ -114,7 +113,7 @@ fn nodes(
     let agents: HashMap<&str, &str> =
         file.used_agent_ids.iter().map(|(agent, node)| (node.as_str(), agent.as_str())).collect();
     let (mut nodes, mut clock) = (Vec::<Node>::new(), began);
-    // The proposals and the commit of one step, the nodes of one round in a row.
+    // The proposals and the commit of one step: consecutive nodes of one round.
     let (mut proposed_at, mut committed_at) = (began, began);
     for (key, value) in std::mem::take(&mut file.nodes) {
         let place = format!("nodes.{key}");
@@ -176,11 +175,11 @@ fn under(
     let request = Start { query: file.query.clone(), ..Start::default() };
     let mut meta = start(request, &ruleset.ruleset, None, id, began)
         .map_err(|rejection| invalid("query", rejection.errors.first().map_or("", |error| &error.message)))?;
-    // As they are there, also where they could not be chosen here: a check says so.
+    // Kept even if it could not be chosen here: a check reports it.
     meta.mode = file.mode.clone().unwrap_or(meta.mode);
     meta.min_rounds = file.min_rounds.unwrap_or(meta.min_rounds);
     meta.allow_early_terminal = file.allow_early_terminal.unwrap_or(meta.allow_early_terminal);
-    // Later generations keep the number, and no rule of theirs reads it.
+    // Later generations keep the number, but their rules ignore it.
     let min_roots = file.min_roots.filter(|_| ruleset.ruleset.roots.min_is_chosen);
     meta.min_roots = min_roots.unwrap_or(meta.min_roots);
     let nodes = confirmed(nodes.to_vec(), &ruleset.ruleset);
@@ -191,8 +190,8 @@ fn under(
     Facts::new(meta, ruleset.clone(), nodes, None, place)
 }
 
-/// The nodes, with those promoted that were: one in a closed state that has a child can only have been waiting for it. The
-/// file has the state after.
+/// The nodes, including promoted ones: a node in a closed state that has a child must have been waiting for it. The file
+/// has only the later state.
 fn confirmed(mut nodes: Vec<Node>, ruleset: &Ruleset) -> Vec<Node> {
     let mut children: HashMap<NodeId, Vec<(Timestamp, NodeId, StateName)>> = HashMap::new();
     for node in &nodes {
@@ -221,7 +220,7 @@ fn confirmed(mut nodes: Vec<Node>, ruleset: &Ruleset) -> Vec<Node> {
     nodes
 }
 
-/// Keeps the names of fields that hold something and are not taken over.
+/// Records the names of non-empty fields that are not imported.
 fn note_others(fields: &Map<String, Value>, left_out: &mut BTreeSet<String>) {
     let is_empty =
         |value: &Value| matches!(value, Value::Null) || [json!(""), json!([]), json!({})].contains(value);
@@ -229,7 +228,7 @@ fn note_others(fields: &Map<String, Value>, left_out: &mut BTreeSet<String>) {
     left_out.extend(names.map(|(name, _)| name.clone()));
 }
 
-/// What a person should know.
+/// The notes for a person.
 fn notes(facts: &Facts, left_out: BTreeSet<String>) -> Vec<String> {
     let mut notes = vec![format!("Taken as an investigation by the ruleset {}.", facts.meta.ruleset)];
     if facts.nodes.iter().any(|node| !node.is_pending()) {

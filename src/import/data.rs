@@ -1,4 +1,4 @@
-//! `investigation.json`, as reports and `tot export` write it.
+//! `investigation.json`, as written by reports and `tot export`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::ruleset::{RulesetFile, builtin};
 
 type Fields = Map<String, Value>;
 
-/// What is read of it; the rest follows from that.
+/// The fields that are read; the others are derived from these.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Document {
@@ -114,14 +114,14 @@ fn records<T: Record<Id: Ord> + DeserializeOwned>(
     Ok(records)
 }
 
-/// The fields of a file: with its version, without what follows from others, and without `null`, which files don't have.
+/// The fields of a file: with its version, without derived ones, and without `null`, which files don't have.
 fn file_fields(fields: Fields, derived: &[&str]) -> Value {
     let is_stored = |(name, value): &(String, Value)| !value.is_null() && !derived.contains(&name.as_str());
     let version = ("version".to_owned(), VERSION.into());
     Value::Object(std::iter::once(version).chain(fields.into_iter().filter(is_stored)).collect())
 }
 
-/// A node, or another result of it, as files have it: `state` is that of the commit.
+/// A node, or another result of it, in the form of files: `state` is that of the commit.
 fn result_fields(mut fields: Fields) -> Fields {
     for derived in ["role", "contested"] {
         fields.shift_remove(derived);

@@ -1,16 +1,16 @@
-//! Investigations out of files: the form of `investigation.json`, and that of the program's ancestor. Pure: text in, facts
+//! Reads investigations from files: `investigation.json`, and the format of the program's ancestor. Pure: text in, facts
 //! and steps out; [`crate::sync::import`] writes them.
 //!
-//! 1. [`read`] tells the forms apart and reads what is stored of the investigation: [`Facts`].
-//!    - `data`: `investigation.json`, which holds all facts, and the text of the ruleset.
+//! 1. [`read`] recognizes the format and parses the investigation: [`Facts`].
+//!    - `data`: `investigation.json`, which has all facts, and the text of the ruleset.
 //!    - `ancestor`: `investigations/<id>.json` of the TypeScript server, of any generation of states.
-//! 2. [`steps`] tells how it came to be: one [`Step`] for each call, in the order of the times in the facts.
+//! 2. [`steps`] reconstructs its history: one [`Step`] for each call, in the order of the times in the facts.
 //!
-//! Guarantees: nothing but the file decides what comes out, so the same file gives the same commits on every machine; a file
-//! that does not fit is an error with its place, never a part of an investigation; what the rules would not have allowed
-//! is kept, for `tot check` to name.
+//! Guarantees: the result depends on the file alone, so the same file gives the same commits on every machine. An invalid
+//! file is an error with its place, never a part of an investigation. Violations of the rules are kept, for `tot check` to
+//! report.
 //!
-//! Limit: a file tells what stands in the end. Proposals that were withdrawn, and ends that were taken back, are not in it.
+//! Limit: a file contains only the final state. Withdrawn proposals, and ends that were reopened, are not in it.
 
 mod ancestor;
 mod data;
@@ -28,44 +28,44 @@ pub use story::{Step, steps};
 use crate::domain::{Attached, Change, Comment, Conclusion, Investigation, Meta, Node, Run, SessionId};
 use crate::ruleset::{RulesetError, RulesetFile};
 
-/// All that a file holds of an investigation.
+/// The contents of a file about an investigation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// What was fixed at the start.
+    /// The terms fixed at the start.
     pub meta: Meta,
     /// The ruleset in force.
     pub ruleset: RulesetFile,
     /// The nodes, parents before their children.
     pub nodes: Vec<Arc<Node>>,
-    /// How it ended.
+    /// The conclusion, if it has ended.
     pub conclusion: Option<Conclusion>,
-    /// What was said, the oldest first.
+    /// The comments, oldest first.
     pub comments: Vec<Arc<Comment>>,
     /// Commands that were run, repetitions and judgements.
     pub runs: Vec<Arc<Run>>,
-    /// What stands beside the nodes.
+    /// The attachments of the nodes.
     pub attachments: Vec<Arc<Attached>>,
-    /// What a person should know of the import: what was taken as what, and what was left out.
+    /// Notes on the import for a person: interpretations and omissions.
     pub notes: Vec<String>,
 }
 
-/// Why a file is not read.
+/// Why a file can't be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// Not JSON.
+    /// The file is not JSON.
     #[error("it is not JSON: {0}")]
     NotJson(serde_json::Error),
-    /// JSON of another form.
+    /// The file is JSON of another format.
     #[error(
         "it is neither an investigation.json, which has `meta` and `nodes`, nor a file of the ancestor, which has \
              `sessionId` and `nodes`"
     )]
     UnknownForm,
-    /// A value that is not what it must be.
+    /// A value is invalid.
     #[error("{place}: {reason}")]
     Invalid {
-        /// Where it stands: `nodes.R1.A.state`.
+        /// Its place: `nodes.R1.A.state`.
         place: String,
         /// What is wrong with it.
         reason: String,
@@ -73,10 +73,10 @@ pub enum ImportError {
     /// The ruleset in the file can't be used.
     #[error("rulesetFile: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Ruleset(Vec<RulesetError>),
-    /// None that this program brings along has the states.
+    /// No built-in ruleset has the states.
     #[error("no built-in ruleset{} has the states {states}", of(.name))]
     NoRuleset {
-        /// The one that was asked for.
+        /// The requested ruleset.
         name: Option<String>,
         /// The states of its nodes.
         states: String,
@@ -87,16 +87,16 @@ fn of(name: &Option<String>) -> String {
     name.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default()
 }
 
-/// How a file is read.
+/// Options for reading a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// As another investigation, with an id that follows from the whole text.
+    /// Import as another investigation, with an id derived from the whole text.
     pub as_new: bool,
-    /// The built-in ruleset of a file of the ancestor, which names none; else the one that it breaks least.
+    /// The built-in ruleset for a file of the ancestor, which names none; by default, the one that it breaks least.
     pub ruleset: Option<&'a str>,
 }
 
-/// What the text of a file holds.
+/// Reads the text of a file.
 ///
 /// # Errors
 ///
@@ -113,7 +113,7 @@ pub fn read(text: &str, options: Options<'_>) -> Result<Facts, ImportError> {
 }
 
 impl Facts {
-    /// The facts, if each node has a place in the tree. `place` says where a node stands in the file.
+    /// The facts, if each node has a place in the tree. `place` returns the place of a node in the file.
     fn new(
         meta: Meta,
         ruleset: RulesetFile,
@@ -137,7 +137,7 @@ impl Facts {
         Ok(Facts { meta, ruleset, nodes, conclusion, comments, runs, attachments, notes })
     }
 
-    /// The investigation that they are.
+    /// The investigation with these facts.
     pub fn investigation(&self) -> Investigation {
         let nodes = self.nodes.iter().cloned();
         let investigation = Investigation::from_facts(self.meta.clone(), nodes, self.conclusion.clone()).0;
@@ -149,7 +149,7 @@ impl Facts {
     }
 }
 
-/// A value as a type of ours. `place` is where it stands in the file.
+/// Parses a value. `place` is its place in the file.
 fn typed<T: DeserializeOwned>(value: Value, place: &str) -> Result<T, ImportError> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();

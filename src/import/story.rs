@@ -1,4 +1,4 @@
-//! How an investigation came to be, as far as what is stored of it tells.
+//! Reconstructs the history of an investigation from its stored facts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use crate::domain::{
 use crate::format::message;
 use crate::ruleset::EffectiveRules;
 
-/// One call that was made.
+/// One reconstructed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// When.
+    /// Its time.
     pub at: Timestamp,
-    /// What it did.
+    /// Its event.
     pub event: Event,
     /// The message of its commit.
     pub message: String,
 }
 
-/// Something that happened to one node, or the end.
+/// An act on one node, or on the end.
 enum Act {
     Proposed(Arc<Node>),
     Claimed(Arc<Node>),
@@ -34,16 +34,16 @@ enum Act {
     Ran(Arc<Run>),
 }
 
-/// When something happened; at one time, which comes first.
+/// The time of an act, and its order among those of one time.
 type Key = (Timestamp, u8);
 
 impl Act {
-    /// Its place among what has one time: a call that stores results and proposes the next nodes does it in that order.
+    /// The order among acts of one time: a call stores results before it proposes the next nodes.
     fn order(&self) -> u8 {
         match self {
             Act::Committed(_) => 0,
             Act::Amended(_) | Act::Changed(Transition { by: None, .. }) => 1,
-            // What a child brings about belongs to the call that gave the child its state.
+            // An effect of a child belongs to the call that gave the child its state.
             Act::Changed(_) => 2,
             Act::Proposed(_) => 3,
             Act::Claimed(_) => 4,
@@ -54,8 +54,8 @@ impl Act {
     }
 }
 
-/// The calls after the start, in the order of their times: what has one time is one call, as far as one can be. Each node
-/// comes after its parent, whatever its times say.
+/// The calls after the start, in the order of their times: acts of one time are one call, if possible. Each node comes
+/// after its parent, whatever its times say.
 pub fn steps(facts: &Facts) -> Vec<Step> {
     let mut acts: Vec<(Key, Act)> = Vec::new();
     let mut committed: HashMap<&NodeId, Key> = HashMap::new();
@@ -65,7 +65,7 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
         for (number, (at, act)) in acts_of(node).into_iter().enumerate() {
             key = key.max((at, act.order()));
             if number < 2 {
-                // The commit, or the proposal of one that is pending.
+                // The commit, or the proposal of a pending node.
                 committed.insert(&node.id, key);
             }
             acts.push((key, act));
@@ -89,10 +89,10 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
         let act = Act::Ran(Arc::clone(run));
         acts.push((node.unwrap_or((facts.meta.started_at, 0)).max((run.at, act.order())), act));
     }
-    // A stable sort: what happened to one node at one time keeps its order.
+    // A stable sort: acts on one node at one time keep their order.
     acts.sort_by_key(|(key, _)| *key);
     let limit = facts.ruleset.ruleset.batch_limit.map_or(usize::MAX, |limit| limit as usize);
-    // When the others were put there is in no file: they come with the first result.
+    // Files do not contain the time of other attachments: they come with the first result.
     let mut put_by: HashMap<(&NodeId, &AttachmentName), RunId> = HashMap::new();
     for run in &facts.runs {
         if let (RunKind::Captured(ran), Some(node)) = (&run.what, &run.node) {
@@ -101,7 +101,7 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
             }
         }
     }
-    // What a run put there comes with that run.
+    // Attachments of a run come with that run.
     let mut of_runs: HashMap<RunId, Vec<Arc<Attached>>> = HashMap::new();
     let mut attachments: HashMap<&NodeId, Vec<Arc<Attached>>> = HashMap::new();
     for file in &facts.attachments {
@@ -178,7 +178,7 @@ fn told(facts: &Facts, events: Vec<(Timestamp, Event)>) -> Vec<Step> {
     steps
 }
 
-/// Through which client a call came, and what it was warned of, as its results keep it.
+/// The client of a call, and its warnings, as stored in its results.
 fn known_of(event: &Event) -> (Caller, Vec<Diagnostic>) {
     let noted = |node: &Node, warnings: &[Warning]| -> Vec<Diagnostic> {
         let note = |it: &Warning| Diagnostic::new(it.code.clone(), it.message.clone()).about(&node.id);
@@ -219,12 +219,12 @@ fn is_by_same(one: &Node, other: &Node) -> bool {
     agent(one) == agent(other)
 }
 
-/// What happened to a node, in its order, with the node as it was after each.
+/// The acts on a node, in order, with the node as it was after each.
 fn acts_of(node: &Arc<Node>) -> Vec<(Timestamp, Act)> {
     let mut acts = Vec::new();
     let mut stage = Node::clone(node);
     if let Some(end) = &node.classification {
-        // As it was before the first change. What an amendment holds then is what it has put there.
+        // The state before the first change. The text of an amendment then is the amended text.
         let mut amendments = end.amended.clone();
         amendments.iter_mut().rev().for_each(|amendment| amendment.swap(&mut stage));
         if let Some(result) = &mut stage.classification {
@@ -246,7 +246,7 @@ fn acts_of(node: &Arc<Node>) -> Vec<(Timestamp, Act)> {
         let claim = node.claim.iter().map(|claim| (claim.at, Act::Claimed(Arc::clone(node))));
         acts.extend(claim);
     }
-    // An amendment by hand may hold what it did not change. What is stored in the end is what the file says.
+    // An amendment by hand may contain text that it did not change. The final state is that of the file.
     if let Some((_, last)) = acts.last_mut() {
         match last {
             Act::Proposed(last) | Act::Claimed(last) | Act::Committed(last) | Act::Amended(last) => {
@@ -259,7 +259,7 @@ fn acts_of(node: &Arc<Node>) -> Vec<(Timestamp, Act)> {
     acts
 }
 
-/// What happened to a committed node, each list in its order, the lists by their times.
+/// The acts on a committed node, each list in order, the lists by their times.
 fn changes_of(
     mut stage: Node,
     end: &Classification,

@@ -1,4 +1,4 @@
-//! git as a child process: with an environment that says nothing of another repository, within a limit of time and output.
+//! git as a child process: isolated from other repositories in its environment, with limits of time and output.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -14,27 +14,27 @@ use super::{RemoteError, Result, Settings};
 use crate::platform;
 use crate::text::visible;
 
-/// The least git: it lists the files of commits alone (2.32), and a fetch leaves no `FETCH_HEAD` (2.29).
+/// The minimum version of git: it lists the files of commits alone (2.32), and a fetch leaves no `FETCH_HEAD` (2.29).
 pub const LEAST_VERSION: &str = "2.32";
 
-/// How long git may take for what is on this machine, and for one exchange with a remote.
+/// The time limits of git for local work, and for one exchange with a remote.
 const LOCAL: Duration = Duration::from_secs(120);
 const EXCHANGE: Duration = Duration::from_secs(1_800);
-/// How long it may take to end when it is asked to, until it is made to.
+/// The time between asking git to end and killing it.
 const TO_END: Duration = Duration::from_secs(2);
-/// How long the rest of the output may take when git has ended. A program that it started may hold the pipe for longer.
+/// The maximum wait for remaining output after git has ended. A program that it started may hold the pipe for longer.
 const REST: Duration = Duration::from_secs(1);
-/// How often it is looked whether it has ended: soon at first, since most calls take milliseconds.
+/// The intervals of checks whether it has ended: short at first, since most calls take milliseconds.
 const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(5), Duration::from_millis(20)];
 
-/// How many bytes are read of what git prints, and kept of its errors.
+/// The maximum bytes that are read of git's output, and kept of its errors.
 const MAX_OUTPUT: usize = 256 << 20;
 const KEPT_ERRORS: usize = 64 << 10;
-/// How many lines and bytes an error shows of them.
+/// The maximum lines and bytes of them in an error.
 const SHOWN_LINES: usize = 12;
 const SHOWN_BYTES: usize = 2_000;
 
-/// What would lead git to another repository or another part of one, or change what is transferred.
+/// Variables that would lead git to another repository or another part of one, or change what is transferred.
 const CLEARED: [&str; 20] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CEILING_DIRECTORIES",
@@ -67,31 +67,31 @@ const SETTINGS: [&str; 6] = [
     "fetch.pruneTags=false",
     "fetch.writeCommitGraph=false",
 ];
-/// And those of every call but [`GitProgram::maintain`], which we start ourselves when nobody waits for it.
+/// Further settings of every call but [`GitProgram::maintain`], which we start ourselves when nobody waits for it.
 const NO_UPKEEP: [&str; 2] = ["gc.auto=0", "maintenance.auto=false"];
-/// The setting by which [`GitProgram::maintain`] tells git of the folders.
+/// The setting by which [`GitProgram::maintain`] passes the folders to git.
 const FOLDERS: &str = "tot.maintained";
 
 /// The user's git.
 #[derive(Clone, Debug)]
 pub struct GitProgram {
-    /// Whether somebody is there who can be asked for a password.
+    /// Whether a person can be asked for a password.
     person: bool,
     exchange: Duration,
     deadline: Deadline,
-    /// The configuration of the folders that it was read in.
+    /// The cached configuration of each folder.
     settings: Arc<Mutex<BTreeMap<PathBuf, Arc<Settings>>>>,
 }
 
-/// What git says of its version: asked once per process.
+/// The output of `git version`: read once per process.
 static VERSION: OnceLock<String> = OnceLock::new();
 
-/// A time after which no call goes on, and none begins. Copies are one.
+/// A time after which every call ends, and none begins. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Deadline(Arc<Mutex<Option<Instant>>>);
 
 impl Deadline {
-    /// Sets it that far from now, unless it is earlier already.
+    /// Sets the deadline that far from now, unless it is earlier already.
     pub fn set(&self, from_now: Duration) {
         let (at, mut set) =
             (Instant::now() + from_now, self.0.lock().unwrap_or_else(PoisonError::into_inner));
@@ -104,35 +104,35 @@ impl Deadline {
     }
 }
 
-/// What a call is, beside its arguments.
+/// The properties of a call, without its arguments.
 #[derive(Default)]
 pub(super) struct Call<'a> {
-    /// What it does, for errors: `fetch from origin`.
+    /// Its description, for errors: `fetch from origin`.
     pub what: &'a str,
-    /// What it reads; nothing where it is left out.
+    /// Its input; empty if `None`.
     pub input: Option<Vec<u8>>,
-    /// git's index, where it is another one than the repository's own.
+    /// git's index, if it differs from the repository's own.
     pub index: Option<&'a Path>,
-    /// Whether it speaks with a remote.
+    /// Whether it contacts a remote.
     pub exchange: bool,
-    /// Whether it may ask for the passphrase of a key.
+    /// Whether it may prompt for the passphrase of a key.
     pub asks: bool,
-    /// Whether the user's hooks are run.
+    /// Whether it runs the user's hooks.
     pub hooks: bool,
-    /// Whether it may tidy the repository up.
+    /// Whether it may start maintenance of the repository.
     pub upkeep: bool,
-    /// The most bytes that it may print, where that is less than usual.
+    /// The maximum bytes of its output, if below the usual limit.
     pub most: Option<usize>,
 }
 
-/// What a call gave.
+/// The result of a call.
 pub(super) struct Ran {
     /// The exit status; absent where a signal ended it.
     pub status: Option<i32>,
     pub output: Vec<u8>,
-    /// Its standard error, fit to be shown.
+    /// Its standard error, cleaned for display.
     pub said: String,
-    /// Its standard error as it came.
+    /// Its raw standard error.
     pub errors: String,
 }
 
@@ -142,7 +142,7 @@ impl Ran {
         String::from_utf8_lossy(&self.output).into_owned()
     }
 
-    /// An error, unless it has succeeded.
+    /// Returns an error unless it succeeded.
     pub(super) fn succeeded(self, what: &str) -> Result<Ran> {
         if self.status == Some(0) { Ok(self) } else { Err(self.error(what)) }
     }
@@ -160,22 +160,22 @@ impl Ran {
 }
 
 impl GitProgram {
-    /// The git on the PATH. `person` says whether somebody is at a terminal who can be asked for a password.
+    /// Finds git on the PATH. `person`: whether somebody at a terminal can be asked for a password.
     ///
     /// # Errors
     ///
-    /// No git, or one that is too old.
+    /// git is missing or too old.
     pub fn find(person: bool) -> Result<GitProgram> {
         let (deadline, settings) = Default::default();
         let git = GitProgram { person, exchange: EXCHANGE, deadline, settings };
         git.version().map(|_| git)
     }
 
-    /// What it says of its version.
+    /// The version that it reports.
     ///
     /// # Errors
     ///
-    /// No git, or one that is too old.
+    /// git is missing or too old.
     pub fn version(&self) -> Result<&'static str> {
         if let Some(known) = VERSION.get() {
             return Ok(known);
@@ -190,7 +190,7 @@ impl GitProgram {
         }
     }
 
-    /// A copy that reads configurations anew.
+    /// A copy that rereads configurations.
     pub fn anew(&self) -> GitProgram {
         GitProgram { settings: Arc::default(), ..self.clone() }
     }
@@ -209,15 +209,15 @@ impl GitProgram {
         GitProgram { deadline, ..self }
     }
 
-    /// Starts git's own maintenance of these repositories, one after the other, as far as git finds it to be needed. It is
-    /// not waited for, and goes on where this process ends.
+    /// Starts git's own maintenance of these repositories, one after the other, where git finds it necessary. Does not
+    /// wait for it; it continues after this process ends.
     ///
     /// # Errors
     ///
-    /// A git that can't be started.
+    /// git can't be started.
     pub fn maintain(&self, folders: &[PathBuf]) -> Result<()> {
         let Some(first) = folders.first() else { return Ok(()) };
-        // The hook `pre-auto-gc` is a way of the user to say no.
+        // A user can refuse it with the hook `pre-auto-gc`.
         let mut command = self.command(first, &Call { hooks: true, upkeep: true, ..Call::default() });
         for folder in folders {
             let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
@@ -228,10 +228,10 @@ impl GitProgram {
         command.arg("for-each-repo").arg(format!("--config={FOLDERS}"));
         command.args(["maintenance", "run", "--auto", "--quiet"]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        // What ends us, a signal to our group, does not end it.
+        // A signal to our group does not end it.
         platform::begin_group(&mut command);
         let mut child = command.spawn().map_err(RemoteError::NoGit)?;
-        // Somebody has to hear that it has ended. Where the machine has no thread left, it stays in the list of processes.
+        // Some thread must wait for it. If the machine has no thread left, it stays as a zombie.
         let _ = thread::Builder::new().spawn(move || child.wait());
         Ok(())
     }
@@ -249,13 +249,13 @@ impl GitProgram {
             (false, true) => Some(self.exchange),
             (false, false) => Some(LOCAL),
         };
-        // On a terminal it stays in the group that the terminal belongs to: else it could not ask for a password.
+        // At a terminal it stays in the terminal's group: otherwise it could not prompt for a password.
         let is_group = !asks;
         let limit = Limit { time: limit, deadline: &self.deadline, most: call.most.unwrap_or(MAX_OUTPUT) };
         run(command, call.what, call.input, &limit, is_group)
     }
 
-    /// Whether the user has an ssh command of their own, which knows better than we do.
+    /// Whether the user has configured an ssh command, which takes precedence.
     fn has_ssh_command(&self, folder: &Path) -> bool {
         ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| std::env::var_os(name).is_some())
             || self.settings(folder).is_ok_and(|settings| settings.last("core.sshcommand").is_some())
@@ -264,7 +264,7 @@ impl GitProgram {
     fn command(&self, folder: &Path, call: &Call<'_>) -> Command {
         let mut command = Command::new("git");
         command.current_dir(folder).env("LC_ALL", "C").env("LANGUAGE", "").env("GIT_ADVICE", "0");
-        // What an older git does not know, it passes over. gix reads no other forms.
+        // An older git ignores unknown variables. gix reads no other formats.
         command.env("GIT_DEFAULT_HASH", "sha1").env("GIT_DEFAULT_REF_FORMAT", "files");
         for name in CLEARED {
             command.env_remove(name);
@@ -272,7 +272,7 @@ impl GitProgram {
         if let Some(index) = call.index {
             command.env("GIT_INDEX_FILE", index);
         }
-        // What an object says is what is stored under its id: no other is put in its place, as by `git replace`.
+        // An id must name the object stored under it: no replacement, as by `git replace`.
         command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null");
         let no_upkeep = NO_UPKEEP.iter().filter(|_| !call.upkeep);
         for setting in SETTINGS.iter().chain(no_upkeep) {
@@ -298,7 +298,7 @@ fn version(text: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// How long a call may take, and how many bytes it may print.
+/// The limits of a call's time and output.
 struct Limit<'a> {
     time: Option<Duration>,
     deadline: &'a Deadline,
@@ -355,10 +355,10 @@ fn run(
     Ok(Ran { status: status.code(), output, said: clean(&errors), errors })
 }
 
-/// Begins to write what the child reads, and to read what it writes. It fails where the machine has no thread left.
+/// Starts to write the child's input, and to read its output. It fails if the machine has no thread left.
 fn threads(child: &mut Child, input: Option<Vec<u8>>, most: usize) -> std::io::Result<(Reader, Reader)> {
     if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
-        // One that ends before it has read all says so by its status.
+        // A child that ends before it has read everything reports so by its status.
         thread::Builder::new().spawn(move || pipe.write_all(&input))?;
     }
     let output = Reader::begin(child.stdout.take(), move |kept, new| {
@@ -375,7 +375,7 @@ fn threads(child: &mut Child, input: Option<Vec<u8>>, most: usize) -> std::io::R
     Ok((output, errors))
 }
 
-/// Ends it: first so that git can remove its locks, then in any case.
+/// Ends the child: first so that git can remove its locks, then by force.
 fn end(child: &mut Child, is_group: bool) {
     if is_group {
         platform::ask_group_to_end(child);
@@ -389,14 +389,14 @@ fn end(child: &mut Child, is_group: bool) {
     let _ = child.wait();
 }
 
-/// What is read of a pipe, by a thread.
+/// The data read from a pipe, by a thread.
 struct Reader {
     kept: Arc<Mutex<Vec<u8>>>,
     done: Receiver<()>,
 }
 
 impl Reader {
-    /// Reads on as long as `keep` says so.
+    /// Reads on while `keep` returns true.
     fn begin(
         pipe: Option<impl Read + Send + 'static>,
         keep: impl Fn(&mut Vec<u8>, &[u8]) -> bool + Send + 'static,
@@ -430,7 +430,7 @@ impl Reader {
     }
 }
 
-/// What git and the remote said, fit to be shown: without control characters, progress and git's advice.
+/// The messages of git and the remote, cleaned for display: without control characters, progress and git's advice.
 fn clean(text: &str) -> String {
     let lines = text.lines().map(|line| line.rsplit('\r').next().unwrap_or_default().trim());
     let is_said = |line: &&str| !line.is_empty() && !line.starts_with("hint:") && *line != "remote:";
@@ -474,7 +474,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn after_its_time_it_ends_with_all_that_it_started() {
-        // Read to its end when nobody holds the other one any more.
+        // Read to its end when the other end is closed.
         let (mut mark, held) = std::io::pipe().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600 & wait"]).stdin(held).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -8,40 +8,40 @@ use super::place::{shown_address, whole_address};
 use super::process::Call;
 use super::{GitProgram, Place, RemoteError, Result, is_address};
 
-/// The configuration that is in force in a folder, as git reads it from all of its files.
+/// The configuration in force in a folder, as git reads it from all of its files.
 #[derive(Debug, Default)]
 pub struct Settings {
-    /// In the order of the files: of one key, the last one counts.
+    /// In the order of the files: the last value of a key counts.
     entries: Vec<Entry>,
 }
 
 #[derive(Debug)]
 struct Entry {
-    /// Section and name stand in lower case.
+    /// Section and name are in lower case.
     key: String,
-    /// Absent where the key stands alone, which is true.
+    /// Absent for a key without `=`, which means true.
     value: Option<String>,
-    /// Whether the repository itself has it, and not its user.
+    /// Whether the repository itself has it, and not the user.
     is_local: bool,
-    /// The file that has it, as git names it.
+    /// The file that contains it, as git names it.
     origin: String,
 }
 
-/// Where a branch is synced with.
+/// The remote and the branch that a branch is synced with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstream {
     /// The name of the remote.
     pub remote: String,
-    /// Its address, as it is configured.
+    /// Its address, as configured.
     pub address: String,
     /// The branch and the tags there.
     pub place: Place,
-    /// The reference here that holds what was last seen there.
+    /// The local reference to the last known commit there.
     pub tracking: String,
 }
 
 impl Settings {
-    /// Settings from what `git config --null --show-scope --show-origin --list` printed.
+    /// Parses the output of `git config --null --show-scope --show-origin --list`.
     fn read(text: &str) -> Settings {
         let mut settings = Settings::default();
         let mut parts = text.split_terminator('\0');
@@ -58,13 +58,13 @@ impl Settings {
         settings
     }
 
-    /// The value of a key that counts.
+    /// The effective value of a key.
     pub fn last(&self, key: &str) -> Option<&str> {
         let entry = self.entries.iter().rfind(|entry| entry.key == key)?;
         Some(entry.value.as_deref().unwrap_or("true"))
     }
 
-    /// What the user has set, whatever the repository says: key, value, and the file that has it.
+    /// The user's own settings, regardless of the repository's: key, value, and the file that contains it.
     pub(super) fn users_own(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         let own = self.entries.iter().filter(|entry| !entry.is_local);
         own.filter_map(|entry| Some((entry.key.as_str(), entry.value.as_deref()?, entry.origin.as_str())))
@@ -79,7 +79,7 @@ impl Settings {
         remotes.into_iter().collect()
     }
 
-    /// What the branch here is synced with: the remote, and the branch there.
+    /// The upstream of the local branch: the remote, and the branch there.
     pub fn upstream(&self, branch: &str) -> Option<Upstream> {
         let remote = self.last(&format!("branch.{branch}.remote"))?;
         let merge = self.last(&format!("branch.{branch}.merge"))?;
@@ -92,7 +92,7 @@ impl Settings {
         })
     }
 
-    /// Where the remote has an investigation, by what would be pushed there.
+    /// The place of an investigation on the remote, from its push settings.
     pub fn place(&self, remote: &str) -> Option<Place> {
         let key = format!("remote.{remote}.push");
         let specs = self.entries.iter().filter(|entry| entry.key == key);
@@ -100,7 +100,7 @@ impl Settings {
         Some(Place::of_branch(branch))
     }
 
-    /// Whether some remote is asked for objects only when they are needed.
+    /// Whether some remote is a promisor, asked for objects only when they are needed.
     pub fn is_partial(&self) -> bool {
         let is_promisor = |key: &str| key.starts_with("remote.") && key.ends_with(".promisor");
         self.entries.iter().any(|entry| is_promisor(&entry.key) && self.last(&entry.key) == Some("true"))
@@ -108,11 +108,11 @@ impl Settings {
 }
 
 impl GitProgram {
-    /// The configuration in that folder, read once by this program and its copies, and again when they have written there.
+    /// The configuration in that folder. It is read once by this program and its clones, and again after they write there.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn settings(&self, folder: &Path) -> Result<Arc<Settings>> {
         if let Some(known) = self.known().get(folder) {
             return Ok(Arc::clone(known));
@@ -125,11 +125,11 @@ impl GitProgram {
         Ok(settings)
     }
 
-    /// Writes a value into the configuration of the repository that the folder is in. Says whether there is one.
+    /// Writes a value into the configuration of the repository around the folder. Returns whether there is one.
     ///
     /// # Errors
     ///
-    /// Whatever git says.
+    /// Any error of git.
     pub fn set(&self, folder: &Path, key: &str, value: &str) -> Result<bool> {
         let is_inside = self.run(folder, &["rev-parse", "--git-dir"], Call::default())?.status == Some(0);
         if is_inside {
@@ -138,12 +138,12 @@ impl GitProgram {
         Ok(is_inside)
     }
 
-    /// Adds a remote, where an investigation is at `place`. The branch here is synced with it, unless it is with another.
-    /// Added again, it is as it was.
+    /// Adds a remote, with the investigation at `place`. The local branch is synced with it, unless it already has a
+    /// remote. Adding it again changes nothing.
     ///
     /// # Errors
     ///
-    /// An invalid address, a name that is taken, and whatever git says.
+    /// An invalid address, a name that is in use, and any error of git.
     pub fn add_remote(
         &self,
         repository: &Path,
@@ -163,24 +163,24 @@ impl GitProgram {
         let (here, there) = (format!("refs/heads/{branch}"), place.branch_ref());
         let (here_tags, there_tags) = ("refs/tags/*", place.tag_ref("*"));
         let (fetch, push) = (key("fetch"), key("push"));
-        // Without `+`: what was rewritten there is refused here.
+        // Without `+`: a rewritten branch is refused.
         let mut entries = vec![
             (key("url"), address),
             (fetch.clone(), format!("{there}:refs/remotes/{name}/{branch}")),
             (fetch, format!("{there_tags}:{here_tags}")),
             (push.clone(), format!("{here}:{there}")),
             (push, format!("{here_tags}:{there_tags}")),
-            // Else those of other investigations would come along by their names there.
+            // Otherwise tags of other investigations would be fetched, too.
             (key("tagOpt"), "--no-tags".to_owned()),
-            // What was acknowledged keeps its id, whatever the user's own setting is.
+            // Acknowledged commits keep their ids, whatever the user's own setting is.
             ("pull.rebase".to_owned(), "false".to_owned()),
-            // A plain merge takes no proposal for another with like texts.
+            // A plain merge never mistakes one proposal for another with similar texts.
             (format!("branch.{branch}.mergeOptions"), "-Xfind-renames=100%".to_owned()),
         ];
         let remote = format!("branch.{branch}.remote");
         if settings.last(&remote).is_none_or(|other| other == name) {
             entries.push((format!("branch.{branch}.merge"), there));
-            // The last one: with it, the branch is synced.
+            // Written last: it makes the branch a synced one.
             entries.push((remote, name.to_owned()));
         }
         let mut seen = Vec::new();
@@ -200,7 +200,7 @@ impl GitProgram {
         Ok(())
     }
 
-    /// Refuses names that git does not allow.
+    /// Checks names by git's rules.
     fn is_name(&self, folder: &Path, remote: &str, place: &Place) -> Result<()> {
         let is_reference = |name: String| {
             let ran = self.run(

@@ -1,8 +1,8 @@
 //! Signed tags: made with the user's own setup of git, and checked by git.
 //!
-//! Which programs sign and check, and whose keys are allowed, is said by the user's own configuration, never by that of
-//! the repository: who is sent a folder must not find a program in it that calls every signature good, or be made to run
-//! one. Which key signs, and in which form, the repository may say.
+//! The user's own configuration determines the programs that sign and check, and the allowed keys, never the
+//! repository's: a folder from others must not contain a program that calls every signature good, or have one run. The
+//! repository may choose the key that signs, and its format.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use super::{GitProgram, RemoteError, Result};
 use crate::store::CommitId;
 use crate::text::{one_line, shorten};
 
-/// What a repository does not decide, each with git's own default; and that a key of OpenPGP must be trusted: else any
-/// that ever came into the keyring would do.
+/// Settings that a repository does not decide, each with git's own default. A key of OpenPGP must also be trusted:
+/// otherwise any key in the keyring would do.
 const USERS_OWN: [(&str, &str); 8] = [
     ("gpg.program", "gpg"),
     ("gpg.openpgp.program", "gpg"),
     ("gpg.x509.program", "gpgsm"),
     ("gpg.ssh.program", "ssh-keygen"),
-    // A command that gives no key.
+    // A command that returns no key.
     ("gpg.ssh.defaultkeycommand", "false"),
     ("gpg.ssh.allowedsignersfile", ""),
     ("gpg.ssh.revocationfile", ""),
@@ -37,20 +37,20 @@ pub struct NewTag<'a> {
     pub is_signed: bool,
 }
 
-/// What git says of the signature of a tag.
+/// git's verdict on the signature of a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signature {
-    /// It is good, by a key that is allowed.
+    /// It is good, and its key is allowed.
     Good {
-        /// Whose it is, by the file of allowed signers or by the keyring.
+        /// The owner of the key, by the file of allowed signers or by the keyring.
         signer: String,
     },
-    /// There is nothing to check it with.
+    /// It can't be checked.
     Unchecked {
         /// What is missing.
         why: String,
     },
-    /// It is not good, or by somebody whose key is not allowed.
+    /// It is bad, or its key is not allowed.
     Bad {
         /// What is wrong.
         why: String,
@@ -58,11 +58,11 @@ pub enum Signature {
 }
 
 impl GitProgram {
-    /// Makes an annotated tag. A signature may ask the user for a passphrase.
+    /// Creates an annotated tag. Signing may prompt the user for a passphrase.
     ///
     /// # Errors
     ///
-    /// No key to sign with, a name that is taken, and whatever git says.
+    /// No key to sign with, a name that is in use, and any error of git.
     pub fn tag(&self, repository: &Path, tag: &NewTag<'_>) -> Result<()> {
         let commit = tag.commit.to_string();
         let mut arguments = self.users_own(repository, None)?;
@@ -76,12 +76,12 @@ impl GitProgram {
         Ok(())
     }
 
-    /// What git says of the signature of a tag's object, which has one. `allowed` is a file of allowed signers in the place
-    /// of the user's own.
+    /// git's verdict on the signature of a tag object that has one. `allowed` is a file of allowed signers that replaces
+    /// the user's own.
     ///
     /// # Errors
     ///
-    /// A git that can't be started.
+    /// git can't be started.
     pub fn signature(&self, repository: &Path, object: &str, allowed: Option<&Path>) -> Result<Signature> {
         let mut arguments = self.users_own(repository, allowed)?;
         arguments.extend(["verify-tag", "--raw", object].map(str::to_owned));
@@ -101,16 +101,16 @@ impl GitProgram {
             let path = std::path::absolute(allowed).unwrap_or_else(|_| allowed.to_owned());
             settings.push(format!("gpg.ssh.allowedsignersfile={}", path.display()));
         }
-        // The last one counts, and after those of any file.
+        // The last value counts, and these come after those of any file.
         Ok(settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]).collect())
     }
 }
 
-/// A setting of the user's as it is meant. A way from the current folder would lead into the repository, where git runs: it
-/// leads from the file that has the setting, and from the folder of whoever called where none has.
+/// A user's setting as it is meant. git runs in the repository, so a relative path is resolved from the file that contains
+/// the setting, or else from the caller's folder.
 fn from_its_file(key: &str, origin: &str, value: &str) -> String {
     let is_file = key.ends_with("file");
-    // A program without a way is looked for where programs are.
+    // A program without a path is looked up on the PATH.
     let is_way = (is_file || value.starts_with('.')) && !value.is_empty();
     if !is_way || value.starts_with(['~', '%']) || Path::new(value).is_absolute() {
         return value.to_owned();
@@ -121,7 +121,7 @@ fn from_its_file(key: &str, origin: &str, value: &str) -> String {
 }
 
 impl RemoteError {
-    /// The hint for somebody who wanted to sign.
+    /// The hint for a failed signature.
     pub fn without_key(&self) -> Option<&'static str> {
         matches!(self, RemoteError::Failed { what, .. } if what == "signing").then_some(
             "Tell git your key: `git config --global user.signingkey` KEY, for a key of ssh with `gpg.format ssh`; or give \
@@ -130,7 +130,7 @@ impl RemoteError {
     }
 }
 
-/// What git and the program that it asked have said. What is not known to be otherwise is bad.
+/// Parses the output of git and of the program that it called. Anything not known to be otherwise is bad.
 fn read(succeeded: bool, said: &str) -> Signature {
     let status = |word: &str| {
         let is = |line: &&str| line.split(' ').next() == Some(word);

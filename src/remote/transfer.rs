@@ -1,4 +1,4 @@
-//! What a remote has, fetch, and push.
+//! Listing, fetch, and push.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,43 +8,43 @@ use super::process::Call;
 use super::{GitProgram, ObjectName, RemoteError, Result, is_address, shown_address};
 use crate::text::shorten;
 
-/// What a remote says that it has.
+/// The references that a remote advertises.
 #[derive(Clone, Debug, Default)]
 pub struct Advertised {
-    /// Its branches and tags by their full names, as far as they were asked for.
+    /// Its branches and tags by their full names, as far as requested.
     pub refs: BTreeMap<String, ObjectName>,
-    /// The branch that its HEAD is, by its full name.
+    /// The branch of its HEAD, by its full name.
     pub head: Option<String>,
 }
 
-/// What became of a fetch that reached its remote.
+/// The outcome of a fetch that reached its remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
-    /// Every reference is as it is there.
+    /// Every reference is up to date.
     All,
-    /// One would not have gone forward, or could not be written; the objects are here.
+    /// One is not a fast-forward, or could not be written; the objects have been fetched.
     Rejected {
-        /// In git's words.
+        /// git's message.
         said: String,
     },
 }
 
-/// What became of a push that reached its remote.
+/// The outcome of a push that reached its remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pushed {
-    /// The remote has said so of each reference.
+    /// The remote has confirmed each reference.
     Accepted,
     /// At least one reference was refused.
     Refused {
-        /// In the words of git and of the remote.
+        /// The messages of git and of the remote.
         said: String,
         /// Whether each refusal may be that of a lost race: git, here or there, found the reference at another commit, or
-        /// locked. A refusal by a hook or a host is not.
+        /// locked. Not for a refusal by a hook or a host.
         may_pass: bool,
     },
 }
 
-/// What git says in its own status of a reference that it could not move.
+/// git's own status messages for a reference that it could not move.
 const LOST: [&str; 5] = [
     "cannot lock ref",
     "failed to lock",
@@ -54,11 +54,11 @@ const LOST: [&str; 5] = [
 ];
 
 impl GitProgram {
-    /// All that a remote has of what fits the patterns, by one call. `remote` is a name or an address.
+    /// Lists the references of a remote that match the patterns, in one call. `remote` is a name or an address.
     ///
     /// # Errors
     ///
-    /// A remote that can't be reached, or does not answer as one.
+    /// The remote can't be reached, or is not a repository.
     pub fn ls_remote(&self, folder: &Path, remote: &str, patterns: &[String]) -> Result<Advertised> {
         is_address(remote)?;
         let what = format!("asking {}", shown_address(remote));
@@ -72,7 +72,7 @@ impl GitProgram {
             let (value, name) = line.split_once('\t').ok_or_else(unreadable)?;
             if let Some(branch) = value.strip_prefix("ref: ") {
                 advertised.head = (name == "HEAD").then(|| branch.to_owned()).or(advertised.head);
-            // What a tag points to comes beside it.
+            // The target of an annotated tag is on a line of its own.
             } else if (name.starts_with("refs/heads/") || name.starts_with("refs/tags/"))
                 && !name.ends_with("^{}")
             {
@@ -82,11 +82,11 @@ impl GitProgram {
         Ok(advertised)
     }
 
-    /// Fetches references: each as it is called there, and here. None is moved otherwise than forward, and none removed.
+    /// Fetches references, each with its remote and local name. They move only forward, and none is removed.
     ///
     /// # Errors
     ///
-    /// A remote that can't be reached, or whose objects are not sound.
+    /// The remote can't be reached, or its objects are damaged.
     pub fn fetch(&self, repository: &Path, remote: &str, refs: &[(String, String)]) -> Result<Fetched> {
         is_address(remote)?;
         let what = format!("fetch from {}", shown_address(remote));
@@ -97,9 +97,9 @@ impl GitProgram {
             "--no-prune",
             "--no-recurse-submodules",
             "--no-write-fetch-head",
-            // A shallow remote has no more to give.
+            // A shallow remote has no more to offer.
             "--update-shallow",
-            // Nothing but what is named here: not what the configuration would move along.
+            // Only the named references: no others that the configuration would move along.
             "--refmap=",
         ];
         if repository.join(".git/shallow").exists() {
@@ -111,13 +111,13 @@ impl GitProgram {
         let ran =
             self.run(repository, &arguments, Call { what: &what, exchange: true, ..Call::default() })?;
         match ran.status {
-            // The status of references that were rejected; others end with 128.
+            // The status of rejected references; other errors end with 128.
             Some(1) => Ok(Fetched::Rejected { said: ran.said }),
             _ => ran.succeeded(&what).map(|_| Fetched::All),
         }
     }
 
-    /// Fetches objects that are not here, all in one go.
+    /// Fetches missing objects, in one exchange.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl GitProgram {
         let what = format!("fetch of {} objects from {}", objects.len(), shown_address(remote));
         let names: String = objects.iter().map(|object| format!("{object}\n")).collect();
         let arguments = [
-            // What is asked for is known: nothing that is here is to be compared.
+            // The wanted objects are known: local ones need not be compared.
             "-c",
             "fetch.negotiationAlgorithm=noop",
             "fetch",
@@ -147,11 +147,11 @@ impl GitProgram {
         Ok(())
     }
 
-    /// Pushes objects to references there. The remote accepts only what goes forward.
+    /// Pushes objects to references of the remote, which accepts only fast-forwards.
     ///
     /// # Errors
     ///
-    /// A remote that can't be reached, or a connection that was cut: then nobody knows what it has accepted.
+    /// The remote can't be reached, or the connection was cut: then it is unknown what it has accepted.
     pub fn push(&self, repository: &Path, remote: &str, refs: &[Reference]) -> Result<Pushed> {
         is_address(remote)?;
         let what = format!("push to {}", shown_address(remote));
@@ -160,7 +160,7 @@ impl GitProgram {
             "--porcelain",
             "--no-follow-tags",
             "--recurse-submodules=no",
-            // A key that can't be used must not keep anything from being shared.
+            // An unusable key must not prevent sharing.
             "--no-signed",
             "--",
             remote,
@@ -170,7 +170,7 @@ impl GitProgram {
         let call = Call { what: &what, exchange: true, hooks: true, ..Call::default() };
         let ran = self.run(repository, &arguments, call)?;
         let text = ran.text();
-        // `=` is what is there already. Flag, both names, what became of it.
+        // `=` marks an unchanged reference. The fields: flag, both names, status.
         let status =
             |line: &str| line.split_once('\t').map(|(flag, rest)| (flag.to_owned(), rest.to_owned()));
         let told: Vec<(String, String)> = text.lines().filter_map(status).collect();
@@ -183,7 +183,7 @@ impl GitProgram {
             let reasons = crate::text::one_line(&refused.join(", "));
             let remote: Vec<&str> = ran.said.lines().filter(|line| line.starts_with("remote:")).collect();
             let said = if remote.is_empty() { reasons } else { format!("{reasons}\n{}", remote.join("\n")) };
-            // The words of hooks are not looked at: they stand in lines of their own.
+            // The messages of hooks are ignored: they are on lines of their own.
             let may_pass = refused.iter().all(|status| {
                 status.starts_with("[rejected]") || LOST.iter().any(|words| status.contains(words))
             });

@@ -1,4 +1,4 @@
-//! A project as it is, and further work trees of it. The project's branches, its index and its files stay as they are.
+//! The state of a project, and further work trees of it. The project's branches, index and files are unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use super::process::{Call, Ran};
 use super::{GitProgram, RemoteError, Result};
 use crate::domain::run::ProjectState;
 
-/// The most bytes of a patch, and of the files that git does not track, whose whole content is in it.
+/// The maximum bytes of a patch, and of the untracked files, whose whole content is in it.
 const PATCH_MAX: usize = 64 << 10;
 const UNTRACKED_MAX: u64 = 1 << 20;
-/// The most files that are named.
+/// The maximum number of files named.
 const CHANGED_MAX: usize = 1_000;
 
 impl GitProgram {
@@ -19,19 +19,19 @@ impl GitProgram {
         self.run(folder, arguments, Call { what: &what, ..call })?.succeeded(&what)
     }
 
-    /// The project with that root: its commit, what is not as in it, and the patch of that. `index` is a file that is not there
-    /// yet, for an index beside the project's own.
+    /// The state of the project with that root: its commit, the changed files, and their patch. `index` is the path of a new
+    /// file, for an index separate from the project's own.
     ///
     /// # Errors
     ///
-    /// What git says.
+    /// Any error of git.
     pub fn project_state(&self, root: &Path, index: &Path) -> Result<ProjectState> {
         let commit = self.resolve(root, "HEAD")?;
         // Without optional locks git does not write the index.
         let status =
             ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
         let status = self.local(root, &status, Call::default())?.text();
-        // What ends in a slash is a repository of its own, such as an investigation.
+        // A path with a final slash is a repository of its own, such as an investigation.
         let entries = || {
             status
                 .split('\0')
@@ -44,7 +44,7 @@ impl GitProgram {
         let bytes = |path: &&str| fs::symlink_metadata(root.join(path)).map_or(0, |file| file.len());
         let is_whole = entries().count() == changed.len()
             && untracked.iter().map(bytes).sum::<u64>() <= UNTRACKED_MAX
-            // The files of another repository can't be patched from here.
+            // Files of another repository can't be patched from here.
             && !changed.iter().any(|path| root.join(path).is_dir());
         let patch = match commit.is_some() && is_whole && !changed.is_empty() {
             true => self.patch(root, index, &untracked)?,
@@ -53,14 +53,14 @@ impl GitProgram {
         Ok(ProjectState { commit, changed, patch })
     }
 
-    /// What leads from the commit to the files here; `None` where that is long, or not text.
+    /// The patch from the commit to the present files; `None` if it is too long, or not text.
     fn patch(&self, root: &Path, index: &Path, untracked: &[&str]) -> Result<Option<String>> {
         let own = self.local(root, &["rev-parse", "--git-path", "index"], Call::default())?.text();
         let own = root.join(own.trim_end_matches('\n'));
         let aside = || Call { index: Some(index), ..Call::default() };
-        // With the times that are in it, git need not read what has not changed. There is none before the first `git add`.
+        // With its timestamps, git need not read unchanged files. It is missing before the first `git add`.
         if own.exists() {
-            // By its time, too: git reads again what has changed since then.
+            // Its own timestamp counts, too: git reads files again that have changed since.
             let copied = fs::copy(&own, index).and_then(|_| {
                 fs::File::options().write(true).open(index)?.set_modified(own.metadata()?.modified()?)
             });
@@ -91,11 +91,11 @@ impl GitProgram {
         }
     }
 
-    /// The commit of that name; `None` where there is none.
+    /// The commit of that name; `None` if unknown.
     ///
     /// # Errors
     ///
-    /// What git says.
+    /// Any error of git.
     pub fn resolve(&self, root: &Path, name: &str) -> Result<Option<String>> {
         let name = format!("{name}^{{commit}}");
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
@@ -103,12 +103,12 @@ impl GitProgram {
         Ok((ran.status == Some(0)).then(|| ran.text().trim().to_owned()))
     }
 
-    /// Puts the files of a commit into another folder, which is not there yet or empty. No filter that the configuration
-    /// names is started for them.
+    /// Puts the files of a commit into another folder, which is missing or empty. Filters named in the configuration are
+    /// not started.
     ///
     /// # Errors
     ///
-    /// What git says.
+    /// Any error of git.
     pub fn add_worktree(&self, root: &Path, folder: &Path, commit: &str) -> Result<()> {
         let what = "git config";
         let names = ["config", "--name-only", "--get-regexp", r"^filter\..*\.(smudge|process|required)$"];
@@ -123,22 +123,22 @@ impl GitProgram {
         self.run(root, &arguments, Call { what, ..Call::default() })?.succeeded(what).map(drop)
     }
 
-    /// Has git forget a work tree, whose folder may be gone.
+    /// Makes git forget a work tree, whose folder may be gone.
     ///
     /// # Errors
     ///
-    /// What git says.
+    /// Any error of git.
     pub fn remove_worktree(&self, root: &Path, folder: &Path) -> Result<()> {
         let folder = folder.to_string_lossy();
         let arguments = ["worktree", "remove", "--force", "--force", &folder];
         self.local(root, &arguments, Call::default()).map(drop)
     }
 
-    /// The folders of all work trees, whether or not they are there.
+    /// The folders of all work trees, existing or not.
     ///
     /// # Errors
     ///
-    /// What git says.
+    /// Any error of git.
     pub fn worktrees(&self, root: &Path) -> Result<Vec<PathBuf>> {
         let listed = self.local(root, &["worktree", "list", "--porcelain"], Call::default())?.text();
         Ok(listed.lines().filter_map(|line| line.strip_prefix("worktree ")).map(PathBuf::from).collect())
@@ -148,7 +148,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// What git says.
+    /// Any error of git.
     pub fn apply(&self, folder: &Path, patch: &str) -> Result<()> {
         let input = Some(patch.as_bytes().to_vec());
         let arguments = ["apply", "--whitespace=nowarn", "-"];
@@ -159,7 +159,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// What git says.
+    /// Any error of git.
     pub fn submodules(&self, root: &Path, commit: &str) -> Result<Vec<(String, String)>> {
         let text = self.local(root, &["ls-tree", "-r", "-z", "--full-tree", commit], Call::default())?.text();
         let entry = |line: &str| {

@@ -1,7 +1,6 @@
-//! Takes investigations from a remote: a repository of one, or those of a hub.
+//! Clones investigations from a remote: from a repository of its own, or from a hub.
 //!
-//! Each is built aside, in `.tmp-…` of the root, and renamed into place when it has been read: it is there whole or not at
-//! all.
+//! Each is built in `.tmp-…` of the root, and renamed into place when it has been read: it appears complete or not at all.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io, process};
@@ -11,34 +10,34 @@ use crate::domain::SessionId;
 use crate::remote::{Advertised, GitProgram, Place, RemoteError, whole_address};
 use crate::store::{FindError, LeftOut, Store, StoreError};
 
-/// The branch here.
+/// The local branch.
 const BRANCH: &str = "main";
 
-/// What became of one investigation of a remote.
+/// The outcome for one investigation of a remote.
 #[derive(Debug)]
 pub struct Cloned {
-    /// The branch there.
+    /// The branch on the remote.
     pub branch: String,
-    /// Its folder, or why there is none.
+    /// Its folder, or the error.
     pub outcome: Result<Folder, SyncError>,
 }
 
-/// The folder of an investigation that was to be cloned.
+/// The folder of a cloned investigation.
 #[derive(Debug)]
 pub struct Folder {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Whether it was made; else it had been there.
+    /// Whether it is new; otherwise it existed before.
     pub is_new: bool,
-    /// The files of the newest commit that its work tree does not get.
+    /// The files of the newest commit that are left out of its work tree.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Clones the investigations of a remote: those whose id begins or ends so, or all.
+/// Clones the investigations of a remote: those whose id has one of these prefixes or suffixes, or all.
 ///
 /// # Errors
 ///
-/// A remote that can't be asked, or has none of these. What fails for one stands in its outcome.
+/// The remote can't be listed, or has no match. An error of one investigation is in its outcome.
 pub fn clone(
     store: &Store,
     git: &GitProgram,
@@ -60,14 +59,14 @@ pub fn clone(
     }))
 }
 
-/// The branches that hold investigations: those of a hub, or the one of a repository of its own.
+/// The branches with investigations: those of a hub, or that of a single repository.
 pub(super) fn chosen(advertised: &Advertised, ids: &[String]) -> Result<Vec<Place>, String> {
     let branches = advertised.refs.keys().filter_map(|name| name.strip_prefix("refs/heads/"));
     let places: Vec<Place> = branches.map(Place::of_branch).collect();
     let hub: Vec<Place> = places.iter().filter(|place| place.id().is_some()).cloned().collect();
     if hub.is_empty() {
         let head = advertised.head.as_deref().and_then(|head| head.strip_prefix("refs/heads/"));
-        // A bundle may say nothing of its HEAD.
+        // A bundle may lack a HEAD.
         let is_only = head.is_none() && places.len() == 1;
         let own = places.into_iter().find(|place| is_only || head.unwrap_or(BRANCH) == place.branch);
         return own.map(|own| vec![own]).ok_or_else(String::new);
@@ -107,12 +106,12 @@ fn one(
             }
         }
     });
-    // The error to report is the first one; what remains is a hidden folder that is swept away later.
+    // The first error is reported; a hidden folder may remain, which is removed later.
     let _ = fs::remove_dir_all(&aside);
     outcome
 }
 
-/// The folder of an investigation that is in the root.
+/// The folder of an investigation that exists in the root.
 pub(super) fn present(store: &Store, id: SessionId) -> Option<PathBuf> {
     match store.find(&id.to_string()) {
         Ok(path) => Some(path),
@@ -121,8 +120,8 @@ pub(super) fn present(store: &Store, id: SessionId) -> Option<PathBuf> {
     }
 }
 
-/// Builds it in a folder of the root; `is_remote`: with where it came from as its remote. Gives its id, and what its work tree
-/// does not get.
+/// Builds the investigation in a folder of the root. `is_remote`: configures its source as its remote. Returns its id, and the
+/// files left out of its work tree.
 pub(super) fn build(
     store: &Store,
     git: &GitProgram,
@@ -154,12 +153,12 @@ pub(super) fn build(
         return Err(RemoteError::Failed { what: format!("fetch from {address}"), said }.into());
     };
     let id = store.inspect(&aside, tip)?.investigation.meta().id;
-    // Who has another's name would take the place of the one that is where it belongs.
+    // An investigation under another one's name would take its place.
     if place.id().is_some_and(|named| named != id) {
         return Err(SyncError::Misnamed { branch: place.branch.clone(), id });
     }
     let left_out = store.left_out(&aside, None, tip)?;
-    // A name that is no UTF-8 can't be told to git from here, which then does as it does.
+    // git can't be given a name that is not UTF-8, and then handles that file as usual.
     let files = left_out.iter().map(|it| it.file.as_str()).filter(|file| !file.contains('\u{fffd}'));
     let files: Vec<&str> = files.collect();
     git.check_out(&aside, tip, &files)?;

@@ -1,4 +1,4 @@
-//! What needs a person.
+//! Errors that need a person.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::domain::SessionId;
 use crate::remote::RemoteError;
 use crate::store::{LeftOut, StoreError};
 
-/// Why an investigation could not be synced. Nothing is lost, and what is here stays as it was.
+/// Why an investigation could not be synced. Nothing is lost, and the local state is unchanged.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SyncError {
@@ -24,25 +24,25 @@ pub enum SyncError {
     NotThere {
         /// The address.
         address: String,
-        /// The id, or a part of one; empty where none at all is there.
+        /// The id, or a part of one; empty if there is none at all.
         id: String,
     },
-    /// The branch there is that of another investigation, by its name.
+    /// The remote branch has the name of another investigation.
     #[error("{branch} on {remote} is named after another investigation, and this one is {id}")]
     AnotherBranch {
         /// The name of the remote.
         remote: String,
-        /// The branch there.
+        /// The branch on the remote.
         branch: String,
-        /// The id of this one.
+        /// The id of the local investigation.
         id: SessionId,
     },
-    /// A branch holds another investigation than it is named after.
+    /// A branch contains another investigation than its name says.
     #[error("the branch {branch} holds the investigation {id}, which has another name")]
     Misnamed {
-        /// The branch there.
+        /// The branch on the remote.
         branch: String,
-        /// The id of what it holds.
+        /// The id of its investigation.
         id: SessionId,
     },
     /// HEAD is on no branch.
@@ -51,50 +51,50 @@ pub enum SyncError {
         /// The folder.
         path: PathBuf,
     },
-    /// What was there is not in what is there now.
+    /// The remote's earlier commits are missing from its present ones.
     #[error("{remote} was rewritten: {missing}. Nothing here was moved")]
     Rewritten {
         /// The name of the remote.
         remote: String,
-        /// What it had and has no more, and the branch here that keeps what it has now.
+        /// The missing commits, and the local branch that keeps the new ones.
         missing: String,
     },
-    /// The remote says no.
+    /// The remote refused the push.
     #[error("{remote} did not accept the push: {said}")]
     Refused {
         /// The name of the remote.
         remote: String,
-        /// In its own words.
+        /// The remote's own message.
         said: String,
     },
-    /// Others were faster each time.
+    /// Others were faster at each attempt.
     #[error("others pushed to {remote} in between, {tries} times")]
     LostRaces {
         /// The name of the remote.
         remote: String,
-        /// How often it was tried.
+        /// The number of attempts.
         tries: u32,
     },
-    /// What would be pushed holds what looks like a credential.
+    /// A push would contain what looks like a credential.
     #[error("not pushed, since {} to hold {}", seems(.tags), .places.join(", "))]
     SecretSuspected {
-        /// What and where: node, file and line.
+        /// The places: node, file and line.
         places: Vec<String>,
-        /// The tags that bring it along; none where the branch does.
+        /// The tags that contain it; empty if the branch does.
         tags: Vec<String>,
     },
-    /// What would be pushed can't be read.
+    /// A push would contain unreadable files.
     #[error("not pushed, since it can't be read: {}", .faults.join("; "))]
     Unreadable {
         /// File, line and reason.
         faults: Vec<String>,
-        /// Whether there are conflict markers among that.
+        /// Whether some of them have conflict markers.
         is_marked: bool,
     },
-    /// What would be pushed has files that no work tree gets.
+    /// A push would contain files that are left out of work trees.
     #[error("not pushed, since no clone would get {}", .files.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unfit {
-        /// Which, and why.
+        /// The files, and why.
         files: Vec<LeftOut>,
     },
     /// Another investigation has the id.
@@ -105,20 +105,20 @@ pub enum SyncError {
         /// The id.
         id: SessionId,
     },
-    /// What git or the network says.
+    /// An error of git or of the network.
     #[error("{0}")]
     Remote(Arc<RemoteError>),
     /// Both sides have changed a file that only a person can merge.
     #[error("{}\n  what was changed here:\n{here}\n  what was changed there:\n{there}", crate::text::causes(&**.error))]
     BothChanged {
-        /// Which files.
+        /// The error that names the files.
         error: Arc<StoreError>,
         /// The difference from the common ancestor to ours, as git shows it.
         here: String,
         /// The difference from the common ancestor to theirs.
         there: String,
     },
-    /// What came can't be taken in, or the investigation can't be read.
+    /// The fetched commits can't be joined, or the investigation is unreadable.
     #[error("{}", crate::text::causes(&**.0))]
     Store(Arc<StoreError>),
 }
@@ -148,7 +148,7 @@ impl From<StoreError> for SyncError {
 }
 
 impl SyncError {
-    /// What it is, to act on.
+    /// The code of the error, for programs.
     pub fn code(&self) -> &'static str {
         match self {
             SyncError::NoRemote { .. } => "NO_REMOTE",

@@ -1,4 +1,4 @@
-//! What is not pushed: credentials, files that nobody can read, and files that no work tree would get.
+//! Refusals to push: credentials, unreadable files, and files that are left out of work trees.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use crate::remote::{ObjectName, TextPlace};
 use crate::secrets::suspects;
 use crate::store::{CommitId, Snapshot};
 
-/// How many places are named.
+/// The maximum number of places named.
 const NAMED: usize = 10;
 
 impl Syncing<'_> {
-    /// Refuses the branch at `tip` where it must not go there. `known` is what the remote has, `theirs` its branch.
+    /// Refuses to push the branch at `tip` if it must not be shared. `known` are the remote's commits, `theirs` its branch.
     pub(super) fn guard(
         &self,
         subject: &Subject,
@@ -38,7 +38,7 @@ impl Syncing<'_> {
         self.refuse_secrets(subject, &[tip.into()], known)
     }
 
-    /// Refuses credentials in what these tips, of a branch or of tags, add to what the remote has: in files, and in the
+    /// Refuses credentials that these tips, of a branch or of tags, would add to the remote: in files, and in the
     /// messages of commits and tags.
     pub(super) fn refuse_secrets(
         &self,

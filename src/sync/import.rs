@@ -1,8 +1,7 @@
-//! Takes investigations out of files: facts that [`crate::import`] has read, and git bundles.
+//! Imports investigations from files: facts read by [`crate::import`], and git bundles.
 //!
-//! Each is built aside, in `.tmp-…` of the root, checked, and renamed into place: it is there whole or not at all. Commits of
-//! facts have a fixed name and the times of the facts, so that two imports of one file are one history, which can be
-//! merged.
+//! Each is built in `.tmp-…` of the root, checked, and renamed into place: it appears complete or not at all. Commits of
+//! facts have a fixed name and the times of the facts. So two imports of one file have the same history, which can be merged.
 
 use std::path::{Path, PathBuf};
 use std::{fs, process};
@@ -17,10 +16,10 @@ use crate::remote::GitProgram;
 use crate::ruleset::EffectiveRules;
 use crate::store::{CommitId, Draft, Relation, Store, StoreError};
 
-/// What came out of a file.
+/// An imported investigation.
 #[derive(Debug)]
 pub struct Imported {
-    /// Its folder; of a dry run, the one that it would have.
+    /// Its folder; for a dry run, the future one.
     pub path: PathBuf,
     /// Its id.
     pub id: SessionId,
@@ -28,31 +27,30 @@ pub struct Imported {
     pub title: String,
     /// Its newest commit.
     pub head: CommitId,
-    /// How many nodes it has, proposals among them.
+    /// The number of its nodes, including proposals.
     pub nodes: usize,
-    /// How many commits it has.
+    /// The number of its commits.
     pub commits: usize,
-    /// Whether it was there before, with the same history.
+    /// Whether it existed before, with the same history.
     pub is_present: bool,
-    /// What the rules would not have allowed, and what is doubtful.
+    /// Violations of the rules, and doubtful parts.
     pub findings: Vec<Finding>,
 }
 
-/// What became of one investigation in a bundle.
+/// The outcome for one investigation in a bundle.
 #[derive(Debug)]
 pub struct Unbundled {
-    /// Its branch there.
+    /// Its branch in the bundle.
     pub branch: String,
-    /// What came out, or why nothing did.
+    /// The imported investigation, or the error.
     pub outcome: Result<Imported, SyncError>,
 }
 
-/// Writes facts as an investigation of the root. With `dry_run`, only says what it would be.
+/// Writes facts as an investigation of the root. With `dry_run`, only returns the result.
 ///
 /// # Errors
 ///
-/// An id that another history has, facts that are larger than what is read, and whatever the file system says. Nothing is
-/// left then.
+/// An id that belongs to another history, facts above the limits, and any error of the file system. Nothing remains then.
 pub fn facts(store: &Store, facts: &Facts, dry_run: bool) -> Result<Imported, SyncError> {
     store.prepare()?;
     let aside = Aside::new(store, &facts.meta.id.to_string());
@@ -71,11 +69,11 @@ pub fn facts(store: &Store, facts: &Facts, dry_run: bool) -> Result<Imported, Sy
     settle(store, &begun.path, dry_run)
 }
 
-/// Takes the investigations out of a bundle: one, or those of a hub.
+/// Imports the investigations of a bundle: a single one, or those of a hub.
 ///
 /// # Errors
 ///
-/// A file that is no bundle, or one without an investigation. What fails for one stands in its outcome.
+/// Not a bundle, or no investigation in it. An error of one investigation is in its outcome.
 pub fn bundle(
     store: &Store,
     git: &GitProgram,
@@ -83,7 +81,7 @@ pub fn bundle(
     dry_run: bool,
 ) -> Result<Vec<Unbundled>, SyncError> {
     store.prepare()?;
-    // As an address that is no host and no option, wherever git runs.
+    // An absolute path, so that it is neither a host nor an option, and valid in any folder.
     let whole = file.canonicalize().map_err(|source| io_error("read", file, source))?;
     let address = whole.to_string_lossy();
     let patterns = ["refs/heads/*".to_owned(), "refs/tags/*".to_owned()];
@@ -104,7 +102,7 @@ fn file_name(path: &Path) -> String {
     path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// A folder of the root in which something is built, until it is dropped.
+/// A folder of the root for building, removed on drop.
 struct Aside(PathBuf);
 
 impl Aside {
@@ -115,12 +113,12 @@ impl Aside {
 
 impl Drop for Aside {
     fn drop(&mut self) {
-        // What remains is a hidden folder that is swept away later.
+        // A leftover is a hidden folder that is removed later.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Checks what was built, and puts it into its place, unless it is there.
+/// Checks the result, and moves it into place, unless it exists.
 fn settle(store: &Store, built: &Path, dry_run: bool) -> Result<Imported, SyncError> {
     let reading = Store::new(built);
     let subject = check::read(&reading, built, Objects::default())?;
@@ -147,7 +145,7 @@ fn settle(store: &Store, built: &Path, dry_run: bool) -> Result<Imported, SyncEr
     })
 }
 
-/// Whether an investigation has the commit in its history.
+/// Whether an investigation's history contains the commit.
 fn has(store: &Store, path: &Path, commit: CommitId) -> bool {
     let relation = || {
         let now = store.load(path)?;

@@ -1,8 +1,8 @@
 //! `tot sync --index`: the branch `tot-index` of a repository of many investigations, whose README.md lists them, for the
 //! front page that a forge shows.
 //!
-//! Those that are here are told by their facts; a line about one that is not here stays as whoever has it wrote it. It goes
-//! forward by an ordinary push, and is made anew where somebody was faster.
+//! Local investigations are listed by their facts; the line of any other is kept as its owner wrote it. The branch is
+//! updated by an ordinary push, and written again if somebody was faster.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,26 +19,26 @@ use crate::text::counted;
 const BRANCH: &str = "tot-index";
 /// The file in it.
 const PAGE: &str = "README.md";
-/// How often it is made anew where others are faster.
+/// The maximum number of attempts if others are faster.
 const TRIES: usize = 5;
-/// How many characters of a question and of an answer a line has.
+/// The maximum characters of a question and of an answer in a line.
 const LENGTH: usize = 160;
 
-/// What became of the list of one repository.
+/// The outcome for the list of one repository.
 #[derive(Debug)]
 pub struct Index {
     /// Its address.
     pub address: String,
-    /// How many investigations it lists.
+    /// The number of investigations listed.
     pub listed: usize,
-    /// Whether it was written: the one that was there said something else.
+    /// Whether it was written: the previous list differed.
     pub is_new: bool,
-    /// Why it could not be.
+    /// The error, if any.
     pub error: Option<SyncError>,
 }
 
 impl Syncing<'_> {
-    /// Writes the list of each repository of many that these were synced with.
+    /// Writes the list of each hub that these investigations were synced with.
     pub fn index(&self, outcomes: &[Outcome]) -> Vec<Index> {
         let mut hubs: BTreeMap<&str, (&Path, &Upstream)> = BTreeMap::new();
         for outcome in outcomes {
@@ -55,7 +55,7 @@ impl Syncing<'_> {
         hubs.into_iter().map(one).collect()
     }
 
-    /// `path` is one of its investigations, whose repository lends its objects.
+    /// Writes one list. `path` is one of its investigations, whose repository stores the objects.
     fn write_index(&self, path: &Path, upstream: &Upstream, index: &mut Index) -> Result<(), SyncError> {
         let (git, remote) = (self.git, upstream.remote.as_str());
         let (there, here) = (format!("refs/heads/{BRANCH}"), format!("refs/remotes/{remote}/{BRANCH}"));
@@ -70,7 +70,7 @@ impl Syncing<'_> {
             let heads = advertised.refs.keys().filter_map(|name| name.strip_prefix("refs/heads/"));
             let mut places: Vec<(SessionId, Place)> =
                 heads.map(Place::of_branch).filter_map(|place| Some((place.id()?, place))).collect();
-            // The newest first.
+            // Newest first.
             places.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
             let lines: Vec<String> = places
                 .iter()
@@ -81,9 +81,9 @@ impl Syncing<'_> {
             if after == before {
                 return Ok(());
             }
-            // It tells of what is here, which may be what was not pushed.
+            // A line describes the local state, which may not have been pushed.
             let new: String = lines.iter().filter(|line| !before.contains(line.as_str())).cloned().collect();
-            // Without what escapes Markdown in it.
+            // Checked without Markdown escapes.
             if let Some(suspect) =
                 suspects(&new.replace('\\', "")).first().filter(|_| !self.options.allow_secrets)
             {
@@ -108,7 +108,7 @@ impl Syncing<'_> {
         Err(SyncError::LostRaces { remote: remote.to_owned(), tries: TRIES as u32 })
     }
 
-    /// The line about an investigation that is here and can be read.
+    /// The line about a local, readable investigation.
     fn line(&self, id: SessionId, place: &Place) -> Option<String> {
         let path = self.store.find(&id.to_string()).ok()?;
         let investigation = self.store.load(&path).ok()?.investigation;
@@ -132,7 +132,7 @@ fn line(title: &str, place: &Place, stands: &str, answer: &str, begun: &str) -> 
     format!("| [{title}](<../../tree/{branch}>) | {stands} | {answer} | {begun} | `{branch}` |\n")
 }
 
-/// The line that was there about one that is not here.
+/// The previous line about an investigation that is not local.
 fn line_before(page: &str, place: &Place) -> String {
     let ending = format!("| `{}` |", place.branch);
     let found = page.lines().find(|line| line.ends_with(&ending)).map(|line| format!("{line}\n"));

@@ -1,15 +1,15 @@
-//! Sharing investigations with a remote: what came is taken in, what is here goes there, and nothing is lost on either side.
+//! Sharing investigations with a remote: fetched commits are joined, local ones pushed, and nothing is lost on either side.
 //!
-//! [`Syncing::run`] does several at once:
+//! [`Syncing::run`] syncs several at once:
 //!
-//! 1. Reads where each is synced with: git's own configuration.
-//! 2. Asks each remote once what it has, however many investigations are on it.
-//! 3. `one` does one investigation: fetch; go forward or join; check; push; and from the beginning on a lost race, with
-//!    jitter, until it is done or out of tries.
+//! 1. Reads the remote of each: git's own configuration.
+//! 2. Lists each remote once, however many investigations are on it.
+//! 3. `one` syncs one investigation: fetch; fast-forward or join; check; push. After a lost race it starts again, with
+//!    jitter, until it is done or out of attempts.
 //!
-//! Guarantees: one that fails keeps no other from being done; a remote that was rewritten moves nothing here; what is not
-//! accepted there is told in the remote's own words, and stays here; a server may write at any time, since the store joins
-//! as it commits, and a push is what was read and checked, by its id.
+//! Guarantees: a failure of one does not affect the others. A rewritten remote moves nothing here. A refused push is
+//! reported in the remote's own words, and its commits stay here. A server may write at any time, since the store joins as
+//! it commits, and a push sends the commit that was read and checked, by its id.
 
 pub mod clone;
 mod error;
@@ -31,94 +31,94 @@ use crate::remote::{Advertised, GitProgram, Here, Place, RemoteError, Upstream};
 use crate::store::{CommitId, LeftOut, Store, StoreError};
 use crate::world::World;
 
-/// How many are synced at once. Hosts refuse more connections of one user than some ten.
+/// The number of parallel syncs. Hosts refuse more than about ten connections of one user.
 const AT_ONCE: usize = 4;
-/// The settings of git for investigations without a remote: where they go, what the remote is called, and the prefix of
-/// their branches.
+/// git's settings for investigations without a remote: the address, the name of the remote, and the prefix of their
+/// branches.
 pub const REMOTE_SETTING: &str = "tot.remote";
 const NAME_SETTING: &str = "tot.remoteName";
 const PREFIX_SETTING: &str = "tot.prefix";
-/// What is taken where these say nothing.
+/// The default name of the remote.
 pub const DEFAULT_NAME: &str = "origin";
 /// The prefix of branches in a hub.
 pub const DEFAULT_PREFIX: &str = "tot";
 
-/// How it is done.
+/// Options of a sync.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Only say what would be done.
+    /// Only report what would be done.
     pub dry_run: bool,
-    /// Join with a remote that was rewritten, too.
+    /// Join even with a rewritten remote.
     pub rejoin: bool,
-    /// Push what looks like a credential, too.
+    /// Push even what looks like a credential.
     pub allow_secrets: bool,
 }
 
-/// What syncing works with.
+/// The context of a sync.
 pub struct Syncing<'a> {
-    /// Where the investigations are.
+    /// The store of the investigations.
     pub store: &'a Store,
     /// The user's git.
     pub git: &'a GitProgram,
-    /// Where the time and chance come from.
+    /// The source of time and randomness.
     pub world: &'a World,
-    /// How it is done.
+    /// The options.
     pub options: Options,
 }
 
-/// Where an investigation is synced with.
+/// An investigation to be synced, with its remote.
 #[derive(Clone, Debug)]
 struct Subject {
     path: PathBuf,
-    /// The branch here.
+    /// The local branch.
     branch: String,
     upstream: Upstream,
     here: Here,
     is_partial: bool,
 }
 
-/// What was done for one investigation.
+/// The outcome for one investigation.
 #[derive(Debug)]
 pub struct Outcome {
     /// Its folder.
     pub path: PathBuf,
-    /// Where it is synced with, as far as that is known.
+    /// Its remote and branch there, as far as known.
     pub upstream: Option<Upstream>,
-    /// What came and went; of a failure, until then.
+    /// The transfer, even if it failed later.
     pub done: Done,
-    /// Why it could not be done to the end.
+    /// Why it was not completed.
     pub error: Option<SyncError>,
 }
 
-/// What came and went.
+/// What was fetched and pushed.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// How many commits came.
+    /// The number of fetched commits.
     pub came: usize,
-    /// How many went.
+    /// The number of pushed commits.
     pub went: usize,
-    /// The tags that came.
+    /// The fetched tags.
     pub tags_came: Vec<String>,
-    /// The tags that went.
+    /// The pushed tags.
     pub tags_went: Vec<String>,
-    /// The merge, where one was made, with each decision in it.
+    /// The merge, if any, with its decisions.
     pub joined: Option<(CommitId, Vec<crate::merge::Decision>)>,
-    /// What came that a person should know of.
+    /// Fetched changes that a person should know of.
     pub notices: Vec<Notice>,
-    /// What a person should look at.
+    /// Messages for a person to act on.
     pub notes: Vec<String>,
 }
 
 impl Done {
-    /// Whether nothing was to be done.
+    /// Whether there was nothing to do.
     pub fn is_nothing(&self) -> bool {
         self.came + self.went + self.tags_came.len() + self.tags_went.len() == 0 && self.joined.is_none()
     }
 }
 
 impl Syncing<'_> {
-    /// Syncs the investigations in these folders; with `all`, leaves out those without a remote. `tell` hears what is being
-    /// done. The outcomes stand in the order of the folders.
+    /// Syncs the investigations in these folders; with `all`, skips those without a remote. Reports progress to `tell`. The
+    /// outcomes are in the order of the folders.
     pub fn run(&self, folders: &[PathBuf], all: bool, tell: &(dyn Fn(&str) + Sync)) -> Vec<Outcome> {
         tell("looking at the investigations");
         let subjects = at_once(folders, |path| self.subject(path, all));
@@ -157,11 +157,11 @@ impl Syncing<'_> {
         at_once(&pairs, |(path, subject)| outcome((path, subject))).into_iter().flatten().collect()
     }
 
-    /// Where the investigation is synced with. `None`: nowhere, and nobody asked for this one.
+    /// The remote of the investigation. `None`: it has none, and `all` were requested.
     fn subject(&self, path: &Path, all: bool) -> Result<Option<Subject>, SyncError> {
         let here = self.git.references(path)?;
         let Some(branch) = here.branch.clone() else {
-            // In the middle of a rebase, HEAD is on no branch, and git lets nobody switch.
+            // During a rebase, HEAD is on no branch, and git refuses to switch.
             self.store.refuse_in_progress(path)?;
             return Err(SyncError::Detached { path: path.to_owned() });
         };
@@ -191,7 +191,7 @@ impl Syncing<'_> {
     }
 }
 
-/// Asks a remote once for all that these are to know.
+/// Lists a remote once for all of these investigations.
 fn ask(git: &GitProgram, group: &[&Subject]) -> Result<Advertised, SyncError> {
     let Some(first) = group.first() else { return Ok(Advertised::default()) };
     let mut patterns: Vec<String> =
@@ -201,19 +201,19 @@ fn ask(git: &GitProgram, group: &[&Subject]) -> Result<Advertised, SyncError> {
     Ok(git.ls_remote(&first.path, &first.upstream.remote, &patterns)?)
 }
 
-/// The message about a file that came and is left out of the work tree.
+/// The message about a fetched file that is left out of the work tree.
 pub fn note(left_out: &LeftOut) -> String {
     format!("{} is left out of the work tree: {}", left_out.file, left_out.reason)
 }
 
-/// What the branches are called that keep what nothing else would lead to.
+/// The prefix of branches that keep otherwise unreachable commits.
 const KEPT: &str = "tot-kept";
 
-/// A branch at that commit, by the name of today; the one that is there already, where there is one.
+/// Creates a branch at that commit, named after today's date, or returns the existing one.
 ///
 /// # Errors
 ///
-/// Whatever git says.
+/// Any error of git.
 pub fn keep(git: &GitProgram, world: &World, path: &Path, commit: CommitId) -> Result<String, RemoteError> {
     let here = git.references(path)?;
     let kept = here.refs.iter().find(|(name, object)| {
@@ -233,19 +233,19 @@ pub fn keep(git: &GitProgram, world: &World, path: &Path, commit: CommitId) -> R
     Ok(commit.to_string())
 }
 
-/// Where investigations go that have no remote yet.
+/// The remote for investigations that have none yet.
 #[derive(Clone, Debug)]
 pub struct DefaultRemote {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its address.
     pub address: String,
-    /// What their branches there begin with.
+    /// The prefix of their branches there.
     pub prefix: String,
 }
 
 impl DefaultRemote {
-    /// Has an investigation go there, from its branch here.
+    /// Adds this remote to an investigation, for its local branch.
     ///
     /// # Errors
     ///
@@ -261,11 +261,11 @@ impl DefaultRemote {
     }
 }
 
-/// Where investigations of the root go that have no remote yet, by git's configuration.
+/// The remote for investigations of the root that have none yet, from git's configuration.
 ///
 /// # Errors
 ///
-/// Whatever git says.
+/// Any error of git.
 pub fn default_remote(git: &GitProgram, root: &Path) -> Result<Option<DefaultRemote>, RemoteError> {
     let settings = git.settings(root)?;
     let address = settings.last(&REMOTE_SETTING.to_lowercase());
@@ -276,7 +276,7 @@ pub fn default_remote(git: &GitProgram, root: &Path) -> Result<Option<DefaultRem
 ///
 /// # Errors
 ///
-/// Whatever git says.
+/// Any error of git.
 pub fn remote_at(git: &GitProgram, root: &Path, address: String) -> Result<DefaultRemote, RemoteError> {
     let settings = git.settings(root)?;
     let or = |key: &str, default: &str| settings.last(&key.to_lowercase()).unwrap_or(default).to_owned();
@@ -287,11 +287,11 @@ pub fn remote_at(git: &GitProgram, root: &Path, address: String) -> Result<Defau
     })
 }
 
-/// Has new investigations of the root go there. Says whether there is a repository around the root that can say so.
+/// Makes this the remote of new investigations of the root. Returns whether a repository around the root stores the setting.
 ///
 /// # Errors
 ///
-/// Whatever git says.
+/// Any error of git.
 pub fn set_default_remote(
     git: &GitProgram,
     root: &Path,
@@ -307,7 +307,7 @@ pub fn set_default_remote(
     Ok(true)
 }
 
-/// Does it for each, a few at once, and gives the results in their order.
+/// Runs `each` on a few items at once, and returns the results in order.
 pub fn at_once<T: Sync, R: Send>(items: &[T], each: impl Fn(&T) -> R + Sync) -> Vec<R> {
     parallel::each(items, AT_ONCE, each)
 }

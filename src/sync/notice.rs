@@ -1,5 +1,5 @@
-//! What came with a sync that a person should know of: changed rules, edits by hand, false names, and attachments that a merge
-//! renamed. Pure: what is so now and was not so before.
+//! Notices after a sync: changed rules, edits by hand, false names, and attachments that a merge renamed. Pure: compares the
+//! states before and after.
 
 use std::collections::BTreeSet;
 
@@ -10,35 +10,35 @@ use crate::format::layout;
 use crate::store::{Fault, Snapshot};
 use crate::text::counted;
 
-/// How many files or faults of one kind are named.
+/// The maximum number of files or faults of one kind named.
 const NAMED: usize = 10;
 
-/// Something that a sync has brought and a person should know of.
+/// A fetched change that a person should know of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
-    /// What it is.
+    /// Its kind.
     pub kind: NoticeKind,
-    /// The files that it is about, the first of them.
+    /// The affected files, up to a limit.
     pub files: Vec<String>,
-    /// It in one sentence.
+    /// The notice in one sentence.
     pub message: String,
 }
 
-/// What a sync has brought.
+/// The kind of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NoticeKind {
-    /// The rules or the terms are others than at the start.
+    /// The rules or the terms differ from those at the start.
     RulesChanged,
-    /// A file names a person whom git does not name.
+    /// A file names a person whom git does not bear out.
     AuthorDiffers,
-    /// No call wrote what stands in a file.
+    /// A file was edited without a call.
     EditedByHand,
-    /// Two files had one name, and a merge gave one of them another.
+    /// Two files had one name, and a merge renamed one of them.
     AttachmentRenamed,
 }
 
-/// What is new in `after`, which came from `before`.
+/// The notices that are new in `after`, a descendant of `before`.
 pub(super) fn notices(before: &Snapshot, after: &Snapshot) -> Vec<Notice> {
     let new = |fault: &&Fault| !before.faults.contains(fault);
     let of_fault = |fault: &Fault| {
@@ -69,7 +69,7 @@ pub(super) fn notices(before: &Snapshot, after: &Snapshot) -> Vec<Notice> {
     notices
 }
 
-/// The attachments whose names a merge gave them.
+/// The attachments that a merge renamed.
 fn renamed(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = Notice> {
     let all = after.investigation.attachments().iter();
     all.flat_map(|(node, files)| {

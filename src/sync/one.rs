@@ -1,4 +1,4 @@
-//! One investigation.
+//! Syncs one investigation.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,21 +12,21 @@ use crate::remote::{Advertised, Fetched, Here, ObjectName, Pushed};
 use crate::store::{CommitId, JoinError, Joined, StoreError};
 use crate::text::{causes, counted};
 
-/// How often it is tried when others push in between.
+/// The maximum number of attempts when others push in between.
 const TRIES: u32 = 10;
-/// How often a push is refused, while nobody else has pushed, until that is no passing lock.
+/// The number of refused pushes, while nobody else has pushed, after which it is not a temporary lock.
 const UNMOVED: u32 = 3;
-/// How long is waited at most before the second try; it doubles with each.
+/// The maximum wait before the second attempt; it doubles with each.
 const JITTER: Duration = Duration::from_millis(200);
 const MOST_JITTER: Duration = Duration::from_secs(10);
-/// How many findings of a check are told.
+/// The maximum number of findings of a check reported.
 const FINDINGS: usize = 10;
 
-/// Tags by their names here.
+/// Tags by their local names.
 type Tags<'h> = Vec<(&'h str, &'h ObjectName)>;
 
 impl Syncing<'_> {
-    /// Syncs one investigation, where the remote has said what it has. Gives what was done, and why not all of it.
+    /// Syncs one investigation, given the remote's references. Returns the transfer, and why it is incomplete.
     pub(super) fn one(&self, subject: &Subject, advertised: &Advertised) -> (Done, Option<SyncError>) {
         let mut done = Done::default();
         let error = self.try_one(subject, advertised, &mut done).err();
@@ -46,7 +46,7 @@ impl Syncing<'_> {
         let is_settled = advertised.refs.get(&upstream.place.branch_ref()) == subject.here.refs.get(&branch);
         if !is_settled {
             if !dry_run {
-                // A lock that a killed server left would be in git's way.
+                // A lock of a killed server would block git.
                 self.store.recover(path);
             }
             let id = self.store.id(path)?;
@@ -80,7 +80,7 @@ impl Syncing<'_> {
                 };
                 if let Some((error, may_pass)) = refused {
                     thread::sleep(self.world.jitter((JITTER * (1 << attempt)).min(MOST_JITTER)));
-                    // The remote alone knows: somebody else may have been faster, or the answer was cut off.
+                    // Only the remote knows: somebody else may have been faster, or the answer was cut off.
                     let now = match super::ask(self.git, &[subject]) {
                         Ok(now) => now,
                         Err(cut) => return Err(if may_pass { cut } else { error }),
@@ -103,7 +103,7 @@ impl Syncing<'_> {
         Err(SyncError::LostRaces { remote: upstream.remote.clone(), tries: TRIES })
     }
 
-    /// Fetches what is new there, and has the store take it in. Gives the commit that the remote is at.
+    /// Fetches new commits, and has the store join them. Returns the remote's commit.
     fn take_in(
         &self,
         subject: &Subject,
@@ -128,7 +128,7 @@ impl Syncing<'_> {
         done.tags_came.extend(tags);
         let Some(mut theirs) = theirs else {
             let Some(seen) = seen else { return Ok(None) };
-            // In doubt we ask again: git takes an answer whose head was cut off for that of an empty repository.
+            // Asked again in case of doubt: git mistakes a truncated answer for that of an empty repository.
             let again = super::ask(self.git, &[subject])?;
             if again.refs.contains_key(&upstream.place.branch_ref()) {
                 return self.take_in(subject, &again, here, done);
@@ -152,7 +152,7 @@ impl Syncing<'_> {
                 }
                 rewritten = Some(seen);
             }
-            // It went on between our question and the fetch.
+            // The branch moved between the listing and the fetch.
             (seen, Some(now)) if Some(now) != seen => theirs = now,
             _ => {
                 let said = match fetched {
@@ -171,7 +171,7 @@ impl Syncing<'_> {
         Ok(Some(theirs))
     }
 
-    /// Keeps what a remote had before it was rewritten where that was fetched and never joined: nothing else leads to it.
+    /// Keeps commits of a rewritten remote that were fetched and never joined: nothing else leads to them.
     fn keep_unjoined(&self, subject: &Subject, seen: CommitId, done: &mut Done) -> Result<(), SyncError> {
         let ours = self.store.head(&subject.path)?;
         if let Some(ours) = ours
@@ -186,7 +186,7 @@ impl Syncing<'_> {
         Ok(())
     }
 
-    /// Has the store take in what the remote is at, and checks the result.
+    /// Has the store join the remote's commit, and checks the result.
     fn join(&self, subject: &Subject, theirs: CommitId, done: &mut Done) -> Result<(), SyncError> {
         let path = &subject.path;
         let before = self.store.load(path)?;
@@ -211,7 +211,7 @@ impl Syncing<'_> {
         done.notes.extend(left_out.iter().map(super::note));
         done.notices.extend(notices(&before, &checked.snapshot));
         let findings = check::check(&checked);
-        // False names are told once, as a notice.
+        // False names are reported once, as a notice.
         let is_told =
             |finding: &&Finding| finding.severity == Severity::Error && finding.code != Code::AuthorDiffers;
         let errors = findings.iter().filter(is_told);
@@ -219,7 +219,7 @@ impl Syncing<'_> {
         Ok(())
     }
 
-    /// Keeps what a rewritten remote has now, and says what it had.
+    /// Keeps the present commits of a rewritten remote, and reports the earlier ones.
     fn rewritten(
         &self,
         subject: &Subject,
@@ -241,7 +241,7 @@ impl Syncing<'_> {
         Ok(SyncError::Rewritten { remote: upstream.remote.clone(), missing })
     }
 
-    /// Pushes the tags that are not there. A tag that is another one there stays as it is on both sides.
+    /// Pushes the tags that the remote lacks. A tag that differs there is left alone on both sides.
     fn push_tags(
         &self,
         subject: &Subject,
@@ -263,7 +263,7 @@ impl Syncing<'_> {
         suspected.map_or(Ok(()), Err)
     }
 
-    /// The tags that are not there, once the branch is; without those that must not go there, which the error names.
+    /// The tags that the remote lacks after the branch is pushed, without those that must not be shared: the error names these.
     fn tags_to_push<'h>(
         &self,
         subject: &Subject,
@@ -273,7 +273,7 @@ impl Syncing<'_> {
     ) -> Result<(Tags<'h>, Option<SyncError>), SyncError> {
         let place = &subject.upstream.place;
         let is_there = |tag: &str| advertised.refs.contains_key(&place.tag_ref(tag));
-        // Those of other investigations of a hub, which a plain `git clone` of it has brought along.
+        // Tags of other investigations of a hub, which a plain `git clone` of it has fetched.
         let is_foreign = |tag: &str| tag.split('/').any(|part| part.parse::<SessionId>().is_ok());
         let new: Vec<_> = here.tags().filter(|(tag, _)| !is_there(tag) && !is_foreign(tag)).collect();
         if new.is_empty() {
@@ -295,7 +295,7 @@ impl Syncing<'_> {
         }
     }
 
-    /// What would be done, as far as it can be known without fetching.
+    /// The transfer that a sync would do, as far as it is known without fetching.
     fn foresee(&self, subject: &Subject, advertised: &Advertised, done: &mut Done) -> Result<(), SyncError> {
         let (path, upstream, here) = (&subject.path, &subject.upstream, &subject.here);
         let theirs = advertised.refs.get(&upstream.place.branch_ref()).and_then(ObjectName::commit);
@@ -331,7 +331,7 @@ impl Syncing<'_> {
     }
 }
 
-/// What the remote has of what is here: its branch, and the tags that are the same on both sides.
+/// The known commits of the remote: its branch, and the tags that are equal on both sides.
 fn known(
     subject: &Subject,
     advertised: &Advertised,
@@ -343,7 +343,7 @@ fn known(
     branch.map(ObjectName::from).into_iter().chain(same.map(|(_, object)| object.clone())).collect()
 }
 
-/// The tags of the investigation that are there and not here.
+/// The remote tags of the investigation that are missing here.
 fn new_tags(subject: &Subject, advertised: &Advertised, here: &Here, done: &mut Done) -> Vec<String> {
     let mut new = Vec::new();
     for (name, object) in &advertised.refs {
