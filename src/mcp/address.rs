@@ -4,20 +4,20 @@ use std::fmt;
 
 use crate::service::changes::Changed;
 
-/// What every address begins with.
+/// The prefix of every address.
 const SCHEME: &str = "tot://";
 
 /// The address of the list of investigations.
 const LIST: &str = "investigations";
 
-/// What can be read. A session is an id, or a unique part of one, as everywhere.
+/// An address that can be read. A session is an id, or a unique part of one, as everywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// `tot://investigations`: the list.
     Investigations,
-    /// `tot://{sessionId}`: how one stands.
+    /// `tot://{sessionId}`: the overview of an investigation.
     Overview(String),
-    /// `tot://{sessionId}/nodes/{nodeId}`: a node, whole.
+    /// `tot://{sessionId}/nodes/{nodeId}`: a whole node.
     Node(String, String),
     /// `tot://{sessionId}/graph.dot`.
     GraphDot(String),
@@ -28,13 +28,13 @@ pub enum Address {
 }
 
 impl Address {
-    /// The address that a text is; `None` for any other text. What is in it is not looked up.
+    /// Parses an address; `None` for any other text. Its ids are not looked up.
     pub fn parse(text: &str) -> Option<Address> {
         let path = text.strip_prefix(SCHEME)?;
         let mut parts = path.split('/');
         let session = parts.next().filter(|session| !session.is_empty())?.to_owned();
         let mut rest: Vec<&str> = parts.collect();
-        // Libraries for URLs write one behind a bare host.
+        // URL libraries add a slash after a bare host.
         if rest == [""] {
             rest.clear();
         }
@@ -50,7 +50,7 @@ impl Address {
         }
     }
 
-    /// Whether what is read there may be another after the change.
+    /// Whether the change may alter the content at the address.
     pub fn is_touched_by(&self, change: &Changed) -> bool {
         let id = change.session.to_string();
         let same = |session: &str| {

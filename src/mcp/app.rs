@@ -1,8 +1,8 @@
-//! What clients with a screen show of the server beside its texts: an icon, links to resources, and the tree of an
+//! The parts of the server that clients with a screen show beside its texts: an icon, links to resources, and the tree of an
 //! investigation as an MCP App (the extension `io.modelcontextprotocol/ui`, 2026-01-26).
 //!
-//! A client that knows Apps shows [`ADDRESS`] in a frame without network beside the reply of the tool that names it. The
-//! page asks the client for the resources that everybody can read. Nothing is left out of the reply for its sake.
+//! A client that knows Apps shows [`ADDRESS`] in a frame without network beside the reply of the tool that names it. The page
+//! asks the client for the resources that everybody can read. The reply itself stays complete.
 
 use rmcp::model::{ContentBlock, Icon, MetaObject, ProtocolVersion, Resource, ResourceContents, Tool};
 use serde_json::{Value, json};
@@ -12,16 +12,16 @@ use super::address::Address;
 /// The address of the page that shows the tree.
 pub const ADDRESS: &str = "ui://tree-of-thoughts/tree.html";
 
-/// The tool whose replies it stands beside.
+/// The tool whose replies the page accompanies.
 const SHOWN_BESIDE: &str = "tot_status";
 
-/// The tools whose replies link to the investigation: those after which a person looks at it. Of a node that was just
-/// committed the agent has the id, and each link would cost a twelfth of the reply.
+/// The tools whose replies link to the investigation: those after which a person looks at it. After a commit the agent already
+/// has the node's id, and each link would cost a twelfth of the reply.
 const LINKED: [&str; 2] = ["tot_end", "tot_report"];
 
 const PAGE: &str = include_str!("app.html");
 
-/// The icon of the site, with what an address can't hold written otherwise.
+/// Returns the icon of the site as a data address, with the characters escaped that an address can't contain.
 pub(super) fn icon() -> Icon {
     let drawing = include_str!("../../site-template/assets/icon.svg").trim();
     let coded: String = drawing
@@ -37,7 +37,7 @@ pub(super) fn icon() -> Icon {
         .with_sizes(vec!["any".to_owned()])
 }
 
-/// The tool with the address of the page that shows its replies, if it is that tool.
+/// Adds the address of the page to the tool whose replies it shows.
 pub(super) fn shown(tool: Tool) -> Tool {
     if tool.name != SHOWN_BESIDE {
         return tool;
@@ -45,16 +45,16 @@ pub(super) fn shown(tool: Tool) -> Tool {
     tool.with_meta(meta(json!({"ui": {"resourceUri": ADDRESS}})))
 }
 
-/// The page. It needs nothing from elsewhere, so it asks for no permission.
+/// Returns the page. It loads nothing from elsewhere, so it asks for no permission.
 pub(super) fn page() -> ResourceContents {
     ResourceContents::text(PAGE, ADDRESS)
         .with_mime_type("text/html;profile=mcp-app")
         .with_meta(meta(json!({"ui": {"prefersBorder": true}})))
 }
 
-/// A link to the investigation of a call that was done, for clients whose protocol has links.
+/// Returns a link to the investigation of a successful call, for clients whose protocol has links.
 pub(super) fn link(tool: &str, arguments: &Value, version: Option<&ProtocolVersion>) -> Option<ContentBlock> {
-    // ISO dates: the order of the text is that of time.
+    // ISO dates sort by time as text.
     let has_links = version?.as_str() >= ProtocolVersion::V_2025_06_18.as_str();
     let session = arguments.get("sessionId")?.as_str()?.trim();
     if !has_links || !LINKED.contains(&tool) {

@@ -1,11 +1,11 @@
 //! A question to the person in front of the client (MCP's elicitation), before an investigation ends.
 //!
-//! 1. `Asking::of` looks whether the client has a way to ask, and whether this request brings the answer.
-//! 2. A tool that is [`Asking::First`] gives back its question instead of doing what it was called for.
-//! 3. Up to 2025-11-25 the server asks while the call waits. From 2026-07-28 on the call is answered by `required`,
-//!    and the client calls again with the answer; the server keeps nothing of the first call.
+//! 1. `Asking::of` determines whether the client can ask, and whether this request carries the answer.
+//! 2. A tool called with [`Asking::First`] returns its question instead of doing its work.
+//! 3. Up to 2025-11-25 the server asks while the call waits. From 2026-07-28 on the call is answered by `required`, and the
+//!    client calls again with the answer. The server keeps nothing of the first call.
 //!
-//! What comes back is what the client says that a person said: nothing here proves it.
+//! The answer is the client's claim about what a person said. Nothing here proves it.
 
 use std::time::Duration;
 
@@ -28,22 +28,22 @@ const SAID: usize = 1_000;
 /// The question's name, among those of one result.
 const QUESTION: &str = "end";
 
-/// Whether a person is to be asked before a call does what it is for.
+/// Whether a person is asked before a call does its work.
 #[derive(Clone, Debug)]
 pub enum Asking {
-    /// Nobody is.
+    /// Nobody is asked.
     Nobody,
-    /// One is, before anything is written.
+    /// A person is asked before anything is written.
     First,
-    /// One was, or could not be.
+    /// A person was asked, or could not be.
     Done(Asked),
 }
 
 impl Asking {
-    /// How it is with a request of a client with these capabilities, which may bring an answer.
+    /// Returns the state of a request from a client with these capabilities. The request may carry an answer.
     pub(super) fn of(client: Option<&ClientCapabilities>, responses: Option<&InputResponses>) -> Asking {
         let form = client.and_then(|client| client.elicitation.as_ref());
-        // One that names no form of question means the first there was.
+        // A client that names no mode of elicitation supports the original one.
         if !form.is_some_and(|offered| offered.form.is_some() || offered.url.is_none()) {
             return Asking::Done(Asked { answer: PersonsAnswer::NotOffered, said: None });
         }
@@ -57,22 +57,22 @@ impl Asking {
     }
 }
 
-/// Asks, and waits for the answer so long.
+/// Asks, and waits for the answer as long as `patience`.
 pub(super) async fn ask(peer: &Peer<RoleServer>, question: &str, patience: Option<Duration>) -> Asked {
     match peer.create_elicitation_with_timeout(form(question), patience).await {
         Ok(result) => answer(result),
-        // The client can't after all.
+        // The client can't ask after all.
         Err(ServiceError::McpError(_)) => Asked { answer: PersonsAnswer::NotOffered, said: None },
         Err(_) => unanswered(),
     }
 }
 
-/// Nobody answered.
+/// Returns the outcome of a question that nobody answered.
 pub(super) fn unanswered() -> Asked {
     Asked { answer: PersonsAnswer::Unanswered, said: None }
 }
 
-/// What a call is answered by whose client is to ask.
+/// Returns the answer to a call that has the client ask first.
 pub(super) fn required(question: &str) -> InputRequiredResult {
     let request = InputRequest::Elicitation(ElicitRequest::new(form(question)));
     InputRequiredResult::from_input_requests([(QUESTION.to_owned(), request)].into())

@@ -1,10 +1,10 @@
-//! Advice that does not grow with the investigation: what is long is cut until the whole fits, and says what was left out.
+//! Advice that does not grow with the investigation: long parts are cut until the whole fits, and the omissions are counted.
 //!
 //! 1. Lists within entries of lists are cut to a few.
-//! 2. Of the lists themselves the longest is cut first.
+//! 2. The longest list is cut first.
 //! 3. Texts that are still too long lose their ends; ids of nodes stay whole, since calls need them.
 //!
-//! How many entries a list has lost stands in [`OMITTED`], beside it.
+//! [`OMITTED`], beside the lists, has the number of entries that each has lost.
 
 use crate::domain::NodeId;
 use crate::text::shorten;
@@ -19,10 +19,10 @@ const KEPT: usize = 3;
 /// How many entries are kept of a list within an entry.
 const INNER: usize = 5;
 
-/// How many characters are kept of texts that are too long, as long as that is not enough.
+/// How many characters are kept of texts that are too long: each limit is tried until the whole fits.
 const TEXTS: [usize; 3] = [300, 120, 40];
 
-/// The fields within `room` bytes, as far as cutting goes.
+/// Cuts the fields to `room` bytes, as far as cutting can.
 pub fn bounded(mut fields: Map<String, Value>, room: usize) -> Map<String, Value> {
     if sent(&fields) <= room {
         return fields;
@@ -37,13 +37,13 @@ pub fn bounded(mut fields: Map<String, Value>, room: usize) -> Map<String, Value
     fields
 }
 
-/// How many bytes it takes as JSON within a text that is JSON itself, which quotes are escaped in.
+/// Returns the size in bytes as JSON inside a JSON text, where quotes are escaped.
 pub fn sent(value: &impl serde::Serialize) -> usize {
     let length = serde_json::to_string(value).and_then(|text| serde_json::to_string(&text));
     length.map_or(usize::MAX, |text| text.len() - 2)
 }
 
-/// Cuts the lists that stand in entries of a list.
+/// Cuts the lists within entries of a list.
 fn cut_inner(value: &mut Value, in_entry: bool) {
     match value {
         Value::Array(entries) => entries.iter_mut().for_each(|entry| cut_inner(entry, true)),
@@ -64,12 +64,12 @@ fn cut_inner(value: &mut Value, in_entry: bool) {
     }
 }
 
-/// Cuts the lists, as far as it takes.
+/// Cuts the lists until the fields fit.
 fn cut_lists(fields: &mut Map<String, Value>, room: usize) {
     let names: Vec<String> =
         fields.iter().filter(|(_, value)| value.is_array()).map(|(name, _)| name.clone()).collect();
     for name in &names {
-        // What would not even fit alone goes at once: the rest is measured again and again.
+        // Entries that would not even fit alone are cut first, since the rest is measured again and again.
         let mut left = room;
         let fits = |entry: &&Value| {
             let needs = sent(entry);
@@ -90,7 +90,7 @@ fn cut_lists(fields: &mut Map<String, Value>, room: usize) {
     }
 }
 
-/// Keeps so many entries of the list, but no fewer than a few, and counts the others.
+/// Keeps `keep` entries of the list, but at least [`KEPT`], and counts the others.
 fn cut(fields: &mut Map<String, Value>, name: &str, keep: usize) {
     let Some(entries) = fields.get_mut(name).and_then(Value::as_array_mut) else { return };
     let more = entries.len().saturating_sub(keep.max(KEPT));

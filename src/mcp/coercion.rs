@@ -1,13 +1,13 @@
-//! What an agent sent, read as the tool's schema means it.
+//! Coerces the arguments of an agent to the tool's schema.
 //!
 //! [`understand`] is the one entry point. It is pure, and walks schema and value together:
 //!
 //! 1. A value that fits is taken as it is.
-//! 2. A value that doesn't fit but whose meaning is plain is mended: a number or boolean sent as a string, and the
-//!    other way round for a string field; an array, an object or the whole arguments sent as JSON text; one item where a
-//!    list is asked; a text for an object that needs one text; `null` for an absent field; an enum value or a field name in
-//!    another spelling (`session_id`), or by another of its names (`SAME`: `id` for `nodeId`); `5.0` for 5.
-//! 3. Anything else is a [`Misfit`]. All of them are found in one go, so that an agent can mend its call at once.
+//! 2. A value that doesn't fit but has a plain meaning is coerced: a number or boolean sent as a string, and the other way round
+//!    for a string field; an array, an object or the whole arguments sent as JSON text; one item where a list is asked; a text
+//!    for an object that needs one text; `null` for an absent field; an enum value or a field name in another spelling
+//!    (`session_id`), or by another of its names (`SAME`: `id` for `nodeId`); `5.0` for 5.
+//! 3. Anything else is a [`Misfit`]. All misfits are found in one pass, so that an agent can fix its call at once.
 //!
 //! Guarantees: the result fits the schema as far as the words below go, so a deserialiser behind it sees no surprise;
 //! nothing is invented; the walk is no deeper than the schema, and a text is decoded as JSON once per level.
@@ -19,7 +19,7 @@
 use crate::text::shorten;
 use serde_json::{Map, Number, Value};
 
-/// Makes of `input` what `schema` means, or says all that doesn't fit.
+/// Coerces `input` to `schema`, or returns everything that doesn't fit.
 pub fn understand(schema: &Value, input: &Value) -> Result<Value, Vec<Misfit>> {
     let mut misfits = Vec::new();
     let understood = fit(schema, input, "", &mut misfits);
@@ -29,18 +29,18 @@ pub fn understand(schema: &Value, input: &Value) -> Result<Value, Vec<Misfit>> {
 /// One place where the input doesn't fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Misfit {
-    /// Where, such as `nodes[0].parent`; empty for the arguments as a whole.
+    /// Its place, such as `nodes[0].parent`; empty for the arguments as a whole.
     pub path: String,
-    /// What the schema asks for there.
+    /// The value that the schema expects there.
     pub expected: String,
-    /// What came, shortened.
+    /// The value received, shortened.
     pub got: String,
-    /// How to mend it, when something better can be said than `expected`.
+    /// How to fix it, if more helpful than `expected`.
     pub suggestion: Option<String>,
 }
 
 impl Misfit {
-    /// The misfit in one line.
+    /// Returns the misfit as one line.
     pub fn message(&self) -> String {
         let place =
             if self.path.is_empty() { "the arguments".to_owned() } else { format!("`{}`", self.path) };
@@ -48,7 +48,7 @@ impl Misfit {
     }
 }
 
-/// A call that fits `schema`: its own first `examples` entry, or one put together from its required fields.
+/// Returns a call that fits `schema`: its first `examples` entry, or a call built from its required fields.
 pub fn example(schema: &Value) -> Value {
     if let Some(given) = schema["examples"].get(0).or_else(|| schema["enum"].get(0)) {
         return given.clone();
@@ -66,7 +66,7 @@ pub fn example(schema: &Value) -> Value {
     }
 }
 
-/// An example of the field of that name: what is to be filled in says so.
+/// Returns an example value of the named field. Placeholders say what to fill in.
 fn example_of(name: &str, property: &Value) -> Value {
     match example(property) {
         Value::String(blank) if blank == "…" => Value::from(format!("<{name}>")),
@@ -74,7 +74,7 @@ fn example_of(name: &str, property: &Value) -> Value {
     }
 }
 
-/// The example with what the agent sent in its place, where that is short and fits: an agent copies what it is shown.
+/// Returns the example with the agent's own values where they fit and are short: agents copy what they are shown.
 pub fn example_like(schema: &Value, sent: &Value) -> Value {
     filled(schema, example(schema), sent)
 }
@@ -105,7 +105,7 @@ fn filled(schema: &Value, example: Value, sent: &Value) -> Value {
     }
 }
 
-/// Names of fields and values that mean the same. Each stands for another one where the schema knows that alone.
+/// Names of fields and values that mean the same. Each replaces another that is the only one in the schema.
 const SAME: [[&str; 2]; 6] = [
     ["id", "nodeId"],
     ["id", "nodeIds"],
@@ -115,10 +115,10 @@ const SAME: [[&str; 2]; 6] = [
     ["reply", "answer"],
 ];
 
-/// How much of a wrong value is shown.
+/// The most characters shown of a wrong value.
 const SHOWN: usize = 60;
 
-/// The value as the schema means it; of no use where it is a misfit.
+/// Returns the value coerced to the schema. The result of a misfit is of no use.
 fn fit(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfit>) -> Value {
     let understood = match kind(schema) {
         Some("object") => fit_object(schema, value, path, misfits),
@@ -129,7 +129,7 @@ fn fit(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfit>) -> 
         Some("boolean") => boolean(value),
         _ => Some(value.clone()),
     };
-    // As a float: a bound of ours is small, and a number too large to be exact is far outside it either way.
+    // As a float: our bounds are small, and a number too large to be exact is far outside them either way.
     let size = understood.as_ref().and_then(Value::as_f64);
     match understood.filter(|_| size.is_none_or(|size| is_within(schema, "minimum", "maximum", size))) {
         Some(understood) => understood,
@@ -145,7 +145,7 @@ fn fit_object(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfi
     let properties = schema["properties"].as_object().unwrap_or(&none);
     let required = names(&schema["required"]);
     let decoded = decoded(value).or_else(|| match (value, required.as_slice()) {
-        // A text where an object is asked that needs no more than one.
+        // A text in place of an object that needs only one text.
         (Value::String(_), [only])
             if !path.is_empty() && kind(&schema["properties"][*only]) == Some("string") =>
         {
@@ -155,7 +155,7 @@ fn fit_object(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfi
     });
     let sent_fields = decoded.as_ref().unwrap_or(value).as_object()?;
     let mut understood = Map::new();
-    // Fields that came, fitting or not: neither missing nor to be given again in another spelling.
+    // Fields received, fitting or not: neither missing nor accepted again in another spelling.
     let mut seen: Vec<&str> =
         properties.keys().map(String::as_str).filter(|name| sent_fields.contains_key(*name)).collect();
     for (sent, value) in sent_fields {
@@ -203,7 +203,7 @@ fn fit_array(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfit
     let items = match (sent, kind(item)) {
         (Value::Array(items), _) => items.as_slice(),
         (Value::Null, _) | (_, Some("array")) => return None,
-        // One item where a list is asked; text that holds an object is one where objects are asked.
+        // One item in place of a list. A text that contains an object counts as one where objects are expected.
         (Value::Object(_), None | Some("object")) => std::slice::from_ref(sent),
         (_, Some("object")) => return None,
         _ if value.is_object() => return None,
@@ -256,13 +256,13 @@ fn boolean(value: &Value) -> Option<Value> {
     value.as_bool().or_else(|| text?.parse().ok()).map(Value::Bool)
 }
 
-/// Whether a number or a length is within the bounds of these names.
+/// Whether a number or a length is within the named bounds.
 fn is_within(schema: &Value, least: &str, most: &str, size: f64) -> bool {
     let bound = |word: &str| schema[word].as_f64();
     bound(least).is_none_or(|least| size >= least) && bound(most).is_none_or(|most| size <= most)
 }
 
-/// The field that `sent` means: itself, or the only one that is spelled alike.
+/// Returns the field that `sent` means: itself, or the only one with a similar spelling.
 fn known_name<'a>(properties: &'a Map<String, Value>, sent: &str) -> Option<&'a str> {
     if let Some((name, _)) = properties.get_key_value(sent) {
         return Some(name);
@@ -275,7 +275,7 @@ fn known_name<'a>(properties: &'a Map<String, Value>, sent: &str) -> Option<&'a 
     }
 }
 
-/// The name among these that means the same as `sent`.
+/// Returns the name among these that means the same as `sent`.
 fn other_name<'a>(mut known: impl Iterator<Item = &'a str>, sent: &str) -> Option<&'a str> {
     let sent = plain(sent);
     known.find(|name| {
@@ -298,7 +298,7 @@ fn unknown(properties: &Map<String, Value>, path: &str, sent: &str) -> Misfit {
     }
 }
 
-/// The name most like `sent`, if one is near enough to be a slip.
+/// Returns the name nearest to `sent`, if it is near enough for a typo.
 pub(super) fn nearest<'a>(known: impl Iterator<Item = &'a str>, sent: &str) -> Option<&'a str> {
     let sent = plain(&sent.chars().take(100).collect::<String>());
     let slips = |name: &str| strsim::damerau_levenshtein(&plain(name), &sent);
@@ -311,7 +311,7 @@ pub(super) fn nearest<'a>(known: impl Iterator<Item = &'a str>, sent: &str) -> O
         .map(|(_, n)| n)
 }
 
-/// A name without letter case and separators: `session_id` and `sessionId` are alike.
+/// Normalises a name: without letter case and separators, `session_id` and `sessionId` are equal.
 fn plain(name: &str) -> String {
     let kept = name.trim().chars().filter(|c| !matches!(c, '_' | '-' | ' '));
     kept.flat_map(char::to_lowercase).collect()
@@ -326,7 +326,7 @@ fn whole(number: Number) -> Option<Number> {
     Some(Number::from(size as i64))
 }
 
-/// The array or object that a text holds as JSON.
+/// Decodes the array or object that a text contains as JSON.
 fn decoded(value: &Value) -> Option<Value> {
     let text = value.as_str()?.trim();
     if !text.starts_with(['[', '{']) {

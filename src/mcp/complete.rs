@@ -1,17 +1,17 @@
-//! Completions: what the beginning of an argument may become, for clients that ask while a person types.
+//! Completions of a partial argument, for clients that ask while a person types.
 
 use crate::service::{Refusal, Service};
 use crate::store::{ListFilter, ListState};
 
-/// How many values one answer has at most: the protocol's own limit.
+/// The most values in one answer: the protocol's own limit.
 pub const MOST: usize = 100;
 
-/// What may stand there.
+/// The possible values of an argument.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completions {
     /// The first [`MOST`].
     pub values: Vec<String>,
-    /// How many there are.
+    /// The number of all values.
     pub total: usize,
 }
 
@@ -22,12 +22,12 @@ impl Completions {
     }
 }
 
-/// Values for the argument of that name which begin as it does; `session` is the value of `sessionId`, where it is
-/// known. An argument that nothing is known of has none.
+/// Returns the values of the named argument that start with the given text. `session` is the value of `sessionId`, if known. An
+/// unknown argument has no values.
 ///
 /// # Errors
 ///
-/// What the store says.
+/// The errors of the store.
 pub fn complete(
     service: &Service,
     argument: &str,
@@ -42,7 +42,7 @@ pub fn complete(
             Completions::of(names.filter(fits).collect())
         }
         "sessionId" => {
-            // Words of the title lead to an id as well as its beginning.
+            // Words of the title find an id as well as its beginning does.
             let text = (!begun.is_empty()).then(|| begun.clone());
             let filter = ListFilter { state: ListState::All, text, after: None, limit: MOST };
             let listing = service.store().list(&filter)?;

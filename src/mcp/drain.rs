@@ -1,10 +1,10 @@
-//! rmcp's view of the two streams: it keeps account of what is owed an answer, so that the end of the input, as rmcp sees
-//! it, comes only when nothing is. rmcp by itself would give calls in flight five seconds at the end of the input and two
-//! after a cancellation, and then drop the answer of a write that has happened; a notification before the first request
-//! would end its session; and invalid lines it answers without their id, or not at all.
+//! rmcp's view of the two streams: it keeps track of the requests that are owed an answer, and shows rmcp the end of the input
+//! only when none is left. rmcp by itself would give calls in flight five seconds at the end of the input and two after a
+//! cancellation, and then drop the answer of a write that has happened; a notification before the first request would end its
+//! session; and invalid lines it answers without their id, or not at all.
 //!
-//! It also stops reading while much is at work or unread ([`AT_WORK`], [`UNREAD`]): rmcp would take in whatever comes. The
-//! client's writing waits then, until it reads.
+//! It also stops reading while much is at work or unread ([`AT_WORK`], [`UNREAD`]): rmcp would accept without limit. The client's
+//! writes then wait until it reads.
 
 use std::collections::{HashMap, HashSet};
 use std::{io, sync::Arc, time::Duration};
@@ -30,7 +30,7 @@ use super::{
     stdio::{MAX_LINE, PATIENCE},
 };
 
-/// The two streams.
+/// The two streams of a connection.
 pub(super) struct Drain<R, W> {
     lines: Lines<R>,
     output: Arc<Mutex<W>>,
@@ -49,23 +49,23 @@ pub(super) const AT_WORK: usize = 256;
 /// as 2,000 long replies: clients may send many requests before they read.
 const UNREAD: usize = 32 * 1024 * 1024;
 
-/// What an answer takes beside its text.
+/// The memory of an answer beside its text.
 const OVERHEAD: usize = 1024;
 
-/// How often it is looked whether calls without an answer have ended, while too many are at work.
+/// The interval of checks whether calls without an answer have ended, while too many are at work.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What is still to be written.
+/// The answers still to be written.
 #[derive(Default)]
 struct Owed {
     /// A set, not a count: rmcp answers only one of two requests with the same id. Subscriptions are among them: they
     /// are answered when the connection ends.
     requests: HashSet<RequestId>,
-    /// The length of those that are worked on.
+    /// The lengths of requests at work.
     working: HashMap<RequestId, usize>,
     /// Error answers to lines that rmcp never sees.
     errors: usize,
-    /// What is worked on and what isn't written yet, in bytes.
+    /// The size of requests at work and of unwritten answers, in bytes.
     bytes: usize,
 }
 
@@ -88,10 +88,10 @@ impl Owed {
     }
 }
 
-/// A message that is not written yet.
+/// An unwritten message.
 struct Unwritten {
     owed: watch::Sender<Owed>,
-    /// What it answers.
+    /// The request that it answers.
     id: Option<RequestId>,
     bytes: usize,
 }
@@ -134,7 +134,7 @@ where
         }
     }
 
-    /// Keeps account of a message of that length, and returns whether rmcp may see it.
+    /// Counts a message of that length, and returns whether rmcp may see it.
     fn admit(&mut self, message: &ClientJsonRpcMessage, length: usize) -> bool {
         match message {
             JsonRpcMessage::Request(request) => {
@@ -164,7 +164,7 @@ where
         }
     }
 
-    /// Answers a line that rmcp can't see. Beside the reading, which may be dropped at any time.
+    /// Answers a line that rmcp can't see. It runs in a task of its own, since reading may be dropped at any time.
     fn refuse(&mut self, refusal: Refusal) {
         let send = self.send(refusal.into_message());
         let (owed, log) = (self.owed.clone(), self.log.clone());
@@ -200,7 +200,7 @@ where
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        // Its text at once, which is much smaller than the message.
+        // Serialised at once: the text is much smaller than the message.
         let line = serde_json::to_vec(&message);
         let length = line.as_ref().map_or(0, Vec::len);
         let unwritten = Unwritten::new(self.owed.clone(), id.cloned(), length);
@@ -250,10 +250,10 @@ async fn read<R: AsyncRead + Unpin>(
     owed: &watch::Sender<Owed>,
     busy: &TaskTracker,
 ) -> io::Result<bool> {
-    // What was taken in before gets to work, and is counted there.
+    // Lets earlier messages start their work, where they are counted.
     tokio::task::yield_now().await;
     let mut owed = owed.subscribe();
-    // Calls may be at work that are owed no answer, since they were cancelled.
+    // Cancelled calls may be at work, which are owed no answer.
     while owed.borrow_and_update().is_full() || busy.len() >= AT_WORK {
         let _ = tokio::time::timeout(LOOK, owed.changed()).await;
     }

@@ -1,4 +1,4 @@
-//! Lines of bounded length, and the messages in them; and what an answer to an invalid line needs.
+//! Lines of bounded length, the messages in them, and the envelopes of invalid lines.
 //!
 //! [`parse`] reads a text, [`Request::of`] only whose answer it will be. Guarantee: a text that can't be parsed is answered under
 //! its id wherever that can be found: before the place where broken JSON breaks off, at the beginning or at the end of a
@@ -14,7 +14,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// How much of the end of a line that is too long is kept: an id and its neighbours, as official clients write them.
+/// How many bytes are kept from the end of a line that is too long: an id and its neighbours, as official clients write them.
 const TAIL: usize = 1024;
 
 /// An error answer to an invalid message.
@@ -23,19 +23,18 @@ pub(super) struct Refusal {
     pub(super) id: Option<RequestId>,
     code: ErrorCode,
     pub(super) message: String,
-    /// Not to be answered: there is nobody to wait for it, and an echo could go on for ever.
+    /// Whether it stays unsent: nobody waits for it, and an echo could go on for ever.
     pub(super) silent: bool,
 }
 
 impl Refusal {
-    /// The answer itself.
+    /// Returns the answer itself.
     pub(super) fn into_message(self) -> ServerJsonRpcMessage {
         ServerJsonRpcMessage::error(ErrorData::new(self.code, self.message, None), self.id)
     }
 }
 
-/// The message that the text is; none if it is a notification or a response that can't be read, which the protocol lets
-/// pass, and nobody waits for an answer to.
+/// Parses a message; `None` for an unreadable notification or response, which the protocol ignores and nobody waits for.
 pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     let fault = match serde_json::from_slice(text) {
         Ok(message) => return Ok(Some(message)),
@@ -52,7 +51,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal
     Err(Refusal { silent: false, ..refusal })
 }
 
-/// What must be known of a request before it is read.
+/// The properties of a request that matter before it is read.
 #[derive(Debug, PartialEq)]
 pub(super) struct Request {
     pub(super) id: RequestId,
@@ -63,7 +62,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// The request that the text is; none where it is something else.
+    /// Reads the request in a text; `None` for anything else.
     pub(super) fn of(text: &[u8]) -> Option<Request> {
         let envelope = Envelope::read(text);
         let id = envelope.id.filter(|_| envelope.method)?;
@@ -85,7 +84,7 @@ struct Envelope {
 }
 
 impl Envelope {
-    /// What there is before the text ends or breaks off.
+    /// Reads the fields before the text ends or breaks off.
     fn read(text: &[u8]) -> Envelope {
         let mut envelope = Envelope::default();
         let _ = serde_json::Deserializer::from_slice(text).deserialize_map(&mut envelope);
@@ -163,7 +162,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         loop {
             let bytes = self.input.fill_buf().await?;
             if bytes.is_empty() {
-                // A last line without its end is taken too, if it is a message: a person's `printf` sends such.
+                // A last line without a newline is accepted too, if it is a message: a person's `printf` sends such lines.
                 return Ok(!self.line.is_empty());
             }
             let end = bytes.iter().position(|byte| *byte == b'\n');
@@ -182,12 +181,12 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// How long the line that was read is.
+    /// Returns the length of the line.
     pub(super) fn length(&self) -> usize {
         self.line.len()
     }
 
-    /// The message in the line that was read, none if it is empty or nothing to answer.
+    /// Takes the message in the line; `None` if it is empty or needs no answer.
     pub(super) fn take(&mut self) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
         let line = std::mem::take(&mut self.line);
         if let Some(tail) = self.tail.take() {

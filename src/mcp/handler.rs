@@ -1,11 +1,11 @@
-//! rmcp's view of the server: what it asks for by each method of the protocol.
+//! rmcp's view of the server: one function per method of the protocol.
 //!
 //! Both eras of the protocol are served. rmcp negotiates `initialize`, answers `server/discover`, checks `_meta` and
 //! adds or strips `resultType`; here are the order of the tools, the cache hints, params that rmcp can't read, and the
 //! notices of changes. In the older era each connection receives those of new investigations; in the newest each
 //! `subscriptions/listen` receives those it asks for.
 //!
-//! Everything that reads an investigation runs where it may block, as the tools do, and is answered when it panics.
+//! Everything that reads an investigation runs on a blocking thread, as the tools do, and is answered even if it panics.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -42,15 +42,15 @@ use crate::service::{Refusal, Service};
 /// How many resources one subscription may have.
 const SUBSCRIPTIONS: usize = 1_000;
 
-/// How long a client may keep what never changes while the server runs (the lists of tools, prompts and templates), in
-/// milliseconds; an hour is little enough for an update of the binary to be noticed.
+/// How long a client may cache what never changes while the server runs (the lists of tools, prompts and templates), in
+/// milliseconds. An hour is short enough for clients to notice an update of the binary.
 const FRESH_MS: u64 = 3_600_000;
 
-/// What tells a client of the older protocol of new investigations. Ends with the connection.
+/// The task that notifies a client of the older protocol of new investigations. Ends with the connection.
 pub(super) type Teller = OnceLock<AbortOnDropHandle<()>>;
 
 impl Server {
-    /// Does something with the service, where it may block.
+    /// Runs a function of the service on a blocking thread.
     async fn with_service<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Service) -> T + Send + 'static,
@@ -67,7 +67,7 @@ impl Server {
         })
     }
 
-    /// Answers a call of a tool, and has a person asked first where the tool wants that.
+    /// Answers a call of a tool, and has a person asked first if the tool requires it.
     async fn answer(
         &self,
         name: &str,
@@ -97,7 +97,7 @@ impl Server {
         }
     }
 
-    /// Tells a client of the older protocol of new investigations, for as long as it is connected.
+    /// Notifies a client of the older protocol of new investigations, for as long as it is connected.
     fn follow(&self, peer: Peer<RoleServer>) {
         let Some(service) = &self.service else { return };
         self.teller.get_or_init(|| {
@@ -134,13 +134,12 @@ fn notices<'a>(
     updated.chain(list_changed).collect()
 }
 
-/// How long a client may keep what is the same for everyone, and nothing of a user's in it. The older protocol has no
-/// word for that.
+/// Returns the cache hints for content that is the same for everyone. The older protocol has none.
 fn kept(context: &RequestContext<RoleServer>) -> (Option<u64>, Option<CacheScope>) {
     is_stateless(context).then_some((FRESH_MS, CacheScope::Public)).unzip()
 }
 
-/// An error of rmcp's for what can't be read; for what is not there, the given one.
+/// Converts to an error of rmcp; for a missing resource, to the given one.
 fn unreadable(fault: Unreadable, not_found: impl FnOnce(String) -> ErrorData) -> ErrorData {
     match fault {
         Unreadable::NotFound(message) => not_found(message),
@@ -148,7 +147,7 @@ fn unreadable(fault: Unreadable, not_found: impl FnOnce(String) -> ErrorData) ->
     }
 }
 
-/// rmcp makes it -32602 for the newest protocol.
+/// Returns the error of an unknown resource. rmcp makes it -32602 for the newest protocol.
 fn no_such_resource(message: String, address: &str) -> ErrorData {
     ErrorData::resource_not_found(message, Some(json!({"uri": address})))
 }
@@ -163,7 +162,7 @@ fn listed_prompt(prompt: &Prompt) -> rmcp::model::Prompt {
         .with_title(prompt.title)
 }
 
-/// A refusal in one line.
+/// Returns a refusal as one line.
 fn said(refusal: &Refusal) -> String {
     let said = |error: &crate::domain::Diagnostic| match &error.suggestion {
         Some(suggestion) => format!("{} {suggestion}", error.message),
@@ -270,7 +269,7 @@ impl ServerHandler for Server {
         let session = request.context.and_then(|context| context.get_argument("sessionId").cloned());
         let found =
             self.with_service(move |service| complete(service, &name, &value, session.as_deref())).await?;
-        // To a person who types, an investigation that can't be found has no nodes.
+        // While a person types, an unknown investigation has no nodes.
         let found = found.unwrap_or_default();
         let more = found.total > found.values.len();
         let total = u32::try_from(found.total).ok();
@@ -332,7 +331,7 @@ impl ServerHandler for Server {
         Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![content])))
     }
 
-    /// The older protocol: whoever is connected hears of new investigations.
+    /// The older protocol: each connected client is notified of new investigations.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         self.follow(context.peer);
     }
@@ -390,7 +389,7 @@ impl ServerHandler for Server {
         Ok(response)
     }
 
-    /// Where rmcp puts every request whose params it can't read, besides those it doesn't know.
+    /// Receives every request with unreadable params, besides unknown ones.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -402,7 +401,7 @@ impl ServerHandler for Server {
             && let Some(Value::String(name)) = params.remove("name")
             && let Some(arguments) = params.remove("arguments")
         {
-            // Arguments that aren't an object, say JSON text: for the tool's schema to judge.
+            // Arguments that aren't an object, such as JSON text, are left to the tool's schema.
             let responses = params.remove("inputResponses").map(serde_json::from_value).transpose();
             let responses = responses.map_err(|fault| ErrorData::invalid_params(fault.to_string(), None))?;
             let mut response = self.answer(&name, arguments, responses, &context).await?;
@@ -427,7 +426,7 @@ impl ServerHandler for Server {
     }
 }
 
-/// The methods that rmcp knows: if one of them comes as a custom request, its params didn't fit.
+/// The methods that rmcp knows: one that arrives as a custom request has params that don't fit.
 const METHODS: [&str; 12] = [
     "completion/complete",
     "initialize",
@@ -443,7 +442,7 @@ const METHODS: [&str; 12] = [
     "tools/list",
 ];
 
-/// Those of them that the stateless protocol doesn't have.
+/// The methods that the stateless protocol doesn't have.
 const REMOVED: [&str; 3] = ["initialize", "logging/setLevel", "ping"];
 
 fn no_such_method(method: &str) -> ErrorData {
@@ -451,7 +450,7 @@ fn no_such_method(method: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{shown}`"), None)
 }
 
-/// Whether the request is of the stateless protocol. ISO dates: the order of the text is that of time.
+/// Whether the request is of the stateless protocol. ISO dates sort by time as text.
 fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context
         .protocol_version()

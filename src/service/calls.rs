@@ -28,7 +28,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// `UNKNOWN_RULESET`, what the decision refuses, and what the store says.
+    /// `UNKNOWN_RULESET`, the refusals of the decision, and the errors of the store.
     pub fn start(
         &self,
         ruleset: Option<&str>,
@@ -62,7 +62,7 @@ impl Service {
         Ok((Standing { snapshot, ruleset: Arc::new(file.clone()) }, warnings))
     }
 
-    /// Registers nodes to research, or takes proposals back.
+    /// Registers nodes to research, or withdraws proposals.
     ///
     /// # Errors
     ///
@@ -73,8 +73,8 @@ impl Service {
         })
     }
 
-    /// Stores what was found, if anything was, and proposes the given nodes, or else the tasks of a plan. Nodes are proposed first
-    /// where all results are about them. Both are decided before either is written.
+    /// Stores the results, if any, and proposes the given nodes, or else the tasks of a plan. Nodes are proposed first where all
+    /// results are about them. Both are decided before either is written.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl Service {
         Ok(Turn { standing, before: before.investigation, decisions, commits })
     }
 
-    /// Claims what a plan says is to be committed next.
+    /// Claims the nodes that a plan lists to be committed next.
     ///
     /// # Errors
     ///
@@ -161,7 +161,7 @@ impl Service {
         self.write(session, caller, |investigation, _, _| release(investigation, nodes))
     }
 
-    /// Stores what was found.
+    /// Stores results.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Tells listeners what the calls of this server have changed.
+//! Notifies listeners of the changes made by the calls of this server.
 //!
 //! Guarantee: every listener that existed before an accepted write receives it once. A listener that does not keep up
 //! receives [`Missed`], and must take everything for changed. Limit: writes of another process, or of a person by hand, are
@@ -8,22 +8,22 @@ use tokio::sync::broadcast;
 
 use crate::domain::{Change, Investigation, NodeId, SessionId};
 
-/// How many changes a listener may be behind.
+/// The number of changes that a listener may lag behind.
 const BEHIND: usize = 256;
 
-/// What one write changed.
+/// The changes of one write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     /// The investigation.
     pub session: SessionId,
     /// The nodes that now read differently: those that were written, and their parents, which show their children.
     pub nodes: Vec<NodeId>,
-    /// Whether the investigation is a new one.
+    /// Whether the investigation is new.
     pub started: bool,
 }
 
 impl Changed {
-    /// A new investigation.
+    /// Returns the change that starts an investigation.
     pub fn started(session: SessionId) -> Self {
         Changed { session, nodes: Vec::new(), started: true }
     }
@@ -61,7 +61,7 @@ impl Changed {
     }
 }
 
-/// Some changes came too fast for the listener.
+/// The listener lagged behind and missed changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missed;
 
@@ -78,7 +78,7 @@ impl Default for Changes {
 impl Changes {
     /// Sends a change to all listeners, without waiting.
     pub fn tell(&self, change: Changed) {
-        // It is not an error that nobody listens.
+        // An error only says that there is no listener.
         let _ = self.0.send(change);
     }
 
@@ -87,7 +87,7 @@ impl Changes {
         Listener(self.0.subscribe())
     }
 
-    /// How many listen.
+    /// Returns the number of listeners.
     #[cfg(test)]
     pub(super) fn listeners(&self) -> usize {
         self.0.receiver_count()

@@ -1,8 +1,8 @@
-//! What every tool works with: the store, the clock, the rulesets, and the two ways of using them.
+//! The service that every tool works with: the store, the clock, the rulesets, and the two ways of using them.
 //!
 //! - [`Service::read`] loads an investigation as it is committed.
-//! - [`Service::write`] decides and commits in one transaction of the store, so that a decision is never published on a
-//!   state that it was not made on.
+//! - [`Service::write`] decides and commits in one transaction of the store, so that a decision is never published on a state
+//!   other than the one it was made on.
 //!
 //! Both repair what a killed writer left in the repository, even a call that only reads.
 
@@ -30,26 +30,26 @@ use crate::world::{World, WorldError};
 use changes::{Changed, Changes, Listener};
 use sharing::{How, Sharing};
 
-/// How many candidates an ambiguous id is answered with.
+/// The most candidates listed for an ambiguous id.
 const CANDIDATES: usize = 10;
 
-/// What the tools work with.
+/// The store, the clock and the settings that the tools share.
 pub struct Service {
     store: Store,
     world: World,
-    /// The operator's least number of minimum rounds.
+    /// The operator's lower bound for minimum rounds.
     min_rounds: Option<u32>,
     rulesets: Library,
-    /// Whether the operator has what looks like a credential refused.
+    /// Whether the operator refuses texts that look like credentials.
     reject_secrets: bool,
-    /// Where reports go.
+    /// The folder for reports.
     site: PathBuf,
     changes: Changes,
     /// The work beside the calls; `None` without sharing.
     sharing: Option<Sharing>,
     /// The project that the investigations are about, if it is known: cited files are looked up there.
     project: Option<Project>,
-    /// The most bytes of an attachment.
+    /// The size limit of an attachment, in bytes.
     attachment_max: u64,
 }
 
@@ -57,11 +57,11 @@ pub struct Service {
 pub struct Standing {
     /// The committed state.
     pub snapshot: Snapshot,
-    /// The rules it is judged by.
+    /// The ruleset that judges it.
     pub ruleset: Arc<RulesetFile>,
 }
 
-/// An investigation whose rules can't be used.
+/// An investigation whose ruleset can't be used.
 pub struct Unjudged {
     /// The committed state.
     pub snapshot: Snapshot,
@@ -69,57 +69,57 @@ pub struct Unjudged {
     pub error: Diagnostic,
 }
 
-/// What a write did.
+/// The outcome of a write.
 pub struct Written {
     /// The state afterwards.
     pub standing: Standing,
-    /// The state that was decided on.
+    /// The state that the decision was made on.
     pub before: Arc<Investigation>,
-    /// What was decided; without an event, nothing was written.
+    /// The decision. Without an event, nothing was written.
     pub decision: Decision,
     /// The tag of the investigation's end, if it has ended.
     pub tag: Option<String>,
 }
 
-/// What a turn did: up to two writes.
+/// The outcome of a turn: up to two writes.
 pub struct Turn {
     /// The state afterwards.
     pub standing: Standing,
     /// The state before.
     pub before: Arc<Investigation>,
-    /// What was decided, in its order.
+    /// The decisions, in order.
     pub decisions: Vec<Decision>,
-    /// What was committed.
+    /// The commits.
     pub commits: Vec<CommitId>,
 }
 
 /// Why a call is refused, with the state of the investigation if that is known.
 pub struct Refusal {
-    /// Everything that was wrong; at least one.
+    /// All errors, at least one.
     pub errors: Vec<Diagnostic>,
     /// The state that the call was judged on.
     pub standing: Option<Box<Standing>>,
 }
 
 impl Standing {
-    /// How sure it is of what.
+    /// Returns the assessment of the investigation.
     pub fn assessment(&self) -> Assessment<'_> {
         Assessment::new(self.investigation(), Some(self.rules()))
     }
 
-    /// The facts.
+    /// Returns the investigation.
     pub fn investigation(&self) -> &Investigation {
         &self.snapshot.investigation
     }
 
-    /// The rules in force.
+    /// Returns the rules in force.
     pub fn rules(&self) -> EffectiveRules<'_> {
         EffectiveRules::new(&self.ruleset.ruleset, self.snapshot.investigation.meta())
     }
 }
 
 impl Service {
-    /// A service on the investigations in `root`, with the built-in rulesets.
+    /// Returns a service on the investigations in `root`, with the built-in rulesets.
     pub fn new(root: PathBuf, world: World, min_rounds: Option<u32>) -> Self {
         Service {
             site: root.join("site"),
@@ -150,7 +150,7 @@ impl Service {
         Service { store: self.store.reading_only(read_only), ..self }
     }
 
-    /// Refuses what looks like a credential if `reject`, whatever a ruleset says.
+    /// Refuses texts that look like credentials if `reject`, whatever a ruleset says.
     pub fn rejecting_secrets(self, reject: bool) -> Self {
         Service { reject_secrets: reject, ..self }
     }
@@ -175,7 +175,7 @@ impl Service {
         Service { attachment_max: bytes, ..self }
     }
 
-    /// The project that the investigations are about.
+    /// Returns the project that the investigations are about.
     pub fn project(&self) -> Option<&Project> {
         self.project.as_ref()
     }
@@ -185,7 +185,7 @@ impl Service {
         self.project.as_ref().map(|project| project.look_up(cited)).unwrap_or_default()
     }
 
-    /// The folder that reports are written to.
+    /// Returns the folder that reports are written to.
     pub fn site(&self) -> &Path {
         &self.site
     }
@@ -195,7 +195,7 @@ impl Service {
         self.changes.listen()
     }
 
-    /// How many listen.
+    /// Returns the number of listeners.
     #[cfg(test)]
     pub(crate) fn listeners(&self) -> usize {
         self.changes.listeners()
@@ -217,17 +217,17 @@ impl Service {
         if self.reject_secrets { Enforcement::Reject } else { ruleset.checks.secret_suspected }
     }
 
-    /// The store.
+    /// Returns the store.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The rulesets that `tot_start` may choose.
+    /// Returns the rulesets that `tot_start` may choose.
     pub fn rulesets(&self) -> &Library {
         &self.rulesets
     }
 
-    /// The time, and where a new session id comes from.
+    /// Returns the current time, from which new session ids are made.
     ///
     /// # Errors
     ///
@@ -236,16 +236,16 @@ impl Service {
         self.world.now().map_err(Refusal::from)
     }
 
-    /// The world.
+    /// Returns the world.
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// The investigation of that id or part of an id, as it is committed.
+    /// Returns the committed state of the investigation with this id or part of an id.
     ///
     /// # Errors
     ///
-    /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, `INVALID_RULESET`, and what the store says.
+    /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, `INVALID_RULESET`, and the errors of the store.
     pub fn read(&self, session: &str) -> Result<Standing, Refusal> {
         self.look(session)?.map_err(|unjudged| unjudged.error.into())
     }
@@ -254,7 +254,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, and what the store says.
+    /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, and the errors of the store.
     pub fn look(&self, session: &str) -> Result<Result<Standing, Unjudged>, Refusal> {
         let (path, snapshot) = self.find(session)?;
         let snapshot = match snapshot {
@@ -269,14 +269,14 @@ impl Service {
     /// The warnings for a reply about that investigation: commits of its known history that HEAD has left behind. Each is
     /// reported once.
     pub fn moves(&self, session: SessionId) -> Vec<Diagnostic> {
-        // Where the repository can't be read, the next call says so.
+        // If the repository can't be read, the next call reports it.
         self.store.moves(session).unwrap_or_default().iter().map(moved::warning).collect()
     }
 
     /// The folder of the investigation, and what was read there. By now the folder may contain another investigation than its
     /// name, or an earlier read, said.
     fn find(&self, session: &str) -> Result<(PathBuf, Option<Snapshot>), Refusal> {
-        /// The fewest characters of an id that agents may give: fewer are soon those of another one.
+        /// The shortest part of an id that agents may give: anything shorter soon matches another id.
         const SHORTEST: usize = 4;
         let part = session.trim().to_ascii_lowercase();
         if part.len() < SHORTEST {
@@ -285,7 +285,7 @@ impl Service {
         }
         for _ in 0..2 {
             let path = self.store.find(session).map_err(|error| self.not_found(error))?;
-            // A folder that can't be loaded says so where it is.
+            // An error of loading is reported where the folder is read.
             let Ok(snapshot) = self.store.load(&path) else { return Ok((path, None)) };
             let id = snapshot.investigation.meta().id;
             let text = id.to_string();
@@ -299,7 +299,7 @@ impl Service {
 
     /// Why no investigation fits the id, with the newest ones: one of them is often meant.
     fn not_found(&self, error: FindError) -> Refusal {
-        /// How many are named.
+        /// How many investigations are named.
         const NAMED: usize = 3;
         let is_unknown = matches!(error, FindError::NotFound { .. });
         let mut refusal = Refusal::from(error);
@@ -322,11 +322,11 @@ impl Service {
         refusal
     }
 
-    /// Decides on the committed state and writes what was decided as one commit, with who called.
+    /// Decides on the committed state and writes the decision as one commit, with its caller.
     ///
     /// # Errors
     ///
-    /// What `decide` refuses, with the state it was judged on; and what [`Service::read`] and the store say.
+    /// The refusals of `decide`, with the state it judged; and the errors of [`Service::read`] and of the store.
     pub fn write(
         &self,
         session: &str,
@@ -341,7 +341,7 @@ impl Service {
         Ok(Written { standing, before: before.investigation, decision: decided.first, tag })
     }
 
-    /// Decides on the committed state and writes what was decided, each decision as one commit.
+    /// Decides on the committed state and writes each decision as one commit.
     fn transact(
         &self,
         session: &str,
@@ -408,7 +408,7 @@ impl Service {
     }
 }
 
-/// What was decided in a transaction, and by which rules.
+/// The decisions of a transaction, and the rules they were made by.
 struct Decided {
     first: Decision,
     second: Option<Decision>,
@@ -431,7 +431,7 @@ fn draft(
     Ok(Draft { files, changes: event.changes(), message, at })
 }
 
-/// The snapshot with its rules, or with what is wrong with them.
+/// Returns the snapshot with its rules, or with their fault.
 #[expect(clippy::result_large_err, reason = "either holds the snapshot, which is what is large")]
 fn judged(path: &Path, snapshot: Snapshot) -> Result<Standing, Unjudged> {
     let error = match &snapshot.ruleset {
@@ -453,7 +453,7 @@ fn judged(path: &Path, snapshot: Snapshot) -> Result<Standing, Unjudged> {
 
 /// Every acknowledged file must be readable by everybody: a file beyond a reader's limits is not written.
 fn check_sizes(files: &[FileChange]) -> Result<(), Refusal> {
-    /// Half of what a reader takes.
+    /// Half of a reader's limit.
     const MOST: usize = 8 << 20;
     /// Files below this are within every limit.
     const SMALL: usize = 64 << 10;

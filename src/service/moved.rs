@@ -7,7 +7,7 @@ use crate::text::{counted, shorten};
 /// The most characters of a subject.
 const SUBJECT: usize = 80;
 
-/// The warning: which commits, where they are, and the command that brings them back.
+/// Returns the warning: the commits, where they are, and the command that brings them back.
 pub(super) fn warning(moved: &Moved) -> Diagnostic {
     let path = moved.path.display();
     let short = |id: &dyn ToString| id.to_string().chars().take(10).collect::<String>();

@@ -1,9 +1,9 @@
-//! What the server does for an investigation beside the calls: the remote of a new one, git's maintenance, and messages to
-//! the sync thread that it was used.
+//! The work of the server beside the calls: the remote of a new investigation, git's maintenance, and messages to the sync thread
+//! about use.
 //!
 //! Guarantees: a start that was answered has its remote, or its reply says why not; nothing else here keeps a call waiting.
-//! Limit: a call that commits while git's maintenance collects waits for its end, as the store does beside any `git gc`: it
-//! can't tell one that spares what is new from one that does not.
+//! Limit: a call that commits while git's maintenance collects garbage waits for its end, as the store does beside any `git gc`:
+//! it can't tell a run that spares new objects from one that does not.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::store::Snapshot;
 use crate::sync::{default_remote, remote_at};
 use crate::text::{causes, sentence};
 
-/// How often git's maintenance of one investigation is started at most, however much it leaves.
+/// The least time between two runs of git's maintenance for one investigation, however much a run leaves.
 const UPKEEP: Duration = Duration::from_secs(600);
 
 /// The operator's settings for sharing, and the outcome of syncs so far.
@@ -29,7 +29,7 @@ pub struct Sharing {
     /// The channel to the sync thread.
     syncer: Option<Sender<Told>>,
     synced: Mutex<HashMap<SessionId, Synced>>,
-    /// When git's maintenance was started last.
+    /// The last start of git's maintenance, by repository.
     maintained: Mutex<HashMap<PathBuf, Timestamp>>,
 }
 
@@ -38,27 +38,27 @@ pub struct Sharing {
 pub enum Told {
     /// A call has used an investigation.
     Used(Used),
-    /// The server ends: no message follows.
+    /// The server ends. No message follows.
     TheEnd,
 }
 
 /// A call has used an investigation.
 #[derive(Clone, Debug)]
 pub struct Used {
-    /// Which one.
+    /// The investigation.
     pub session: SessionId,
     /// Its folder.
     pub path: PathBuf,
-    /// For what.
+    /// The kind of use.
     pub how: How,
 }
 
-/// What an investigation was used for.
+/// The kind of use of an investigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// It was looked at.
+    /// It was read.
     Read,
-    /// Something was written.
+    /// It was written to.
     Wrote,
     /// It has ended.
     Ended,
@@ -144,7 +144,7 @@ impl Service {
         let sharing = self.sharing.as_ref()?;
         let given = GitProgram::find(false).and_then(|git| self.try_give_remote(sharing, &git, snapshot));
         let error = match given.err()? {
-            // Without git, there is no setting that could ask for it either.
+            // Without git, no setting can ask for a remote either.
             RemoteError::NoGit(_) | RemoteError::TooOld { .. } if sharing.address.is_none() => return None,
             error => error,
         };

@@ -1,9 +1,9 @@
 //! The bodies of requests, within a budget of bytes for all of them together.
 //!
-//! Bytes are counted as they arrive, whatever length a client tells before, and until the request is answered: its content
-//! is in memory for as long. The first [`SMALL`] bytes of each body are of a share of their own, so that small requests get
-//! through while large ones use up the rest. A body that finds no room gives back what it has, and is refused: those that
-//! waited would each keep what another waits for.
+//! Bytes are counted as they arrive, whatever length a client declares, and until the request is answered: its content stays in
+//! memory that long. The first [`SMALL`] bytes of each body are of a share of their own, so that small requests get through while
+//! large ones use up the rest. A body that finds no room releases its share and is refused: waiting bodies would each hold what
+//! another waits for.
 //!
 //! A whole body waits for its turn to be read, small ones and large ones apart: JSON grows when it is read, a list of numbers
 //! by a hundred times and more.
@@ -16,14 +16,14 @@ use axum::body::{Body, Bytes, HttpBody as _};
 use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
-/// How much of a body is of the share of small ones.
+/// How many bytes of a body count towards the share of small bodies.
 const SMALL: usize = 32 * 1024;
 
 /// The share of small bodies, in bytes: as much as some 2,000 of them can take, which is more connections than one network
 /// can have by default.
 pub const SMALL_BODIES: usize = 64 * 1024 * 1024;
 
-/// The share of what is beyond, in bytes: as much as the longest request that an operator may allow.
+/// The share of larger bodies, in bytes: as much as the longest request that an operator may allow.
 pub const LARGE_BODIES: usize = 64 * 1024 * 1024;
 
 /// How many bytes of small bodies are worked on at once.
@@ -32,7 +32,7 @@ const SMALL_AT_WORK: usize = 2 * 1024 * 1024;
 /// How many bytes of larger bodies are worked on at once. A body above this limit is worked on alone.
 const LARGE_AT_WORK: usize = 4 * 1024 * 1024;
 
-/// What is left of the budget.
+/// The rest of the budget.
 pub(super) struct Budget {
     small: Arc<Semaphore>,
     large: Arc<Semaphore>,
@@ -40,7 +40,7 @@ pub(super) struct Budget {
     large_at_work: Arc<Semaphore>,
 }
 
-/// What one body takes of it.
+/// The share of one body in the budget.
 #[derive(Default)]
 pub(super) struct Share {
     small: Option<OwnedSemaphorePermit>,
@@ -48,7 +48,7 @@ pub(super) struct Share {
     at_work: Option<OwnedSemaphorePermit>,
 }
 
-/// Why there is no body.
+/// An error of receiving a body.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BodyError {
     #[error("a request has at most {0} bytes")]
@@ -72,15 +72,15 @@ impl Budget {
         }
     }
 
-    /// The whole body, when it is its turn. The time is for all of it, a byte now and then is not enough; and then for
-    /// the turn.
+    /// Receives the whole body and waits for its turn. The time limit is for all of it, so a byte now and then is not enough;
+    /// then for the turn.
     pub(super) async fn receive(
         &self,
         body: Body,
         most: usize,
         time: Duration,
     ) -> Result<(Bytes, Share), BodyError> {
-        // Told before it is sent, it is not waited for.
+        // A declared length above the limit is refused at once.
         if body.size_hint().lower() > most as u64 {
             return Err(BodyError::TooLong(most));
         }
@@ -103,7 +103,7 @@ impl Budget {
                 return Err(BodyError::TooLong(most));
             }
             if fits && length > text.capacity() {
-                // What is taken is what is allocated.
+                // The budget counts allocated bytes.
                 let capacity = length.max(text.capacity() * 2).min(most);
                 fits = self.take(text.capacity()..capacity, &mut share).is_ok();
                 if fits {
@@ -112,7 +112,7 @@ impl Budget {
                     (text, share) = Default::default();
                 }
             }
-            // The rest is read all the same: a client that can't write hears no answer.
+            // The rest is read anyway: a client that can't finish writing reads no answer.
             if fits {
                 text.extend_from_slice(&data);
             }
@@ -120,7 +120,7 @@ impl Budget {
         if fits { Ok((text.into(), share)) } else { Err(BodyError::NoRoom) }
     }
 
-    /// Adds these bytes of a body to what it has.
+    /// Adds these bytes of a body to its share.
     fn take(&self, bytes: Range<usize>, share: &mut Share) -> Result<(), TryAcquireError> {
         let small = bytes.end.min(SMALL).saturating_sub(bytes.start);
         let large = bytes.len() - small;
