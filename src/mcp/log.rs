@@ -1,16 +1,15 @@
-//! What the server says of its own work: lines on stderr, one per call.
+//! The log of the server: lines on stderr, one per call.
 //!
 //! ```text
 //! 2026-11-21T09:15:02.114Z info  tot_commit 5e8b41c7 ok 3.1 ms commit 8d2f0a1b93
 //! 2026-11-21T09:15:04.870Z info  tot_propose 5e8b41c7 rejected PARENT_NOT_FOUND 0.4 ms
 //! ```
 //!
-//! Guarantees: no text of an investigation, no argument of a call and no token is ever in it: of a call it tells the
-//! tool, the end of the investigation's id, the outcome by its codes, how long it took, and the commit. A reader of
-//! stderr that doesn't read delays nothing: lines are written by a thread of their own, and those that find no room
-//! are dropped and counted.
+//! Guarantees: it never contains a text of an investigation, an argument of a call or a token. For a call it shows the tool, the
+//! end of the investigation's id, the outcome by its codes, how long it took, and the commit. A reader of stderr that doesn't
+//! read delays nothing: lines are written by a thread of their own, and those that find no room are dropped and counted.
 //!
-//! Limit: rmcp's own notes are not shown. They hold whole messages.
+//! Limit: rmcp's own log is not shown, since it contains whole messages.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -26,23 +25,23 @@ use crate::domain::{Code, SessionId};
 use crate::text::one_line;
 use crate::world::World;
 
-/// How much is told.
+/// The levels of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing.
     Off,
-    /// What is wrong with the server.
+    /// Faults of the server.
     Error,
-    /// And what is odd about a client or a request.
+    /// Also oddities of a client or a request.
     #[default]
     Warn,
-    /// And each call.
+    /// Also each call.
     Info,
-    /// And each HTTP request.
+    /// Also each HTTP request.
     Debug,
 }
 
-/// How a line is written.
+/// The form of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// For people.
@@ -52,7 +51,7 @@ pub enum Format {
     Json,
 }
 
-/// Where the lines go. A copy writes to the same place.
+/// The log. A clone writes to the same place.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     level: Level,
@@ -60,14 +59,14 @@ pub struct Log {
     writer: Arc<Writer>,
 }
 
-/// What the log tells of a reply.
+/// The parts of a reply that are logged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Which investigation it is about, where that is known.
+    /// The investigation, if known.
     pub session: Option<SessionId>,
     /// Whether it is a rejection.
     pub rejected: bool,
-    /// The codes of a rejection's errors; where it has none, of what blocks the end.
+    /// The codes of a rejection's errors; without errors, the codes of the blockers of the end.
     pub codes: Vec<Code>,
     /// The commit that was written.
     pub commit: Option<String>,
@@ -77,16 +76,16 @@ pub struct Outcome {
 pub(super) struct Call<'a> {
     /// The tool.
     pub tool: &'a str,
-    /// Which investigation the arguments name, see [`short`].
+    /// The investigation that the arguments name, see [`short`].
     pub session: Option<String>,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: &'a Outcome,
-    /// How long it took.
+    /// Its duration.
     pub time: Duration,
 }
 
 impl Log {
-    /// A log of that much, in that form.
+    /// Returns a log of this level and format.
     pub fn new(level: Level, format: Format) -> Log {
         Log { level, format, ..Log::default() }
     }
@@ -96,32 +95,32 @@ impl Log {
         level <= self.level && level != Level::Off
     }
 
-    /// Something is wrong with the server.
+    /// Logs a fault of the server.
     pub fn error(&self, what: impl Display) {
         self.note(Level::Error, &what);
     }
 
-    /// Something is odd about a client or a request.
+    /// Logs an oddity of a client or a request.
     pub fn warn(&self, what: impl Display) {
         self.note(Level::Warn, &what);
     }
 
-    /// What was done that nobody called for.
+    /// Logs work that no call asked for.
     pub fn info(&self, what: impl Display) {
         self.note(Level::Info, &what);
     }
 
-    /// One request.
+    /// Logs a request.
     pub fn debug(&self, what: impl Display) {
         self.note(Level::Debug, &what);
     }
 
-    /// That the server is ready, and where: at every level, since a port that the machine chose is told nowhere else.
+    /// Logs that the server is ready, and its address. Written at every level: nothing else shows a port that the machine chose.
     pub fn listening(&self, url: &str) {
         self.line(Level::Info, &format!("listening on {url}"), json!({"message": "listening", "url": url}));
     }
 
-    /// One call.
+    /// Logs a call.
     pub(super) fn call(&self, call: &Call) {
         let Outcome { session, rejected, codes, commit } = call.outcome;
         let codes = &codes[..codes.len().min(CODES)];
@@ -157,7 +156,7 @@ impl Log {
         self.line(level, &text, fields);
     }
 
-    /// Has panics told of by their place alone: the message may hold a piece of an investigation's text.
+    /// Logs panics by their place alone: the message may contain text of an investigation.
     pub fn take_panics(&self) {
         let log = self.clone();
         std::panic::set_hook(Box::new(move |panic| {
@@ -166,7 +165,7 @@ impl Log {
         }));
     }
 
-    /// Waits until what was told is written, but not long.
+    /// Waits a short time for the log to be written.
     pub fn flush(&self) {
         if let Some(Some(lines)) = self.writer.lines.get() {
             let (done, written) = sync_channel(1);
@@ -193,7 +192,7 @@ impl Log {
             Level::Off | Level::Info => "info",
         };
         let line = match self.format {
-            // One line stays one line, and a terminal gets no commands, whatever is in it.
+            // Whatever the text contains, it stays one line, and sends a terminal no commands.
             Format::Text => format!("{time} {name:<5} {}\n", one_line(text)),
             Format::Json => {
                 let mut whole = json!({"time": time, "level": name});
@@ -207,20 +206,20 @@ impl Log {
     }
 }
 
-/// How many codes of a rejection are told.
+/// The most codes logged of a rejection.
 const CODES: usize = 5;
 
-/// How many lines may wait for a slow reader.
+/// The most lines that wait for a slow reader.
 const WAITING: usize = 1024;
 
-/// The end of the id that a call names: ids begin with the time, so ends differ more. `None` for an invalid one.
+/// Returns the end of the id that a call names, since ids begin with the time; `None` for an invalid id.
 pub(super) fn short(fields: &Value) -> Option<String> {
     let id = fields.get("sessionId")?.as_str()?.trim();
     let plain = id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     (plain && (4..=36).contains(&id.len())).then(|| end_of(id))
 }
 
-/// Ids begin with the time, so their ends differ more.
+/// Returns the end of an id: ids begin with the time, so their ends differ more.
 pub(crate) fn end_of(id: &str) -> String {
     id[id.len().saturating_sub(8)..].to_ascii_lowercase()
 }
@@ -230,8 +229,7 @@ enum Message {
     Flush(SyncSender<()>),
 }
 
-/// The thread that writes; begun with the first line. Where the machine has no thread left for it, each line is written in
-/// place.
+/// The thread that writes, started by the first line. If the machine has no thread left, each line is written in place.
 #[derive(Debug, Default)]
 struct Writer {
     lines: OnceLock<Option<SyncSender<Message>>>,

@@ -1,5 +1,5 @@
-//! The prompts that a person picks in a client: the whole method for an agent that has never seen it, how to take up an
-//! investigation again, and how to check one of its answers. All words about the method come from the ruleset.
+//! The prompts that a person picks in a client: the whole method for an agent that has never seen it, how to resume an
+//! investigation, and how to check one of its answers. All words about the method come from the ruleset.
 
 use crate::decide::next::{brief, briefs, check};
 use crate::decide::standing::{blockers, outlook};
@@ -16,9 +16,9 @@ pub struct Prompt {
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub description: &'static str,
-    /// What it takes.
+    /// Its arguments.
     pub arguments: &'static [Argument],
 }
 
@@ -26,7 +26,7 @@ pub struct Prompt {
 pub struct Argument {
     /// Its name.
     pub name: &'static str,
-    /// What it is.
+    /// Its description.
     pub description: &'static str,
     /// Whether it must be given.
     pub required: bool,
@@ -38,7 +38,7 @@ const SESSION: Argument = Argument {
     required: true,
 };
 
-/// All prompts.
+/// All prompts, in the order of the list.
 pub const PROMPTS: [Prompt; 4] = [
     Prompt {
         name: "investigate",
@@ -83,7 +83,7 @@ const NAMED: usize = 10;
 ///
 /// # Errors
 ///
-/// An unknown prompt, a missing argument, and what does not exist.
+/// An unknown prompt, a missing argument, or a missing investigation or node.
 pub fn prompt(
     service: &Service,
     name: &str,
@@ -250,7 +250,7 @@ fn question(standing: &Standing) -> String {
     format!("Its question:\n\n{}{}", quoted(&shorten(meta.query.trim(), TEXT)), context.unwrap_or_default())
 }
 
-/// A text as a Markdown quotation.
+/// Formats a text as a Markdown quotation.
 pub(super) fn quoted(text: &str) -> String {
     text.trim().lines().map(|line| format!("> {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }

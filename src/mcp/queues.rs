@@ -1,16 +1,15 @@
 //! Calls that wait for each other, in the order they came, without a thread.
 //!
-//! Calls that write to one investigation go one after the other anyway, by a lock of the store, but there each blocks a thread
-//! while it waits. So a crowd on one investigation takes no threads from the others, and what one client sends at once is
-//! done in the order in which it was sent. It is a courtesy: the same investigation under two spellings of its id has
-//! two queues.
+//! Calls that write to one investigation run one after the other anyway, by a lock of the store, but there each blocks a thread
+//! while it waits. With a queue, a crowd on one investigation takes no threads from others, and the calls of one client run in
+//! the order in which it sent them. It is a courtesy: the same investigation under two spellings of its id has two queues.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
 
 use tokio::sync::Mutex;
 
-/// One queue per key, for as long as somebody is in it; each has what the one at its head may use.
+/// One queue per key, for as long as a call is in it. Each has a value that the call at its head may use.
 #[derive(Debug)]
 pub(super) struct Queues<T>(Arc<std::sync::Mutex<HashMap<String, Weak<Mutex<T>>>>>);
 
@@ -27,7 +26,7 @@ impl<T> Default for Queues<T> {
 }
 
 impl<T: Default> Queues<T> {
-    /// The queue of that key.
+    /// Returns the queue of the key.
     pub(super) fn of(&self, key: &str) -> Arc<Mutex<T>> {
         let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = queues.get(key).and_then(Weak::upgrade) {

@@ -1,7 +1,7 @@
-//! What clients can read by address: investigations and nodes as Markdown, the graph as DOT and SVG, the history.
+//! Resources that clients can read by address: investigations and nodes as Markdown, the graph as DOT and SVG, the history.
 //!
-//! A resource is for people and for clients that show it; unlike a tool's reply it is whole, but for lists that no one
-//! reads to their end, which say how many are left out.
+//! A resource is for people and for clients that show it; unlike a tool's reply it is complete, except for very long lists, which
+//! say how many entries are left out.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -40,13 +40,13 @@ pub struct Entry {
     pub name: String,
     /// Its name for people.
     pub title: String,
-    /// What it is.
+    /// Its description.
     pub description: String,
     /// Its type.
     pub mime: &'static str,
 }
 
-/// What was read.
+/// The content of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
     /// Its type.
@@ -55,16 +55,16 @@ pub struct Content {
     pub text: String,
 }
 
-/// Why nothing was read.
+/// An error of reading a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// There is no such resource.
+    /// No such resource exists.
     NotFound(String),
-    /// There is, but it can't be read.
+    /// The resource exists, but can't be read.
     Broken(String),
 }
 
-/// The addresses that can be put together.
+/// Returns the templates of addresses.
 pub fn templates() -> Vec<Entry> {
     let entry = |pattern: &str, name: &str, title: &str, description: &str, mime| Entry {
         address: format!("tot://{{sessionId}}{pattern}"),
@@ -94,12 +94,11 @@ pub fn templates() -> Vec<Entry> {
     ]
 }
 
-/// A page of the resources: the list of investigations, and each of these, newest first. Gives where the next page
-/// begins, too.
+/// A page of the resources: the list of investigations, and each of these, newest first, with the cursor of the next page.
 ///
 /// # Errors
 ///
-/// A cursor that no page gave, and what the store says.
+/// An invalid cursor, and the errors of the store.
 pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Entry>, Option<String>), Unreadable> {
     let first = cursor.is_none();
     let filter = ListFilter { state: ListState::All, text: None, after: cursor, limit: PAGE };
@@ -131,11 +130,11 @@ pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Entry>, Op
     Ok((entries, listing.next))
 }
 
-/// What is at an address.
+/// Reads the resource at an address.
 ///
 /// # Errors
 ///
-/// Where nothing is there, or where it can't be read.
+/// The resource is missing, or can't be read.
 pub fn read(service: &Service, address: &str) -> Result<Content, Unreadable> {
     let not_found = |why: &str| {
         let shown: String = address.chars().take(120).collect();
@@ -254,7 +253,7 @@ fn listed(service: &Service, entry: &ListEntry) -> String {
     text
 }
 
-/// Where links between nodes lead.
+/// The targets of links between nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Links {
     /// To the resource of the other node.
@@ -277,7 +276,7 @@ pub fn document(snapshot: &Snapshot) -> String {
     text
 }
 
-/// An investigation on one page.
+/// Writes an investigation on one page.
 fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> String {
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
@@ -324,7 +323,7 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> S
     text
 }
 
-/// How it ended.
+/// Writes how the investigation ended.
 fn ended(text: &mut String, end: &Conclusion) {
     let ended_by = by(end.agent_id.as_deref(), Some(&end.caller));
     let _ = write!(text, "\n## Conclusion\n\nEnded {}{ended_by}.\n", end.ended_at);
@@ -358,13 +357,13 @@ fn ended(text: &mut String, end: &Conclusion) {
     }
 }
 
-/// By whom, in one line with a space before; empty where nothing is known.
+/// Returns the author in one line after a space; empty if unknown.
 fn by(agent: Option<&str>, caller: Option<&Caller>) -> String {
     let line = one_line(&by_line(agent, caller));
     if line.is_empty() { line } else { format!(" {line}") }
 }
 
-/// What follows from the rules.
+/// Writes what follows from the rules.
 fn judged(text: &mut String, standing: &Standing, links: Links) {
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let assessment = standing.assessment();
@@ -420,7 +419,7 @@ fn node_line(investigation: &Investigation, node: &Node, links: Links) -> String
     format!("{} {state}: {}", link(investigation, &node.id, links), one_line(node.name()))
 }
 
-/// A node on one page.
+/// Writes a node on one page.
 fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     let investigation = assessment.investigation;
     let view = NodeView::new(investigation, None, node);
@@ -540,7 +539,7 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
 const RUN_TEXT: usize = 300;
 const RUN_ENTRIES: usize = 3;
 
-/// A command that was run, on one line.
+/// Formats a run of a command as one line.
 fn ran(run: &RunEntry) -> String {
     let RunEntry { id, command, ended, by, note, output, expectations, standing, repetitions } = run;
     let expected = expectations.iter().map(|it| format!("expected {it}"));
@@ -571,19 +570,19 @@ fn history(service: &Service, snapshot: &Snapshot) -> Result<String, Unreadable>
     Ok(text)
 }
 
-/// The text as a block of code, whatever it holds.
+/// Formats any text as a block of code.
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
 }
 
-/// A part of the page under a heading; nothing where the text is blank.
+/// Writes a section under a heading; nothing if the text is blank.
 fn section(text: &mut String, heading: &str, body: &str) {
     if !body.trim().is_empty() {
         let _ = write!(text, "\n## {heading}\n\n{}\n", body.trim_end());
     }
 }
 
-/// A list under a heading; nothing where it is empty.
+/// Writes a list under a heading; nothing if it is empty.
 fn listing(text: &mut String, heading: &str, entries: impl Iterator<Item = String>, number: usize) {
     if number == 0 {
         return;
@@ -610,7 +609,7 @@ fn link(investigation: &Investigation, id: &NodeId, links: Links) -> String {
     }
 }
 
-/// A text between `[` and `]`.
+/// Escapes a text for use between `[` and `]`.
 fn label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
 }

@@ -3,8 +3,8 @@
 //! Guarantees, for a type without recursion: nothing is a `$ref`, all is inline; no `$schema`, no type names as titles, no
 //! number formats that JSON Schema doesn't know. It refuses unknown fields and calls no optional field nullable.
 //!
-//! Limits: a recursive type, an enum with data, an enum whose variants are documented and an optional struct can't be made to
-//! fit: `tests/it/mcp/lint.rs` says so of a tool; nothing here panics. Write such a type otherwise.
+//! Limits: a recursive type, an enum with data, an enum whose variants are documented and an optional struct can't be converted:
+//! `tests/it/mcp/lint.rs` reports a tool that has one, and nothing here panics. Write such a type differently.
 //!
 //! Why so strict: model APIs refuse a root `anyOf`; several clients resolve no `$ref`; and a `[T, null]` type makes models
 //! send nulls.
@@ -14,11 +14,11 @@ use schemars::transform::{RecursiveTransform, RestrictFormats, Transform, transf
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-/// Marks a field of the input that another tool explains: `#[schemars(extend("x-elsewhere" = true))]`. In the list of tools
-/// an object below it has no fields, and what stands beside it no words. The mark itself doesn't reach the client.
+/// Marks a field of the input that another tool explains: `#[schemars(extend("x-elsewhere" = true))]`. In the list of tools an
+/// object below it has no fields, and its other keywords no descriptions. The mark itself doesn't reach the client.
 pub const ELSEWHERE: &str = "x-elsewhere";
 
-/// The schema of a tool's arguments.
+/// Returns the schema of a tool's arguments.
 pub fn input<T: JsonSchema>() -> Value {
     let mut schema = generated::<T>(SchemaSettings::draft2020_12());
     RecursiveTransform(drop_null).transform(&mut schema);
@@ -26,7 +26,7 @@ pub fn input<T: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// What a list of tools leaves out, since the names of the fields say it.
+/// Fields that a list of tools does not explain, since their names do.
 const PLAIN: [&str; 10] = [
     "From tot_start.",
     "A graph in the reply.",

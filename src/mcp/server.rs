@@ -10,9 +10,9 @@
 //! are not an object.
 //!
 //! Limits: calls run concurrently and in no order, except those that write to one investigation (`queues`), so a tool must be
-//! safe to run beside itself. A call that takes longer than [`PATIENCE`] is answered by `TIMED_OUT` and goes on. A call that
-//! has not had its turn by `TURN` is refused. The log names only the place of a panic; a build with `panic = "abort"` would
-//! end the process.
+//! safe to run concurrently with itself. A call that takes longer than [`PATIENCE`] is answered by `TIMED_OUT` and goes on. A
+//! call that has not had its turn by `TURN` is refused. The log names only the place of a panic; a build with `panic = "abort"`
+//! would end the process.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -58,23 +58,23 @@ pub struct Server {
     background: Option<Arc<Background>>,
 }
 
-/// What tells one run of a client from another.
+/// The way to tell one run of a client from another.
 #[derive(Clone, Debug, Default)]
 pub enum ClientSession {
-    /// Nothing does.
+    /// Runs are not told apart.
     #[default]
     Unknown,
-    /// This process serves one run alone, which has this name.
+    /// This process serves a single run, which has this name.
     Process(String),
     /// A connection may have a session of its own, by the protocol up to 2025-11-25; it gets a name when it begins.
     Connections,
-    /// The one of this connection.
+    /// The session of this connection.
     Connection(String),
 }
 
 impl Server {
-    /// A server with these tools, listed in this order. The instructions are what an agent reads first; clients cut
-    /// them at [`MAX_INSTRUCTIONS`] characters.
+    /// Returns a server with these tools, listed in this order. The instructions are what an agent reads first; clients cut them
+    /// at [`MAX_INSTRUCTIONS`] characters.
     pub fn new(instructions: impl Into<String>, tools: Vec<Tool>) -> Server {
         Server {
             instructions: instructions.into().into(),
@@ -226,7 +226,7 @@ impl Server {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Unanswered> {
-        // A task of its own: it outlives a request that is dropped, and the patience with it.
+        // A separate task outlives a dropped request and the time limit.
         match tokio::time::timeout(PATIENCE, self.busy.spawn(work)).await {
             Ok(outcome) => outcome.map_err(|_| Unanswered::Panicked),
             Err(_) => Err(Unanswered::TimedOut),
@@ -242,7 +242,7 @@ impl Server {
         self.offered().map(|tool| tool.listed(self.read_only))
     }
 
-    /// The tools that this server has for its clients.
+    /// Returns the tools on offer.
     pub(super) fn offered(&self) -> impl Iterator<Item = &Tool> {
         self.tools.iter().filter(|tool| self.is_offered(tool))
     }
@@ -269,22 +269,22 @@ pub(super) enum Called {
 /// The investigation that a call writes to, as the call names it; `None` for a call that starts one.
 fn written_to(tool: &Tool, arguments: &Value) -> Option<String> {
     let id = arguments.get("sessionId")?.as_str()?.trim();
-    // No id is longer, so an invalid one is answered soon.
+    // No valid id is longer, so an invalid one needs no queue.
     (tool.queues && id.len() <= 36).then(|| id.to_ascii_lowercase())
 }
 
-/// Why work has no outcome to answer with.
+/// The reason why work has no outcome.
 pub(super) enum Unanswered {
     Panicked,
     TimedOut,
 }
 
-/// How long a call may take before it is answered without its outcome: less than the minute after which clients built
-/// on the official TypeScript SDK give up, who would then know nothing.
+/// How long a call may take before it is answered without its outcome: less than the minute after which clients built on the
+/// official TypeScript SDK give up, and would know nothing.
 pub const PATIENCE: Duration = Duration::from_secs(50);
 
-/// How long a call waits for those before it that write to the same investigation. It has not begun until then, so it is
-/// told so, rather than that it goes on.
+/// How long a call waits for earlier calls that write to the same investigation. The answer says that it has not begun, rather
+/// than that it goes on.
 const TURN: Duration = Duration::from_secs(45);
 
 /// The most characters of the instructions: clients cut the rest.

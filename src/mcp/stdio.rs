@@ -7,9 +7,8 @@
 //! Guarantees:
 //!
 //! - Only messages go to stdout.
-//! - **A call that was taken in is answered**, however long it takes, when stdin ends and when SIGTERM, SIGINT or
-//!   SIGHUP (elsewhere Ctrl-C) arrives: reading stops, calls in flight end, their answers are written, the process may
-//!   end with success.
+//! - **An accepted call is answered**, however long it takes, when stdin ends and when SIGTERM, SIGINT or SIGHUP (elsewhere
+//!   Ctrl-C) arrives: reading stops, calls in flight end, their answers are written, the process may end with success.
 //! - The end of stdin is success at any time, also before the first request.
 //! - An invalid line does not end the server. If its id can be found it is answered with an error, even if the line is
 //!   broken JSON or longer than [`MAX_LINE`]; else it is dropped and noted on stderr.
@@ -51,14 +50,14 @@ pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
             () = signals.arrived(2) => Err(ServeError::Interrupted),
         }
     });
-    // After a second signal something may be left.
+    // After a second signal calls may still be running.
     whole.finish(Duration::ZERO);
     log.flush();
     outcome
 }
 
-/// Begins a runtime that has a thread for calls from the start and keeps it: where the machine has none more, calls wait
-/// for that one. tokio panics where it has none at all.
+/// Starts a runtime that keeps one thread for calls from the start: if the machine has no more threads, calls wait for that one.
+/// Without any, tokio panics.
 pub(super) fn start(builder: &mut Builder) -> io::Result<Runtime> {
     /// Longer than any server runs.
     const KEPT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -79,10 +78,10 @@ pub(super) fn run<T>(runtime: Runtime, future: impl Future<Output = T>) -> T {
     outcome
 }
 
-/// Serves, and finishes then what is done beside the calls.
+/// Serves, and then finishes the background work.
 pub(super) async fn finishing<T>(server: Server, serving: impl Future<Output = T>) -> T {
     let outcome = serving.await;
-    // A thread that fails has said so.
+    // A panic of the thread is already logged.
     let _ = tokio::task::spawn_blocking(move || server.finish(background::PATIENCE)).await;
     outcome
 }
@@ -123,10 +122,10 @@ where
     outcome
 }
 
-/// Why serving ended otherwise than by the end of input or by one signal.
+/// An error that ended serving, instead of the end of input or one signal.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The runtime could not be made.
+    /// The runtime could not be created.
     #[error("cannot start the server")]
     Start(#[source] io::Error),
     /// The protocol broke down, say because the client reads no answers.

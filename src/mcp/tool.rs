@@ -1,15 +1,15 @@
-//! A tool: what it says of itself, the schema of its input, and what it does; and the reply to a call of it.
+//! A tool: its description, the schema of its input, and its function; and the reply to a call.
 //!
-//! An [`Answer`] is the one type of a reply: what each reply has ([`Shared`]), what this call was made for or has written,
-//! its body, and advice. The body is sent whole; advice gives way where the reply is longer than the tool's budget.
+//! An [`Answer`] is the one type of a reply: the fields of every reply ([`Shared`]); the body, which has the result of this call;
+//! and advice. The body is sent whole; advice is cut if the reply exceeds the tool's budget.
 //!
 //! # Why a reply is a text, and no `structuredContent`
 //!
-//! Of a result with both halves, some clients hand a model the text alone (Open WebUI, opencode, the Python Agents SDK),
-//! some the structured half alone (Codex, Copilot CLI; Claude Code, but of an error the text), some both. So each half
-//! would have to say everything, and a model may pay for it twice. A text alone reaches each model, once. It is compact
-//! JSON, which programs read as well. An `outputSchema` would ask for the other half; the official SDKs do nothing with
-//! one but validate, and it would be two fifths of the list of tools, which each model reads.
+//! From a result with both halves, some clients pass a model the text alone (Open WebUI, opencode, the Python Agents SDK), some
+//! the structured half alone (Codex, Copilot CLI; Claude Code, but of an error the text), some both. So each half would have to
+//! say everything, and a model may pay for it twice. A text alone reaches each model, once. It is compact JSON, which programs
+//! read as well. An `outputSchema` would ask for the other half; the official SDKs do nothing with one but validate, and it would
+//! be two fifths of the list of tools, which each model reads.
 
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
@@ -29,7 +29,7 @@ use super::{
 };
 use crate::domain::{Caller, Code, Diagnostic};
 
-/// One tool: what it says of itself, the schema of its input, and what it does.
+/// A tool: its description, the schema of its input, and its function.
 #[derive(Clone)]
 pub struct Tool {
     pub(super) about: About,
@@ -43,7 +43,7 @@ pub struct Tool {
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 impl Tool {
-    /// A tool that does `call`. The function may block and do file I/O; it is run beside itself.
+    /// Returns a tool that runs `call`. The function may block and do file I/O; it may run concurrently with itself.
     pub fn new<I, B, A>(about: About, call: impl Fn(I) -> Answer<B, A> + Send + Sync + 'static) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
@@ -84,8 +84,8 @@ impl Tool {
         Tool { queues: !about.read_only, ..tool }
     }
 
-    /// A tool that waits without a thread, and blocks nowhere itself. What it writes is no investigation, so it waits for
-    /// no other call that does.
+    /// Returns a tool that waits without a thread and never blocks. It does not write to investigations, so it does not wait for
+    /// calls that do.
     pub fn waiting<I, B, A, F>(about: About, call: impl Fn(I) -> F + Send + Sync + 'static) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
@@ -129,21 +129,21 @@ impl Tool {
         (self.call)(arguments, caller, asking).await
     }
 
-    /// What the tool says of itself.
+    /// Returns the description of the tool.
     pub fn about(&self) -> &About {
         &self.about
     }
 
-    /// The schema of its arguments.
+    /// Returns the schema of its arguments.
     pub fn input_schema(&self) -> &Value {
         &self.input
     }
 
-    /// The tool as a client sees it, of a server that only reads or of another.
+    /// Returns the tool as a client of this server sees it, read-only or not.
     pub(super) fn listed(&self, only_reads: bool) -> rmcp::model::Tool {
         let About { name, title, read_only, idempotent, .. } = self.about;
         let read_only = read_only || only_reads;
-        // A hint that is not there is false, but for these; whether a reader is idempotent says nothing.
+        // Absent hints are false, except for these. Idempotence of a reader says nothing.
         let hints = ToolAnnotations::new().read_only(read_only).destructive(false).open_world(false);
         let hints = if idempotent && !read_only { hints.idempotent(true) } else { hints };
         rmcp::model::Tool::new(name, self.about.described(), object(&schema::listed(self.input_schema())))
@@ -152,8 +152,7 @@ impl Tool {
     }
 }
 
-/// The arguments as the tool's schema means them. What the schema let through may still be refused by the type, say by a
-/// check in a `Deserialize` of its own.
+/// Coerces the arguments to the tool's schema. The type may still refuse them, for example by a check in its own `Deserialize`.
 fn understand<I: DeserializeOwned>(about: &About, schema: &Value, arguments: Value) -> Result<I, Box<Reply>> {
     let (errors, example) = match coercion::understand(schema, &arguments) {
         Ok(input) => match serde_json::from_value(input) {
@@ -184,11 +183,11 @@ fn misfitting(misfits: &[Misfit]) -> Vec<Diagnostic> {
     errors
 }
 
-/// Runs what blocks on a thread where it may. A panic goes through.
+/// Runs blocking work on a thread for it. A panic is passed on.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(outcome) => outcome,
-        // Only a runtime that ends cancels what hasn't begun; nobody is there to be answered then.
+        // Only an ending runtime cancels work that hasn't begun, and nobody waits for an answer then.
         Err(fault) => match fault.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => std::future::pending().await,
@@ -196,7 +195,7 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     }
 }
 
-/// What a tool says of itself. None is destructive, and none reaches beyond its own files.
+/// The description of a tool. No tool is destructive, and none reaches beyond its own files.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
     /// Its name, at most 64 letters, digits, `_` and `-`.
@@ -209,7 +208,7 @@ pub struct About {
     pub codes: &'static [Code],
     /// The codes of its warnings, which its description leaves out: a warning says in words what is doubtful.
     pub warnings: &'static [Code],
-    /// Tools whose codes it has, too.
+    /// Tools whose codes it also has.
     pub also: &'static [&'static About],
     /// Whether it writes nothing.
     pub read_only: bool,
@@ -254,24 +253,24 @@ pub(super) fn plain_list(codes: &[Code]) -> String {
     codes.iter().map(Code::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What a tool's function gives back.
+/// The result of a tool's function.
 #[derive(Debug)]
 pub enum Answer<B, A = Nothing> {
-    /// It was done.
+    /// The call succeeded.
     Done {
-        /// What each reply has.
+        /// The fields of every reply.
         shared: Shared,
         /// What was written, or what the call was made for. It is sent whole.
         body: B,
-        /// What gives way in a reply that is too long.
+        /// The parts that are cut from a reply that is too long.
         advice: A,
     },
     /// A rule or a circumstance forbids it, as `shared` says, and nothing was written.
     Rejected {
-        /// What each reply has.
+        /// The fields of every reply.
         shared: Shared,
     },
-    /// A person is to be asked this first, and nothing was written.
+    /// A person must be asked this first, and nothing was written.
     Asks(String),
 }
 
@@ -284,14 +283,14 @@ pub struct Nothing {}
 pub struct Reply {
     /// The reply, an object: the text, as compact JSON.
     pub content: Value,
-    /// What the log tells of it; a rejection goes out as `isError`.
+    /// Its outcome for the log; a rejection goes out as `isError`.
     pub outcome: Outcome,
-    /// What a person is to be asked first. There is no other content then.
+    /// The question to a person. The reply then has no other content.
     pub question: Option<String>,
 }
 
 impl Reply {
-    /// The reply within a budget, in bytes as they are sent.
+    /// Returns the reply within a budget, in bytes as sent.
     fn of<B: Serialize, A: Serialize>(answer: &Answer<B, A>, budget: usize) -> Reply {
         let (shared, content) = match answer {
             Answer::Asks(question) => {
@@ -324,7 +323,7 @@ impl Reply {
     ) -> serde_json::Result<Map<String, Value>> {
         let mut content = fields(&shared.head())?;
         content.extend(fields(body)?);
-        // First what no later reply repeats. Of the rest there is a little also where the body takes all.
+        // Advice that no later reply repeats comes first. The rest keeps a little room even if the body takes all.
         let left = budget.saturating_sub(sent(&content));
         let warnings = bounded(fields(&shared.warnings())?, left);
         let mut others = fields(&shared.advice())?;
@@ -350,7 +349,7 @@ fn fields(part: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
     }
 }
 
-/// What a result has around the text of a reply, in bytes: its own fields, and a link at the end of an investigation.
+/// The size of a result around the text of a reply, in bytes: its own fields, and a link at the end of an investigation.
 const ENVELOPE: usize = 240;
 
 impl Outcome {
@@ -364,24 +363,24 @@ impl Outcome {
     }
 }
 
-/// A rejection of a call that no tool's function has judged.
+/// Returns the rejection of a call that reached no tool's function.
 pub fn rejection(message: &str, errors: Vec<Diagnostic>) -> Reply {
     let shared = Shared { message: message.to_owned(), errors, ..Shared::default() };
     Reply::of::<Nothing, Nothing>(&Answer::Rejected { shared }, REJECTION)
 }
 
-/// How long a rejection may be that no tool's function has judged, in bytes.
+/// The size limit of a rejection of a call that reached no tool's function, in bytes.
 const REJECTION: usize = 4_000;
 
-/// One of a rejection's errors.
+/// Returns an error of a rejection.
 pub fn error(code: Code, message: &str, suggestion: Option<&str>) -> Diagnostic {
     Diagnostic { suggestion: suggestion.map(str::to_owned), ..Diagnostic::new(code, message) }
 }
 
-/// How many misfits one reply tells of. An agent that gets twenty wrong has misread the schema, not mistyped.
+/// The most misfits in one reply. An agent that gets twenty wrong has misread the schema, not mistyped.
 const MAX_ERRORS: usize = 20;
 
-/// How long an example may be, in bytes, to be put into a message.
+/// The size limit of an example in a message, in bytes.
 const MAX_EXAMPLE: usize = 1000;
 
 pub(super) fn internal_error(what: &str) -> Reply {

@@ -1,8 +1,8 @@
-//! What a request must get past before rmcp sees it, and the account of those under way.
+//! The checks that a request passes before rmcp sees it, and the requests under way.
 //!
-//! [`Gate::routes`] is the way in, from the outside to the inside: the log of requests ([`tell`]); pages of other
-//! origins ([`judge_origin`]), and what browsers ask before they let a page call (tower's CORS layer); the rate, the token
-//! and the number of sessions ([`admit`]); then the size of the body and the time it takes, and the id ([`answer`]).
+//! [`Gate::routes`] is the way in, from the outside to the inside: the log of requests ([`tell`]); pages of other origins
+//! ([`judge_origin`]), and the preflight requests of browsers (tower's CORS layer); the rate, the token and the number of
+//! sessions ([`admit`]); then the size of the body and the time it takes, and the id ([`answer`]).
 
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
@@ -44,14 +44,14 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What requests are judged by.
+/// The state and settings that requests are judged by.
 pub(super) struct Gate {
     service: Service,
     sessions: Arc<LocalSessionManager>,
     options: Options,
     rates: Option<Rates>,
     bodies: Budget,
-    /// Held while a session is made, so that no two take the last place.
+    /// Held while a session is created, so that no two take the last place.
     beginning: tokio::sync::Mutex<()>,
     log: Log,
     under_way: TaskTracker,
@@ -81,7 +81,7 @@ impl Gate {
         }
     }
 
-    /// The way of a request through the gate. It needs the address of the client as [`ConnectInfo`].
+    /// Returns the routes through the gate. They need the address of the client as [`ConnectInfo`].
     pub(super) fn routes(self: Arc<Self>) -> Router {
         let origins = self.options.origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
         let cors = CorsLayer::new()
@@ -105,8 +105,8 @@ impl Gate {
             .with_state(self)
     }
 
-    /// Takes nothing more in, and waits until what was taken in is answered to the last byte. An answer that no tool is
-    /// at work on and that doesn't come all the same, say to a client that reads slowly, is not waited for long.
+    /// Accepts no more requests, and waits until the accepted ones are answered to the last byte. It waits only briefly for an
+    /// answer that no tool is working on, such as one to a client that reads slowly.
     pub(super) async fn stop(&self, tools: &TaskTracker) {
         self.stopping.cancel();
         self.under_way.close();
@@ -125,7 +125,7 @@ impl Gate {
     async fn count(&self, from: IpAddr, headers: &HeaderMap) -> Result<(), Refusal> {
         let Some(rates) = &self.rates else { return Ok(()) };
         let client = match headers.get(SESSION).and_then(|id| id.to_str().ok()) {
-            // One that is made up is no client of its own.
+            // An invented session id does not make another client.
             Some(id) if self.sessions.sessions.read().await.contains_key(id) => {
                 Client::Session(id.to_owned())
             }
@@ -149,7 +149,7 @@ impl Gate {
             .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge)))
     }
 
-    /// Refuses what would make one session too many. Until what this gives is dropped, no other session is made.
+    /// Refuses a request that would exceed the number of sessions. No other session is created until the guard is dropped.
     async fn count_sessions(&self) -> Result<tokio::sync::MutexGuard<'_, ()>, Refusal> {
         let turn = self.beginning.lock().await;
         if self.sessions.sessions.read().await.len() >= self.options.sessions {
@@ -159,8 +159,8 @@ impl Gate {
         Ok(turn)
     }
 
-    /// Takes the id of a request for its own, until it is answered. Of two with the same one at the same time, rmcp would
-    /// answer one, and leave the other one open for ever.
+    /// Claims the id of a request until it is answered. Of two simultaneous requests with the same id, rmcp would answer one and
+    /// leave the other open for ever.
     fn claim(&self, headers: &HeaderMap, id: RequestId) -> Result<Option<Claim>, Refusal> {
         let Some(session) = headers.get(SESSION).and_then(|id| id.to_str().ok()) else { return Ok(None) };
         let of = (session.to_owned(), id);
@@ -173,7 +173,7 @@ impl Gate {
     }
 }
 
-/// Tells the operator of a request. A stranger's is worth a look; a place where there is nothing is not.
+/// Logs a request. A request without access is worth a warning; an unknown path is not.
 async fn tell(
     State(gate): Here,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
@@ -181,7 +181,7 @@ async fn tell(
     next: Next,
 ) -> Response {
     let (since, from, method) = (Instant::now(), from.ip(), request.method().clone());
-    // The path is a stranger's text, but only one of two is told.
+    // The path is a stranger's text, so only the two known ones are logged.
     let path = [PATH, HEALTH].into_iter().find(|known| *known == request.uri().path());
     let answer = next.run(request).await;
     let status = answer.status();
@@ -207,7 +207,7 @@ async fn health(State(gate): Here) -> impl IntoResponse {
 }
 
 async fn judge_origin(State(gate): Here, request: Request, next: Next) -> Result<Response, Refusal> {
-    // Browsers write one origin in one way.
+    // Browsers write an origin in only one way.
     if let Some(origin) = request.headers().get(ORIGIN)
         && !gate.options.origins.iter().any(|allowed| origin == allowed.as_str())
         && !is_same(origin, request.headers())
@@ -241,7 +241,7 @@ async fn answer(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (mut parts, body) = request.into_parts();
-    // What rmcp keeps of a request may outlive its connection.
+    // The parts of a request that rmcp keeps may outlive its connection.
     parts.extensions.remove::<Place>();
     let (body, share) = gate.bodies.receive(body, gate.options.body, gate.options.slow).await?;
     // The request is complete: answer it instead of cutting it off for a new connection.
@@ -253,10 +253,10 @@ async fn answer(
     let asked = framing::Request::of(&body);
     let listens = parts.method == Method::GET || asked.as_ref().is_some_and(|request| request.listens);
     let mark = (!listens).then(|| gate.under_way.token());
-    // Between the first look and the mark, the end may have come.
+    // The server may have begun to stop since the first check.
     gate.refuse_when_stopping()?;
     let (id, turn) = match asked {
-        // Whatever its headers say: rmcp makes a session for this and for nothing else.
+        // Whatever its headers say: rmcp creates a session for this request and for no other.
         Some(request) if request.initializes => (None, Some(gate.count_sessions().await?)),
         Some(request) => (gate.claim(&parts.headers, request.id)?, None),
         None => (None, None),
@@ -266,7 +266,7 @@ async fn answer(
     let mut answer = gate.service.handle(Request::from_parts(parts, Full::new(body))).await;
     drop(turn);
     if is_end && answer.status() == StatusCode::ACCEPTED {
-        // Of 202, which rmcp says, the official Python client tells its user as of a failure.
+        // rmcp says 202, which the official Python client reports as a failure.
         *answer.status_mut() = StatusCode::NO_CONTENT;
     }
     if answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
@@ -284,14 +284,14 @@ async fn answer(
     }))
 }
 
-/// Why a request is not handed on.
+/// The refusal of a request.
 struct Refusal {
     status: StatusCode,
     why: String,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// What the log says of a refusal.
+/// The log's line on a refusal.
 #[derive(Clone)]
 struct Why(String);
 
@@ -305,12 +305,12 @@ impl Refusal {
         self
     }
 
-    /// With how long to wait, in whole seconds.
+    /// Adds the time to wait, in whole seconds.
     fn after(self, wait: Duration) -> Refusal {
         self.with(RETRY_AFTER, HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64))
     }
 
-    /// The end of the connection: what else is on it is not waited for.
+    /// Closes the connection, without waiting for other data on it.
     fn closing(self) -> Refusal {
         self.with(CONNECTION, HeaderValue::from_static("close"))
     }
@@ -337,18 +337,18 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Whether the page comes from this very server, by a name that rmcp looks at next.
+/// Whether the page comes from this server itself, by a name that rmcp checks next.
 fn is_same(origin: &HeaderValue, headers: &HeaderMap) -> bool {
     let host = headers.get(HOST).map(HeaderValue::as_bytes);
     host.is_some() && origin.as_bytes().strip_prefix(b"http://") == host
 }
 
-/// The answer to an invalid message: rmcp's own is nothing that a client could connect with its request. None
-/// where the text is a message.
+/// Returns the answer to an invalid message: a client could not match rmcp's own answer to its request. `None` for a valid
+/// message.
 fn not_understood(text: &[u8]) -> Option<Response> {
     match parse(text.trim_ascii()) {
         Ok(Some(_)) => None,
-        // An unknown notification, which the protocol lets pass.
+        // An unknown notification, which the protocol ignores.
         Ok(None) => Some(StatusCode::ACCEPTED.into_response()),
         Err(refusal) => {
             let error = serde_json::to_string(&refusal.into_message()).unwrap_or_default();

@@ -1,10 +1,10 @@
 //! The server over HTTP, for several clients at once: the protocol's Streamable HTTP at [`PATH`].
 //!
-//! 1. [`serve_http`] listens, and ends at a signal. Connections are taken in by [`connections`], within its limits.
+//! 1. [`serve_http`] listens, and ends at a signal. [`connections`] accepts connections within its limits.
 //! 2. `gate` judges each request: path, origin, rate, token, size, number of sessions. `body` keeps the content of all
 //!    requests within a budget.
-//! 3. rmcp reads the protocol. Clients up to 2025-11-25 have a session, which it makes with `initialize` and which ends by
-//!    `DELETE` or after [`Options::idle`]; from 2026-07-28 on each request stands for itself.
+//! 3. rmcp reads the protocol. Clients up to 2025-11-25 have a session, which begins with `initialize` and ends with `DELETE` or
+//!    after [`Options::idle`]; from 2026-07-28 on each request is independent.
 //! 4. The tools are those of [`Server`], on threads of their own.
 //!
 //! Guarantees:
@@ -13,10 +13,10 @@
 //!   another origin or by another host name than the operator's, whatever a browser is made to send (DNS rebinding).
 //! - Memory is bounded: connections in all and of one address, sessions, the size of a request and of all at once, and the
 //!   time that one may take to be sent or its answer to be read.
-//! - [`HEALTH`] is answered whatever else goes on: connections that send no whole request make room for those that do, and
-//!   some places are kept from requests under way.
-//! - **A call that was taken in is answered** when SIGTERM, SIGINT or SIGHUP arrives, as over stdio; what comes after is
-//!   refused with 503. A client that goes away ends nothing but its own answer: what its call writes is whole.
+//! - [`HEALTH`] is always answered: connections that send no whole request make room for those that do, and some places are
+//!   reserved.
+//! - **An accepted call is answered** when SIGTERM, SIGINT or SIGHUP arrives, as over stdio; later requests are refused with 503.
+//!   A client that disconnects loses only its own answer: its call finishes what it writes.
 //!
 //! Limits: no TLS and no HTTP/2; both are for a proxy in front. One token for all. Rates are counted per session, or by
 //! the address of the connection where there is none, which behind a proxy is that of the proxy.
@@ -45,18 +45,18 @@ use crate::connections::{self, Event, Limits};
 use gate::Gate;
 pub use token::{Token, TokenError};
 
-/// Where the protocol is served.
+/// The path of the protocol.
 pub const PATH: &str = "/mcp";
 
-/// Where anybody may ask whether the server is up.
+/// The path where anybody may ask whether the server is up.
 pub const HEALTH: &str = "/health";
 
-/// How the server is reached, and by whom.
+/// The address, the access and the limits of the server.
 #[derive(Debug)]
 pub struct Options {
-    /// Where it listens; port 0 lets the machine choose.
+    /// The address it listens on; port 0 lets the machine choose.
     pub address: SocketAddr,
-    /// What clients must show.
+    /// The token that clients must send.
     pub token: Option<Token>,
     /// Names, with or without a port, by which clients may call it, beside those of loopback and the address.
     pub hosts: Vec<String>,
@@ -66,7 +66,7 @@ pub struct Options {
     pub sessions: usize,
     /// How long a session lives without a request.
     pub idle: Duration,
-    /// Requests per second that one client may make for long.
+    /// The sustained requests per second of one client.
     pub rate: Option<NonZeroU32>,
     /// The longest request, in bytes.
     pub body: usize,
@@ -78,10 +78,10 @@ pub struct Options {
     pub slow: Duration,
 }
 
-/// Why there is no serving over HTTP, or why it ended otherwise than by one signal.
+/// An error of serving over HTTP: it did not start, or ended other than by one signal.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// Anybody who reaches the address could read and write.
+    /// No token: anybody who reaches the address could read and write.
     #[error(
         "{0} can be reached from other machines, and there is no token. Make one with `openssl rand -hex 32 >token && \
          chmod 600 token` and give `--token-file token`, or put it into the environment as TOT_TOKEN; or listen on \
@@ -93,15 +93,15 @@ pub enum HttpError {
         "`{0}` is no origin: write it as a browser does, scheme, host and port alone, like https://app.example"
     )]
     Origin(String),
-    /// The address can't be had.
+    /// The address is not available.
     #[error("cannot listen on {address}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The runtime could not be made.
+    /// The runtime could not be created.
     #[error("cannot start the server")]
     Start(#[source] io::Error),
     /// A second signal came while calls were still in flight.
@@ -109,10 +109,10 @@ pub enum HttpError {
     Interrupted,
 }
 
-/// How slow a client may be.
+/// The longest that a client may take for a body or a piece of an answer.
 pub const SLOW: Duration = Duration::from_secs(30);
 
-/// How long the head of a request may take, and a connection be without one.
+/// The longest that the head of a request may take, and that a connection may be idle.
 const HEAD: Duration = Duration::from_secs(10);
 
 /// How long the end waits for answers that no tool is at work on, and then for connections.
@@ -142,7 +142,7 @@ pub fn serve_http(server: Server, options: Options) -> Result<(), HttpError> {
             () = signals.arrived(2) => Err(HttpError::Interrupted),
         }
     });
-    // After a second signal something may be left.
+    // After a second signal calls may still be running.
     whole.finish(Duration::ZERO);
     log.flush();
     outcome
@@ -183,8 +183,8 @@ async fn serve_at(
     sessions.session_config = SessionConfig::default();
     sessions.session_config.keep_alive = Some(options.idle);
     sessions.session_config.sse_retry = None;
-    // Answers are plain JSON, of which nothing can be resumed: kept for a minute, as is the default, they were most of
-    // the memory of a busy server.
+    // Answers are plain JSON, which can't be resumed. Cached for a minute, as by default, they were most of the memory of a busy
+    // server.
     sessions.session_config.completed_cache_ttl = Duration::ZERO;
     let sessions = Arc::new(sessions);
     let mut hosts = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
@@ -213,7 +213,7 @@ async fn serve_at(
     gate.stop(&whole.busy).await;
     // Calls whose client went away are owed no answer, but must finish what they write.
     whole.idle().await;
-    // Only now: it ends the sessions, and with them the streams that wait for notices.
+    // Last, since it ends the sessions, and with them the streams that wait for notices.
     sessions_end.cancel();
     let _ = tokio::time::timeout(PATIENCE, connections.shutdown()).await;
 }
@@ -233,7 +233,7 @@ fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// Whether this is how a browser writes an origin.
+/// Whether the text is an origin as browsers write it.
 fn is_origin(text: &str) -> bool {
     let Some((scheme, host)) = text.split_once("://") else { return false };
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._:[]+".contains(&byte);

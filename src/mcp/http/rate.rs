@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 pub(super) enum Client {
     /// A known session.
     Session(String),
-    /// A network, for those without one.
+    /// A network, for clients without a session.
     Network(IpAddr),
 }
 
-/// The buckets.
+/// The buckets of all clients.
 #[derive(Debug)]
 pub(super) struct Rates {
     per_second: f64,
@@ -45,7 +45,7 @@ impl Rates {
             (bucket.tokens + since * self.per_second).min(full)
         };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        // A full bucket is as good as none; when the table would grow is often enough to look.
+        // A full bucket equals no bucket. Checking when the table would grow is often enough.
         if buckets.len() == buckets.capacity() {
             buckets.retain(|_, bucket| filled(bucket) < full);
         }

@@ -1,4 +1,4 @@
-//! The secret that clients show: `Authorization: Bearer …`.
+//! The secret that clients send: `Authorization: Bearer …`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,39 +18,40 @@ pub enum TokenError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// It can be guessed, or not be sent in a header.
+    /// It can be guessed, or can't be sent in a header.
     #[error(
         "the token is {0}. Make one with `openssl rand -hex 32`: at least {LEAST} letters, digits or signs, on one line"
     )]
     Unfit(&'static str),
 }
 
-/// How short a token may be: 128 bits in hexadecimal digits are twice that, but it may have more kinds of characters.
+/// The fewest characters of a token: 128 bits in hexadecimal digits are twice that, but a token may have more kinds of
+/// characters.
 const LEAST: usize = 16;
 
-/// How long a token may be; a header has to hold it.
+/// The most characters of a token, which must fit a header.
 const MOST: usize = 4096;
 
 impl Token {
-    /// The token in a file, without what stands around it.
+    /// Reads the token in a file, without surrounding white space.
     ///
     /// # Errors
     ///
-    /// The file can't be read, or holds no token.
+    /// The file can't be read, or contains no valid token.
     pub fn read(path: &Path) -> Result<Token, TokenError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| TokenError::Unreadable { path: path.to_owned(), source })?;
         Token::new(&text)
     }
 
-    /// A token.
+    /// Checks a token.
     ///
     /// # Errors
     ///
-    /// It is too short, too long, or holds what no header can.
+    /// It is too short, too long, or contains characters that are invalid in a header.
     pub fn new(text: &str) -> Result<Token, TokenError> {
         let text = text.trim();
         if text.is_empty() {
@@ -66,7 +67,7 @@ impl Token {
         }
     }
 
-    /// Whether the request shows it. How long that takes doesn't tell how much of it is right.
+    /// Whether the request sends it. The time of the comparison doesn't reveal how much of it is right.
     pub(super) fn is_shown(&self, headers: &HeaderMap) -> bool {
         let mut shown = headers.get_all(AUTHORIZATION).iter();
         let (Some(one), None) = (shown.next(), shown.next()) else { return false };
