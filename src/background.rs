@@ -1,15 +1,15 @@
-//! Syncs what the calls of a server use, beside them, on a thread of its own.
+//! Syncs the investigations that a server's calls use, in the background, on a thread of its own.
 //!
-//! 1. A call tells what it used ([`Told`]), and goes on.
-//! 2. What was written waits for [`BATCH`], so that many calls are one exchange with the remote; an end waits for nothing.
-//!    What is only read is synced too, at first and then once a minute, so that what others did comes in.
-//! 3. What is due is synced, all of it at once, by [`crate::sync`]. What fails is tried again after a while, each time twice
-//!    as long, with jitter; what became of it, `tot_status` shows.
-//! 4. [`Background::finish`] has what is not sent yet synced, within a time, and ends the git processes that take longer.
+//! 1. A call reports the investigation that it used ([`Told`]), and goes on.
+//! 2. A write waits for [`BATCH`], so that many calls are one exchange with the remote; a conclusion does not wait. An
+//!    investigation that is only read is synced too, at first and then once a minute, to fetch the work of others.
+//! 3. All due investigations are synced together, by [`crate::sync`]. A failed one is tried again after a delay that doubles
+//!    each time, with jitter; `tot_status` shows the outcome.
+//! 4. [`Background::finish`] syncs everything unsent, within a time limit, and ends git processes that take longer.
 //!
-//! Guarantees: no call waits for this, and none fails since a remote does. Limits: what another process writes is synced with
-//! the next call that uses the investigation, and so is what was not sent when the server was killed; a remote that hangs
-//! keeps others waiting for some minutes.
+//! Guarantees: no call waits for this, and none fails because a remote does. Limits: writes of other processes, and those
+//! unsent when the server was killed, are synced with the next call that uses the investigation; a hanging remote delays the
+//! others for some minutes.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -26,40 +26,40 @@ use crate::service::sharing::{How, Told, Used};
 use crate::sync::{Done, Options, Outcome, SyncError, Syncing};
 use crate::text::{counted, one_line, shorten};
 
-/// How long what was written waits for more.
+/// How long a write waits for more.
 pub const BATCH: Duration = Duration::from_secs(3);
-/// How long what was read counts as new.
+/// How long a read counts as fresh.
 const FRESH: Duration = Duration::from_secs(60);
-/// How long a failure is waited after, at first and at most.
+/// The delay after a failure, at first and at most.
 const FIRST_WAIT: Duration = Duration::from_secs(4);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
-/// How long one exchange with a remote may take.
+/// The time limit of one exchange with a remote.
 const EXCHANGE: Duration = Duration::from_secs(300);
-/// How long the end of a server waits for the last sync, and then for git to end.
+/// The time limit of the last sync when a server ends, and then of git's end.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 const TO_END: Duration = Duration::from_secs(3);
-/// How much of an error is shown.
+/// The maximum characters of an error shown.
 const SHOWN: usize = 300;
 
-/// What the operator may want to know. No text of an investigation is in it.
+/// An event for the operator, without text of an investigation.
 pub enum Event {
-    /// Commits came or went.
+    /// Commits were fetched or pushed.
     Synced {
-        /// Which investigation.
+        /// The investigation.
         session: SessionId,
-        /// How many.
+        /// Their numbers.
         what: String,
     },
-    /// It could not be done, for the first time or for another reason than before.
+    /// A sync failed, for the first time or for another reason than before.
     Failed {
-        /// Which investigation.
+        /// The investigation.
         session: SessionId,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// The thread.
+/// The sync thread.
 pub struct Background {
     told: Sender<Told>,
     deadline: Deadline,
@@ -67,11 +67,11 @@ pub struct Background {
 }
 
 impl Background {
-    /// Begins it. The service tells by the same channel what is used.
+    /// Starts the thread. The service reports to it by the same channel.
     ///
     /// # Errors
     ///
-    /// A machine that has no thread left.
+    /// The machine has no thread left.
     pub fn begin(
         service: Arc<Service>,
         (told, heard): (Sender<Told>, Receiver<Told>),
@@ -84,10 +84,10 @@ impl Background {
         Ok(Background { told, deadline, thread })
     }
 
-    /// Waits until what was told so far is synced, but no longer than that. Then no git process is left.
+    /// Waits until everything reported so far is synced, up to that time. Then no git process is left.
     pub fn finish(&self, patience: Duration) {
         self.deadline.set(patience);
-        // It may have ended already.
+        // The thread may have ended already.
         let _ = self.told.send(Told::TheEnd);
         let until = Instant::now() + patience + TO_END;
         while !self.thread.is_finished() && Instant::now() < until {
@@ -103,16 +103,16 @@ struct Syncer {
     tell: Box<dyn Fn(Event) + Send>,
 }
 
-/// One investigation that was used.
+/// The state of one investigation in use.
 struct Job {
     path: PathBuf,
-    /// When it is to be synced; not at all where nothing is to be done.
+    /// The time of its next sync; `None` if nothing is to be done.
     due: Option<Instant>,
-    /// When it was tried last.
+    /// The time of its last attempt.
     tried: Option<Instant>,
-    /// How often it has failed since it last came to its end.
+    /// The number of failures since the last success.
     failures: u32,
-    /// Why it failed last.
+    /// The last error.
     error: Option<String>,
 }
 
@@ -139,7 +139,7 @@ impl Syncer {
         let now = Instant::now();
         let due = match how {
             How::Read if job.tried.is_some_and(|tried| tried.elapsed() < FRESH) => return,
-            // It is tried again anyway.
+            // The next attempt is scheduled already.
             How::Read | How::Wrote if job.failures > 0 => return,
             How::Read | How::Ended => now,
             How::Wrote => now + BATCH,
@@ -178,7 +178,7 @@ impl Syncer {
         }
     }
 
-    /// Notes what became of a sync; without an outcome, the investigation has no remote.
+    /// Records the outcome of a sync; without an outcome, the investigation has no remote.
     fn note(&mut self, session: SessionId, outcome: Option<Outcome>) {
         let Some(job) = self.jobs.get_mut(&session) else { return };
         (job.due, job.tried) = (None, Some(Instant::now()));
@@ -213,7 +213,7 @@ impl Syncer {
         let shown = shown(&error);
         self.service.note_synced(session, Err(shown.clone()));
         if job.error.as_ref() != Some(&shown) {
-            // The others may tell the subject of a commit.
+            // Other errors may contain the subject of a commit.
             let says_itself = matches!(error, SyncError::Remote(_) | SyncError::Refused { .. });
             let why = if says_itself { shown.clone() } else { error.code().to_owned() };
             (self.tell)(Event::Failed { session, why });
@@ -222,7 +222,7 @@ impl Syncer {
     }
 }
 
-/// The error in one line, with what a person can do about it. What git says of a remote is tried again without one.
+/// The error in one line, with a hint. A git error about a remote needs none: it is tried again.
 fn shown(error: &SyncError) -> String {
     let lines: Vec<String> = error.to_string().lines().map(str::to_owned).collect();
     let hint = error.hint().filter(|_| !matches!(error, SyncError::Remote(_)));

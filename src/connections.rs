@@ -1,15 +1,15 @@
-//! Connections over HTTP within limits: what `mcp::http` and `report::serve` are served through.
+//! Limits for connections over HTTP, in use by `mcp::http` and `report::serve`.
 //!
-//! 1. [`serve`] takes connections in. Each is counted before a byte of it is read, in all and by [`network`].
-//! 2. Where there is no room for one more, the one that has been without a request for longest is closed for it. So those
-//!    that send nothing, or half a request, keep out nobody who does.
-//! 3. A request that must not be cut off so takes its connection out of that row: [`Place::hold`]. Some room is kept from
-//!    these ([`SPARE`]), so that what needs no such place, like a look at the server's health, is always answered.
+//! 1. [`serve`] accepts connections. Each is counted before a byte of it is read, in total and by [`network`].
+//! 2. If there is no room for another one, the connection that has been without a request for longest is closed. So
+//!    clients that send nothing, or half a request, block nobody else.
+//! 3. A request that must not be interrupted so protects its connection: [`Place::hold`]. Some room is never protected
+//!    ([`SPARE`]), so that unprotected requests, such as for the server's health, are always answered.
 //!
-//! Guarantees: no more connections than [`Limits`] says, nor than the limit of open files allows; a head of at most
-//! [`HEAD`] bytes in at most [`Limits::head`]; a client that doesn't read is given up after [`Limits::write`].
+//! Guarantees: no more connections than [`Limits`] allows, nor than the limit of open files; a head of at most
+//! [`HEAD`] bytes in at most [`Limits::head`]; a client that doesn't read is disconnected after [`Limits::write`].
 //!
-//! Limit: clients behind one proxy are one network.
+//! Limit: clients behind one proxy count as one network.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -33,48 +33,48 @@ use tower::Layer;
 
 use crate::platform::raise_open_files;
 
-/// How many connections there may be, and how slow.
+/// Limits of the number and slowness of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The most at once.
+    /// The maximum number in total.
     pub all: usize,
-    /// The most at once of one network.
+    /// The maximum number from one network.
     pub network: usize,
-    /// How long the head of a request may take, and a connection be without a request.
+    /// The maximum time for the head of a request, and of a connection without a request.
     pub head: Duration,
-    /// How long a client may take to take in a piece of an answer.
+    /// The maximum time for a client to read a piece of an answer.
     pub write: Duration,
 }
 
-/// The longest head of a request, in bytes.
+/// The maximum length of a request's head, in bytes.
 pub const HEAD: usize = 16 * 1024;
 
-/// How many connections of all, and of a network's, can't be held; fewer where there are few at all.
+/// The number of connections, in total and of a network, that can't be held; fewer if the maximum is low.
 pub const SPARE: usize = 64;
 
 /// Open files that are not for connections.
 const SPARE_FILES: usize = 600;
 
-/// What happened that an operator may want to know.
+/// An event for the operator.
 #[derive(Debug)]
 pub enum Event {
-    /// The limit of open files leaves room for only so many connections.
+    /// The limit of open files allows only so many connections.
     FewFiles {
         /// The limit.
         files: usize,
-        /// The room.
+        /// The connections that it allows.
         room: usize,
     },
-    /// No connection can be taken in right now.
+    /// No connection can be accepted right now.
     NotAccepted(io::Error),
     /// A connection broke.
     Broke(IpAddr, hyper::Error),
-    /// A connection was closed to make room, or not taken in since there was none.
+    /// A connection was closed to make room, or refused for lack of room.
     NoRoom(IpAddr),
 }
 
-/// Serves until `stop` is done. What is then still open can be waited for. Requests have the address of the client as
-/// [`ConnectInfo`] and their [`Place`] as extensions.
+/// Serves until `stop` completes. Returns a future that waits for open connections. Requests have the address of the
+/// client as [`ConnectInfo`] and their [`Place`] as extensions.
 pub async fn serve(
     listener: TcpListener,
     routes: Router,
@@ -99,7 +99,7 @@ pub async fn serve(
             Ok(accepted) => accepted,
             Err(fault) if is_of_the_client(&fault) => continue,
             Err(fault) => {
-                // No file is free, say: one is made so, and others will be.
+                // Probably no file is free: closing a connection frees one.
                 lock(&table).make_room(None);
                 tell(Event::NotAccepted(fault));
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -128,21 +128,21 @@ pub async fn serve(
 }
 
 fn timed(stream: TcpStream, write: Duration) -> std::pin::Pin<Box<TimeoutStream<TcpStream>>> {
-    // Answers are written whole: there is nothing to wait for.
+    // Answers are written whole: there is no reason to delay them.
     let _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(write));
     Box::pin(stream)
 }
 
-/// Whether only this one connection can't be accepted.
+/// Whether the fault concerns this one connection alone.
 fn is_of_the_client(fault: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(fault.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-/// Whose connections are counted together: an address, or the network of one of version 6, of which one machine has as
-/// many addresses as it likes.
+/// The unit by which connections are counted: an address, or the network of an IPv6 address, since one machine has as
+/// many of these as it likes.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
@@ -153,7 +153,7 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// How many of the connections that are wanted the limit of open files allows, when it is raised as far as it may be.
+/// The number of the wanted connections that the limit of open files allows, once raised as far as possible.
 fn room(wanted: usize, tell: &impl Fn(Event)) -> usize {
     let files = raise_open_files(wanted.saturating_add(SPARE_FILES));
     let room = files.saturating_sub(SPARE_FILES).max(files / 2);
@@ -163,12 +163,12 @@ fn room(wanted: usize, tell: &impl Fn(Event)) -> usize {
     wanted.min(room)
 }
 
-/// The connections there are.
+/// The open connections.
 struct Table {
     limits: Limits,
     all: Count,
     networks: HashMap<IpAddr, Count>,
-    /// Those that are not held, by the order in which they began to be without a request.
+    /// The connections that are not held, in the order in which they became idle.
     free: BTreeMap<u64, (IpAddr, CancellationToken)>,
     turns: u64,
 }
@@ -180,7 +180,7 @@ struct Count {
 }
 
 impl Count {
-    /// Whether one more can be held, so that some of the most that there may be can't.
+    /// Whether another one can be held, so that the spare room remains.
     fn can_hold(&self, most: usize) -> bool {
         self.held + SPARE.min(most.div_ceil(8)) < most
     }
@@ -191,7 +191,7 @@ impl Table {
         Table { limits, all: Count::default(), networks: HashMap::new(), free: BTreeMap::new(), turns: 0 }
     }
 
-    /// Counts one more, if there is room or can be made.
+    /// Counts another connection, if there is room or can be made.
     fn enter(&mut self, network: IpAddr) -> bool {
         let here = self.networks.get(&network).map_or(0, |count| count.open);
         let fits = if here >= self.limits.network {
@@ -206,8 +206,7 @@ impl Table {
         fits
     }
 
-    /// Closes the connection that has been without a request for longest, of a network or of all. It is counted until it
-    /// has ended.
+    /// Closes the connection that has been idle for longest, of a network or of all. It is counted until it has ended.
     fn make_room(&mut self, of: Option<IpAddr>) -> bool {
         let mut free = self.free.iter();
         let oldest = free.find(|(_, (network, _))| of.is_none_or(|of| of == *network));
@@ -218,20 +217,20 @@ impl Table {
         true
     }
 
-    /// Puts a connection at the end of the row of those without a request.
+    /// Appends a connection to the queue of idle ones.
     fn line_up(&mut self, seat: &Seat) {
         self.turns += 1;
         self.free.insert(self.turns, (seat.network, seat.end.clone()));
         seat.turn.store(self.turns, Ordering::Relaxed);
     }
 
-    /// Takes it out of that row; false where it isn't in it.
+    /// Removes it from that queue; false if it isn't in it.
     fn step_out(&mut self, seat: &Seat) -> bool {
         self.free.remove(&seat.turn.load(Ordering::Relaxed)).is_some()
     }
 }
 
-/// A connection, as the requests on it know it.
+/// A connection, as seen by its requests.
 #[derive(Clone)]
 pub struct Place(Arc<Seat>);
 
@@ -239,7 +238,7 @@ struct Seat {
     table: Arc<Mutex<Table>>,
     network: IpAddr,
     end: CancellationToken,
-    /// Read and written with the table locked.
+    /// Read and written only with the table locked.
     turn: AtomicU64,
 }
 
@@ -251,8 +250,8 @@ impl Place {
         }
     }
 
-    /// Keeps the connection from being closed for another one, until the outcome is dropped. None where too many are kept
-    /// so already.
+    /// Protects the connection from being closed for another one, until the result is dropped. `None` if too many are
+    /// protected already.
     pub fn hold(&self) -> Option<Held> {
         let seat = &self.0;
         let mut table = lock(&seat.table);
@@ -267,7 +266,7 @@ impl Place {
     }
 }
 
-/// A connection that is not closed to make room.
+/// A protected connection.
 pub struct Held(Place);
 
 impl Drop for Held {
@@ -284,7 +283,7 @@ impl Drop for Held {
     }
 }
 
-/// A connection that is counted.
+/// A counted connection.
 struct Entered(Place);
 
 impl Entered {
@@ -317,7 +316,7 @@ impl Drop for Entered {
     }
 }
 
-/// Moves the connection of a request to the end of the row.
+/// Moves the connection of a request to the end of the queue.
 async fn renewed(Extension(place): Extension<Place>, request: Request, next: Next) -> Response {
     place.renew();
     next.run(request).await

@@ -1,7 +1,7 @@
-//! What is new in an investigation since somebody looked, riskiest first: what a reviewer reads before all else.
+//! Lists the changes of an investigation since a reviewer last looked, riskiest first.
 //!
-//! One [`Item`] for each node that has changed, or that stands otherwise by what others have changed, and one for the whole;
-//! each with everything that is to be said of it, the riskiest first.
+//! One [`Item`] for each node that has changed, or whose assessment others have changed, and one for the whole; each with
+//! all of its notes, riskiest first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -16,56 +16,56 @@ use crate::project::Evidence;
 use crate::ruleset::EffectiveRules;
 use crate::text::{one_line, shorten};
 
-/// How many characters of a text are quoted.
+/// The maximum characters of a quoted text.
 const QUOTED: usize = 300;
 
-/// Why something wants to be looked at; the riskiest first.
+/// The reason to look at an item, riskiest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Risk {
     /// An answer that rests on a node with an open objection, or results of one node that differ.
     Contested,
-    /// An answer that nobody has confirmed, or nobody but its author.
+    /// An answer without confirmation, or confirmed only by its author.
     Unconfirmed,
-    /// The conclusion is another.
+    /// The conclusion has changed.
     Conclusion,
-    /// Somebody objects to it.
+    /// An open objection.
     Objection,
-    /// A call was warned of, or there was no call.
+    /// A call with a warning, or a change without a call.
     Warning,
-    /// What it cites is not there any more as it was.
+    /// Cited evidence is no longer as it was.
     Evidence,
-    /// A state that was turned round.
+    /// A reversed state.
     Turned,
-    /// All else.
+    /// Any other change.
     Other,
 }
 
-/// Something to look at.
+/// An item to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
-    /// That of its first note.
+    /// The risk of its first note.
     pub risk: Risk,
     /// The node; absent for the whole.
     #[serde(serialize_with = "as_text", rename = "nodeId", skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeId>,
-    /// Its state; absent of a proposal, of a node that is gone, and of the whole.
+    /// Its state; absent for a proposal, a removed node, and the whole.
     #[serde(serialize_with = "as_text", skip_serializing_if = "Option::is_none")]
     pub state: Option<StateName>,
-    /// What it is called.
+    /// Its title.
     pub title: String,
-    /// What is to be said of it, the riskiest first.
+    /// Its notes, riskiest first.
     pub notes: Vec<Note>,
 }
 
-/// One thing to be said of a node.
+/// One note on a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {
-    /// What kind of thing.
+    /// Its kind.
     pub risk: Risk,
-    /// In a sentence, on one line, without its dot.
+    /// A sentence, on one line, without its full stop.
     pub text: String,
 }
 
@@ -80,7 +80,7 @@ fn as_text<T: fmt::Display, S: serde::Serializer>(
 }
 
 impl Risk {
-    /// For people, before what is to be said.
+    /// The label shown before the text.
     pub fn label(self) -> &'static str {
         match self {
             Risk::Contested => "contested",
@@ -95,8 +95,8 @@ impl Risk {
     }
 }
 
-/// What there is to look at between two states; without an earlier one, everything. Without rules no node is known to be an
-/// answer. Lost evidence is reported for every node: when it was lost is not known.
+/// The items between two states; without an earlier one, everything. Without rules no node is known to be an answer. Lost
+/// evidence is reported for every node: when it was lost is not known.
 pub fn review(
     before: Option<&Investigation>,
     after: &Investigation,
@@ -150,7 +150,7 @@ pub fn review(
     notes.items(before, after)
 }
 
-/// What is said of each node, and of the whole.
+/// The notes on each node, and on the whole.
 #[derive(Default)]
 struct Notes(BTreeMap<Option<NodeId>, BTreeSet<Note>>);
 
@@ -180,7 +180,7 @@ impl Notes {
                 self.warned(id, &change.warnings);
                 let by = by(change.who());
                 let reason = change.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-                // To settle a contest, or to repeat what it was, turns nothing round.
+                // Settling a contest, or returning to the earlier state, reverses nothing.
                 let risk = match is_turn(&change.from, &change.to, rules) {
                     true => Risk::Turned,
                     false => Risk::Other,
@@ -247,13 +247,13 @@ impl Notes {
             })
         };
         let mut items: Vec<Item> = self.0.into_iter().filter_map(item).collect();
-        // Within one risk the whole first, then by the ids.
+        // Within one risk the whole comes first, then by id.
         items.sort_by_key(|item| item.risk);
         items
     }
 }
 
-/// Whether this change turns a node into something else: open work is closed, closed work opened, or an answer lost.
+/// Whether this change reverses a node: open work is closed, closed work opened, or an answer lost.
 fn is_turn(from: &StateName, to: &StateName, rules: Option<&EffectiveRules>) -> bool {
     match rules {
         Some(rules) => rules.role(from) != rules.role(to),
@@ -261,7 +261,7 @@ fn is_turn(from: &StateName, to: &StateName, rules: Option<&EffectiveRules>) -> 
     }
 }
 
-/// Which answers want to be looked at: those that have changed, and those that stand otherwise than before.
+/// Adds the answers to look at: changed ones, and those with a changed assessment.
 fn answers(notes: &mut Notes, [before, after]: [&Assessment<'_>; 2]) {
     for (node, _) in after.investigation.committed() {
         let has_changed = before.investigation.committed_node(&node.id) != Some(node);

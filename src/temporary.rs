@@ -1,14 +1,14 @@
-//! Folders for the time of one run.
+//! Folders for the duration of one run.
 //!
 //! # Guarantees
 //!
 //! - A folder is removed when it is dropped.
-//! - What a run left that was killed is removed by [`remove_abandoned`], and never what a run still holds: each holds a lock
-//!   on a file in its folder, which ends with its process.
+//! - Leftovers of a killed run are removed by [`remove_abandoned`], which never removes a folder in use: each run holds a
+//! lock on a file in its folder, which ends with its process.
 //!
 //! # Limits
 //!
-//! On a file system without locks nothing is known to be abandoned, so it stays.
+//! On a file system without locks no folder is known to be abandoned, so leftovers stay.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -17,10 +17,10 @@ use std::process;
 
 use crate::platform::private_folder;
 
-/// The file in a folder that its run has locked.
+/// The locked file in a run's folder.
 const LOCK: &str = "lock";
 
-/// A folder that nobody else can look into, on systems that have modes. Dropping it removes it with all that is in it.
+/// A folder that nobody else can read, on systems that have modes. Dropping it removes it with its contents.
 #[derive(Debug)]
 #[must_use]
 pub struct TemporaryFolder {
@@ -31,11 +31,11 @@ pub struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// A new one in `parent`, whose name begins with `prefix`.
+    /// Creates a folder in `parent`, whose name begins with `prefix`.
     ///
     /// # Errors
     ///
-    /// Whatever the file system says.
+    /// Any error of the file system.
     pub fn new(parent: &Path, prefix: &str) -> io::Result<TemporaryFolder> {
         let builder = private_folder();
         let mut number = 0;
@@ -44,15 +44,15 @@ impl TemporaryFolder {
             let made = builder.create(&path).and_then(|()| File::create_new(path.join(LOCK)));
             match made {
                 Ok(lock) => {
-                    // Without it others keep away from the folder all the same.
+                    // Without the lock, others still keep away from the folder.
                     let _ = lock.lock();
-                    // Another run may have taken it for abandoned before it was locked.
+                    // Another run may have considered it abandoned before it was locked.
                     if path.join(LOCK).exists() {
                         return Ok(TemporaryFolder { path, lock: Some(lock), is_kept: false });
                     }
                     number += 1;
                 }
-                // Another run of the same number, on another machine or in another container; or one has just removed it.
+                // Another run with this number, on another machine or in another container, or one that has just removed it.
                 Err(error)
                     if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound)
                         && parent.is_dir()
@@ -65,12 +65,12 @@ impl TemporaryFolder {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Lets it stay, also when it is dropped.
+    /// Keeps the folder, even after it is dropped.
     pub fn keep(mut self) {
         self.lock = None;
         self.is_kept = true;
@@ -79,7 +79,7 @@ impl TemporaryFolder {
 
 impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        // Not every system removes a file that is open.
+        // Some systems can't remove an open file.
         self.lock = None;
         if !self.is_kept {
             let _ = fs::remove_dir_all(&self.path);
@@ -87,8 +87,8 @@ impl Drop for TemporaryFolder {
     }
 }
 
-/// Removes folders of that kind whose runs have ended without doing so, if they may be removed. What can't be removed stays: it
-/// may be somebody else's.
+/// Removes leftover folders of that kind whose runs have ended, if they may be removed. A folder that can't be removed stays:
+/// it may be somebody else's.
 pub fn remove_abandoned(parent: &Path, prefix: &str, may_be_removed: &dyn Fn(&Path) -> bool) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
@@ -100,7 +100,7 @@ pub fn remove_abandoned(parent: &Path, prefix: &str, may_be_removed: &dyn Fn(&Pa
     }
 }
 
-/// Whether a name ends as the names of such folders do: two numbers.
+/// Whether a name ends like those of such folders: with two numbers.
 fn is_ours(end: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     end.split_once('-').is_some_and(|(process, number)| is_number(process) && is_number(number))
@@ -112,15 +112,15 @@ fn remove_if_abandoned(folder: &Path, may_be_removed: &dyn Fn(&Path) -> bool) {
         Ok(about) if about.is_file() => {
             let Ok(file) = File::open(&lock) else { return };
             if file.try_lock().is_ok() && may_be_removed(folder) {
-                // Held until nothing is there, so that a run that has just made the folder waits for it, and makes another.
+                // Locked until everything is removed, so that a run that has just created the folder waits, and creates another.
                 let _ = fs::remove_dir_all(folder);
                 drop(file);
-                // Where what is open can't be removed.
+                // Again for systems that can't remove open files.
                 let _ = fs::remove_dir_all(folder);
             }
         }
         Ok(_) => {}
-        // Killed before it had one: then nothing is in it.
+        // Killed before it had a lock: then the folder is empty.
         Err(_) => {
             let _ = fs::remove_dir(folder);
         }
@@ -141,7 +141,7 @@ mod tests {
         fs::write(killed.join("text"), "withheld")?;
         fs::create_dir(parent.path().join("a-0-1"))?;
         fs::create_dir(parent.path().join("b-0-0"))?;
-        // Somebody's own.
+        // A user's own folder.
         fs::create_dir(parent.path().join("a-backup"))?;
         remove_abandoned(parent.path(), "a-", &|_| false);
         assert!(killed.exists());

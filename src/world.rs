@@ -5,20 +5,20 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::domain::{CommentId, RunId, SessionId, Timestamp};
 
-/// Where time and randomness come from.
+/// The source of time and randomness.
 #[derive(Clone, Debug)]
 pub enum World {
     /// The machine's clock, and random numbers of its operating system.
     Machine,
-    /// A file that holds one time; session ids follow from it. For replays and tests, whose commits must come out the
-    /// same every time. The operator of a server chooses this, never a client.
+    /// A file that contains one time, from which session ids are derived. For replays and tests, whose commits must
+    /// be the same every time. Set by the operator of a server, never by a client.
     File(PathBuf),
 }
 
 /// Why the time can't be read.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
-    /// The file of a replay can't be read.
+    /// The clock file of a replay is unreadable.
     #[error("the clock file {path} can't be read")]
     Unreadable {
         /// The file.
@@ -26,7 +26,7 @@ pub enum WorldError {
         /// Why.
         source: std::io::Error,
     },
-    /// The file of a replay, or the machine's clock, holds no time that can be written.
+    /// The clock has no valid time.
     #[error("{0}")]
     NoTime(String),
 }
@@ -36,7 +36,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// A clock that stands outside the years 0 to 9999, and an unreadable clock file.
+    /// The clock is outside of the years 0 to 9999, or the clock file is unreadable.
     pub fn now(&self) -> Result<Timestamp, WorldError> {
         match self {
             World::Machine => SystemTime::now()
@@ -63,30 +63,30 @@ impl World {
         SessionId::new(milliseconds, random)
     }
 
-    /// A new id of a comment that is written at `now`.
+    /// A new id for a comment written at `now`.
     pub fn comment_id(&self, now: Timestamp) -> CommentId {
         let (milliseconds, random) = self.seed(now);
         CommentId::new(milliseconds, random)
     }
 
-    /// A new id of a run that is stored at `now`.
+    /// A new id for a run stored at `now`.
     pub fn run_id(&self, now: Timestamp) -> RunId {
         let (milliseconds, random) = self.seed(now);
         RunId::new(milliseconds, random)
     }
 
-    /// What an id of that time is made of.
+    /// The parts of an id of that time.
     fn seed(&self, now: Timestamp) -> (u64, [u8; 10]) {
         let milliseconds = u64::try_from(now.milliseconds()).unwrap_or_default();
         (milliseconds, self.random(milliseconds))
     }
 
-    /// Some time, at most that long: so that those who met once do not meet again.
+    /// A random duration of at most `most`, so that processes that collided once do not collide again.
     pub fn jitter(&self, most: Duration) -> Duration {
         most * u32::from(self.number()) / u32::from(u16::MAX)
     }
 
-    /// Some number: so that two names that were made apart are not one.
+    /// A random number, so that two names made separately differ.
     pub fn number(&self) -> u16 {
         let seed = self.now().map_or(0, |now| u64::try_from(now.milliseconds()).unwrap_or_default());
         let [high, low, ..] = self.random(seed);
@@ -103,7 +103,7 @@ impl World {
                 random[6..].copy_from_slice(&bytes[9..13]);
             }
             World::File(_) => {
-                // SplitMix64: well spread, and the same on every machine.
+                // SplitMix64: well distributed, and the same on every machine.
                 let mut state = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
                 for byte in &mut random {
                     state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -4,13 +4,13 @@
 //! 2. [`check`] judges them. Pure: the same subject gives the same findings.
 //!    - `files`: unreadable files, and files that differ from this program's format.
 //!    - `tree`: states, ids, parents, times, roots and the end, by the investigation's own ruleset; `joined` names the
-//!    faults that a merge has caused.
+//!      faults that a merge has caused.
 //!    - `story`: whether each commit is one call, and the whole a consistent sequence.
 //!    - `stored`: whether a commit removed what a call had stored.
 //!
-//! An error is a state that no sequence of calls and merges of their results could leave. A warning is something that a call would
-//! be warned of, or that needs a person's judgement. A note reports manual commits and merges, which anyone may make.
-//! make.
+//! An error is a state that no sequence of calls and merges of their results could leave. A warning is something that
+//! a call would be warned of, or that needs a person's judgement. A note reports manual commits and merges, which anyone
+//! may make.
 //! git's own objects are checked only on request; other faults of a repository are left to `git fsck`.
 
 mod files;

@@ -1,4 +1,4 @@
-//! The least of an MCP client: one server as a child process, one call at a time.
+//! A minimal MCP client: one server as a child process, one call at a time.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Call, DemoError};
 
-/// The protocol version that the client asks for.
+/// The protocol version that the client requests.
 const PROTOCOL: &str = "2025-11-25";
 
 /// A running server.
@@ -19,7 +19,7 @@ pub(super) struct Client {
     number: u64,
 }
 
-/// Has this program store a run of the story at the time of the clock.
+/// Runs this program to store a run of the story, at the time of the clock.
 pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &Call) -> Result<(), DemoError> {
     let failed = |source| DemoError::Server { action: "could not be started".into(), source: Some(source) };
     let file = clock.with_extension("run");
@@ -35,7 +35,7 @@ pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &Call) ->
         .arg(root)
         .arg("--clock-file")
         .arg(clock)
-        // Whatever agent plays it.
+        // The same for any agent that plays it.
         .envs([
             ("AI_AGENT", "tot-demo"),
             ("CLAUDECODE", "1"),
@@ -51,7 +51,7 @@ pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &Call) ->
     Err(DemoError::Server { action: format!("could not store a run: {}", said.trim()), source: None })
 }
 
-/// This program, with one identity, so that the commits of every run are the same.
+/// This program, with a fixed identity, so that the commits of every run are equal.
 fn own() -> std::io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command
@@ -61,8 +61,8 @@ fn own() -> std::io::Result<Command> {
 }
 
 impl Client {
-    /// Starts this program as a server for investigations in `root`, with its time from the file `clock`, for the session
-    /// of that name.
+    /// Starts this program as a server for investigations in `root`, with its time from the file `clock`, for the named
+    /// session.
     pub(super) fn start(root: &Path, clock: &Path, session: &str) -> Result<Client, DemoError> {
         let failed =
             |source| DemoError::Server { action: "could not be started".into(), source: Some(source) };
@@ -73,7 +73,7 @@ impl Client {
             .arg(root)
             .arg("--clock-file")
             .arg(clock)
-            // The story cites files of a project that is not here.
+            // The story cites files of a project that does not exist here.
             .arg("--no-project")
             .env("CLAUDE_CODE_SESSION_ID", session)
             .stdin(Stdio::piped())
@@ -94,7 +94,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Calls a tool and gives its reply, which is JSON in a text.
+    /// Calls a tool and returns its reply, which is JSON in a text.
     pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Result<Value, DemoError> {
         let result = self.request("tools/call", &json!({"name": tool, "arguments": arguments}))?;
         let text = result["content"][0]["text"].as_str().unwrap_or_default();
@@ -146,7 +146,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // After an error: the server is not left behind.
+        // After an error: do not leave the server running.
         drop(self.input.take());
         let _ = self.child.wait();
     }

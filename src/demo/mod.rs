@@ -1,8 +1,8 @@
-//! A whole investigation, played through the real server: the child process is this program's own `mcp` command, the
-//! calls go over stdio, and what comes out is an ordinary investigation.
+//! A complete investigation, played through the real server: the child process is this program's own `mcp` command,
+//! the calls go over stdio, and the result is an ordinary investigation.
 //!
-//! The story is `story.yaml`: what an agent would send, with the times at which it would. Time and identity are the
-//! story's, so that every run makes the same commits. A call that is not answered as the story says ends the play.
+//! The story is `story.yaml`: an agent's calls, with their times. Time and identity are the story's, so that every
+//! run makes the same commits. An answer that differs from the story ends the play.
 
 mod client;
 
@@ -20,7 +20,7 @@ use client::Client;
 
 const STORY: &str = include_str!("story.yaml");
 
-/// What was played.
+/// The result of a play.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Played {
     /// The folder of the investigation.
@@ -33,11 +33,11 @@ pub struct Played {
     pub runs: usize,
     /// Commits they made.
     pub commits: usize,
-    /// Calls that a rule turned down.
+    /// Calls that were rejected by a rule.
     pub rejected: usize,
-    /// The path of a node that is worth a look.
+    /// The path of an interesting node.
     pub a_node: String,
-    /// The tag of the end.
+    /// The tag of the conclusion.
     pub tag: String,
 }
 
@@ -50,7 +50,7 @@ pub enum DemoError {
     /// The server could not be started, or did not answer.
     #[error("the server {action}")]
     Server {
-        /// What it did, or did not do.
+        /// The action that failed.
         action: String,
         /// Why.
         #[source]
@@ -65,17 +65,17 @@ pub enum DemoError {
         #[source]
         source: std::io::Error,
     },
-    /// The story is no story.
+    /// The story is invalid.
     #[error("the story can't be read: {0}")]
     Story(#[from] YamlError),
-    /// An answer is not what the story says.
+    /// An answer differs from the story.
     #[error("call {number}, {tool}: {reason}")]
     Unexpected {
         /// The call, from 1.
         number: usize,
         /// Its tool.
         tool: String,
-        /// What differs.
+        /// The difference.
         reason: String,
     },
 }
@@ -92,7 +92,7 @@ struct Story {
 #[serde(deny_unknown_fields)]
 struct Call {
     at: String,
-    /// Whose session makes it; without a name, the lead's.
+    /// The session that makes it; by default, the lead's.
     #[serde(default = "lead")]
     session: String,
     tool: String,
@@ -107,11 +107,11 @@ fn lead() -> String {
     "lead".to_owned()
 }
 
-/// Plays the story into `dir`, which must not hold anything yet, and tells `progress` of each call.
+/// Plays the story into `dir`, which must be empty, and reports each call to `progress`.
 ///
 /// # Errors
 ///
-/// A folder in use, a server that fails, or an answer that is not the story's.
+/// The folder is in use, the server fails, or an answer differs from the story.
 pub fn play(dir: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
     let io = |source| DemoError::Io { path: dir.to_owned(), source };
     if dir.exists() && std::fs::read_dir(dir).map_err(io)?.next().is_some() {
@@ -120,7 +120,7 @@ pub fn play(dir: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
     std::fs::create_dir_all(dir).map_err(io)?;
     let clock = dir.join(".clock");
     let outcome = play_calls(dir, &clock, progress);
-    // The clock is only for the play; whether it can be removed changes nothing.
+    // The clock is only for the play; failing to remove it does not matter.
     let _ = std::fs::remove_file(&clock);
     outcome
 }
@@ -191,7 +191,7 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
     Ok(played)
 }
 
-/// Whether the reply is what the story says: done or refused, and warned of just these codes.
+/// Whether the reply matches the story: done or refused, with exactly these warnings.
 fn check(number: usize, call: &Call, reply: &Value) -> Result<(), DemoError> {
     let unexpected = |reason: String| DemoError::Unexpected { number, tool: call.tool.clone(), reason };
     let expected = call.expect.as_deref().unwrap_or("OK");

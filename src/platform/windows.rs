@@ -5,7 +5,7 @@ use std::process::{Child, Command, ExitStatus};
 
 use tokio::signal::windows::{CtrlC, ctrl_c};
 
-/// Not by the time of creation: Windows gives a file that of one of the same name that was removed a moment ago.
+/// Not by creation time: Windows gives a new file that of a recently removed one of the same name.
 pub(super) fn file_identity(path: &Path) -> io::Result<String> {
     let information = winapi_util::file::information(winapi_util::Handle::from_path_any(path)?)?;
     Ok(format!("{}:{}", information.volume_serial_number(), information.file_index()))
@@ -27,7 +27,7 @@ pub(super) fn private_folder() -> DirBuilder {
     DirBuilder::new()
 }
 
-/// Only what is open for writing can be synced, and there is no call for folders.
+/// Only a file opened for writing can be synced, and folders can't.
 pub(super) fn sync(path: &Path) -> io::Result<()> {
     if path.is_dir() { Ok(()) } else { File::options().write(true).open(path)?.sync_all() }
 }
@@ -52,7 +52,7 @@ pub(super) fn signal_of(_: ExitStatus) -> Option<i32> {
 
 pub(super) fn end_group(_: &Child) {}
 
-/// There is no limit that matters.
+/// No relevant limit exists.
 pub(super) fn raise_open_files(_: usize) -> usize {
     usize::MAX
 }

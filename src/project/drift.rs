@@ -1,16 +1,16 @@
-//! How a citation stands in the files as they are now.
+//! The drift of citations: how they compare with the present files.
 
 use serde::Serialize;
 
 use crate::domain::{Lines, Pin};
 
-/// What became of what was cited.
+/// The fate of a citation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "state")]
 pub enum Drift {
-    /// It is as it was, where it was.
+    /// It is unchanged, at its place.
     Unchanged,
-    /// It is as it was, and elsewhere: in the same file once, or in one that has taken the place of its own.
+    /// It is unchanged, at another place: in the same file once, or in a file that has replaced it.
     Moved {
         /// The file.
         path: String,
@@ -18,27 +18,27 @@ pub enum Drift {
         #[serde(skip_serializing_if = "Option::is_none")]
         lines: Option<Lines>,
     },
-    /// The file is there, and what was cited is not in it; or it is there several times, so that nobody can tell.
+    /// The file exists without the cited text; or the text occurs several times, so that its place is ambiguous.
     Changed,
-    /// The file is not there, and nothing that it could have become.
+    /// The file is missing, and so is anything that it could have become.
     Gone,
-    /// The file can't be read: it is too large now, or its content is not here, as in a partial clone.
+    /// The file can't be read: it is too large now, or its content is missing, as in a partial clone.
     Unchecked,
 }
 
-/// A file as it is now.
+/// The present content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// git's ids of it, as far as they are known: as it is, and with the line ends that git may store.
+    /// Its git ids, as far as known: as it is, and with the line ends that git may store.
     pub blobs: Vec<String>,
-    /// Its text; none where it is binary or not read.
+    /// Its text; `None` if it is binary or was not read.
     pub text: Option<String>,
-    /// Whether it was read: one that is too large is not.
+    /// Whether it was read: a file above the limit is not.
     pub is_read: bool,
 }
 
 impl Drift {
-    /// For people and programs.
+    /// Its name, for people and programs.
     pub fn as_str(&self) -> &'static str {
         match self {
             Drift::Unchanged => "unchanged",
@@ -49,7 +49,7 @@ impl Drift {
         }
     }
 
-    /// Where it has moved to: `src/a.rs:18-24`.
+    /// The new place: `src/a.rs:18-24`.
     pub fn moved_to(&self) -> Option<String> {
         match self {
             Drift::Moved { path, lines: Some(lines) } => Some(format!("{path}:{lines}")),
@@ -58,17 +58,17 @@ impl Drift {
         }
     }
 
-    /// Whether what was cited can't be read any more where it was, nor anywhere else.
+    /// Whether the cited text can no longer be read at its place, nor anywhere else.
     pub fn is_lost(&self) -> bool {
         matches!(self, Drift::Changed | Drift::Gone)
     }
 }
 
-/// How a citation stands, by what is at its path now, and, where nothing is, by the files that may have taken its place:
-/// those with the same content, and those of the same name.
+/// Judges a citation by the present content at its path, or else by the files that may have replaced it: those with the
+/// same content, and those of the same name.
 ///
-/// Lines count as moved only where they are found once. Of a citation without lines, or whose lines were not kept, the
-/// whole file counts.
+/// Lines count as moved only if they occur once. For a citation without lines, or whose lines were not kept, the whole
+/// file counts.
 pub fn judge(pin: &Pin, here: Option<&Content>, elsewhere: &[(String, Content)]) -> Drift {
     let is_same = |content: &Content| content.blobs.contains(&pin.blob);
     let moved = |path: &str, lines| Drift::Moved { path: path.to_owned(), lines };
@@ -101,7 +101,7 @@ pub fn judge(pin: &Pin, here: Option<&Content>, elsewhere: &[(String, Content)])
     }
 }
 
-/// The lines at which these lines stand in a file.
+/// The lines at which the quote occurs in a file.
 fn places(content: &Content, quote: &str) -> Vec<u32> {
     let lines: Vec<&str> = content.text.iter().flat_map(|text| text.lines()).collect();
     let quote: Vec<&str> = quote.lines().collect();

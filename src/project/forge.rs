@@ -6,15 +6,15 @@ use url::Url;
 
 use crate::domain::{Lines, Pin};
 
-/// The newest commit, as forges know it.
+/// The newest commit, as forges name it.
 const NEWEST: &str = "HEAD";
-/// What a template may name.
+/// The placeholders of a template.
 const PATH: &str = "{path}";
 const LINE: &str = "{line}";
 const LAST: &str = "{last}";
 const COMMIT: &str = "{commit}";
 
-/// Where people see the committed files of a project.
+/// A website that shows the committed files of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forge {
     kind: Kind,
@@ -28,7 +28,7 @@ enum Kind {
     GitLab,
     Forgejo,
     Bitbucket,
-    /// A person says how its addresses are made.
+    /// A person has set the template of its addresses.
     Template,
 }
 
@@ -37,14 +37,14 @@ enum Kind {
 #[error("{0}: give an address like https://git.example.org/project/src/{{commit}}/{{path}}#L{{line}}")]
 pub struct SourceUrlError(String);
 
-/// A template: an `http` or `https` address with `{path}` in it, and `{line}`, `{last}` and `{commit}` where they are wanted.
+/// Parses a template: an `http` or `https` address with `{path}` in it, and optionally `{line}`, `{last}` and `{commit}`.
 impl FromStr for Forge {
     type Err = SourceUrlError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = |reason: &str| Err(SourceUrlError(reason.to_owned()));
         let text = text.trim();
-        // The address as it is made of a short path: what is no address then never is one.
+        // A sample address with a short path: an invalid template is found at once.
         let filled = [(PATH, "a"), (LINE, "1"), (LAST, "1"), (COMMIT, NEWEST)]
             .iter()
             .fold(text.to_owned(), |text, (name, value)| text.replace(name, value));
@@ -66,7 +66,7 @@ impl FromStr for Forge {
         if !url.username().is_empty() || url.password().is_some() {
             return wrong("it holds a user name or password, which every page would show");
         }
-        // What a text names must not choose the machine.
+        // A citation must not choose the host.
         let host_ends = text.match_indices('/').nth(2).map_or(text.len(), |(at, _)| at);
         if text[..host_ends].contains('{') {
             return wrong("the name of the machine must be fixed");
@@ -76,12 +76,12 @@ impl FromStr for Forge {
 }
 
 impl Forge {
-    /// The forge of a remote's address, if it is one whose addresses are known. A user name or password in it is left out.
+    /// The forge of a remote's address, if its addresses are known. A user name or password in it is left out.
     pub fn of(remote: &str) -> Option<Forge> {
         let remote = remote.trim();
         let rest =
             ["https://", "http://", "ssh://", "git://"].iter().find_map(|scheme| remote.strip_prefix(scheme));
-        // `git@host:path`, as ssh has it.
+        // `git@host:path`, in the syntax of ssh.
         let (host, path) = match rest {
             Some(rest) => rest.split_once('/')?,
             None => remote.split_once(':')?,
@@ -105,7 +105,7 @@ impl Forge {
         fits.then(|| Forge { kind, base: format!("https://{host}/{path}") })
     }
 
-    /// The page for a new issue; none of a template, which tells of files alone.
+    /// The page for a new issue; `None` for a template, which covers files alone.
     pub fn new_issue(&self) -> Option<String> {
         match self.kind {
             Kind::Template => None,
@@ -114,13 +114,13 @@ impl Forge {
         }
     }
 
-    /// Where a file is shown as it was cited; `None` of what was not committed.
+    /// The address of a file as it was cited; `None` if it was not committed.
     pub fn permalink(&self, pin: &Pin) -> Option<String> {
         let commit = pin.commit.as_ref().filter(|_| !pin.uncommitted)?;
         self.link(&pin.path, pin.lines, Some(commit))
     }
 
-    /// Where a file is shown, as it was in a commit or as it is in the newest one; `None` of what leads out of the project.
+    /// The address of a file, in a commit or in the newest one; `None` for a path outside of the project.
     pub fn link(&self, path: &str, lines: Option<Lines>, commit: Option<&str>) -> Option<String> {
         let is_inside = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
         let is_id = commit.is_none_or(|it| !it.is_empty() && it.chars().all(|c| c.is_ascii_hexdigit()));
@@ -145,8 +145,7 @@ impl Forge {
         Some(place + &lines.unwrap_or_default())
     }
 
-    /// A template with its values. Without lines the part after `#` is left out if it needs them, and elsewhere they are the
-    /// first.
+    /// Fills in a template. Without lines, the part after `#` is left out if it needs them; elsewhere the line is the first.
     fn filled(&self, path: &str, lines: Option<Lines>, commit: &str) -> String {
         let needs_lines = |part: &str| part.contains(LINE) || part.contains(LAST);
         let template = match self.base.split_once('#') {
@@ -154,7 +153,7 @@ impl Forge {
             _ => &self.base,
         };
         let lines = lines.unwrap_or(Lines { first: 1, last: 1 });
-        // The path last: it is a stranger's. (None of its characters is a bracket: they are escaped.)
+        // The path comes last: it is a stranger's. (It contains no braces: they are escaped.)
         template
             .replace(COMMIT, commit)
             .replace(LINE, &lines.first.to_string())
@@ -163,7 +162,7 @@ impl Forge {
     }
 }
 
-/// A path as a part of an address.
+/// Escapes a path as a part of an address.
 fn escaped(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     path.bytes()

@@ -1,25 +1,23 @@
-//! The project: the repository that an investigation is about. What a result cites of it is looked up here when it is
-//! stored, and again when somebody asks whether it still stands.
+//! The project: the repository that an investigation is about. Citations of its files are looked up here when a
+//! result is stored, and again to see whether they still hold.
 //!
 //! # Guarantees
 //!
-//! - Only files of the project are read: what leads out of it (`..`, an absolute path, a symbolic link), and git's own
-//!   folder, is not, and nothing is said of it.
+//! - Only files of the project are read. Paths that lead out of it (`..`, an absolute path, a symbolic link), and
+//!   git's own folder, are neither read nor reported on.
 //! - Only plain files are opened, and none larger than 8 MiB. So a pipe or a device can't make a call wait.
 //! - Nothing is written and nothing is executed: git's objects are read in place, with the repository's own settings.
-//! - Of a file that git ignores, by the rules of the repository or of the user, nothing is read: it is cited by its name.
-//!   So is a file of which it can't be told.
-//! - Lines that seem to hold a credential are not quoted, nor are those of a hidden file that git does not track, such as
-//!   `.env`.
+//! - A file that git ignores, by the rules of the repository or of the user, is not read: it is cited by its name. So is
+//!   a file for which this is unknown.
+//! - Lines that seem to contain a credential are not quoted, nor are those of a hidden, untracked file such as `.env`.
 //!
 //! # Limits
 //!
-//! - Git's filters are not applied: a file that is committed in another form than it is checked out, but for its line
+//! - Git's filters are not applied: a file whose committed form differs from its checked-out form, except in line
 //!   ends, counts as uncommitted.
-//! - Of a file that is too large now, or that a sparse work tree leaves out and a partial clone does not have, nobody says
-//!   how it stands.
-//! - A process of the same machine that swaps a file for a link in the instant between two looks can have that read.
-//! - sha256 repositories and bare ones are no projects.
+//! - A file that is too large now, or that a sparse work tree leaves out and a partial clone lacks, is not judged.
+//! - A process of the same machine that replaces a file with a link between two checks can have the target read.
+//! - sha256 repositories and bare ones are not supported as projects.
 
 mod drift;
 mod forge;
@@ -41,19 +39,19 @@ pub use drift::{Content, Drift, judge};
 pub use forge::{Forge, SourceUrlError};
 use quote::{Stands, stands};
 
-/// The most bytes of a file that is read.
+/// The maximum bytes of a file that is read.
 const FILE_MAX: u64 = 8 << 20;
-/// The most lines that are quoted, and the most bytes of them.
+/// The maximum lines of a quote, and the maximum bytes of them.
 const LINES_MAX: usize = 40;
 const QUOTE_MAX: usize = 4 << 10;
-/// The most characters of a quote that a message holds.
+/// The maximum characters of a quote in a message.
 const QUOTE_SHOWN: usize = 80;
-/// How many lines after its beginning a credential may still go on: a private key has some fifty.
+/// The maximum lines of a credential after its beginning: a private key has some fifty.
 const KEY_LINES: u64 = 100;
-/// The most files that are looked into for one that is gone.
+/// The maximum number of files that are compared with a missing one.
 const CANDIDATES: usize = 20;
 
-/// A file that marks an investigation, which is no project.
+/// The file that marks an investigation, which is not a project.
 const INVESTIGATION: &str = "investigation.yaml";
 
 /// The repository around a folder.
@@ -61,23 +59,23 @@ const INVESTIGATION: &str = "investigation.yaml";
 pub struct Project {
     /// Its work tree.
     root: PathBuf,
-    /// Where relative paths begin, before those from the root: agents work there.
+    /// The folder for relative paths, tried before the root: agents work there.
     folder: PathBuf,
 }
 
-/// How what is cited of a project stands.
+/// The present state of citations of a project.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    /// What became of each cited file.
+    /// The drift of each cited file.
     pub drift: HashMap<Pin, Drift>,
-    /// Where people see the committed ones, if that was said or the project's remote is on a forge that is known.
+    /// The website of the committed files, if configured, or if the project's remote is on a known forge.
     pub forge: Option<Forge>,
 }
 
-/// Why a folder is no project.
+/// Why a folder is not in a project.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
-    /// The folder can't be found.
+    /// The folder does not exist.
     #[error("the project {path} can't be found")]
     NotFound {
         /// The folder.
@@ -85,7 +83,7 @@ pub enum ProjectError {
         /// Why.
         source: std::io::Error,
     },
-    /// There is no repository around it.
+    /// No repository contains the folder.
     #[error(
         "{path} is in no git repository with files, apart from investigations: give the folder of the project"
     )]
@@ -104,11 +102,11 @@ pub enum ProjectError {
 }
 
 impl Project {
-    /// The project around a folder: the nearest repository that is no investigation.
+    /// The project around a folder: the nearest repository that is not an investigation.
     ///
     /// # Errors
     ///
-    /// A folder that is not there, or in no such repository, and a repository that can't be read.
+    /// The folder does not exist, is in no such repository, or its repository is unreadable.
     pub fn around(folder: &Path) -> Result<Project, ProjectError> {
         let folder = fs::canonicalize(folder)
             .map_err(|source| ProjectError::NotFound { path: folder.to_owned(), source })?;
@@ -123,28 +121,28 @@ impl Project {
         }
     }
 
-    /// The one around the current folder, if there is one that can be read.
+    /// The project around the current folder, if any and readable.
     pub fn here() -> Option<Project> {
         Project::around(&std::env::current_dir().ok()?).ok()
     }
 
-    /// Where it is.
+    /// Its root.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The folder that it was found from, with `/` between the parts; empty for the root, `None` where it has no name in text.
+    /// The folder that it was found from, with `/` between the parts; empty for the root, `None` for a name that is not UTF-8.
     pub fn folder(&self) -> Option<String> {
         path_in(&self.root, &self.folder)
     }
 
-    /// What is there of these paths now, or was in the commits that they name.
+    /// Looks up these paths in the work tree, or in the commits that they name.
     pub fn look_up(&self, cited: &[CitedPath]) -> LookedUpPaths {
         if cited.is_empty() {
             return LookedUpPaths::new();
         }
         let Ok(repository) = self.open() else { return LookedUpPaths::new() };
-        // Read only where something is missing: the list is long in a large project.
+        // Read only if something is missing: the list is long in a large project.
         let all = OnceCell::new();
         let found = cited
             .iter()
@@ -152,8 +150,8 @@ impl Project {
         found.collect()
     }
 
-    /// How each of these stands in the work tree now, and where people see it as it was. A file is read once, however many
-    /// cite it, and dropped before the next.
+    /// The drift of each citation in the work tree, and the website of its original. A file is read once, however many
+    /// citations it has, and dropped before the next.
     pub fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> Evidence {
         let Ok(repository) = self.open() else { return Evidence::default() };
         let all = OnceCell::new();
@@ -177,8 +175,8 @@ impl Project {
         Evidence { drift, forge: remote.and_then(|remote| Forge::of(&remote.to_string())) }
     }
 
-    /// Of each file that is cited with a quote, what is wrong of that in the content that was cited; `None` where it stands there, or
-    /// where that content is not here.
+    /// For each file cited with a quote, the fault of the quote in the cited content; `None` if it is accurate, or that content is
+    /// missing.
     pub fn misquoted<'p>(&self, cited: impl IntoIterator<Item = (&'p Pin, &'p str)>) -> Vec<Option<String>> {
         let repository = self.open().ok();
         let misquoted = |(pin, quote): (&Pin, &str)| {
@@ -196,14 +194,14 @@ impl Project {
         gix::open_opts(&self.root, gix::open::Options::isolated())
     }
 
-    /// Whether git does not track a file and ignores it, or that can't be told.
+    /// Whether a file is untracked and ignored, or this is unknown.
     fn is_ignored(&self, repository: &gix::Repository, path: &str) -> bool {
         let excluded = || -> Result<bool, gix::Error> {
             let index = repository.index_or_empty()?;
             if index.entry_by_path(path.into()).is_some() {
                 return Ok(false);
             }
-            // The user's own rules count too, as git's settings name them.
+            // The user's own rules count too, as configured in git.
             let mut permissions = gix::open::Permissions::isolated();
             permissions.config = gix::open::permissions::Config::all();
             let allow = gix::sec::Permission::Allow;
@@ -220,7 +218,7 @@ impl Project {
         excluded().unwrap_or(true)
     }
 
-    /// `None`: it is outside the project, not a plain file, or can't be read.
+    /// `None`: it is outside of the project, not a plain file, or unreadable.
     fn look_up_one(
         &self,
         repository: &gix::Repository,
@@ -249,11 +247,11 @@ impl Project {
             let blob = there(std::slice::from_ref(&path)).map(|(_, blob)| blob);
             return found(cited, &bytes(&self.root.join(&path))?, head, path, blob);
         }
-        // In a sparse work tree, or deleted and not committed yet.
+        // Left out by a sparse work tree, or deleted and not committed yet.
         if let Some((path, blob)) = there(&candidates) {
             return found(cited, &object(repository, blob)?, head, path, Some(blob));
         }
-        // A folder, or what leads out.
+        // A folder, or a link out of the project.
         if candidates.iter().any(|path| self.root.join(path).symlink_metadata().is_ok()) {
             return None;
         }
@@ -264,7 +262,7 @@ impl Project {
         missing(format!("{} is not in the project{like}", cited.path))
     }
 
-    /// The paths from the root that a path may mean, by its letters alone; `None` where it leads out, or into git's folder.
+    /// The paths from the root that a path may mean, without file access; `None` if it leads out, or into git's folder.
     fn candidates(&self, path: &str) -> Option<Vec<String>> {
         let path = path.replace('\\', "/");
         let found: Vec<String> =
@@ -272,7 +270,7 @@ impl Project {
         (!found.is_empty()).then_some(found)
     }
 
-    /// The path from the root that a path from a folder is, by its letters alone.
+    /// The path from the root for a path from a folder, without file access.
     fn inside(&self, path: &str, from: &Path) -> Option<String> {
         if path.starts_with('~') {
             return None;
@@ -289,15 +287,15 @@ impl Project {
         (!path.is_empty()).then_some(path)
     }
 
-    /// The path from the root of the plain file that a path leads to; `None` where there is none, or outside.
+    /// The path from the root of the plain file that a path leads to; `None` if there is none, or it is outside.
     fn plain_file(&self, path: &str) -> Option<String> {
         let real = fs::canonicalize(self.root.join(path)).ok()?;
         let path = path_in(&self.root, &real)?;
         fs::symlink_metadata(&real).ok().filter(fs::Metadata::is_file).map(|_| path)
     }
 
-    /// What the file at a path from the root holds now; `None` where there is none. What a sparse work tree leaves out is as
-    /// git's index has it.
+    /// The present content of the file at a path from the root; `None` if missing. A file that a sparse work tree leaves out
+    /// is read from git's index.
     fn content(&self, repository: &gix::Repository, path: &str) -> Option<Content> {
         match self.plain_file(path) {
             Some(path) => Some(content_of(bytes(&self.root.join(path)).as_deref())),
@@ -308,7 +306,7 @@ impl Project {
         }
     }
 
-    /// The files that one that is gone may have become: those with its content, and those of its name.
+    /// The files that a missing one may have become: those with its content, and those of its name.
     fn elsewhere(
         &self,
         repository: &gix::Repository,
@@ -323,7 +321,7 @@ impl Project {
     }
 }
 
-/// The path from `root` of a file below it, outside of git's folder.
+/// The path from `root` of a file below it, unless it is in git's folder.
 fn path_in(root: &Path, path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> =
         path.strip_prefix(root).ok()?.components().map(|part| part.as_os_str().to_str()).collect();
@@ -331,7 +329,7 @@ fn path_in(root: &Path, path: &Path) -> Option<String> {
     (!parts.iter().any(|part| part.eq_ignore_ascii_case(".git"))).then(|| parts.join("/"))
 }
 
-/// All of a plain file; `None` where it can't be read, or is too large.
+/// The bytes of a plain file; `None` if it is unreadable or too large.
 fn bytes(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = File::open(path).ok()?;
@@ -339,14 +337,14 @@ fn bytes(path: &Path) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= FILE_MAX).then_some(bytes)
 }
 
-/// What a file of these bytes holds; of one that was not read nothing is known.
+/// The content of a file with these bytes; without them, only that it was not read.
 fn content_of(bytes: Option<&[u8]>) -> Content {
     let Some(bytes) = bytes else { return Content { blobs: Vec::new(), text: None, is_read: false } };
     let blobs = [hash(bytes), hash(&without_cr(bytes))].into_iter().flatten();
     Content { blobs: blobs.map(|id| id.to_string()).collect(), text: text_of(bytes), is_read: true }
 }
 
-/// The content of a file that git tracks and that a sparse work tree leaves out, by itself or with its folder.
+/// The content of a tracked file that a sparse work tree leaves out, by itself or with its folder.
 fn left_out(repository: &gix::Repository, path: &str) -> Option<gix::ObjectId> {
     let index = repository.index_or_empty().ok()?;
     let is_left_out =
@@ -361,12 +359,12 @@ fn left_out(repository: &gix::Repository, path: &str) -> Option<gix::ObjectId> {
     Some(entry.object_id())
 }
 
-/// The text of a file; `None` of a binary one.
+/// The text of a file; `None` if it is binary.
 fn text_of(bytes: &[u8]) -> Option<String> {
     (!bytes.contains(&0)).then(|| String::from_utf8_lossy(&without_cr(bytes)).into_owned())
 }
 
-/// With the line ends that git stores where it converts them.
+/// The bytes with the line ends that git stores if it converts them.
 fn without_cr(bytes: &[u8]) -> Vec<u8> {
     let next = bytes.iter().skip(1).chain(&[0]);
     let kept = bytes.iter().zip(next).filter(|(byte, next)| (**byte, **next) != (b'\r', b'\n'));
@@ -377,7 +375,7 @@ fn hash(bytes: &[u8]) -> Option<gix::ObjectId> {
     gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, bytes).ok()
 }
 
-/// The commit of that name. Only plain names and ids are looked up, since others can take long.
+/// The commit of that name. Only plain names and ids are looked up, since other revisions can be slow.
 fn commit_of(repository: &gix::Repository, name: &str) -> Option<gix::ObjectId> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/~^".contains(c);
     if name.len() > 200 || !name.chars().all(is_plain) {
@@ -401,14 +399,14 @@ fn committed(
     })
 }
 
-/// All of a committed file; `None` where it is not there, as in a partial clone, or is too large.
+/// The bytes of a committed file; `None` if it is missing, as in a partial clone, or too large.
 fn object(repository: &gix::Repository, blob: gix::ObjectId) -> Option<Vec<u8>> {
     let header = repository.find_header(blob).ok()?;
     let is_read = header.kind() == Kind::Blob && header.size() <= FILE_MAX;
     is_read.then(|| repository.find_object(blob).ok().map(|object| object.detach().data)).flatten()
 }
 
-/// What is found of a file that is there, with its lines if they are. `committed` is what that commit has at its path.
+/// The result for an existing file, with its lines if they exist. `committed` is the content of that commit at its path.
 fn found(
     cited: &CitedPath,
     bytes: &[u8],
@@ -445,7 +443,7 @@ fn found(
     })
 }
 
-/// What is wrong of a quote, as a clause; `None` where its words stand where it is said.
+/// The fault of a quote, as a clause; `None` if its words occur at the given place.
 fn misquote(path: &str, text: &str, lines: Option<Lines>, quote: &str) -> Option<String> {
     let stand = match stands(text, lines, quote) {
         Stands::There => return None,
@@ -456,7 +454,7 @@ fn misquote(path: &str, text: &str, lines: Option<Lines>, quote: &str) -> Option
     Some(format!("“{}” is not at {path}{lines}, {stand}", shorten(&one_line(quote), QUOTE_SHOWN)))
 }
 
-/// These lines, as many as are quoted; `None` where there is nothing to quote, or a credential in them.
+/// These lines, up to the limit of a quote; `None` if there is nothing to quote, or they contain a credential.
 fn quoted(text: &str, lines: Lines) -> Option<String> {
     let (first, last) = (u64::from(lines.first), u64::from(lines.last));
     let is_near = |line: u64| first.saturating_sub(KEY_LINES) <= line && line <= last;
@@ -475,7 +473,7 @@ fn quoted(text: &str, lines: Lines) -> Option<String> {
     (!quote.is_empty()).then_some(quote)
 }
 
-/// The files that git tracks, with the ids of their contents.
+/// The tracked files, with the ids of their contents.
 fn tracked(repository: &gix::Repository) -> Vec<(String, String)> {
     let Ok(index) = repository.index_or_empty() else { return Vec::new() };
     let entries = index.entries().iter();

@@ -1,22 +1,22 @@
-//! Whether the words of a quote stand where they are said to stand.
+//! Checks that the words of a quote occur at the given place.
 //!
-//! Only words count, whatever their letter case: spaces, line ends, punctuation and the marks of a comment between them do not. An
-//! ellipsis (`…` or `...`) stands for anything. A quote stands at the lines on which it begins.
+//! Only words count, in any letter case: spaces, line ends, punctuation and comment markers between them do not. An ellipsis (`…`
+//! or `...`) matches anything. The place of a quote is the line on which it begins.
 
 use crate::domain::Lines;
 
-/// Where the words of a quote stand in a file.
+/// The place of a quote in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stands {
-    /// Where they are said to stand.
+    /// At the given lines.
     There,
-    /// They begin at another line.
+    /// At another line.
     At(u32),
     /// Nowhere in the file.
     Nowhere,
 }
 
-/// Where the words of a quote stand in a text, which is said to be at these lines of it, or anywhere in it.
+/// Finds the words of a quote in a text, expected at these lines, or anywhere without lines.
 pub fn stands(text: &str, lines: Option<Lines>, quote: &str) -> Stands {
     let quote = quote.replace("...", "…");
     let parts: Vec<String> = quote.split('…').map(words).filter(|part| !part.is_empty()).collect();
@@ -75,9 +75,9 @@ mod tests {
         {
             assert_eq!(at(1, 4, quote), Stands::There, "{quote}");
         }
-        // It begins where it is said to stand, and goes on below.
+        // It begins at the given line, and continues below.
         assert_eq!(at(4, 4, "let n = 3;\n    let m = 4;"), Stands::There);
-        // In another order it stands nowhere.
+        // In another order it does not occur.
         assert_eq!(at(1, 6, "let m … let n"), Stands::Nowhere);
     }
 }

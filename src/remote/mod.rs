@@ -9,7 +9,7 @@
 //! # Guarantees
 //!
 //! - Never `--force`, `--mirror`, `--prune` or `--no-verify`, and local references move only forward: a rewritten
-//! remote is noticed, not followed. A fast-forward push is itself the compare-and-swap.
+//!   remote is noticed, not followed. A fast-forward push is itself the compare-and-swap.
 //! - A push counts only if the remote confirms it, reference by reference.
 //! - Without a person there is no prompt for a password, and no child outlives its time: it ends with all that it started.
 //! - Data from a remote starts nothing: no hook runs on a fetch, and no address runs a command.

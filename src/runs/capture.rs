@@ -1,9 +1,9 @@
-//! Runs a command, passes on what it prints, and keeps what is stored of that.
+//! Runs a command, passes on its output, and keeps the part that is stored.
 //!
-//! 1. The command begins in a group of its own, with a thread for each of its streams.
-//! 2. Each thread takes what comes into the [`Recorder`], then passes it on.
-//! 3. This thread waits for the command, for the end of its time, and for somebody who asks for an end.
-//! 4. When the command has ended, what is left in its pipes is waited for as long as something comes.
+//! 1. The command starts in a group of its own, with a thread for each of its streams.
+//! 2. Each thread records incoming bytes in the [`Recorder`], then passes them on.
+//! 3. This thread waits for the command, for its time limit, and for a request to end it.
+//! 4. After the command has ended, the rest in its pipes is read as long as something comes.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
@@ -19,28 +19,28 @@ use super::output::Recorder;
 use crate::domain::run::{Ended, Expectation, Output, Seconds};
 use crate::platform;
 
-/// How long a command may take to end when it is asked to, until it is made to.
+/// The time between asking a command to end and killing it.
 const TO_END: Duration = Duration::from_secs(2);
-/// How long the rest of the output may be late when the command has ended: something in the background may hold the pipe.
+/// The maximum delay of remaining output after the command has ended: a background process may hold the pipe.
 const GRACE: Duration = Duration::from_secs(1);
-/// The most bytes that a pipe holds when the command has ended. More comes from something else.
+/// The maximum bytes in a pipe when the command has ended. Any more comes from another process.
 const PIPE_MAX: u64 = 1 << 20;
-/// How often it is looked whether it has ended: soon at first, since many commands take milliseconds.
+/// The intervals of checks whether it has ended: short at first, since many commands take milliseconds.
 const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(5), Duration::from_millis(20)];
-/// These pauses, one after the other, and then the last for ever.
+/// These pauses, one after the other, and then the last one repeatedly.
 fn pauses() -> impl Iterator<Item = Duration> {
     PAUSES.into_iter().flat_map(|pause| std::iter::repeat_n(pause, 20)).chain(std::iter::repeat(PAUSES[2]))
 }
 
 const BUFFER: usize = 32 << 10;
 
-/// Where what a command prints is passed on to.
+/// The destination of a command's output.
 pub type Sink = Box<dyn Write + Send>;
 
-/// What a command reads.
+/// The input of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// What this process would read.
+    /// This process's own input.
     Own,
     /// Nothing.
     Nothing,
@@ -50,39 +50,39 @@ pub enum Input {
 pub struct Request<'a> {
     /// The program and its arguments; at least one word.
     pub command: &'a [String],
-    /// What starts it, such as a sandbox; usually nothing.
+    /// The program that starts it, such as a sandbox; usually empty.
     pub starter: &'a [OsString],
-    /// Where it runs.
+    /// The folder to run in.
     pub folder: &'a Path,
-    /// What it reads.
+    /// Its input.
     pub input: Input,
-    /// Where its output and its errors are passed on to.
+    /// The destinations of its output and its errors.
     pub sinks: [Option<Sink>; 2],
-    /// What its output has to match.
+    /// The expectations of its output.
     pub expected: Vec<Expected>,
-    /// How long it may take.
+    /// The time limit.
     pub timeout: Option<Duration>,
-    /// Whether what it has left in the background ends with it.
+    /// Whether its background processes end with it.
     pub ends_all: bool,
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Captured {
     /// How it ended.
     pub ended: Ended,
-    /// How long it took.
+    /// The time that it took.
     pub seconds: Seconds,
-    /// What it printed.
+    /// Its output.
     pub output: Output,
-    /// What came of the expectations.
+    /// The results of the expectations.
     pub expectations: Vec<Expectation>,
-    /// The signal by which somebody asked for its end before it came.
+    /// The signal that requested its end, if any came before it.
     pub interrupted: Option<i32>,
 }
 
-/// Runs a command. `asked` gives the signal by which somebody has asked for an end since it was last called: the command gets
-/// the first one and is given a moment, and is killed at the second.
+/// Runs a command. `asked` returns the signal that has requested an end since the last call: the command gets the first one
+/// and a moment to end, and is killed at the second.
 pub fn capture(request: Request<'_>, asked: &mut dyn FnMut() -> Option<i32>) -> Captured {
     let started = Instant::now();
     let mut captured = Captured {
@@ -131,13 +131,13 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Starts it, or says why it can't be.
+/// Starts the command, or returns why it can't be started.
 fn start(words: &[String], starter: &[OsString], folder: &Path, input: Input) -> Result<Child, String> {
     let Some(program) = words.first() else { return Err("the command is empty".to_owned()) };
     if !folder.is_dir() {
         return Err(format!("the folder {} is not there", folder.display()));
     }
-    // What starts it would only say so in its own words.
+    // The starter would report this in its own words.
     if !starter.is_empty() && !is_there(program) {
         return Err(format!("the program {program} is not there"));
     }
@@ -157,13 +157,13 @@ fn start(words: &[String], starter: &[OsString], folder: &Path, input: Input) ->
         _ => format!("the program {program} can't be started: {error}"),
     })?;
     if let Some(mut pipe) = child.stdin.take() {
-        // A group of its own may not read the terminal. Whoever waits for a line here is not waited for.
+        // A group of its own may not read the terminal. The thread is not waited for.
         let _ = thread::Builder::new().spawn(move || io::copy(&mut io::stdin().lock(), &mut pipe));
     }
     Ok(child)
 }
 
-/// Whether a program is on the PATH, or named by its place.
+/// Whether a program is on the PATH, or exists at its path.
 fn is_there(program: &str) -> bool {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     program.contains('/') || std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
@@ -177,21 +177,21 @@ fn pipes(child: &mut Child, [output, errors]: [Option<Sink>; 2]) -> Vec<(usize, 
     first.into_iter().chain(second).collect()
 }
 
-/// Kills it with its group.
+/// Kills the command with its group.
 fn kill(child: &mut Child) {
     platform::end_group(child);
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// How long a command may take.
+/// The time limit of a command.
 struct Wait {
     started: Instant,
     timeout: Option<Duration>,
 }
 
 impl Wait {
-    /// Waits until it ends, or ends it.
+    /// Waits until the command ends, or ends it.
     fn end_of(
         &self,
         child: &mut Child,
@@ -237,14 +237,14 @@ impl Wait {
     }
 }
 
-/// What the threads of the two streams share.
+/// State shared by the threads of the two streams.
 struct Shared {
     recorder: Mutex<Recorder>,
-    /// The bytes that were taken.
+    /// The bytes that were read.
     passed: AtomicU64,
-    /// How many threads pass something on just now.
+    /// The number of threads that are passing on output.
     writing: AtomicUsize,
-    /// How many threads have not come to the end of their pipe.
+    /// The number of threads that have not reached the end of their pipe.
     reading: AtomicUsize,
     has_ended: AtomicBool,
 }
@@ -278,7 +278,7 @@ impl Shared {
                 .map_or(Ok(()), |sink| sink.write_all(&buffer[..read]).and_then(|()| sink.flush()));
             self.passed.fetch_add(read as u64, Ordering::SeqCst);
             self.writing.fetch_sub(1, Ordering::SeqCst);
-            // Nobody reads it: without the pipe, the command is told so, as it would be without us.
+            // The reader is gone: closing the pipe tells the command so, as without us.
             if passed.is_err() {
                 return;
             }
@@ -291,14 +291,14 @@ impl Shared {
         }
     }
 
-    /// Waits for what is left in the pipes of a command that has ended.
+    /// Waits for the rest in the pipes of a command that has ended.
     fn rest(&self, asked: &mut dyn FnMut() -> Option<i32>) {
         self.has_ended.store(true, Ordering::SeqCst);
         let (mut passed, mut since) = (self.passed.load(Ordering::SeqCst), Instant::now());
         let mut pauses = pauses();
         while self.reading.load(Ordering::SeqCst) > 0 && asked().is_none() {
             let now = self.passed.load(Ordering::SeqCst);
-            // One who reads slowly is waited for.
+            // A slow reader is waited for.
             if now != passed || self.writing.load(Ordering::SeqCst) > 0 {
                 (passed, since) = (now, Instant::now());
             } else if since.elapsed() >= GRACE {
@@ -369,7 +369,7 @@ mod tests {
             assert_eq!(captured.ended, Ended::Exit(0));
             assert!(started.elapsed() < Duration::from_secs(60), "{script}");
         }
-        // It goes on where it may.
+        // It continues where it is allowed to.
         let words = shell("sleep 600 & echo $!");
         let captured = capture(request(&words, Path::new(".")), &mut || None);
         let process: i32 = captured.output.text.trim().parse().unwrap();

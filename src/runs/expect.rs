@@ -1,4 +1,4 @@
-//! What the output of a command has to match. Pure.
+//! Expectations of a command's output. Pure.
 
 use regex_lite::{Regex, RegexBuilder};
 
@@ -6,12 +6,12 @@ use super::output::clean;
 use crate::domain::run::Expectation;
 use crate::text::shorten;
 
-/// The most bytes that a compiled expression may take.
+/// The maximum bytes of a compiled expression.
 const EXPRESSION_MAX: usize = 256 << 10;
-/// The most characters of a line that are stored as found.
+/// The maximum characters of a matching line that is stored.
 const FOUND_MAX: usize = 500;
 
-/// An expectation, and what was found of it so far.
+/// An expectation, with its match so far.
 #[derive(Debug)]
 pub struct Expected {
     pattern: String,
@@ -21,11 +21,11 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Reads `REGEX`, or `REGEX in LOW..HIGH`, where the number in the first group has to lie between the two.
+    /// Parses `REGEX`, or `REGEX in LOW..HIGH`, where the number in the first group must be between the two.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The fault of the expectation.
     pub fn parse(text: &str) -> Result<Expected, String> {
         let range = text.rsplit_once(" in ").filter(|(_, range)| bounds(range).is_some());
         match range {
@@ -34,11 +34,11 @@ impl Expected {
         }
     }
 
-    /// The expectation of an earlier run, to be tried again.
+    /// The expectation of an earlier run, to be checked again.
     ///
     /// # Errors
     ///
-    /// What is wrong with it: a hand may have written it.
+    /// The fault of the expectation: it may have been written by hand.
     pub fn again(stored: &Expectation) -> Result<Expected, String> {
         Expected::new(&stored.pattern, stored.range.as_deref())
     }
@@ -67,7 +67,7 @@ impl Expected {
         Ok(Expected { pattern: pattern.to_owned(), range, expression, found: None })
     }
 
-    /// Looks at the next line, as it was printed.
+    /// Checks the next line, as it was printed.
     pub(super) fn see(&mut self, line: &[u8]) {
         let line = clean(line);
         let found = match self.range {
@@ -81,7 +81,7 @@ impl Expected {
         }
     }
 
-    /// What came of it.
+    /// The result.
     pub(super) fn seen(self) -> Expectation {
         let held = match (&self.range, &self.found) {
             (_, None) => false,
@@ -95,7 +95,7 @@ impl Expected {
     }
 }
 
-/// The ends of `LOW..HIGH`.
+/// The bounds of `LOW..HIGH`.
 fn bounds(range: &str) -> Option<(f64, f64)> {
     let (low, high) = range.split_once("..")?;
     Some((number(low)?, number(high)?))

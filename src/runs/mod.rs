@@ -1,20 +1,20 @@
-//! Commands that are evidence: run by [`capture`], with the project as it was by [`project_state`], and run again in a
-//! [`Workspace`]. `tot run` and `tot rerun` alone start commands; nothing that is stored does.
+//! Commands as evidence: run by [`capture`], with the project's state from [`project_state`], and run again in a
+//! [`Workspace`]. Only `tot run` and `tot rerun` start commands; nothing that is stored does.
 //!
 //! # Guarantees
 //!
-//! - However much a command prints, memory is bounded, and so is what is kept.
-//! - After its time, or when somebody asks, a command ends with all that it has started in its group.
-//! - What has left its group, or holds a pipe open in the background, is not waited for.
-//! - The project is read only: its branches, its index and its work tree stay as they are, unless a command that runs in
+//! - Memory and stored output are bounded, however much a command prints.
+//! - At its time limit, or on request, a command ends with everything that it has started in its group.
+//! - A process that has left the group, or holds a pipe open in the background, is not waited for.
+//! - The project is only read: its branches, its index and its work tree are unchanged, unless a command that runs in
 //!   place changes them.
 //! - No hook and no filter of a project runs when its files are put into a workspace.
 //!
 //! # Limits
 //!
-//! - A command at a terminal reads lines as from a pipe: it is in a group of its own, which the terminal does not know.
-//! - Without process groups (Windows) only the command itself is ended, and what it started may stay.
-//! - Files that a filter would have to unpack, as those of Git LFS, are in a workspace as they are stored.
+//! - A command at a terminal reads lines as from a pipe: it is in a group of its own, which is not the terminal's.
+//! - Without process groups (Windows) only the command itself is ended, and its children may stay.
+//! - Files that need a filter to unpack, such as those of Git LFS, are in a workspace as they are stored.
 
 mod capture;
 mod expect;

@@ -1,8 +1,8 @@
-//! What is kept of the output of a command, however much it is. Pure.
+//! The stored part of a command's output, bounded in size. Pure.
 //!
 //! # Guarantees
 //!
-//! - Of each stream at most a line and a character are held, and of both together 96 KiB.
+//! - At most a line and a character of each stream are in memory, and 96 KiB of both together.
 //! - The checksum does not depend on how two streams happened to mix.
 
 use sha2::{Digest, Sha256};
@@ -11,12 +11,12 @@ use super::expect::Expected;
 use crate::domain::run::{Expectation, Output};
 use crate::text::{first_bytes, last_bytes, visible};
 
-/// The most bytes of text that are kept of the beginning, and of the end.
+/// The maximum bytes of text kept of the beginning, and of the end.
 const HALF: usize = 32 << 10;
-/// A longer line is cut before expectations look at it.
+/// A longer line is cut before it is matched.
 const LINE_MAX: usize = 64 << 10;
 
-/// What a command prints on its two streams.
+/// The output of a command on its two streams.
 #[derive(Debug)]
 pub(super) struct Recorder {
     streams: [Stream; 2],
@@ -30,9 +30,9 @@ pub(super) struct Recorder {
 struct Stream {
     hash: Sha256,
     bytes: u64,
-    /// The beginning of a character whose end is not there yet.
+    /// The beginning of an incomplete character.
     begun: Vec<u8>,
-    /// The line that is not complete yet.
+    /// The incomplete line.
     line: Vec<u8>,
 }
 
@@ -42,7 +42,7 @@ impl Recorder {
         Recorder { streams, head: Vec::new(), tail: Vec::new(), bytes: 0, expected }
     }
 
-    /// Takes what has come on one of the streams.
+    /// Records new bytes of one of the streams.
     pub(super) fn take(&mut self, stream: usize, new: &[u8]) {
         let stream = &mut self.streams[stream];
         stream.hash.update(new);
@@ -58,7 +58,7 @@ impl Recorder {
             }
             append(&mut stream.line, last);
         }
-        // What another stream prints in between does not part a character.
+        // Output of the other stream in between does not split a character.
         let mut whole = std::mem::take(&mut stream.begun);
         whole.extend_from_slice(new);
         let end = whole.len() - begun(&whole);
@@ -75,7 +75,7 @@ impl Recorder {
         }
     }
 
-    /// All that is stored of it.
+    /// Returns everything that is stored.
     pub(super) fn finish(mut self) -> (Output, Vec<Expectation>) {
         for stream in 0..self.streams.len() {
             let begun = std::mem::take(&mut self.streams[stream].begun);
@@ -89,7 +89,7 @@ impl Recorder {
         let (text, end) = match is_whole {
             true => halves(clean(&[self.head, self.tail].concat())),
             false => {
-                // The first of the end may be the rest of a character.
+                // The end may start with the rest of a character.
                 let rest = self.tail.iter().take(3).take_while(|byte| is_continuation(**byte)).count();
                 (
                     first_bytes(&clean(&self.head), HALF).to_owned(),
@@ -109,8 +109,8 @@ fn append(line: &mut Vec<u8>, part: &[u8]) {
     line.extend_from_slice(&part[..part.len().min(LINE_MAX - line.len())]);
 }
 
-/// The SHA-256 of what was printed. Where both streams have something, that of their two sums: it does not depend on which of
-/// the two was read first.
+/// The SHA-256 of the output. If both streams have some, that of their two sums, which does not depend on the order of
+/// reading.
 fn sum(streams: [Stream; 2]) -> String {
     let has_both = streams.iter().all(|stream| stream.bytes > 0);
     let has_errors = streams[1].bytes > 0;
@@ -123,7 +123,7 @@ fn sum(streams: [Stream; 2]) -> String {
     sum.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// All of a text that is short enough; else its two halves.
+/// The whole text if it is short enough; otherwise its two halves.
 fn halves(text: String) -> (String, Option<String>) {
     match text.len() <= 2 * HALF {
         true => (text, None),
@@ -131,7 +131,7 @@ fn halves(text: String) -> (String, Option<String>) {
     }
 }
 
-/// How many bytes at the end begin a character that is not complete.
+/// The number of bytes at the end that begin an incomplete character.
 fn begun(bytes: &[u8]) -> usize {
     let last = &bytes[bytes.len().saturating_sub(3)..];
     let begins = last.iter().rposition(|byte| !is_continuation(*byte));
@@ -150,8 +150,8 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// The text of bytes, with a picture in the place of each control character that is neither an end of a line nor a tab. What
-/// hides or reorders text stays: who shows it makes it visible.
+/// The text of bytes, with control pictures in place of control characters other than line ends and tabs. Characters that
+/// hide or reorder text are kept: they are made visible on display.
 pub(super) fn clean(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
     let shown = |c: char| match c {
@@ -214,7 +214,7 @@ mod tests {
         let output = recorded(&[(0, "é".repeat(HALF).as_bytes()), (0, b"!")]);
         let end = output.end.unwrap();
         assert!(!output.text.contains('\u{FFFD}') && !end.contains('\u{FFFD}') && end.ends_with("é!"));
-        // What is kept whole has no second part.
+        // A text that is kept whole has no second part.
         let output = recorded(&[(0, &[b'x'; 2 * HALF])]);
         assert_eq!((output.text.len(), output.end), (2 * HALF, None));
     }

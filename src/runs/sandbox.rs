@@ -1,11 +1,11 @@
-//! Bubblewrap: no network, nothing but one folder to write to, and an end with this process.
+//! Bubblewrap: no network, write access to a single folder, and an end with this process.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What starts a command within it, in the folder where it is to run. Only what lies below `writable` can be written, and
-/// `/tmp` and `/dev`, which are the command's own.
+/// The words that start a command in the sandbox, in the folder where it is to run. Only `writable` and everything below
+/// can be written, and `/tmp` and `/dev`, which are the command's own.
 pub fn sandbox(writable: &Path, folder: &Path) -> Vec<OsString> {
     let options = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"];
     let alone =
@@ -15,11 +15,11 @@ pub fn sandbox(writable: &Path, folder: &Path) -> Vec<OsString> {
     options.map(OsString::from).into_iter().chain(places).chain(alone.map(OsString::from)).collect()
 }
 
-/// Tries it.
+/// Tries the sandbox.
 ///
 /// # Errors
 ///
-/// Why there is none, for people.
+/// Why it is unavailable, for people.
 pub fn try_sandbox(folder: &Path) -> Result<(), String> {
     let starter = sandbox(folder, folder);
     let tried = Command::new(&starter[0]).args(&starter[1..]).arg("true").stdin(Stdio::null()).output();

@@ -1,4 +1,4 @@
-//! The project as it was, in a folder of its own, for the time of one command.
+//! The project at a commit, in a folder of its own, for the duration of one command.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use crate::remote::{GitProgram, RemoteError};
 use crate::temporary::{TemporaryFolder, remove_abandoned};
 use crate::text::{causes, one_line, shorten};
 
-/// What the names of temporary folders begin with.
+/// The prefix of the names of temporary folders.
 const PREFIX: &str = "tot-rerun-";
-/// The name of a work tree in such a folder, by which git lists it.
+/// The name of a work tree in such a folder, as git lists it.
 const NAME: &str = "tot-rerun";
-/// How deep submodules may lie in each other.
+/// The maximum depth of nested submodules.
 const DEPTH: usize = 8;
 
-/// The project as it is now.
+/// The present state of the project.
 ///
 /// # Errors
 ///
-/// What git or the file system says.
+/// Any error of git or the file system.
 pub fn project_state(
     git: &GitProgram,
     project: &Project,
@@ -35,16 +35,16 @@ pub fn project_state(
 pub struct Workspace<'a> {
     git: &'a GitProgram,
     folder: TemporaryFolder,
-    /// The work trees, each with the repository that it belongs to; the project's own is the first.
+    /// The work trees, each with its repository; the project's own is the first.
     worktrees: Vec<(PathBuf, PathBuf)>,
 }
 
 impl<'a> Workspace<'a> {
-    /// The files of a commit, and of its submodules as far as they are here; with a patch applied.
+    /// Creates the files of a commit, and of its submodules as far as available, with a patch applied.
     ///
     /// # Errors
     ///
-    /// Why it can't be had, for people.
+    /// Why it can't be created, for people.
     pub fn new(
         git: &'a GitProgram,
         root: &Path,
@@ -63,7 +63,7 @@ impl<'a> Workspace<'a> {
         Ok(workspace)
     }
 
-    /// Where the files are.
+    /// The root of the files.
     pub fn root(&self) -> PathBuf {
         self.folder.path().join(NAME)
     }
@@ -99,14 +99,14 @@ impl Drop for Workspace<'_> {
     }
 }
 
-/// The folder below a root that a run names; `None` where it leads out, or is not there.
+/// The folder below a root that a run names; `None` if it leads out, or does not exist.
 pub fn folder_in(root: &Path, folder: Option<&str>) -> Option<PathBuf> {
     let root = fs::canonicalize(root).ok()?;
     let folder = fs::canonicalize(root.join(folder.unwrap_or_default())).ok()?;
     (folder.starts_with(&root) && folder.is_dir()).then_some(folder)
 }
 
-/// Removes what a killed call has left: folders, and what git knows of them.
+/// Removes leftovers of a killed call: folders, and git's records of them.
 pub fn tidy(git: &GitProgram, root: &Path) {
     remove_abandoned(&std::env::temp_dir(), PREFIX, &|_| true);
     let is_ours = |place: &&PathBuf| {

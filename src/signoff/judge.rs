@@ -1,4 +1,4 @@
-//! What a sign-off is worth.
+//! The state of a sign-off: whether it is valid.
 
 use std::fmt;
 
@@ -12,55 +12,55 @@ use crate::store::{CommitId, SignOffTag, SignOffTags, SignedFiles, Since};
 /// The sign-offs of an investigation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignOffs {
-    /// The newest first, as far as their times are true.
+    /// The sign-offs, newest first by their own times.
     pub all: Vec<SignOff>,
-    /// How many more there are, which nobody looked at.
+    /// The number of sign-offs that were not read.
     pub left_out: usize,
 }
 
-/// A sign-off, and what it is worth.
+/// A sign-off, with its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignOff {
     /// The tag.
     pub tag: String,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
     /// The commit that it covers.
     pub commit: CommitId,
-    /// What it is worth.
+    /// Its state.
     pub state: State,
-    /// Why, where it is neither valid nor stale nor unsigned.
+    /// The reason, unless it is valid, stale or unsigned.
     pub reason: Option<String>,
-    /// Whose the key is that signed it; known only where it was checked.
+    /// The owner of the key that signed it; only if it was checked.
     pub signer: Option<String>,
     /// The tagger, as the tag names them.
     pub tagger: Option<String>,
-    /// When, as they say.
+    /// The tagger's time.
     pub at: Option<Timestamp>,
-    /// What its message says; absent where that is not in the form of `tot approve`.
+    /// The parsed message; absent if it does not have the form of `tot approve`.
     pub statement: Option<Statement>,
-    /// What lies between its commit and the state that is shown.
+    /// The changes between its commit and the state shown.
     pub since: Since,
 }
 
-/// What a sign-off is worth.
+/// The state of a sign-off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Its signature is good, and it covers the state that is shown.
+    /// Its signature is good, and it covers the state shown.
     Valid,
     /// Its signature is good, and it covers an earlier state.
     Stale,
-    /// Nobody signed it: anybody can have made it.
+    /// It has no signature: anybody can have made it.
     Unsigned,
-    /// Its signature was not checked, or there is nothing to check it with.
+    /// Its signature was not checked, or can't be checked.
     Unchecked,
-    /// It does not hold.
+    /// It is invalid.
     Invalid,
 }
 
 impl State {
-    /// The word for it.
+    /// The word for the state.
     pub fn word(self) -> &'static str {
         match self {
             State::Valid => "valid",
@@ -79,8 +79,8 @@ impl fmt::Display for State {
 }
 
 impl SignOffs {
-    /// Whether the state that is shown is approved: somebody did so validly, nobody validly rejected it, and none is
-    /// invalid or unread.
+    /// Whether the state shown is approved: there is a valid approval, no valid rejection, and no sign-off is invalid
+    /// or unread.
     pub fn are_an_approval(&self) -> bool {
         let has = |decision| self.all.iter().any(|it| it.state == State::Valid && it.decision == decision);
         let is_sound = self.left_out == 0 && self.all.iter().all(|it| it.state != State::Invalid);
@@ -88,7 +88,7 @@ impl SignOffs {
     }
 }
 
-/// Judges each tag by what git says of its signature.
+/// Judges each tag by git's verdict on its signature.
 pub fn judge(found: &SignOffTags, signatures: &[Signature]) -> SignOffs {
     let mut all: Vec<SignOff> =
         found.tags.iter().zip(signatures).filter_map(|(tag, signature)| one(tag, signature)).collect();
@@ -147,7 +147,7 @@ fn one(tag: &SignOffTag, signature: &Signature) -> Option<SignOff> {
     })
 }
 
-/// In what a message contradicts the commit.
+/// The contradiction between a message and the commit, if any.
 fn contradiction(said: &SignedFiles, there: &SignedFiles) -> Option<&'static str> {
     if said.conclusion != there.conclusion {
         Some("it names another conclusion than its commit has")

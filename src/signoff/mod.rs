@@ -1,14 +1,14 @@
 //! Sign-offs: people sign a commit of an investigation with git's own tags, which any git can check.
 //!
-//! 1. [`statement`] writes what is signed, and [`name`] says what the tag is called; `tot approve` has git sign it.
-//! 2. [`checked`] gathers what the tags say, what git says of their signatures and what has changed since.
-//! 3. [`judge()`] makes of these facts what each sign-off is worth.
+//! 1. [`statement`] writes the text to sign, and [`name`] the name of the tag; `tot approve` has git sign it.
+//! 2. [`checked`] gathers the tags, git's verdicts on their signatures and the later changes.
+//! 3. [`judge()`] derives the state of each sign-off from these facts.
 //!
 //! # Guarantees
 //!
-//! - A sign-off is [`State::Valid`] only where git has called its signature good, by a key that whoever asks allows, and
-//!   its tag stands as it was signed, on the very commit that is shown.
-//! - Nothing here signs: a person does, by `tot approve` or by `git tag -s`, and no server.
+//! - A sign-off is [`State::Valid`] only if git calls its signature good, by a key that the reader allows, and its tag
+//!   is as it was signed, on the very commit shown.
+//! - Nothing here signs: a person does, by `tot approve` or by `git tag -s`, and never a server.
 
 mod judge;
 mod shown;
@@ -28,31 +28,31 @@ use crate::store::{Snapshot, Store, StoreError};
 /// Why sign-offs could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The tags.
+    /// The tags could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// git.
+    /// git failed.
     #[error(transparent)]
     Git(#[from] RemoteError),
 }
 
-/// The sign-offs of an investigation, as they stand to that state; none is valid, since none is checked.
+/// The sign-offs of an investigation, relative to that state; none is valid, since none is checked.
 ///
 /// # Errors
 ///
-/// References that can't be read.
+/// Unreadable references.
 pub fn unchecked(store: &Store, snapshot: &Snapshot) -> Result<SignOffs, StoreError> {
     let found = store.sign_offs(snapshot)?;
     let signatures: Vec<Signature> = found.tags.iter().map(|_| not_checked()).collect();
     Ok(judge(&found, &signatures))
 }
 
-/// With what signatures are checked.
+/// The means to check signatures.
 #[derive(Clone, Debug)]
 pub struct Signers {
     /// The program that checks them.
     pub git: GitProgram,
-    /// A file of allowed signers, in the place of the one in git's configuration.
+    /// A file of allowed signers that replaces the one in git's configuration.
     pub allowed: Option<PathBuf>,
 }
 
@@ -60,9 +60,9 @@ pub struct Signers {
 ///
 /// # Errors
 ///
-/// References that can't be read, and a git that can't be started.
+/// Unreadable references, and git can't be started.
 pub fn checked(store: &Store, snapshot: &Snapshot, signers: &Signers) -> Result<SignOffs, ReadError> {
-    // Whose keys are allowed may have changed since the last time.
+    // The allowed keys may have changed since the last time.
     let (git, allowed) = (signers.git.anew(), &signers.allowed);
     let found = store.sign_offs(snapshot)?;
     let mut signatures = Vec::new();

@@ -7,7 +7,7 @@ use crate::ruleset::rules::shortened;
 use crate::store::Since;
 use crate::text::counted;
 
-/// How many nodes and files are named.
+/// The maximum number of nodes and files named.
 const NAMED: usize = 12;
 
 /// A sign-off in JSON.
@@ -19,16 +19,16 @@ pub struct SignOffView<'a> {
     state: State,
     reason: Option<&'a str>,
     commit: String,
-    /// Whose key it was; only where it was checked.
+    /// The owner of the key; only if it was checked.
     signer: Option<&'a str>,
-    /// What the tag says of who made it and when, which is to be believed as far as the signature.
+    /// The tagger and the time in the tag, as trustworthy as the signature.
     tagger: Option<&'a str>,
     at: Option<String>,
     text: Option<&'a str>,
     conclusion: Option<&'a str>,
     ruleset: Option<&'a str>,
     open: Option<&'a [String]>,
-    /// What lies between its commit and the state; absent where nothing does, or where that is not known.
+    /// The changes between its commit and the state; absent if there are none, or they are unknown.
     since: Option<Later<'a>>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> From<&'a SignOff> for SignOffView<'a> {
 }
 
 impl SignOff {
-    /// What has changed since, in a sentence.
+    /// The changes since, in a sentence.
     pub fn changed_since(&self) -> Option<String> {
         let Since::Later { commits, nodes, files } = &self.since else { return None };
         let names: Vec<String> = nodes.iter().map(ToString::to_string).chain(files.iter().cloned()).collect();
@@ -79,7 +79,7 @@ impl SignOff {
         Some(format!("Since then {}; {changed}.", counted(*commits, "commit")))
     }
 
-    /// What was open then, in a sentence.
+    /// The open points at that time, in a sentence.
     pub fn open_then(&self) -> Option<String> {
         let open = &self.statement.as_ref()?.open;
         Some(match open.as_slice() {

@@ -1,7 +1,7 @@
-//! What is signed: the message of the tag, and its name.
+//! The signed text: the message of the tag, and its name.
 //!
-//! The signature covers the commit and with it every file. What the message says besides is for people who read the tag
-//! alone, and to be held against the commit.
+//! The signature covers the commit and with it every file. The rest of the message is for people who read the tag
+//! alone, and for comparison with the commit.
 
 use std::fmt;
 
@@ -13,27 +13,27 @@ use crate::domain::{Code, NodeId};
 use crate::store::{CommitId, SIGN_OFFS, SignedFiles, Snapshot};
 use crate::text::{made_visible, one_line, shorten};
 
-/// How many lines tell what was open.
+/// The maximum number of lines about open points.
 const MOST_OPEN: usize = 100;
-/// Digits of a commit's id in a tag's name and in a subject.
+/// The number of digits of a commit's id in a tag's name and in a subject.
 const SHORT: usize = 10;
-/// Characters of a person's name in a tag's name.
+/// The maximum characters of a person's name in a tag's name.
 const MOST_NAME: usize = 40;
 /// The trailers.
 const CONCLUSION: &str = "Conclusion";
 const RULESET: &str = "Ruleset";
 const OPEN: &str = "Open";
 const RUN: &str = "Run";
-/// What a trailer says where there is nothing.
+/// The value of a trailer without an object.
 const NONE: &str = "none";
 
-/// What a person decided of a commit.
+/// A person's decision on a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
-    /// It is good.
+    /// The commit is approved.
     Approved,
-    /// It is not.
+    /// The commit is rejected.
     Rejected,
 }
 
@@ -44,7 +44,7 @@ impl Decision {
         SIGN_OFFS[self as usize]
     }
 
-    /// What a tag of that name decides.
+    /// The decision of a tag with that name.
     pub(super) fn of(tag: &str) -> Option<Decision> {
         Decision::ALL.into_iter().find(|decision| tag.starts_with(decision.prefix()))
     }
@@ -56,19 +56,19 @@ impl fmt::Display for Decision {
     }
 }
 
-/// What the message of a sign-off says.
+/// The parsed message of a sign-off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// What the person says to it.
+    /// The person's own text.
     pub text: String,
-    /// The blob of the conclusion, and of the ruleset.
+    /// The blobs of the conclusion and of the ruleset.
     pub files: SignedFiles,
-    /// What was open.
+    /// The points that were open.
     pub open: Vec<String>,
 }
 
-/// The name of a tag: `approved/anna-1a2b3c4d5e-07f3`. With the commit and the random number in it two clones that sign
-/// apart never give one name to two tags, of which a sync could keep only one.
+/// The name of a tag: `approved/anna-1a2b3c4d5e-07f3`. With the commit and the random number, two clones that sign
+/// separately never use one name for two tags, of which a sync could keep only one.
 pub fn name(decision: Decision, person: &str, commit: CommitId, random: u16) -> String {
     let mut plain = String::new();
     for c in person.chars() {
@@ -87,8 +87,8 @@ fn short(commit: CommitId) -> String {
     commit.to_string().chars().take(SHORT).collect()
 }
 
-/// What is open in a state: what blocks its end or should have, what was warned of, and what is less sure than a reader
-/// may think.
+/// The open points of a state: those that block its end or should have, warnings, and answers that are less certain
+/// than a reader may think.
 pub fn open(snapshot: &Snapshot) -> Vec<String> {
     let investigation = snapshot.investigation.as_ref();
     let mut open = Vec::new();
@@ -100,11 +100,11 @@ pub fn open(snapshot: &Snapshot) -> Vec<String> {
     }
     let Some(rules) = snapshot.rules() else { return open };
     let about = |node: Option<&str>| node.map(|node| format!(" {node}")).unwrap_or_default();
-    // Contested nodes are among them.
+    // Contested nodes are included.
     for owed in standing::owed(investigation, &rules).iter().chain(&standing::faults(investigation, &rules)) {
         open.push(format!("{}{}", owed.code, about(owed.node.as_deref())));
     }
-    // Whether the rules wait for them or not.
+    // Whether or not the rules require them.
     let assessment = Assessment::new(investigation, Some(rules));
     for objection in &assessment.open {
         open.push(format!("objection{}", about(objection.comment.node.as_ref().map(NodeId::as_str))));
@@ -121,7 +121,7 @@ pub fn open(snapshot: &Snapshot) -> Vec<String> {
     open
 }
 
-/// The message of a sign-off: a subject, what the person says, and trailers in git's form.
+/// The message of a sign-off: a subject, the person's text, and trailers in git's form.
 pub fn statement(
     decision: Decision,
     snapshot: &Snapshot,
@@ -157,7 +157,7 @@ pub fn statement(
 }
 
 impl Statement {
-    /// What a message says; `None` where it says neither conclusion nor ruleset, as that of a tag made by hand.
+    /// Parses a message; `None` without conclusion and ruleset, as in that of a tag made by hand.
     pub(super) fn read(message: &str) -> Option<Statement> {
         let (before, last) = message.trim_end().rsplit_once("\n\n")?;
         let trailers: Option<Vec<(&str, &str)>> = last.lines().map(|line| line.split_once(": ")).collect();

@@ -7,7 +7,7 @@ fn commit() -> CommitId {
     "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d".parse().unwrap()
 }
 
-/// A signed tag of the state that is shown, as `tot approve` makes it.
+/// A signed tag of the state shown, as `tot approve` creates it.
 fn tag() -> SignOffTag {
     let files = SignedFiles { conclusion: None, ruleset: Some("aa".into()) };
     let name = "approved/anna-1".to_owned();
@@ -51,7 +51,7 @@ fn only_a_good_signature_of_what_is_shown_is_valid() {
         (judged(|_| {}, good()), State::Valid),
         (judged(|tag| tag.since = later(), good()), State::Stale),
         (judged(unsigned, unchecked()), State::Unsigned),
-        // What git may have said of another tag makes nothing of one without a signature.
+        // git's verdict on another tag does not apply to one without a signature.
         (judged(unsigned, good()), State::Unsigned),
         (judged(|_| {}, unchecked()), State::Unchecked),
         (judged(|_| {}, bad()), State::Invalid),

@@ -14,11 +14,11 @@
 //! - The head moves by compare-and-swap and as the last act that can fail: an error means that nothing was
 //!   published, and the work tree is put back.
 //! - A process killed at any instant leaves a repository that git calls sound. Its leftovers (lock files, an index or
-//! work tree files one step ahead or behind) are recovered by the next [`Git::writer`] or [`Git::recover`]. So are
-//! those of a power cut; `journal` says which lock files are removed, and why not git's.
+//!   work tree files one step ahead or behind) are recovered by the next [`Git::writer`] or [`Git::recover`]. So are
+//!   those of a power cut; `journal` says which lock files are removed, and why not git's.
 //! - With [`Durability::Disk`], the default, an acknowledged commit survives a power cut if the disk honours flushes.
 //! - Of all threads and processes one is the [`Writer`], by an advisory lock that the kernel releases when its holder
-//! dies. A commit by other means in between is detected: [`GitError::HeadMoved`].
+//!   dies. A commit by other means in between is detected: [`GitError::HeadMoved`].
 //! - The user's own work is kept: a work tree file is written only where it holds exactly the old committed bytes,
 //!   an index entry only where it is the old commit's. Nothing is written through a symbolic link.
 //! - Nothing is executed: no hook, no filter, no signing program, no credential helper, whatever a repository's
@@ -30,7 +30,7 @@
 //! - With [`Durability::Git`] a commit survives a killed process and, unless git's settings say more, not a power cut in
 //!   the seconds after it, which may tear the journal as well: work tree files that were written stay changed then.
 //! - Between comparing a work tree file and replacing it are some microseconds in which an editor's save is lost, and
-//! a hostile process of the same machine can replace a folder with a link.
+//!   a hostile process of the same machine can replace a folder with a link.
 //! - `git prune` by itself, and a `git gc --prune=now` that takes more than ten seconds, may still collect the objects of a
 //!   commit that was being made when they began, as they may with git's own; see `collector`.
 //! - Work tree files are written as they are committed; a repository whose attributes convert line endings sees
