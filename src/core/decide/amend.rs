@@ -1,4 +1,4 @@
-//! `tot_amend`: what a committed node says, or the conclusion, is corrected. What stood there before stays in the file.
+//! `tot_amend`: corrects the texts of a committed node, or the conclusion. The file keeps the earlier texts.
 
 use std::sync::Arc;
 
@@ -56,11 +56,11 @@ pub struct Amend {
     pub agent_id: Option<String>,
 }
 
-/// What an amendment may be refused for, beside what any call is.
+/// Codes for which an amendment may be refused, beside those of any call.
 pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::MissingReason, Code::EmptyBatch, Code::InvestigationEnded];
 
-/// What it may be warned of.
+/// Codes of its warnings.
 pub const WARNINGS: &[Code] = &[
     Code::SecretSuspected,
     Code::UnreadableReference,
@@ -69,8 +69,8 @@ pub const WARNINGS: &[Code] = &[
     Code::ReferenceIgnored,
 ];
 
-/// Judges an amendment. `known` is what was found of the paths that [`citing`] names. What is as asked for already is left: with nothing that changes, a decision without an event.
-///
+/// Judges an amendment. `known`: the state of the paths that [`citing`] names. Texts that are already as asked for are skipped;
+/// if none changes, the decision has no event.
 /// # Errors
 ///
 /// `NODE_NOT_FOUND`, `MISSING_REASON`, `EMPTY_BATCH` where nothing is given, `INVALID_ARGUMENT` where a node's text and the
@@ -165,8 +165,8 @@ fn of_node(
     Ok(Decision { event: Some(Event::Amended { node: Arc::new(after) }), warnings: verdict.warnings })
 }
 
-/// Keeps the files that are cited as they are now, where an amendment changes what cites them. What it leaves as it is keeps
-/// what it had.
+/// Keeps the state of the cited files if an amendment changes the texts that cite them. Texts that it does not change keep
+/// theirs.
 fn pin(result: &Classification, amendment: &mut Amendment, known: &LookedUpPaths) -> Vec<LookedUp> {
     let mut missing = Vec::new();
     let mut references = result.references.clone();

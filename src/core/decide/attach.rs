@@ -100,7 +100,7 @@ pub(super) fn of_result(
     checked(investigation, rules, node, files, verdict)
 }
 
-/// The files that can be stored; adds what is wrong with the others, and what is doubtful.
+/// Returns the files that can be stored; adds the faults and the warnings of the others.
 pub(super) fn checked(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -150,7 +150,7 @@ pub(super) fn checked(
                 "Attach the part that matters, or keep it in the project and cite its path.",
             );
         }
-        // Of a log in another encoding, what can be read.
+        // The readable part of a log in another encoding.
         let text = String::from_utf8_lossy(&content);
         let field = format!("attachments: {name}");
         secrets::check(rules.secrets(), node.as_str(), [(field.as_str(), text.as_ref())], verdict);

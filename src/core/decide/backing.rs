@@ -110,7 +110,7 @@ pub(super) fn started_at(
     None
 }
 
-/// What was not tried: each on one line, without blank ones.
+/// Returns what was not tried: a line each, without blank ones.
 pub(super) fn caveats(about: &str, given: Vec<String>, errors: &mut Vec<Diagnostic>) -> Vec<String> {
     check_number(about, "caveats", given.len(), errors);
     given.into_iter().filter_map(|text| not_blank(Some(one_line(&text)))).collect()
@@ -176,7 +176,7 @@ pub(super) fn references(about: &str, given: Vec<Cited>, errors: &mut Vec<Diagno
     references
 }
 
-/// The links. Each leads to another node that there is.
+/// Returns the links. Each leads to another node that exists.
 pub(super) fn links(
     investigation: &Investigation,
     node: &Node,

@@ -1,4 +1,4 @@
-//! What a result cites of the project: first which paths, so that somebody can look them up, then what was found of them.
+//! Places in the project that a result cites: first the paths to look up, then the outcome of the look-up.
 
 use super::amend::Amend;
 use super::backing::Cited;
@@ -9,7 +9,7 @@ use crate::markdown::{self, Mention, MentionKind};
 /// The most paths of one result that are looked up.
 const MOST: usize = 100;
 
-/// How many that are not found are named.
+/// The most missing paths that a message names.
 const NAMED: usize = 5;
 
 /// The paths that these results cite.
@@ -62,7 +62,7 @@ fn lines_of(mention: &Mention) -> Option<Lines> {
     Some(Lines { first, last: mention.last_line.unwrap_or(first) })
 }
 
-/// Notes with each source that was given as data what was found of it; gives what is not to be had.
+/// Adds the outcome of the look-up to each source given as data; returns the missing ones.
 pub(super) fn pin_given(given: &mut [Citation], known: &LookedUpPaths) -> Vec<LookedUp> {
     let mut missing = Vec::new();
     for citation in given {
@@ -76,8 +76,8 @@ pub(super) fn pin_given(given: &mut [Citation], known: &LookedUpPaths) -> Vec<Lo
     missing
 }
 
-/// Puts the files that a text names among the sources, as they were found, unless they were given as data; gives what is
-/// not to be had. Those that an earlier form of the text named are taken out.
+/// Adds the files that a text names to the sources, unless they were given as data; returns the missing ones. Files that only
+/// an earlier form of the text named are removed.
 pub(super) fn pin_named(
     references: &mut Vec<Citation>,
     named_in: NamedIn,
@@ -92,7 +92,7 @@ pub(super) fn pin_named(
     for path in named {
         let Some(found) = known.get(&path) else { continue };
         let lines = path.lines.map(|lines| lines.to_string());
-        // Whoever was asked about a quote once, and left it, knows.
+        // An author who was warned of a quote once and kept it is not warned again.
         let is_known =
             |it: &Citation| (&it.target, &it.lines, &it.quote) == (&path.path, &lines, &path.quote);
         match found {
@@ -116,7 +116,7 @@ pub(super) fn pin_named(
     missing
 }
 
-/// The warnings of sources that are not in the project, of quotes that are not there, and of what git ignores.
+/// Returns the warnings of sources missing in the project, of quotes missing in their files, and of files that git ignores.
 pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic> {
     let (mut missing, mut misquoted, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
     for one in unpinned {

@@ -1,7 +1,6 @@
-//! Claims: who has taken a pending proposal on, so that two agents don't research the same.
+//! Claims: an agent takes on a pending proposal, so that two agents don't research the same one.
 //!
-//! A claim is a note with an end, and no lock: whoever commits all the same is warned, and nothing that was researched is
-//! thrown away.
+//! A claim is a note that expires, not a lock: a commit by another agent only gets a warning, and no research is discarded.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use std::sync::Arc;
 use super::{Decision, Rejection, quoted, refuse_if_ended};
 use crate::domain::{Claim, Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
 
-/// How many minutes a claim may hold, and how many it does unasked.
+/// The most minutes that a claim may last, and the default.
 pub const MINUTES: RangeInclusive<u32> = 1..=10_080;
 /// See [`MINUTES`].
 pub const MINUTES_DEFAULT: u32 = 60;
@@ -23,7 +22,7 @@ pub struct Claimant {
     pub minutes: Option<u32>,
 }
 
-/// Judges a claim of pending proposals. Those that the claimant holds already are renewed once half of the time is over.
+/// Judges a claim of pending proposals. Claims that the claimant has already are renewed once half of the time is over.
 ///
 /// # Errors
 ///
@@ -70,7 +69,7 @@ pub fn claim(
     Ok(Decision { event, warnings: Vec::new() })
 }
 
-/// Judges that pending proposals be free again, whoever holds them. Those that nobody does are left as they are.
+/// Judges the release of pending proposals, whoever claimed them. Unclaimed ones are left as they are.
 ///
 /// # Errors
 ///
@@ -98,7 +97,7 @@ fn not_pending(id: &NodeId) -> Diagnostic {
         .suggest("Only what is proposed and not committed can be claimed: tot_status lists it.")
 }
 
-/// That another agent has the node.
+/// The warning that another agent has claimed the node.
 pub(super) fn of_other(id: &NodeId, claim: &Claim) -> Diagnostic {
     let Claim { agent_id, until, .. } = claim;
     let message = format!("{id} is claimed by {} until {until}.", quoted(agent_id));

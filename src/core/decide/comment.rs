@@ -1,4 +1,4 @@
-//! `tot_comment`, `tot comment`, `tot object`, `tot resolve`: what people and agents say. Also after the end.
+//! `tot_comment`, `tot comment`, `tot object`, `tot resolve`: comments by people and agents, also after the end.
 
 use std::sync::Arc;
 
@@ -55,15 +55,15 @@ enum CommentKindName {
     Resolution,
 }
 
-/// What refuses it, beside what any call is.
+/// Codes that refuse it, beside those of any call.
 pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::CommentNotFound, Code::ResolvedByAuthor, Code::SecretSuspected];
 
-/// What it is warned of.
+/// Codes of its warnings.
 pub const WARNINGS: &[Code] = &[Code::SecretSuspected];
 
-/// Says it, as that author, under that id or the next free one. What the same author has said in the same words stands
-/// already: nothing is written then.
+/// Stores a comment by that author, under that id or the next free one. If the same author has already said the same, nothing
+/// is written.
 ///
 /// # Errors
 ///
@@ -137,7 +137,7 @@ pub fn comment(
     Ok(Decision { event: Some(Event::Commented { comment }), warnings: verdict.warnings })
 }
 
-/// Whether two authors are one; a session may have begun anew.
+/// Whether two authors are one, even across sessions.
 fn is_same(one: &Commenter, other: &Commenter) -> bool {
     let key = |it: &Commenter| (it.is_person(), it.name.clone(), it.email.clone(), it.agent_id.clone());
     key(one) == key(other)

@@ -1,4 +1,4 @@
-//! `tot_commit`: what was found, each with a state.
+//! `tot_commit`: findings, each with a state.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -80,7 +80,7 @@ pub struct NodeResult {
     pub attachments: Vec<Attach>,
 }
 
-/// What a commit may be refused for, beside what any call is.
+/// Codes for which a commit may be refused, beside those of any call.
 pub const CODES: &[Code] = &[
     Code::NotProposed,
     Code::UnknownState,
@@ -96,7 +96,7 @@ pub const CODES: &[Code] = &[
     Code::InvestigationEnded,
 ];
 
-/// What it may be warned of.
+/// Codes of its warnings.
 pub const WARNINGS: &[Code] = &[
     Code::DepthEnforced,
     Code::Suspicious,
@@ -112,7 +112,7 @@ pub const WARNINGS: &[Code] = &[
     Code::SecretSuspected,
 ];
 
-/// Judges a commit by that caller. `known` is what was found of the paths that [`citing`] names.
+/// Judges a commit by that caller. `known`: the state of the paths that [`citing`] names.
 ///
 /// # Errors
 ///
@@ -149,7 +149,7 @@ pub fn commit(
             );
             continue;
         }
-        // Whatever else is wrong with a result: once that is mended, its state will count in the ratio.
+        // Whatever other faults a result has: its state will count in the ratio once they are mended.
         states.extend(state_in_ratio(investigation, rules, &result));
         let judged = judge(investigation, rules, result, (known, caller, now), &mut agents, &mut verdict);
         if let Some((node, attached)) = judged {
@@ -172,7 +172,7 @@ pub fn commit(
     Ok(Decision { event: Some(event), warnings })
 }
 
-/// Which node the name of each agent of the batch already stands on.
+/// The node on which each agent of the batch already appears.
 fn known_agents(investigation: &Investigation, results: &[NodeResult]) -> HashMap<String, NodeId> {
     let asked: Vec<&str> =
         results.iter().filter_map(|result| result.agent_id.as_deref().map(str::trim)).collect();
@@ -183,7 +183,7 @@ fn known_agents(investigation: &Investigation, results: &[NodeResult]) -> HashMa
     named.collect()
 }
 
-/// The classified node with its files, if nothing is wrong with it by itself; adds what is, and what it is warned of.
+/// Returns the classified node with its files if it has no fault by itself; adds its faults and warnings.
 fn judge(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -339,7 +339,7 @@ fn judge(
     Some((after, attachments))
 }
 
-/// Whether it is the result of somebody who had claimed a node which another has committed meanwhile. Sent twice, it is not.
+/// Whether a claimant sends a result for a node that another has committed meanwhile. A repeated call does not count.
 fn is_late(node: &Node, result: &NodeResult, caller: &Caller) -> bool {
     let agent = result.agent_id.as_deref().map(str::trim);
     let is_own = |other: &Classification| match (agent, other.agent_id.as_deref()) {
@@ -350,10 +350,10 @@ fn is_late(node: &Node, result: &NodeResult, caller: &Caller) -> bool {
     result.claimed && node.classification.as_ref().is_some_and(|first| !has_own(first))
 }
 
-/// How many lines under References are named.
+/// The most lines under References that a message names.
 const NAMED: usize = 3;
 
-/// The warning of what an agent wrote under References and nobody will find there.
+/// The warning of lines under References that are no sources.
 pub(super) fn unreadable_references(about: &str, findings: &str) -> Option<Diagnostic> {
     let lines = markdown::unreadable_references(findings);
     lines.first()?;

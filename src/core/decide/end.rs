@@ -103,7 +103,7 @@ enum StopReasonName {
     Stuck,
 }
 
-/// What keeps an end away, beside what any call is.
+/// Codes that block an end, beside those of any call.
 pub const CODES: &[Code] = &[
     Code::NoNodes,
     Code::RecoveryRequired,
@@ -126,7 +126,7 @@ pub const CODES: &[Code] = &[
     Code::InvalidChildState,
 ];
 
-/// What it may be warned of.
+/// Codes of its warnings.
 pub const WARNINGS: &[Code] = &[
     Code::AlreadyEnded,
     Code::MissingConclusion,
@@ -138,9 +138,8 @@ pub const WARNINGS: &[Code] = &[
     Code::SecretSuspected,
 ];
 
-/// Judges an end. One that has already ended stays as it is, a decision without an event, but for a conclusion where there
-/// was none. With `stopped`, what is owed does not keep the end away. The word of a person who was asked counts once nothing
-/// else does.
+/// Judges an end. An investigation that has already ended stays as it is (a decision without an event), unless it gets its
+/// first conclusion. With `stopped`, owed steps don't block the end. A person's answer counts only if nothing else blocks it.
 ///
 /// # Errors
 ///
@@ -152,7 +151,7 @@ pub fn end(
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     if let Some(ended) = investigation.end_in_force() {
-        // It answers as before; but who brings another answer must know that it is not stored.
+        // The reply is the same as before, with a warning that a different answer is not stored.
         let brings = not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
         if let Some(text) = brings.as_ref().filter(|_| ended.conclusion.is_none()) {
             let mut verdict = Verdict::default();
@@ -185,7 +184,7 @@ pub fn end(
     }
     let owed = owed(investigation, rules);
     let errors = match request.stopped {
-        // Without a node there is nothing to stop.
+        // An investigation without nodes can't be stopped.
         Some(_) => nothing_committed(investigation).into_iter().chain(faults(investigation, rules)).collect(),
         None => blockers(investigation, rules),
     };
@@ -240,10 +239,10 @@ pub fn end(
     Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings })
 }
 
-/// How many answers a message names.
+/// The most answers that a message names.
 const NAMED: usize = 5;
 
-/// The answers that stand, by round and suffix.
+/// Returns the answers in force, by round and suffix.
 fn standing_answers<'i>(investigation: &'i Investigation, rules: &EffectiveRules) -> Vec<&'i NodeId> {
     rules.answers(investigation).map(|node| &node.id).collect()
 }
@@ -309,7 +308,7 @@ pub(super) fn bound(
     (answers, not_covered)
 }
 
-/// What follows from the answer of a person who was to be asked.
+/// Judges the answer of a person who had to be asked.
 ///
 /// # Errors
 ///

@@ -2,9 +2,9 @@
 //!
 //! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`],
 //! [`comment`], [`run`], [`end`]. Each judges what holds in every
-//! ruleset, and then asks the kinds of [`rules`](crate::ruleset::rules) in their order. What follows from a state,
-//! whoever asks, is in [`standing`] (what is owed, whether it can end), [`references`] (the sources) and [`next`]
-//! (tasks, and the next call that is legal).
+//! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`], [`comment`],
+//! [`run`], [`end`]. Each checks the rules that all rulesets share, then asks the kinds of [`rules`](crate::ruleset::rules) in
+//! their order. What follows from a state,
 //!
 //! A rejection lists every error that was found, not only the first, and nothing of a rejected request is kept.
 //! The codes and rules are those of the method's specification; each check names its code.
@@ -35,12 +35,12 @@ pub const TITLE_MAX: usize = 300;
 /// The most bytes of any other text.
 pub const TEXT_MAX: usize = 1 << 20;
 
-/// What an accepted request does.
+/// The outcome of an accepted request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// What is to be written; `None` where the state already is as asked for.
+    /// The event to write; `None` if the state already is as asked for.
     pub event: Option<Event>,
-    /// What the agent should know, though the call goes through.
+    /// Warnings for the agent; the call succeeds.
     pub warnings: Vec<Diagnostic>,
 }
 

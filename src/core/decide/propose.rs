@@ -46,7 +46,7 @@ pub struct NewNode {
     pub covers: Vec<String>,
 }
 
-/// What a proposal may be refused for, beside what any call is.
+/// Codes for which a proposal may be refused, beside those of any call.
 pub const CODES: &[Code] = &[
     Code::InvalidIdFormat,
     Code::DuplicateId,
@@ -66,7 +66,7 @@ pub const CODES: &[Code] = &[
     Code::InvestigationEnded,
 ];
 
-/// What it may be warned of.
+/// Codes of its warnings.
 pub const WARNINGS: &[Code] = &[Code::Breadth(2), Code::SecretSuspected];
 
 /// Judges a proposal.
@@ -188,7 +188,7 @@ impl Spellings {
     }
 }
 
-/// The node, if nothing is wrong with it by itself; adds what is.
+/// Returns the node if it has no fault; adds its faults.
 fn check_node(
     investigation: &Investigation,
     rules: &EffectiveRules,

@@ -36,7 +36,7 @@ pub struct Reclassify {
     pub alternatives_considered: Vec<String>,
 }
 
-/// What a change of state may be refused for, beside what any call is.
+/// Codes for which a change of state may be refused, beside those of any call.
 pub const CODES: &[Code] = &[
     Code::NodeNotFound,
     Code::UnknownState,
@@ -45,7 +45,7 @@ pub const CODES: &[Code] = &[
     Code::InvestigationEnded,
 ];
 
-/// What it may be warned of.
+/// Codes of its warnings.
 pub const WARNINGS: &[Code] = &[
     Code::EarlyState,
     Code::MissingEvidence,

@@ -19,7 +19,7 @@ pub struct Reference {
     /// The line, for a path with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// What it is, in the words of the first node that says so.
+    /// Its description, in the words of the first node that has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The nodes that cite it, by round and suffix.
@@ -40,19 +40,19 @@ fn mentioned(citation: &Citation) -> Mention {
     }
 }
 
-/// How many sources a result cites.
+/// Returns the number of sources that a result cites.
 pub fn sources(result: &Classification) -> usize {
     let targets: HashSet<String> = mentions(result).map(|mention| mention.target).collect();
     targets.len()
 }
 
-/// The sources that findings name, then those that are given as data.
+/// Returns the sources that findings name, then those given as data.
 fn mentions(result: &Classification) -> impl Iterator<Item = Mention> {
     let given = result.references.iter().map(mentioned);
     markdown::references(&result.findings).into_iter().chain(given)
 }
 
-/// The references in all findings, and those given as data, in order of first mention: by round, then suffix, then place in the text.
+/// Returns the references in all findings and those given as data, by first mention: round, suffix, place in the text.
 pub fn references(investigation: &Investigation) -> Vec<Reference> {
     let mut references: Vec<Reference> = Vec::new();
     let mut known: HashMap<(MentionKind, String, Option<u32>), usize> = HashMap::new();

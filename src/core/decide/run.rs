@@ -1,4 +1,4 @@
-//! `tot run`, `tot rerun`: what came of commands, as the program saw it. Also before a node has a result, and after the end.
+//! `tot run`, `tot rerun`: runs of commands, as the program saw them. Also before a node has a result, and after the end.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::domain::{
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{Verdict, secrets};
 
-/// What is to be stored in one commit, not yet checked.
+/// A run to be stored in one commit, not yet checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// What was run, repeated or judged.
@@ -23,15 +23,15 @@ pub struct Record {
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRun {
-    /// The node, or nothing for the whole; of a repetition or a judgement it is that of what it is about.
+    /// The node, or `None` for the whole investigation; a repetition or a judgement inherits the node of its run.
     pub node: Option<NodeId>,
-    /// What is said of it; of a judgement, why.
+    /// The author's note; of a judgement, the reason.
     pub note: Option<String>,
-    /// What was done. How a repetition compares is found here, whatever is given.
+    /// The kind of the record. The verdict of a repetition is computed here, whatever is given.
     pub what: RunKind,
 }
 
-/// What refuses it, beside what any call is.
+/// Codes that refuse it, beside those of any call.
 pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::RunNotFound, Code::MissingReason, Code::EmptyBatch, Code::SecretSuspected];
 
@@ -92,7 +92,7 @@ pub fn record(
     Ok(Decision { event: Some(Event::Ran { runs, attachments }), warnings: verdict.warnings })
 }
 
-/// The node that it belongs to and what was done, where what it is about is there.
+/// Returns the node that it belongs to and its kind, if the run that it refers to exists.
 fn placed(
     investigation: &Investigation,
     node: Option<NodeId>,
@@ -137,7 +137,7 @@ fn placed(
     }
 }
 
-/// The captured run that a text names: its id, or an ending of it that no other has.
+/// Returns the captured run that a text names: its id, or an unambiguous ending of it.
 ///
 /// # Errors
 ///
@@ -161,7 +161,7 @@ pub fn differing<'a>(investigation: &'a Investigation, named: &str) -> Result<&'
     )
 }
 
-/// The fewest characters that stand for an id.
+/// The fewest characters that abbreviate an id.
 const ENDING_MIN: usize = 4;
 
 fn is_named(id: RunId, named: &str) -> bool {

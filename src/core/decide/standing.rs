@@ -1,4 +1,4 @@
-//! How an investigation stands: what is owed, what blocks the end, what to do next.
+//! The standing of an investigation: owed steps, blockers of the end, and what to do next.
 
 use serde::Serialize;
 
@@ -14,39 +14,39 @@ use crate::ruleset::{EffectiveRules, Role, effective};
 pub struct Outlook {
     /// A summary of [`blockers`].
     pub blockers: Blockers,
-    /// What is owed in the next round; nothing in an investigation that has ended.
+    /// Returns what is owed in the next round; empty after the end.
     pub next_round: Option<NextRound>,
     /// The next legal step, in one line.
     pub next_action: String,
 }
 
-/// What is owed in the next round.
+/// The steps owed in the next round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NextRound {
     /// The lowest round in which nodes are missing.
     pub round: u32,
-    /// How many are missing there.
+    /// The number of missing ones.
     pub nodes_required: u32,
     /// In how many proposals they fit.
     pub total_batches: u32,
-    /// What each parent lacks.
+    /// The lack of each parent.
     #[serde(skip)]
     pub parents: Vec<Owed>,
 }
 
-/// What one parent lacks.
+/// The lack of one parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owed {
     /// The parent.
     pub parent: NodeId,
     /// Its state.
     pub state: StateName,
-    /// How many children are missing.
+    /// The number of missing children.
     pub children_needed: u32,
 }
 
-/// The nodes of which less is held true than before.
+/// Nodes whose claims are weaker than before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turned {
     /// Refuted now, and not before.
@@ -55,7 +55,7 @@ pub struct Turned {
     pub unconfirmed: Vec<NodeId>,
 }
 
-/// What became worse from one state of an investigation to a later one.
+/// Returns what became weaker from one state of an investigation to a later one.
 pub fn turned(before: &Investigation, after: &Investigation, rules: &EffectiveRules) -> Turned {
     let mut turned = Turned::default();
     for (node, state) in after.committed() {
@@ -72,7 +72,7 @@ pub fn turned(before: &Investigation, after: &Investigation, rules: &EffectiveRu
     turned
 }
 
-/// How the investigation stands.
+/// The standing of the investigation.
 pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook {
     if investigation.end_in_force().is_some() {
         let next_action =
@@ -97,7 +97,7 @@ pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Di
     blockers
 }
 
-/// What is wrong with the files, which no call can mend.
+/// Faults of the files, which no call can mend.
 pub fn faults(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let unreadable = investigation.unreadable().iter().map(|id| {
         let message = format!("The file of {id} can't be read or has no place in the tree.");
@@ -131,7 +131,7 @@ fn find(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Bl
     }
 }
 
-/// That there is nothing that an end could be of.
+/// The blocker of an investigation without nodes.
 pub(super) fn nothing_committed(investigation: &Investigation) -> Option<Diagnostic> {
     let is_empty = investigation.committed().next().is_none();
     is_empty.then(|| {
@@ -211,7 +211,7 @@ fn is_at_odds(kin: &Kin, rules: &EffectiveRules) -> bool {
         || kin.children.iter().any(|(below, _)| takes_none || !rules.allows_child(&kin.state, below))
 }
 
-/// Whether they take no children. A node that a child has closed keeps those it has.
+/// Whether they take no children. A node that was closed by a child keeps its children.
 fn takes_no_children(kin: &Kin, rules: &EffectiveRules) -> bool {
     rules.is_terminal(&kin.state) && !kin.is_promoted
 }
@@ -317,7 +317,7 @@ fn settled(investigation: &Investigation, rules: &EffectiveRules) -> String {
     }
 }
 
-/// The nodes that are refuted, where no answer stands beside them.
+/// The refuted nodes, if no answer is left beside them.
 pub(super) fn refuted_alone(investigation: &Investigation, rules: &EffectiveRules) -> Vec<NodeId> {
     if rules.answers(investigation).next().is_some() {
         return Vec::new();

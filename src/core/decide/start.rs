@@ -1,4 +1,4 @@
-//! `tot_start`: what is fixed for the whole investigation.
+//! `tot_start`: the facts that are fixed for the whole investigation.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -31,7 +31,7 @@ pub struct Start {
     pub allow_early_terminal: Option<bool>,
 }
 
-/// What a new investigation is, under `ruleset` and the operator's `floor` of minimum rounds.
+/// Returns a new investigation under `ruleset` and the operator's `floor` of minimum rounds.
 ///
 /// # Errors
 ///
@@ -97,7 +97,7 @@ pub fn start(
     })
 }
 
-/// What a start's texts hold that looks like a credential. Beside [`start`], which a replay may do without.
+/// Returns the suspected credentials in the texts of a start. Separate from [`start`], since a replay may skip it.
 pub fn secrets(request: &Start, enforcement: Enforcement) -> Verdict {
     let optional = [("title", &request.title), ("context", &request.context)];
     let texts = std::iter::once(("query", request.query.as_str()))

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{Attached, AttachmentName, NodeId};
 
-/// An attachment with what it holds.
+/// An attachment with its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttachmentEntry {
@@ -25,7 +25,7 @@ impl AttachmentEntry {
         }
     }
 
-    /// The attachment; what is wrong with its content, else.
+    /// Returns the attachment, or what is wrong with its content.
     ///
     /// # Errors
     ///

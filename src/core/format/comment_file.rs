@@ -9,7 +9,7 @@ use crate::yaml::{self, YamlError};
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
-    /// Absent of one in a list of another format.
+    /// Absent in a list of another format.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<Version>,
     id: CommentId,
@@ -79,7 +79,7 @@ pub(super) fn author_entry(author: Commenter) -> (AuthorEntry, ByEntry) {
     (AuthorEntry { name, email, agent_id }, by)
 }
 
-/// What those keys say.
+/// The meaning of those keys.
 pub(super) fn author(AuthorEntry { name, email, agent_id }: AuthorEntry, by: ByEntry) -> Commenter {
     let person = match by.kind {
         By::Person => Some(Person { name: name.clone(), email: email.clone() }),

@@ -10,7 +10,7 @@ use crate::yaml::{self, YamlError};
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
-    /// Absent of an end that stands in the list of another.
+    /// Absent of an end in the list of another.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<Version>,
     ended_at: Timestamp,
@@ -71,7 +71,7 @@ pub fn read(text: &str) -> Result<Conclusion, YamlError> {
     whole(super::read(text)?)
 }
 
-/// Out of the same fields in another format.
+/// Converts the same fields of another format.
 impl<'de> Deserialize<'de> for Conclusion {
     fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
         whole(File::deserialize(fields)?).map_err(D::Error::custom)

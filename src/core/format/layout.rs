@@ -1,5 +1,5 @@
-//! Which path holds what. The path of a node depends on nothing but its id, so that two clones never disagree, and
-//! no number of nodes ever moves one.
+//! The path of each file. A node's path depends only on its id, so two clones never disagree, and no number of nodes ever moves
+//! a file.
 //!
 //! # Where a node's file is
 //!
@@ -48,9 +48,9 @@ pub const CONCLUSION: &str = "conclusion.yaml";
 pub const ATTRIBUTES: &str = ".gitattributes";
 /// The text of [`ATTRIBUTES`].
 pub const ATTRIBUTES_TEXT: &str = "* -text\n";
-/// What a forge shows; see [`super::readme`].
+/// The page that a forge shows; see [`super::readme`].
 pub const README: &str = "README.md";
-/// Which nodes' texts are left out of what is published, where there are some: a file that a person writes.
+/// The nodes whose texts are left out of what is published, if any; written by a person.
 pub const WITHHELD: &str = "withheld.yaml";
 /// The folder of the nodes.
 pub const NODES: &str = "nodes/";
@@ -105,7 +105,7 @@ pub fn attachment(node: &NodeId, name: &AttachmentName) -> String {
     format!("{ATTACHMENTS}{node}/{name}")
 }
 
-/// What a path holds.
+/// The kind of content at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// [`META`].
@@ -120,7 +120,7 @@ pub enum Place {
     Comment(CommentId),
     /// The file of a run.
     Run(RunId),
-    /// A file that stands beside a node.
+    /// An attachment of a node.
     Attachment(NodeId, AttachmentName),
     /// Below [`NODES`], [`COMMENTS`], [`RUNS`] or [`ATTACHMENTS`], but not where a file of those can be.
     Stray,
@@ -128,7 +128,7 @@ pub enum Place {
     Other,
 }
 
-/// What the path holds.
+/// Returns the kind of content at the path.
 pub fn place(path: &str) -> Place {
     match path {
         META => Place::Meta,

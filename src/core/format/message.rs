@@ -22,21 +22,21 @@ use crate::text::{counted, one_line, shorten, visible};
 /// The longest subject, in characters, before nodes are counted instead of named.
 const SUBJECT_MAX: usize = 100;
 
-/// What released proposals: a command, since no tool does.
+/// A release of proposals: a command, since no tool does it.
 pub const RELEASE: &str = "tot release";
 
-/// The commands of a person who says something, and the tool of an agent that does.
+/// The commands for comments by people, and the tool for comments by agents.
 pub const COMMENT: [&str; 4] = ["tot_comment", "tot comment", "tot object", "tot resolve"];
 
-/// What put files beside a node: a command of a person.
+/// Attachments: a command for people.
 pub const ATTACH: &str = "tot attach";
 
-/// What ran a command, and what ran it again or judged what came of that: commands of a person or of an agent's shell.
+/// Runs, repetitions and judgements: commands for people and for agents with a shell.
 pub const RUN: &str = "tot run";
 /// See [`RUN`].
 pub const RERUN: &str = "tot rerun";
 
-/// Whether only the message keeps a warning: of an end each one, and of other calls what a text seems to hold.
+/// Whether only the message keeps a warning: each one of an end; of other calls, suspected credentials.
 fn is_unfiled(event: &Event, code: &Code) -> bool {
     matches!(event, Event::Ended { .. }) || *code == Code::SecretSuspected
 }
@@ -46,7 +46,7 @@ pub fn started(meta: &Meta) -> String {
     started_with(meta, &[], &Caller::default())
 }
 
-/// The message of the first commit, with what the start was warned of.
+/// Returns the message of the first commit, with the warnings of the start.
 pub fn started_with(meta: &Meta, warnings: &[Diagnostic], caller: &Caller) -> String {
     let mut message = format!("Start: {}\n\n{}\n", line(&meta.title, SUBJECT_MAX), block(&meta.query));
     if !warnings.is_empty() {
@@ -63,7 +63,7 @@ pub fn started_with(meta: &Meta, warnings: &[Diagnostic], caller: &Caller) -> St
     message
 }
 
-/// The message of a merge of two commits, of which it is given the short ids, with what was decided: a line each.
+/// Returns the message of a merge of two commits, given by their short ids, with a line for each decision.
 pub fn merged(parents: &[String; 2], decisions: &[String]) -> String {
     let mut message = format!("Merge {} and {}\n", parents[0], parents[1]);
     if !decisions.is_empty() {
@@ -73,7 +73,7 @@ pub fn merged(parents: &[String; 2], decisions: &[String]) -> String {
     message
 }
 
-/// The message of a commit that merges by node what stood in these files between conflict markers, with what was decided.
+/// Returns the message of a commit that merges by node the sides of conflict markers in these files, with the decisions.
 pub fn resolved(files: &[String], decisions: &[String]) -> String {
     let name = |path: &String| match layout::place(path) {
         Place::Node(id) => id.to_string(),
@@ -116,7 +116,7 @@ pub fn message(
             | Event::Attached { .. }
             | Event::Ran { .. }
     ) {
-        // No file holds these: the message is where a reviewer sees them.
+        // No file keeps these warnings: a reviewer sees them only in the message.
         let kept: Vec<Diagnostic> =
             warnings.iter().filter(|warning| is_unfiled(event, &warning.code)).cloned().collect();
         body.push_str(&noted(&kept));
@@ -385,7 +385,7 @@ fn body(before: &Investigation, rules: &EffectiveRules, event: &Event) -> String
     body
 }
 
-/// The warnings of one node, each on an indented line below it.
+/// Returns the warnings of one node, each on an indented line below it.
 fn warned<'a>(warnings: impl Iterator<Item = &'a Warning>) -> String {
     warnings.map(|warning| format!("    {}: {}\n", warning.code, line(&warning.message, 300))).collect()
 }
@@ -494,7 +494,7 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
     }
 }
 
-/// Whose command it was, or through which client the call came, as far as it is known.
+/// The caller's command or client, as far as it is known.
 fn called(text: &mut String, caller: &Caller) {
     let Caller { person, client, session, model, .. } = caller;
     let person = person.as_ref().map(|person| person.name.clone());
@@ -505,7 +505,7 @@ fn called(text: &mut String, caller: &Caller) {
     }
 }
 
-/// The codes that the event's nodes keep: what only says how things stand is not part of the history.
+/// The codes that the event's nodes keep. Codes that only describe the standing are not part of the history.
 fn stored_codes(event: &Event) -> BTreeSet<&Code> {
     let nodes: Vec<&Node> = match event {
         Event::Committed { nodes, .. } => nodes.iter().map(AsRef::as_ref).collect(),

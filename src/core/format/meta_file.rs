@@ -55,7 +55,7 @@ pub fn read(text: &str) -> Result<Meta, YamlError> {
     super::read(text).map(meta)
 }
 
-/// Out of the same fields in another format.
+/// Converts the same fields of another format.
 impl<'de> Deserialize<'de> for Meta {
     fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
         File::deserialize(fields).map(meta)

@@ -50,12 +50,12 @@ pub const VERSION: u32 = 1;
 pub struct FileChange {
     /// The path in the repository, with `/`.
     pub path: String,
-    /// What it holds; `None` removes it, and changes nothing where there is none.
+    /// Its content; `None` removes the file, if there is one.
     pub content: Option<Vec<u8>>,
 }
 
 impl FileChange {
-    /// A file that holds text.
+    /// Returns a text file.
     pub fn text(path: impl Into<String>, text: String) -> Self {
         FileChange { path: path.into(), content: Some(text.into_bytes()) }
     }
@@ -122,7 +122,7 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     })
 }
 
-/// An error of a file that can be read and is not what it must be.
+/// An error of a readable file with invalid content.
 fn unfit(message: impl Into<String>) -> YamlError {
     YamlError { line: None, column: None, message: message.into() }
 }

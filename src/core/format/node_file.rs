@@ -133,7 +133,7 @@ pub fn read(content: &str) -> Result<Node, YamlError> {
     whole(super::read(content)?)
 }
 
-/// Out of the same fields in another format.
+/// Converts the same fields of another format.
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
         whole(File::deserialize(fields)?).map_err(D::Error::custom)
@@ -156,7 +156,7 @@ fn whole(mut file: File) -> Result<Node, YamlError> {
     })
 }
 
-/// The result in a file without the fields of its proposal; `None` where there is none.
+/// Returns the result of a file without the fields of its proposal; `None` if it has none.
 fn result(file: File) -> Result<Option<Classification>, YamlError> {
     let Some(state) = file.state else {
         let strays = [

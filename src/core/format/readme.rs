@@ -1,4 +1,4 @@
-//! `README.md`: what a forge shows of an investigation, to people without this program.
+//! `README.md`: the page that a forge shows of an investigation, to people without this program.
 //!
 //! It follows from the facts, is written by the call that changes what it says (the start, the end, and what changes an
 //! ended one), and is never read back.
@@ -18,13 +18,13 @@ use crate::text::{counted, made_visible, one_line, shorten};
 /// The last line, by which it is known whether a README is this one.
 const MARK: &str = "<!-- tot writes this page from the facts; what is changed here by hand is not kept. -->";
 
-/// How many nodes the map shows: more can't be told apart on a page.
+/// The most nodes on the map: more could not be told apart on a page.
 const MAP: usize = 40;
-/// How many bytes it may have; forges draw 50,000.
+/// The most bytes of the map; forges draw 50,000.
 const MAP_BYTES: usize = 40_000;
-/// How many nodes a list names.
+/// The most nodes in a list.
 const LISTED: usize = 20;
-/// How many characters a question and an answer may have.
+/// The most characters of a question and of an answer.
 const QUESTION: usize = 4_000;
 const ANSWER: usize = 40_000;
 
@@ -77,7 +77,7 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
     page
 }
 
-/// What only an ended one has.
+/// The sections that only an ended investigation has.
 fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     let investigation = assessment.investigation;
     let verdict = assessment.words().map(|words| format!(", {words}")).unwrap_or_default();
@@ -167,7 +167,7 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     }
 }
 
-/// How far to trust an answer, with what confirms it; what is worth less than the best says so.
+/// The trust in an answer, with its confirmations; an answer that is worth less than the best one says so.
 fn graded(answer: &Answer<'_>) -> String {
     let by = |by: &Confirming| match by.grade == answer.grade {
         true => link(&by.node),
@@ -178,7 +178,7 @@ fn graded(answer: &Answer<'_>) -> String {
     if by.is_empty() { words } else { format!("{words}: {}", by.join(", ")) }
 }
 
-/// What ends a list of so many.
+/// The last line of a shortened list of so many.
 fn more(page: &mut String, number: usize) {
     match number.checked_sub(LISTED) {
         Some(more @ 1..) => {
@@ -188,7 +188,7 @@ fn more(page: &mut String, number: usize) {
     }
 }
 
-/// The answers with what they extend and what checks them, and others as far as there is room.
+/// Lists the answers with their ancestors and their checks, and other nodes as far as they fit.
 fn map(assessment: &Assessment<'_>) -> String {
     let investigation = assessment.investigation;
     let mut shown: BTreeSet<&NodeId> = BTreeSet::new();
@@ -207,7 +207,7 @@ fn map(assessment: &Assessment<'_>) -> String {
     investigation.nodes().for_each(|node| show(&node.id));
     let mut most = shown.len();
     loop {
-        // By round, so that what a node extends is among them, too.
+        // By round, so that ancestors are included.
         let part: BTreeSet<&NodeId> = shown.iter().take(most).copied().collect();
         let chart = graph::mermaid_of(assessment, |id| part.contains(id));
         if chart.len() <= MAP_BYTES || most == 0 {

@@ -1,4 +1,4 @@
-//! What is written once, each into a file of its own: comments and runs.
+//! Records that are written once, each into a file of its own: comments and runs.
 
 use std::fmt::Display;
 use std::sync::Arc;

@@ -11,13 +11,13 @@ use crate::yaml::{self, YamlError};
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
-    /// Absent of one in a list of another format.
+    /// Absent in a list of another format.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<Version>,
     id: RunId,
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<NodeId>,
-    /// What is repeated or judged.
+    /// The run that is repeated or judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<RunId>,
     /// The project's commit that a repetition ran at.
@@ -35,7 +35,7 @@ struct File {
     ran: Option<Ran>,
 }
 
-/// How a repetition compares, or what somebody says of the difference.
+/// The verdict of a repetition or of a judgement.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Said {

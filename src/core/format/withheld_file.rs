@@ -1,4 +1,4 @@
-//! `withheld.yaml`, which a person writes: the nodes whose texts are left out of what is published.
+//! `withheld.yaml`, written by a person: the nodes whose texts are left out of what is published.
 
 use std::collections::BTreeMap;
 

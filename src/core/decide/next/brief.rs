@@ -1,4 +1,4 @@
-//! The words of a task: its title, what is to be done, and the prompt for the agent that does it.
+//! The texts of a task: its title, its planned action, and the prompt for the agent that does it.
 //!
 //! All words about states come from the ruleset. A prompt is bounded: the query, the path and the findings are cut, the
 //! rules and the way to report never are.
@@ -19,7 +19,7 @@ use crate::text::{one_line, shorten};
 const PROMPT_MAX: usize = 1_200;
 const PROMPT_LEAST: usize = 600;
 
-/// What all prompts of one plan may take together.
+/// The most characters of all prompts of one plan.
 const PROMPTS_MAX: usize = 6_500;
 
 /// The most characters of the part of a title that is taken over from the parent.
@@ -28,10 +28,10 @@ const BASE_MAX: usize = 80;
 /// Of a title, how many characters a combination may take.
 const COMBINATION_MAX: usize = 120;
 
-/// What a child is for, before the title of what it extends: of an open node, of an answer, and of what seems exhausted.
+/// The purpose of a child, before the title of its parent: an open node, an answer, or a seemingly exhausted one.
 const TASKS: [&str; 3] = ["Dig deeper", "Check the answer", "Look for what is left"];
 
-/// How many characters each prompt of a plan may have.
+/// Returns the characters that each prompt of a plan may have.
 pub(super) fn prompt_length(tasks: usize) -> usize {
     (PROMPTS_MAX / tasks.max(1)).clamp(PROMPT_LEAST, PROMPT_MAX)
 }
@@ -115,7 +115,7 @@ fn counts(advisor: &Advisor<'_>, parent: Option<&Node>) -> String {
     format!("{states}{}", asked.unwrap_or_default())
 }
 
-/// What a commit in a state needs beside findings, in brackets; nothing where that is nothing.
+/// Returns what a commit in a state needs beside findings, in brackets; empty if nothing.
 pub fn needs(rules: &EffectiveRules, state: &State) -> String {
     let evidence = rules.evidence(&state.name).map(|least| format!("evidence: {least} characters"));
     let alternatives = rules.alternatives(&state.name).map(|least| format!("{least} alternatives"));
@@ -178,7 +178,7 @@ fn path(investigation: &Investigation, parent: &Node, room: usize) -> String {
         let state = node.state().map(ToString::to_string).unwrap_or_default();
         format!("{} {state} “{}”", node.id, shorten(&node.title, 60))
     };
-    // The parent and the root say most; those between go in as far as there is room.
+    // The parent and the root matter most; ancestors between them are added as far as they fit.
     let mut text = step(parent);
     let mut left_out = false;
     for (above, node) in nodes.iter().rev().skip(1).enumerate() {
@@ -206,7 +206,7 @@ fn said(rules: &EffectiveRules, state: &State) -> String {
     format!("{}. {}", state.meaning, of_state(rules, state)).trim_end().to_owned()
 }
 
-/// A title without what a former task's title put around it, and the number that stood at its end.
+/// Returns a title without the words that a former task put around it, and without its final number.
 fn base(title: &str) -> (&str, Option<&str>) {
     let rest = |task: &&str| title.strip_prefix(*task)?.strip_prefix(": ");
     let base = TASKS.iter().find_map(rest).unwrap_or(title);

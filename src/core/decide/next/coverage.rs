@@ -23,13 +23,13 @@ const COMBINATIONS_MAX: usize = 1_000;
 const DIMENSIONS_MAX: usize = 10;
 const NAME_MAX: usize = 80;
 
-/// How many missing combinations a reply lists.
+/// The most missing combinations that a reply lists.
 const MISSING_SHOWN: usize = 20;
 
-/// One dimension: what can vary, and its values.
+/// One dimension and its values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dimension {
-    /// What varies: `database`.
+    /// The name of the dimension: `database`.
     pub name: String,
     /// The values it takes: `postgres`, `mysql`.
     pub values: Vec<String>,
@@ -38,14 +38,14 @@ pub struct Dimension {
 /// One value of each of some dimensions: pairs of name and value.
 pub type Combination = Vec<(String, String)>;
 
-/// How far the combinations are covered.
+/// The coverage of the combinations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Coverage {
     /// Whether pairs of values are counted instead of whole combinations.
     pub pairwise: bool,
-    /// How many there are.
+    /// The number of combinations.
     pub total: usize,
-    /// How many of them some node names.
+    /// The number of them that some node covers.
     pub covered: usize,
     /// The first ones that none names.
     #[serde(serialize_with = "as_maps")]
@@ -119,7 +119,7 @@ impl Grid {
         Ok(Some(grid))
     }
 
-    /// How far the combinations are covered.
+    /// Returns the coverage of the combinations.
     pub(super) fn coverage(&self) -> Coverage {
         let missing = self.missing.iter().filter(|missing| **missing).count();
         Coverage {
@@ -137,12 +137,12 @@ impl Grid {
         }
     }
 
-    /// How many nodes [`Grid::take`] could still give a combination to, at most.
+    /// Returns an upper bound on the nodes to which [`Grid::take`] could still give a combination.
     pub(super) fn left(&self) -> usize {
         self.missing.iter().filter(|missing| **missing).count()
     }
 
-    /// A combination with a value of every dimension that covers what is missing, which it then no longer is.
+    /// Takes a combination with a value of every dimension that covers missing ones, and marks them as covered.
     pub(super) fn take(&mut self) -> Option<Combination> {
         let first = self.missing.iter().position(|missing| *missing)?;
         let mut chosen = self.asked[first].clone();
@@ -150,7 +150,7 @@ impl Grid {
             if chosen.iter().any(|(known, _)| *known == dimension) {
                 continue;
             }
-            // The value that covers most of the missing pairs with those chosen before; the first of equals.
+            // Returns the value that covers most missing pairs with those chosen before; of equals, the first.
             let gain = |value: usize| {
                 self.asked
                     .iter()
@@ -172,7 +172,7 @@ impl Grid {
         Some(self.named(&chosen))
     }
 
-    /// Marks what a node covers: what it says itself, or else what its text names.
+    /// Marks the combinations that a node covers: those it states, or else those its text names.
     fn cover(&mut self, node: &Node) {
         let text = format!("{}\n{}", node.title, node.planned_action).to_lowercase();
         let said: Vec<(String, String)> = node

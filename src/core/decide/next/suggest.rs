@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::domain::{Investigation, Node, NodeId, StateName};
 use crate::ruleset::{EffectiveRules, Role, State};
 
-/// How many branches are kept open for depth, in each round. More would let a plan grow with every round.
+/// The most branches that are kept open for depth, in each round. With more, a plan would grow with every round.
 pub(super) const KEPT_OPEN: usize = 5;
 
 /// Rounds beyond which no rule of a ruleset is expected to change: no id is that deep.
@@ -44,7 +44,7 @@ pub(super) struct Suggestion {
     pub(super) held_open: bool,
 }
 
-/// What is known for all suggestions on one investigation.
+/// The facts that all suggestions on one investigation share.
 pub(super) struct Advisor<'a> {
     pub(super) investigation: &'a Investigation,
     pub(super) rules: &'a EffectiveRules<'a>,
@@ -84,7 +84,7 @@ impl<'a> Advisor<'a> {
             .min_by_key(|state| rank(state.role, false))
     }
 
-    /// Another state in which a node would lead to the end: where it is open, one whose children can be committed.
+    /// Another state in which a node would lead to the end; if open, one whose children can be committed.
     /// First what the ruleset itself would have stored, then open work, then any other.
     pub(super) fn instead(&self, node: &Node, only_open: bool) -> Option<&'a State> {
         let current = node.state()?;
@@ -119,7 +119,7 @@ impl<'a> Advisor<'a> {
     pub(super) fn suggest(&self, places: &[Place<'_>]) -> Vec<Option<Suggestion>> {
         let mut kept_open = self.open_by_round();
         let mut continued: Vec<&NodeId> = Vec::new();
-        // What each parent still lacks of the states that count, and whether it still waits.
+        // The counting states that each parent still lacks, and whether it still waits.
         let mut lacks: HashMap<&NodeId, u32> = HashMap::new();
         let mut answered: Vec<&NodeId> = Vec::new();
         let mut chosen: Vec<Option<Choice<'_>>> = Vec::with_capacity(places.len());
@@ -271,8 +271,8 @@ struct Choice<'a> {
     place: Place<'a>,
 }
 
-/// The order among closed states, where nothing was found yet: claim as little as possible. Below an answer, what
-/// confirms it comes first.
+/// The order among closed states while nothing has been found: claim as little as possible. Below an answer, its confirmation
+/// comes first.
 fn rank(role: Role, below_a_solution: bool) -> u8 {
     match role {
         Role::Confirmation if below_a_solution => 0,
@@ -303,7 +303,7 @@ fn committable<'r>(
 /// The cost of a state from which no end is reached by commits alone.
 const NEVER: u32 = u32::MAX;
 
-/// How many further nodes a node needs below it before all is closed, by state and round.
+/// The number of further nodes that a node needs below it until all are closed, by state and round.
 struct Costs<'a> {
     /// By round, from 1; the last entry holds for all later ones.
     rounds: Vec<HashMap<&'a StateName, u32>>,
@@ -316,7 +316,7 @@ impl<'a> Costs<'a> {
         let children = ruleset.states.iter().flat_map(|state| &state.children);
         let changes = children.flat_map(|rule| [rule.from_round, rule.to_round]).flatten();
         let last = early.chain(changes).max().unwrap_or(0).saturating_add(1).min(ROUNDS_MAX);
-        // In the last round a state's cost hangs on others of the same table: as many passes as there are states.
+        // In the last round a state's cost depends on others in the same table, so there are as many passes as states.
         let mut below: HashMap<&StateName, u32> = HashMap::new();
         for _ in 0..=ruleset.states.len() {
             below = Costs::of_round(rules, last, &below);
