@@ -1,5 +1,5 @@
-//! The pure middle of Tree of Thoughts: what an investigation is, what a ruleset requires, what a call may change, and how each
-//! is written. Nothing here knows git, a file or the protocol of a server. The time comes in as a value.
+//! The pure core of Tree of Thoughts: investigations, rulesets, decisions about calls, and the format of each. Nothing here
+//! knows git, files or the protocol of a server; the time is passed in as a value.
 //!
 //! It is a crate of its own so that it is built beside the libraries that only the rest needs, and once for a change
 //! elsewhere. `tree_of_thoughts` has each of these modules under the same name; its documentation is the map of all.

@@ -35,7 +35,7 @@ pub fn each<'i, T: Sync, R: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// How many threads work that keeps the processor busy is worth.
+/// Returns the number of threads that is useful for work of the processor.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }

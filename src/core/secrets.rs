@@ -7,26 +7,26 @@
 //! and what has too little variety to be random are passed over; one pass over the text per prefix, without
 //! backtracking.
 
-/// What looks like a credential.
+/// A suspected credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Suspect {
     /// The line it begins on, from 1.
     pub line: u64,
-    /// What it seems to be, as the end of a sentence: `a GitHub token`.
+    /// Its kind, as the end of a sentence: `a GitHub token`.
     pub kind: &'static str,
 }
 
-/// A token by its prefix and what follows it.
+/// A token, by its prefix and the characters after it.
 struct Token {
     kind: &'static str,
     prefix: &'static str,
     /// The characters beside letters and digits.
     also: &'static str,
-    /// How many characters follow.
+    /// The number of characters after the prefix.
     length: std::ops::RangeInclusive<usize>,
     /// Of capitals, small letters and digits, how many kinds a real one has.
     classes: usize,
-    /// What stands somewhere in every real one.
+    /// A text that every real one contains.
     holds: &'static str,
 }
 
@@ -102,10 +102,10 @@ const MAX_SCHEME: usize = 32;
 /// The signature of the example of a JSON Web Token that its own site shows, and with it half of all documentation.
 const EXAMPLE_JWT: &str = "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c";
 
-/// The fewest bits per character that what is random has. Hexadecimal digits have almost 4, words in a row under 3.
+/// The fewest bits per character of random text. Hexadecimal digits have almost 4, words in a row under 3.
 const LEAST_ENTROPY: f64 = 2.8;
 
-/// What a text holds that looks like a credential, each kind once per line.
+/// Returns the suspected credentials of a text, each kind once per line.
 pub fn suspects(text: &str) -> Vec<Suspect> {
     let mut found: Vec<(usize, &'static str)> = Vec::new();
     for token in &TOKENS {
@@ -159,7 +159,7 @@ fn run<'a>(text: &'a str, also: &str, most: usize) -> &'a str {
     &text[..end.unwrap_or(text.len().min(most))]
 }
 
-/// Whether a text can be random: enough variety, and none of the words that stand in examples.
+/// Whether a text can be random: enough variety, and no words that are typical of examples.
 fn is_random(body: &str, classes: usize) -> bool {
     let has = [u8::is_ascii_uppercase, u8::is_ascii_lowercase, u8::is_ascii_digit];
     if has.iter().filter(|is| body.bytes().any(|b| is(&b))).count() < classes {
@@ -195,7 +195,7 @@ fn is_random(body: &str, classes: usize) -> bool {
     entropy >= LEAST_ENTROPY
 }
 
-/// Where a block of a private key begins that holds more than its first line.
+/// Returns the start of a block of a private key that has more than its first line.
 fn private_keys(text: &str) -> impl Iterator<Item = usize> + '_ {
     text.match_indices("-----BEGIN ").map(|(at, _)| at).filter(|at| {
         let rest = window(&text[*at + "-----BEGIN ".len()..]);
@@ -211,7 +211,7 @@ fn private_keys(text: &str) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// Header, claims and signature, of which the first two are JSON.
+/// Header, claims and signature; the first two are JSON.
 fn is_web_token(text: &str, at: usize) -> bool {
     let token = run(&text[at..], "_-.", WINDOW).trim_end_matches('.');
     let mut parts = token.split('.');
@@ -228,13 +228,13 @@ fn is_web_token(text: &str, at: usize) -> bool {
         && is_random(signature, 2)
 }
 
-/// Where an address begins that holds a password: `scheme://user:password@host`.
+/// Returns the start of an address with a password: `scheme://user:password@host`.
 fn passwords(text: &str) -> impl Iterator<Item = usize> + '_ {
     text.match_indices("://").filter_map(|(at, mark)| {
         let letters = |c: &u8| c.is_ascii_alphanumeric() || b"+.-".contains(c);
         let scheme = text.as_bytes()[..at].iter().rev().take(MAX_SCHEME).take_while(|c| letters(c)).count();
         let rest = window(&text[at + mark.len()..]);
-        // What ends an address, or the part of it that names the host. A password has these only as `%2F`.
+        // The characters that end an address, or the host part of it. A password has these only as `%2F`.
         let end = rest.find(|c: char| c.is_whitespace() || "/?#\"'`<>()[]{}\\|,;".contains(c));
         let (login, _) = rest[..end.unwrap_or(rest.len())].rsplit_once('@')?;
         let (_, password) = login.split_once(':')?;
@@ -244,7 +244,7 @@ fn passwords(text: &str) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// Whether it is what people write in place of a password.
+/// Whether it is a placeholder for a password.
 fn stands_for_a_password(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let words =

@@ -1,4 +1,4 @@
-//! Texts for people: what others wrote, made fit to be shown, and errors as sentences.
+//! Texts for people: foreign texts, made fit to be shown, and errors as sentences.
 //!
 //! Pure, and below every other module: each has its texts shortened, cleaned and escaped here and nowhere else.
 
@@ -36,7 +36,7 @@ pub fn last_bytes(text: &str, most: usize) -> &str {
     &text[(begin..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())..]
 }
 
-/// How many columns of a terminal the text takes; wide characters take two.
+/// Returns the columns of a terminal that the text fills; wide characters fill two.
 pub fn columns(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
@@ -77,7 +77,7 @@ pub fn wrap(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// What is the same of two names that a file system without letter case takes for one.
+/// The common form of two names that a case-insensitive file system can't tell apart.
 pub fn without_case(name: &str) -> String {
     // Some letters have two small forms and one large one.
     name.to_uppercase().to_lowercase()
@@ -111,19 +111,19 @@ pub fn visible(c: char) -> char {
         // tags, which can carry a whole hidden message.
         '\u{200B}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' => '\u{FFFD}',
         '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}' => '\u{FFFD}',
-        // What Unicode will never assign: an error to parsers of HTML and XML.
+        // Code points that Unicode will never assign: an error to parsers of HTML and XML.
         '\u{FDD0}'..='\u{FDEF}' => '\u{FFFD}',
         c if u32::from(c) & 0xFFFE == 0xFFFE => '\u{FFFD}',
         c => c,
     }
 }
 
-/// The text as it is, but for what is hidden in it, as [`visible`] shows that.
+/// Returns the text with hidden characters shown, as [`visible`] does.
 pub fn made_visible(text: &str) -> String {
     text.chars().map(visible).collect()
 }
 
-/// Whether [`visible`] puts a stand-in in the place of the character.
+/// Whether [`visible`] replaces the character.
 pub fn is_hidden(c: char) -> bool {
     visible(c) != c
 }
@@ -186,12 +186,12 @@ pub fn first_sentence(text: &str) -> &str {
     ends.map_or(text, |end| &text[..end])
 }
 
-/// The order in which people look for names: `A2` before `A10`. Numbers in them count as numbers, all else as it stands. Two
-/// names are equal only if they are the same.
+/// The natural order of names: `A2` before `A10`. Numbers in them compare as numbers, all else by character. Only identical
+/// names are equal.
 pub fn natural_order(one: &str, other: &str) -> Ordering {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();
-    // The number that the first difference stands in may have begun before it.
+    // The number around the first difference may have begun before it.
     let start = one[..same].iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
     let number = |text: &[u8]| {
         let digits = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -25,9 +25,9 @@ use crate::text;
 pub struct NodeView<'a> {
     /// Its id.
     pub id: &'a NodeId,
-    /// What it extends; none for a root.
+    /// Its parent; none for a root.
     pub parent: Option<&'a NodeId>,
-    /// What extends it.
+    /// Its children.
     pub children: Vec<&'a NodeId>,
     /// The number in its id.
     pub round: u32,
@@ -35,13 +35,13 @@ pub struct NodeView<'a> {
     pub title: Cow<'a, str>,
     /// The state in force; none while it is pending.
     pub state: Option<&'a StateName>,
-    /// What that state means to the ruleset; none without a ruleset that can be read.
+    /// The role of that state in the ruleset; none without a readable ruleset.
     pub role: Option<Role>,
-    /// What the agent meant to do.
+    /// The action that the agent planned.
     pub planned_action: Cow<'a, str>,
     /// When it was proposed.
     pub proposed_at: String,
-    /// Which values of what varies it covers, each as `engine=gix`.
+    /// The values of dimensions that it covers, each as `engine=gix`.
     pub covers: Vec<String>,
     /// The id that it was proposed under, where a merge has given it another.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,12 +49,12 @@ pub struct NodeView<'a> {
     /// The claim of the agent that means to research it, while it is pending.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimView<'a>>,
-    /// Whether its results differ in their states and nobody has decided between them; none where not.
+    /// Whether its results differ in their states and nobody has decided between them; absent if not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contested: Option<bool>,
     /// The state stored by the commit.
     pub committed_as: Option<&'a StateName>,
-    /// What the agent asked for, where a rule stored another state.
+    /// The state that the agent asked for, if a rule stored another.
     pub requested_state: Option<&'a StateName>,
     /// Whether it refutes its parent; none where it does not.
     pub refutes: Option<bool>,
@@ -66,29 +66,29 @@ pub struct NodeView<'a> {
     pub started_at: Option<String>,
     /// When it was committed.
     pub committed_at: Option<String>,
-    /// What was found, in one sentence.
+    /// The finding, in one sentence.
     pub headline: Option<Cow<'a, str>>,
     /// Markdown.
     pub findings: Option<Cow<'a, str>>,
-    /// What backs the findings.
+    /// The backing of the findings.
     #[serde(flatten)]
     pub texts: Texts<'a>,
-    /// What was run for it.
+    /// Its runs.
     pub commands: Vec<Command>,
     /// The runs that it names as its evidence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunId>,
     /// Its sources, beside those that the findings name.
     pub references: Vec<Citation>,
-    /// What it has to do with nodes elsewhere.
+    /// Its links to nodes elsewhere.
     pub links: Vec<Link>,
-    /// What the commit was warned of.
+    /// The warnings of the commit.
     pub warnings: Vec<WarningView<'a>>,
     /// Every later change of state, oldest first.
     pub reclassified: Vec<ChangeView<'a>>,
     /// Every later change of its texts, oldest first.
     pub amended: Vec<AmendmentView<'a>>,
-    /// What others have committed for the same proposal elsewhere, before a merge brought it together.
+    /// Results that others committed for the same proposal elsewhere, before a merge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_results: Vec<OtherResult<'a>>,
 }
@@ -105,7 +105,7 @@ pub struct ClaimView<'a> {
     pub until: String,
 }
 
-/// A result beside the one that is the node's: in JSON without the fields of the proposal, and what is absent.
+/// A further result of the node: in JSON without the fields of the proposal, and without absent ones.
 #[derive(Clone, Debug)]
 pub struct OtherResult<'a>(pub Box<NodeView<'a>>);
 
@@ -134,7 +134,7 @@ impl Serialize for OtherResult<'_> {
     }
 }
 
-/// A change of texts, with what stood there before: an empty text where there was none, nothing where it was left as it was.
+/// A change of texts, with the earlier ones: an empty text if there was none, absent if it was left unchanged.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AmendmentView<'a> {
@@ -154,9 +154,9 @@ pub struct AmendmentView<'a> {
     pub findings: Option<Cow<'a, str>>,
     /// The evidence before.
     pub evidence: Option<Cow<'a, str>>,
-    /// What else was considered before.
+    /// The alternatives considered before.
     pub alternatives_considered: Option<Vec<String>>,
-    /// What it did not try before.
+    /// The untried points before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caveats: Option<Vec<String>>,
     /// The commands before.
@@ -165,7 +165,7 @@ pub struct AmendmentView<'a> {
     pub references: Option<Vec<Citation>>,
 }
 
-/// A change of the conclusion, with what stood there before.
+/// A change of the conclusion, with the earlier texts.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AmendedConclusionView<'a> {
@@ -183,7 +183,7 @@ pub struct AmendedConclusionView<'a> {
     /// The answers that it rested on before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<&'a [BoundAnswer]>,
-    /// What it did not cover before.
+    /// The points not covered before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_covered: Option<&'a [String]>,
 }
@@ -204,17 +204,17 @@ pub struct ChangeView<'a> {
     pub by: Option<By<'a>>,
     /// Why.
     pub reason: Option<Cow<'a, str>>,
-    /// What backs it.
+    /// Its backing.
     #[serde(flatten)]
     pub texts: Texts<'a>,
-    /// What the change was warned of.
+    /// The warnings of the change.
     pub warnings: Vec<WarningView<'a>>,
     /// Between how many other results it decided; none where there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settles: Option<usize>,
 }
 
-/// What brought a change of state about.
+/// The cause of a change of state.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum By<'a> {
@@ -227,9 +227,9 @@ pub enum By<'a> {
 /// A stored warning.
 #[derive(Clone, Debug, Serialize)]
 pub struct WarningView<'a> {
-    /// What kind.
+    /// Its kind.
     pub code: &'a Code,
-    /// What was wrong, in one sentence.
+    /// The objection, in one sentence.
     pub message: Cow<'a, str>,
 }
 
@@ -244,7 +244,7 @@ pub struct Text<'a> {
     pub key: &'static str,
     /// Its heading for people.
     pub heading: &'static str,
-    /// What was written; Markdown.
+    /// The text; Markdown.
     pub body: Body<'a>,
 }
 
@@ -258,7 +258,7 @@ pub enum Body<'a> {
     List(Vec<Cow<'a, str>>),
 }
 
-/// A field of a node with its value as text, for what compares two states of it.
+/// A field of a node with its value as text, for comparisons of two states of it.
 #[derive(Clone, Debug)]
 pub struct Field<'a> {
     /// Its name for people.
@@ -284,10 +284,10 @@ pub const HEADLINE: &str = "Found";
 /// The heading of the evidence.
 const EVIDENCE: &str = "Evidence";
 
-/// The heading of what else was considered.
+/// The heading of the alternatives.
 const ALTERNATIVES: &str = "Alternatives considered";
 
-/// The heading of what it did not try, and its name in JSON.
+/// The heading of the untried points, and their name in JSON.
 const CAVEATS: &str = "Not tried";
 const CAVEATS_KEY: &str = "caveats";
 
@@ -306,10 +306,10 @@ pub const PLANNED: &str = "What was planned";
 /// The heading of [`NodeView::findings`].
 pub const FINDINGS: &str = "Findings";
 
-/// What the word of a person is worth that came through a client.
+/// The worth of a person's word that came through a client.
 pub const NO_SIGN_OFF: &str = "said through the client, which is not a sign-off";
 
-/// What became of the question to a person whether the investigation may end, in a sentence.
+/// The outcome of the question to a person whether the investigation may end, in a sentence.
 pub fn asked_line(asked: &Asked) -> String {
     let said = asked.said.as_ref().map(|said| format!(": “{said}”")).unwrap_or_default();
     let worth = match asked.answer {
@@ -321,7 +321,7 @@ pub fn asked_line(asked: &Asked) -> String {
 }
 
 impl<'a> NodeView<'a> {
-    /// A node of that investigation, and what follows from it by those rules.
+    /// Returns a node of that investigation, with the consequences of it under those rules.
     pub fn new(investigation: &'a Investigation, rules: Option<EffectiveRules<'_>>, node: &'a Node) -> Self {
         let role = |state| Some(rules?.ruleset().state(state)?.role);
         NodeView {
@@ -331,7 +331,7 @@ impl<'a> NodeView<'a> {
         }
     }
 
-    /// What is stored of a node: without its children and its role.
+    /// Returns the stored facts of a node: without its children and its role.
     pub fn stored(node: &'a Node) -> Self {
         let others = node.classification.iter().flat_map(|result| &result.other_results);
         NodeView {
@@ -445,13 +445,13 @@ impl<'a> NodeView<'a> {
         shortener.shortened
     }
 
-    /// All fields of a node, for what compares two states of it.
+    /// Returns all fields of a node, for comparisons of two states of it.
     pub fn fields(node: &'a Node) -> impl Iterator<Item = Field<'a>> {
         let view = NodeView::stored(node);
         view.clone().proposal().into_iter().chain(view.result())
     }
 
-    /// What was proposed.
+    /// Returns the proposal.
     pub fn proposal(self) -> Vec<Field<'a>> {
         vec![
             Field::fact("Title", self.title),
@@ -463,7 +463,7 @@ impl<'a> NodeView<'a> {
         ]
     }
 
-    /// What was committed, and changed since. Empty while the node is pending.
+    /// Returns the result and its later changes. Empty while the node is pending.
     pub fn result(self) -> Vec<Field<'a>> {
         let (Some(state), Some(findings)) = (self.committed_as, self.findings) else { return Vec::new() };
         let warnings: Vec<String> = self.warnings.iter().map(WarningView::line).collect();
@@ -529,7 +529,7 @@ impl OtherResult<'_> {
         format!("{state}{by} at {}", self.0.committed_at.as_deref().unwrap_or_default())
     }
 
-    /// All of it as text.
+    /// Returns all of it as text.
     pub fn text(&self) -> String {
         let fields = NodeView::clone(&self.0).result().into_iter().filter(|field| !field.value.is_empty());
         let fields = fields.map(|field| format!("{}: {}", field.name, field.value));
@@ -559,7 +559,7 @@ impl<'a> ChangeView<'a> {
         }
     }
 
-    /// The author with a space before; empty where nobody gave a name.
+    /// Returns the author with a space before; empty without a name.
     fn author(&self) -> String {
         match &self.by {
             Some(By::Child(child)) => format!(" by its child {child}"),
@@ -602,7 +602,7 @@ impl<'a> AmendmentView<'a> {
         }
     }
 
-    /// What stood there before of what backs the findings, each with its heading.
+    /// Returns the earlier backing of the findings, each text with its heading.
     pub fn backing(&self) -> Vec<(&'static str, String)> {
         let commands = |all: &Vec<Command>| all.iter().map(command_text).collect::<Vec<_>>().join("\n\n");
         let references = |all: &Vec<Citation>| all.iter().map(reference_line).collect::<Vec<_>>().join("\n");
@@ -663,7 +663,7 @@ pub fn by_line(agent: Option<&str>, caller: Option<&Caller>) -> String {
     who + &through.map(|line| format!(" ({line})")).unwrap_or_default()
 }
 
-/// A command with what it exited with and printed.
+/// Returns a command with its exit status and output.
 fn command_text(command: &Command) -> String {
     let exit = command.exit_code.map(|code| format!(" (exit code {code})")).unwrap_or_default();
     let output = command.output.as_deref().map(|output| format!("\n{output}")).unwrap_or_default();
@@ -685,7 +685,7 @@ fn reference_line(citation: &Citation) -> String {
     format!("{}{commit}{lines}{quote}{note}{named}{pinned}", citation.target)
 }
 
-/// What a cited file was, with the lines that were kept.
+/// Returns the state of a cited file, with the lines that were kept.
 fn pin_text(pin: &Pin) -> String {
     let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
     let text =
@@ -720,7 +720,7 @@ impl<'a> Texts<'a> {
         self.0.iter()
     }
 
-    /// With what a result did not try.
+    /// Adds the untried points of a result.
     fn and_caveats(mut self, caveats: &'a [String]) -> Self {
         self.0.push(Text::list(CAVEATS_KEY, CAVEATS, caveats));
         self
@@ -732,7 +732,7 @@ impl<'a> Text<'a> {
         Text { key, heading, body: Body::List(texts.iter().map(Cow::from).collect()) }
     }
 
-    /// What was written: nothing, one text, or some.
+    /// A value of a field: nothing, one text, or several.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
         let (one, list) = match &self.body {
             Body::One(text) => (text.as_deref(), &[][..]),

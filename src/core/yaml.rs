@@ -22,7 +22,7 @@ pub struct YamlError {
     pub line: Option<u64>,
     /// The column, from 1, where it is known.
     pub column: Option<u64>,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
 }
 
@@ -88,17 +88,17 @@ pub fn text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error>
     Block(text).serialize(serializer)
 }
 
-/// As [`text`].
+/// Serializes a [`text`] that may be absent.
 pub fn some_text<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
     text.as_deref().map(Block).serialize(serializer)
 }
 
-/// As [`text`].
+/// Writes a list of texts, each as [`text`] does.
 pub fn texts<S: Serializer>(texts: &[String], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(texts.iter().map(|text| Block(text)))
 }
 
-/// As [`text`].
+/// Writes a list of texts that may be absent.
 pub fn some_texts<S: Serializer>(all: &Option<Vec<String>>, serializer: S) -> Result<S::Ok, S::Error> {
     match all {
         Some(all) => texts(all, serializer),
@@ -112,7 +112,7 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-/// What a literal block can't hold, or what another parser reads differently from one.
+/// Texts that a literal block can't represent, or that another parser reads differently from one.
 fn needs_quotes(text: &str) -> bool {
     let first_line = text.lines().find(|line| !line.trim_matches([' ', '\t']).is_empty());
     // PyYAML misreads a block whose first line begins with a tab; a block of blank lines has no indentation to go by.
@@ -131,7 +131,7 @@ fn needs_quotes(text: &str) -> bool {
 
 /// Empties the blank lines of literal blocks: a diff marks trailing blanks as a fault.
 fn without_indented_blanks(text: &str) -> String {
-    /// Where the line stands: outside of a block, right behind its header, or inside, at its indentation.
+    /// The place of a line: outside of a block, right after its header, or inside, at its indentation.
     enum Place {
         Outside,
         Header,
@@ -143,7 +143,7 @@ fn without_indented_blanks(text: &str) -> String {
         let blank = line.bytes().all(|b| b == b' ');
         let indentation = line.len() - line.trim_start_matches(' ').len();
         place = match place {
-            // A block's first line tells its indentation: `needs_quotes` sees to that.
+            // A block's first line sets its indentation: `needs_quotes` sees to that.
             Place::Header if !blank => Place::Block(indentation),
             Place::Block(block) if !blank && indentation < block => Place::Outside,
             other => other,
@@ -179,7 +179,7 @@ fn writing() -> serde_yaml::SerializerOptions {
     }
 }
 
-/// The first line of an error, without the position that stands beside it anyway.
+/// Returns the first line of an error, without the position that is shown beside it anyway.
 fn plain(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     let line = line.strip_prefix("error: ").unwrap_or(line);
@@ -190,7 +190,7 @@ fn plain(message: &str) -> String {
     let end = line.rfind(" at line ").filter(|end| line[end + 9..].contains(", column "));
     match &line[..end.unwrap_or(line.len())] {
         "invalid u32" => "not a whole number".to_owned(),
-        // It may quote the text, of which a key can be a megabyte.
+        // It may quote the text, in which a key can be a megabyte.
         line => shorten(line, MESSAGE_MAX),
     }
 }

@@ -71,6 +71,7 @@ pub const WARNINGS: &[Code] = &[
 
 /// Judges an amendment. `known`: the state of the paths that [`citing`] names. Texts that are already as asked for are skipped;
 /// if none changes, the decision has no event.
+///
 /// # Errors
 ///
 /// `NODE_NOT_FOUND`, `MISSING_REASON`, `EMPTY_BATCH` where nothing is given, `INVALID_ARGUMENT` where a node's text and the

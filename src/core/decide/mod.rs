@@ -1,10 +1,10 @@
 //! Decisions: (investigation, rules, request, now) to an event or a rejection. Pure: no git, no clock, no file.
 //!
-//! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`],
-//! [`comment`], [`run`], [`end`]. Each judges what holds in every
 //! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`], [`comment`],
-//! [`run`], [`end`]. Each checks the rules that all rulesets share, then asks the kinds of [`rules`](crate::ruleset::rules) in
-//! their order. What follows from a state,
+//! [`run`], [`end`]. Each checks the rules that all rulesets share, then asks the kinds of
+//! [`rules`](crate::ruleset::rules) in their order. What follows from a state,
+//! whoever asks, is in [`standing`] (what is owed, whether it can end), [`references`] (the sources) and [`next`]
+//! (tasks, and the next call that is legal).
 //!
 //! A rejection lists every error that was found, not only the first, and nothing of a rejected request is kept.
 //! The codes and rules are those of the method's specification; each check names its code.

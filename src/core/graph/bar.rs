@@ -1,4 +1,4 @@
-//! How many nodes are what, side by side in a bar: of a whole investigation, or of each branch.
+//! Counts of nodes by kind, side by side in a bar: of a whole investigation, or of each branch.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assess::Verdict;
 
-/// How wide a whole bar is, in its own units.
+/// The width of a whole bar, in its own units.
 pub const BAR: usize = 1_000;
 /// The least width of a part, so that one of thousands is seen.
 const LEAST: usize = 10;
@@ -31,15 +31,15 @@ pub struct BarPart {
     pub class: String,
     /// `Answer, confirmed`, `Ruled out`.
     pub label: String,
-    /// How many nodes.
+    /// The number of nodes.
     pub count: usize,
     /// Where it begins, of 1,000.
     pub x: usize,
-    /// How wide it is, of 1,000.
+    /// The width of the part, of 1,000.
     pub width: usize,
 }
 
-/// What a node is, as a bar tells it, in the order of bars.
+/// The kind of a node in a bar, in the order of bars.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind {
     /// By role, and of an answer by how sure it is.
@@ -63,16 +63,16 @@ impl Kind {
     }
 }
 
-/// How many nodes are what in each branch of a forest.
+/// Counts of nodes by kind in each branch of a forest.
 #[derive(Clone, Debug)]
 pub struct Tallies {
     kinds: Vec<Kind>,
-    /// For each node as many counts as there are kinds.
+    /// A count per kind, for each node.
     counts: Vec<u32>,
 }
 
 impl Tallies {
-    /// Of all nodes in preorder, each with its parent's place and what it is.
+    /// Counts all nodes in preorder, each with its parent's place and its kind.
     pub fn new(nodes: &[(Option<usize>, Kind)]) -> Tallies {
         let kinds: BTreeSet<&Kind> = nodes.iter().map(|(_, kind)| kind).collect();
         let kinds: Vec<Kind> = kinds.into_iter().cloned().collect();
@@ -99,7 +99,7 @@ impl Tallies {
         parts(self.kinds.iter().enumerate().map(|(at, kind)| (kind, sum(at))), length)
     }
 
-    /// How many answers that stand are in these branches: confirmed ones, and all.
+    /// Returns the number of answers in force in these branches: confirmed ones, and all.
     pub fn answers(&self, branches: &[usize]) -> (usize, usize) {
         let bar = self.bar(branches, BAR);
         let count =

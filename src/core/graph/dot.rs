@@ -8,8 +8,8 @@ use crate::domain::{Investigation, Link, Node, NodeId};
 use crate::ruleset::Ruleset;
 
 /// The investigation as a `digraph` that Graphviz draws from top to bottom: a box per node in its state's colour,
-/// pending proposals dashed, and a legend with every state of the ruleset. Links across the tree are dotted, and do not
-/// move the nodes; how far to trust an answer, and what is refuted, stands beside the state.
+/// pending proposals dashed, and a legend with every state of the ruleset. Links across the tree are dotted and do not
+/// move the nodes; trust in an answer, and refutation, are shown beside the state.
 ///
 /// It parses whatever the titles hold, and shows them as they were, on one line.
 pub fn dot(assessment: &Assessment<'_>) -> String {
@@ -51,7 +51,7 @@ pub(super) fn name(id: &NodeId) -> String {
     id.as_str().replace('.', "_")
 }
 
-/// Each link from one node to another that there is.
+/// Each link from one node to another that exists.
 pub(super) fn links(investigation: &Investigation) -> impl Iterator<Item = (&Node, &Link)> {
     let nodes = investigation.preorder().into_iter();
     nodes.flat_map(move |node| {
@@ -64,7 +64,7 @@ pub(super) fn links(investigation: &Investigation) -> impl Iterator<Item = (&Nod
     })
 }
 
-/// What stands beside a state: `, confirmed in another session`.
+/// The text beside a state: `, confirmed in another session`.
 pub(super) fn beside(assessment: &Assessment<'_>, node: &Node) -> String {
     assessment.verdict_of(&node.id).map(|verdict| format!(", {}", verdict.label())).unwrap_or_default()
 }

@@ -1,9 +1,9 @@
 //! An icicle: a row for each round, each node as wide as the leaves below it and in the pattern of its role; a label where
-//! there is room for it. Branches that would be too narrow are drawn together, as a bar of what is in them. Above the cells are
-//! the parts that have a page of their own, below them a flag at the best answer.
+//! there is room for it. Branches that would be too narrow are drawn together, as a bar of their nodes by kind. Above the cells
+//! are the parts that have a page of their own, below them a flag at the best answer.
 //!
-//! It is as wide as the page that it stands on: what lies across is in percent, so letters keep their size. A picture that
-//! stands alone has a width of its own.
+//! It is as wide as its page: horizontal places are in percent, so letters keep their size. A picture that
+//! is a file of its own has a fixed width.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ use crate::assess::Verdict;
 use crate::ruleset::Role;
 use crate::text::{counted, escape};
 
-/// The width on a page that is as wide as most windows, and the least one, in CSS pixels: what fits is judged by them.
+/// The width on a page in most windows, and the least width, in CSS pixels: both decide which labels fit.
 const WIDE: f64 = 1_280.0;
 pub(super) const NARROW: f64 = 900.0;
 const ROW: f64 = 26.0;
@@ -25,7 +25,7 @@ const CELL: f64 = 24.0;
 const PARTS: f64 = 30.0;
 const FLAG: f64 = 30.0;
 const SIZE: f64 = 12.0;
-/// Before a label, for the sign; and behind it.
+/// The room before a label, for the sign; and after it.
 const LEFT: f64 = 20.0;
 const RIGHT: f64 = 5.0;
 /// The least width of a cell that has lines around it, of one that is hollow, of one with a sign, and of one that a finger or a
@@ -37,7 +37,7 @@ pub(super) const REACHED: f64 = 26.0;
 /// Rows that branches drawn together take, below the one with their number.
 const LEAST_BARS: u32 = 1;
 const MOST_BARS: u32 = 4;
-/// How much of a name stands in a tooltip, in em.
+/// The width of a name in a tooltip, in em.
 const TOOLTIP: f64 = 60.0;
 
 /// Where the cells are.
@@ -46,7 +46,7 @@ struct Layout<'a> {
     root: Option<usize>,
     /// The depth of the first row.
     first: u32,
-    /// How many leaves are before the first one, and how many there are.
+    /// The number of leaves before the first one, and their number.
     before: usize,
     leaves: usize,
 }
@@ -79,7 +79,7 @@ impl<'a> Layout<'a> {
         self.pages.items[item].depth - self.first
     }
 
-    /// How many rows branches take that are drawn together: one for their number, and as many as they are deep.
+    /// The number of rows of branches that are drawn together: one for their number, and one for each level.
     fn rows(&self, together: &Part) -> u32 {
         let last = self.pages.range(&together.tops).map(|item| self.row(item)).max().unwrap_or(0);
         let row = together.tops.first().map_or(0, |top| self.row(*top));
@@ -116,7 +116,7 @@ pub(super) fn draw(pages: &Pages<'_>, page: &Page, options: &SvgOptions<'_>, lab
         .zip(&rows)
         .map(|(it, rows)| it.tops.first().map_or(0, |top| layout.row(*top)) + rows);
     let last = page.cards.iter().map(|card| layout.row(*card) + 1).chain(ends).max().unwrap_or(1);
-    // Where it says nothing of the best answer itself: from where to where it is, and how far down that goes.
+    // The place and the depth of the best answer, unless its own cell shows it.
     let hides = |together: &&Part| best.is_some_and(|best| pages.range(&together.tops).contains(&best));
     let flag = match page.together.iter().position(|it| hides(&it)) {
         Some(at) => {
@@ -138,7 +138,7 @@ pub(super) fn draw(pages: &Pages<'_>, page: &Page, options: &SvgOptions<'_>, lab
         writer.out.push_str("</g>\n");
     }
     writer.out.push_str("<g class=\"cells\">\n");
-    // In the order of the tree, so that who goes from link to link goes through it.
+    // In the order of the tree, so that the Tab key follows it from link to link.
     let mut together = page.together.iter().zip(&rows).peekable();
     for card in page.cards.iter().map(Some).chain([None]) {
         while let Some((part, rows)) =
@@ -182,7 +182,7 @@ impl Writer<'_> {
         );
     }
 
-    /// What tells roles apart in cells that are too narrow for a sign. Lines that go on in the cells beside them.
+    /// The patterns that distinguish roles in cells too narrow for a sign. Their lines continue in the cells beside them.
     fn patterns(&mut self) {
         self.out.push_str("<defs>");
         for (id, class, size, path) in PATTERNS {
@@ -228,7 +228,7 @@ impl Writer<'_> {
         self.out.push_str("</a>\n");
     }
 
-    /// Branches that are drawn together: how many, and a bar of what they are.
+    /// Branches that are drawn together: their number, and a bar of their nodes by kind.
     fn together(&mut self, part: &Part, rows: u32, is_best: bool) {
         let first = &self.pages.items[part.tops[0]];
         let (x, width) = self.layout.place(&part.tops);
@@ -439,7 +439,7 @@ const PATTERNS: [(&str, &str, u8, &str); 8] = [
     ("proposed", "proposed", 4, "M0 1h2M2 3h2"),
 ];
 
-/// What cells of a role look like, or of a proposal, beside its sign: for a legend on a page that has the patterns.
+/// Returns the look of cells of a role, or of a proposal, beside its sign: for a legend on a page that has the patterns.
 pub fn swatch(role: Option<Role>) -> Svg {
     let fill = match role {
         Some(Role::Solution) => " class=\"full\"",

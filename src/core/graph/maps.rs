@@ -37,17 +37,17 @@ pub struct Row<'i> {
     pub first: &'i NodeId,
     /// The last one; the same where it is one branch.
     pub last: &'i NodeId,
-    /// How many nodes are in it.
+    /// The number of its nodes.
     pub nodes: usize,
-    /// How many answers that stand are in it: confirmed ones, and all.
+    /// The number of its answers in force: confirmed ones, and all.
     pub answers: (usize, usize),
-    /// What they are; as long beside the others as it has nodes.
+    /// Its nodes by kind; beside other bars, as long as it has nodes.
     pub bar: Vec<BarPart>,
     /// Its own page.
     pub page: Option<usize>,
 }
 
-/// What is still to be made a page of.
+/// Branches that still need a page.
 struct Todo {
     root: Option<usize>,
     tops: Vec<usize>,
@@ -79,7 +79,7 @@ impl<'i> Pages<'i> {
                 };
                 todo.push_back(Todo { root, tops, up: Some(number), group });
             }
-            // The root of a group is there for its context alone.
+            // The root of a group is only context.
             let is_context = |card: usize| group.is_some() && Some(card) == root;
             for card in page.cards.iter().filter(|card| !is_context(**card)) {
                 pages.homes[*card] = number;
@@ -93,7 +93,7 @@ impl<'i> Pages<'i> {
         pages
     }
 
-    /// The parts of a page as rows: those with most answers first, then the largest.
+    /// Returns the parts of a page as rows: those with most answers first, then the largest.
     pub fn rows(&self, page: &Page) -> Vec<Row<'i>> {
         let largest = page.parts.iter().map(|part| part.nodes).max().unwrap_or(1);
         let id = |top: Option<&usize>| top.map(|top| &self.items[*top].node.id);
@@ -112,7 +112,7 @@ impl<'i> Pages<'i> {
         rows
     }
 
-    /// The nodes that stand on a page themselves, in preorder.
+    /// Returns the nodes that are on a page themselves, in preorder.
     pub fn shown<'p>(&'p self, page: &'p Page) -> impl Iterator<Item = &'i NodeId> + 'p {
         page.cards.iter().map(|card| &self.items[*card].node.id)
     }
@@ -131,14 +131,14 @@ impl<'i> Pages<'i> {
         page.cards.iter().filter(is_alone).map(|card| &self.items[*card].node.id).collect()
     }
 
-    /// Of a page that has only a part of what is below its root: the first and the last of its branches.
+    /// Returns the first and the last branch of a page that has only a part of the tree below its root.
     pub fn span(&self, page: &Page) -> Option<(&'i NodeId, &'i NodeId)> {
         page.group?;
         let id = |top: Option<&usize>| top.map(|top| &self.items[*top].node.id);
         id(page.tops.first()).zip(id(page.tops.last()))
     }
 
-    /// Whether a node stands on a page itself.
+    /// Whether a node is on a page itself.
     pub fn is_on(&self, page: &Page, id: &NodeId) -> bool {
         page.cards.iter().any(|card| self.items[*card].node.id == *id)
     }
@@ -153,7 +153,7 @@ impl<'i> Pages<'i> {
         let first = root.or(tops.first().copied()).map_or(0, |first| self.items[first].depth);
         let mut parts = self.divide(&tops, nodes, first + MOST_ROWS);
         let (cards, together) = self.cells(root, &tops, &parts, first + MOST_ROWS);
-        // What is small and shown whole needs no page.
+        // Small branches that are shown whole need no page.
         parts.retain(|part| {
             let within = self.range(&part.tops);
             part.nodes >= LEAST_BRANCH
@@ -177,7 +177,7 @@ impl<'i> Pages<'i> {
         self.range(&parts[at].tops).contains(&start).then_some(at)
     }
 
-    /// How many nodes are in these branches.
+    /// Returns the number of nodes in these branches.
     fn nodes(&self, tops: &[usize]) -> usize {
         self.range(tops).len()
     }
@@ -231,8 +231,8 @@ impl<'i> Pages<'i> {
         }
     }
 
-    /// The cells of an icicle, and what is drawn together in it: row by row, each as finely as there is room for. Below a
-    /// depth all is.
+    /// The cells of an icicle and the branches drawn together in it: row by row, each as finely as there is room for. Below a
+    /// certain depth everything is drawn together.
     fn cells(
         &self,
         root: Option<usize>,
@@ -251,7 +251,7 @@ impl<'i> Pages<'i> {
             let row = leasts.into_iter().filter(|least| !is_last || least.is_infinite()).find_map(|least| {
                 let row: Vec<_> =
                     families.iter().flat_map(|family| self.pieces(family, parts, scale, least)).collect();
-                // What is below a cell takes room, too.
+                // Cells below a cell take room, too.
                 let cost = |(is_cell, tops): &(bool, Vec<usize>)| match self.items[tops[0]].below {
                     0 if *is_cell => 1,
                     _ => usize::from(*is_cell) + TOGETHER,
@@ -280,7 +280,7 @@ impl<'i> Pages<'i> {
     /// is as wide as a finger if it can be, and in one part.
     fn pieces(&self, family: &[usize], parts: &[Part], scale: f64, least: f64) -> Vec<(bool, Vec<usize>)> {
         let width = |item: usize| self.leaves[item].1 as f64 * scale;
-        // What is in no part is on the trunk.
+        // Nodes in no part are on the trunk.
         let part = |item: usize| self.part_of(parts, &[item]);
         let is_small = |item: usize| width(item) < least && part(item).is_some();
         let mut pieces = Vec::new();

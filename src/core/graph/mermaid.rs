@@ -1,4 +1,4 @@
-//! The investigation as a Mermaid flowchart, for places that draw those: a README, an issue, a chat.
+//! The investigation as a Mermaid flowchart, for places that draw one: a README, an issue, a chat.
 
 use std::fmt::Write as _;
 
@@ -55,7 +55,7 @@ pub fn mermaid_of(assessment: &Assessment<'_>, is_shown: impl Fn(&NodeId) -> boo
         let _ = writeln!(chart, "    {from} -. {what} .-> {to}");
     }
     for role in palette::ROLES {
-        // Each investigation has its chart in its README: the colours of those that are written stay.
+        // Each investigation has its chart in its README, so the colours of existing ones must stay.
         let colour = if role == Role::Confirmation { "#9a6700" } else { palette::role(role).light };
         let _ = writeln!(
             chart,

@@ -1,4 +1,4 @@
-//! Which nodes stand on which picture: all of them ([`Pages::new`]), or those of a map (`maps`).
+//! The nodes on each picture: all of them ([`Pages::new`]), or those of a map (`maps`).
 //!
 //! The time is linear in the number of nodes; nothing recurses.
 
@@ -19,44 +19,44 @@ pub const REFUTATION: &str = "Refutation";
 #[derive(Debug)]
 pub struct Pages<'i> {
     pub(super) investigation: &'i Investigation,
-    /// The answer that stands first on every surface.
+    /// The answer that comes first on every surface.
     first: Option<&'i NodeId>,
     /// All nodes, in preorder: what is below a node follows it.
     pub(super) items: Vec<Item<'i>>,
     pub(super) tallies: Tallies,
     pub(super) pages: Vec<Page>,
-    /// The page on which a node stands itself.
+    /// The page on which the node itself is.
     pub(super) homes: Vec<usize>,
     /// For each node how many leaves are before it, and at or below it.
     pub(super) leaves: Vec<(usize, usize)>,
 }
 
-/// A node, with what pictures need to know of it.
+/// A node, with the facts that pictures need.
 #[derive(Clone, Debug)]
 pub(super) struct Item<'i> {
     pub node: &'i Node,
     pub parent: Option<usize>,
     /// The column, from the root of the tree.
     pub depth: u32,
-    /// How many nodes are below it.
+    /// The number of nodes below it.
     pub below: usize,
     pub role: Option<Role>,
     /// Its state, as people read it.
     pub state: String,
-    /// How far to trust an answer, or that a node is refuted; `None` for any other node.
+    /// The trust in an answer, or a refutation; `None` for any other node.
     pub verdict: Option<Verdict>,
-    /// To what solution it lies on the way, if a node confirms that and none refutes it.
+    /// The solution to which it leads, if a node confirms that and none refutes it.
     pub way: Option<Way>,
     /// Whether it says that its parent is wrong, in a state in which others confirm theirs.
     pub refutes: bool,
 }
 
-/// What the way to a solution that a node confirms leads to; the surest last.
+/// The kind of solution at the end of a way; the surest last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
-    /// One that only its author has checked, or that is contested.
+    /// Checked only by its author, or contested.
     Doubted,
-    /// One that another confirms.
+    /// Confirmed by another.
     Confirmed,
 }
 
@@ -66,7 +66,7 @@ impl<'i> Item<'i> {
         let rules = assessment.rules;
         let refutes = rules.is_some_and(|rules| rules.is_refutation(node));
         let role = match node.state() {
-            // It looks like what it is: the end of the answer above.
+            // A refutation looks like the end of the answer above.
             Some(_) if refutes => Some(Role::DeadEnd),
             state => state.map(|state| rules.map_or(Role::Open, |rules| rules.role(state))),
         };
@@ -87,7 +87,7 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// All of it in one line, for a tooltip and for ears; what it is about follows a colon.
+    /// Returns all of it in one line, for tooltips and screen readers; its subject follows a colon.
     pub fn in_words(&self) -> String {
         let mut words = format!("{} ({}", self.node.id, self.state);
         if let Some(verdict) = self.verdict {
@@ -98,7 +98,7 @@ impl<'i> Item<'i> {
         words
     }
 
-    /// Its classes for the style sheet, after what it is drawn as.
+    /// Returns its classes for the style sheet, after the class of its shape.
     pub fn classes(&self) -> String {
         let mut classes = self.role.map_or("proposed", palette::class).to_owned();
         if let Some(verdict) = self.verdict {
@@ -123,37 +123,37 @@ impl<'i> Item<'i> {
     }
 }
 
-/// How what stands on a page is drawn.
+/// The form in which the nodes of a page are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
     /// A card for each node.
     Cards,
-    /// A row for each round, in which a node is as wide as what is below it; small branches are drawn together.
+    /// A row for each round, each node as wide as the branches below it; small branches are drawn together.
     Icicle,
 }
 
-/// What stands on one picture.
+/// The nodes on one picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// How it is drawn.
+    /// Its form.
     pub drawn: Drawn,
     /// The node where its part of the tree begins; `None` if it begins at the roots.
     pub root: Option<NodeId>,
-    /// The page of which it shows a part.
+    /// The page of which it is a part.
     pub up: Option<usize>,
-    /// How many nodes it has cards or cells for.
+    /// The number of nodes with cards or cells.
     pub shown: usize,
-    /// How many more there are of what it is about.
+    /// The number of further nodes on its subject.
     pub hidden: usize,
-    /// Which of the pages of parts of one family it is, from 1; absent where it has all below its root.
+    /// Its number among the pages of parts of one family, from 1; absent if it has all nodes below its root.
     pub group: Option<usize>,
     /// The cards or cells, in preorder, as places in `items`.
     pub(super) cards: Vec<usize>,
     /// Where the branches begin that are its own: below `root`, or at the roots.
     pub(super) tops: Vec<usize>,
-    /// What of it has a page of its own, in preorder.
+    /// Its branches with a page of their own, in preorder.
     pub(super) parts: Vec<Part>,
-    /// What is drawn together, in preorder.
+    /// Its branches that are drawn together, in preorder.
     pub(super) together: Vec<Part>,
 }
 
@@ -162,7 +162,7 @@ pub struct Page {
 pub(super) struct Part {
     /// Where its branches begin.
     pub tops: Vec<usize>,
-    /// How many nodes are in it.
+    /// Returns the number of its nodes.
     pub nodes: usize,
     /// The page on which it can be seen closer.
     pub page: Option<usize>,
@@ -191,12 +191,12 @@ impl<'i> Pages<'i> {
         }
     }
 
-    /// The answer that stands first, which is on whichever page.
+    /// Returns the answer that comes first, whatever its page.
     pub fn best(&self) -> Option<&'i NodeId> {
         self.first
     }
 
-    /// The answer among these that stands first, or else the best; of equally good ones the first by its id.
+    /// Returns the first or else the best of these answers; of equally good ones the first by its id.
     pub(super) fn best_of(&self, items: impl IntoIterator<Item = usize>) -> Option<usize> {
         let answers = items.into_iter().filter_map(|item| {
             let (id, verdict) = (&self.items[item].node.id, self.items[item].verdict?);
@@ -206,17 +206,17 @@ impl<'i> Pages<'i> {
         answers.min().map(|(.., item)| item)
     }
 
-    /// How many nodes are what below a node and at it.
+    /// Returns the counts by kind of a node and the nodes below it.
     pub(super) fn bar(&self, branches: &[usize], length: usize) -> Vec<BarPart> {
         self.tallies.bar(branches, length)
     }
 
-    /// All pages: the first one from the roots, then those that were cut off it, and so on.
+    /// Returns all pages: the first one from the roots, then those that were cut off it, and so on.
     pub fn all(&self) -> &[Page] {
         &self.pages
     }
 
-    /// The pages that show other parts of the same, or other branches cut off the same page: before and after.
+    /// Returns the pages before and after, which show other parts of one branch or other branches cut off one page.
     pub fn neighbours(&self, page: usize) -> (Option<usize>, Option<usize>) {
         let beside = |other: usize| {
             let (one, other_page) = (self.pages.get(page)?, self.pages.get(other)?);
@@ -225,7 +225,7 @@ impl<'i> Pages<'i> {
         (page.checked_sub(1).and_then(beside), page.checked_add(1).and_then(beside))
     }
 
-    /// Each node with the page on which it stands below its parent, in preorder.
+    /// Returns each node with the page on which it is below its parent, in preorder.
     pub fn homes(&self) -> impl Iterator<Item = (&NodeId, usize)> {
         self.items.iter().map(|item| &item.node.id).zip(self.homes.iter().copied())
     }
@@ -235,7 +235,7 @@ impl<'i> Pages<'i> {
         self.items.iter().filter(|item| item.own_way().is_some()).map(|item| &item.node.id)
     }
 
-    /// Whether any node lies on such a way.
+    /// Whether any node is on such a way.
     pub fn leads_to(&self, way: Way) -> bool {
         self.items.iter().any(|item| item.way == Some(way))
     }

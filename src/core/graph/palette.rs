@@ -86,8 +86,8 @@ pub fn class(of: Role) -> &'static str {
     role(of).name.trim_start_matches('-')
 }
 
-/// The style of a picture that stands alone: the rules, and the custom properties for light and dark. A page may
-/// take it as the start of its own.
+/// Returns the style of a standalone picture: the rules, and the custom properties for light and dark. A page may use it as the
+/// start of its own.
 pub fn stylesheet() -> String {
     let mut css = String::from(".graph{");
     for colour in palette() {
@@ -99,7 +99,7 @@ pub fn stylesheet() -> String {
     }
     css.push_str("}}\n");
     let mut rule = |selector: &str, property: &str, colour: Colour| {
-        // Twice: for programs that don't know custom properties (librsvg, Inkscape) the first one stands.
+        // Twice: programs that don't know custom properties (librsvg, Inkscape) use the first one.
         let _ = writeln!(css, "{selector}{{{property}:{};{property}:var({})}}", colour.light, colour.name);
     };
     rule(".graph .background", "fill", BACKGROUND);
@@ -161,7 +161,7 @@ pub fn stylesheet() -> String {
     css
 }
 
-/// How strong the colours of an icicle are. `fill` attributes name patterns, which a style must not take away.
+/// The strength of the colours of an icicle. `fill` attributes name patterns, which a style must not override.
 const CELLS: &str = ".graph .cell .tint{fill-opacity:.24}\n.graph .hatch rect{fill-opacity:.18}\n\
     .graph .hatch path{stroke-opacity:.75}\n.graph .cell.thin rect{stroke:none}\n";
 

@@ -27,7 +27,7 @@ const MOST_LANES: usize = 3;
 const MOST_STOPS: usize = 6;
 const FIRST_STOPS: usize = 2;
 const LAST_STOPS: usize = 3;
-/// Twigs that branch off, those that count the rest among them where that can be; and those that are named whatever is counted.
+/// The most twigs, counts of the rest included where possible; and the twigs that are named in any case.
 const MOST_TWIGS: usize = 8;
 const LEAST_TWIGS: usize = 2;
 /// Confirmations and refutations that join at an answer, of each.
@@ -57,8 +57,8 @@ pub struct PathPicture {
     pub tall: Svg,
 }
 
-/// The picture of the way to an answer; without one, of the ways to those that the conclusion rests on. Where there is no answer
-/// yet, it leads to the best so far, or to what is looked at now.
+/// Draws the way to an answer; without one, the ways to the answers of the conclusion. An investigation without an answer
+/// gets the way to its best node so far, or to the one that is being looked at.
 pub fn path(
     assessment: &Assessment<'_>,
     pages: &Pages<'_>,
@@ -73,7 +73,7 @@ pub fn path(
     }
 }
 
-/// What there is to see.
+/// The content of the picture.
 #[derive(Debug, Default)]
 struct Model {
     /// The first begins with the question.
@@ -83,7 +83,7 @@ struct Model {
 /// A line.
 #[derive(Debug, Default)]
 struct Lane {
-    /// The lane and the stop of it where this one leaves; absent of the first.
+    /// The lane and its stop where this one leaves; absent of the first.
     from: Option<(usize, usize)>,
     stops: Vec<Stop>,
     /// For the style sheet: the class of the verdict, or `open`.
@@ -95,11 +95,11 @@ struct Lane {
 #[derive(Debug, Default)]
 struct Stop {
     sort: Sort,
-    /// What was found there.
+    /// The finding there.
     text: String,
-    /// How far to trust it, where it is the end of a lane.
+    /// The trust in it, at the end of a lane.
     note: String,
-    /// All of it, for a tooltip and for ears.
+    /// All of it, for tooltips and screen readers.
     title: String,
     href: Option<String>,
     /// The class of its verdict.
@@ -116,25 +116,25 @@ enum Sort {
     Question,
     /// Steps that are left out.
     Fold,
-    /// What a lane leads to.
+    /// The goal of a lane.
     End,
 }
 
-/// What joins a line or leaves it.
+/// A line that joins another or leaves it.
 #[derive(Clone, Debug, Default)]
 struct Twig {
     sign: &'static str,
     class: &'static str,
     text: String,
-    /// What stands after the text, however much of that is cut: ` (3)`.
+    /// The text's suffix, which is never cut: ` (3)`.
     tail: String,
-    /// How far to trust it.
+    /// The trust in it.
     note: String,
     title: String,
     href: Option<String>,
 }
 
-/// What a lane leads to.
+/// The goal of a lane.
 struct End<'a, 'i> {
     id: &'a NodeId,
     answer: Option<&'a Answer<'i>>,
@@ -143,7 +143,7 @@ struct End<'a, 'i> {
     words: String,
 }
 
-/// What branches off that can be seen.
+/// The visible branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Answer(Verdict),
@@ -167,7 +167,7 @@ impl Kind {
 /// Nodes of one kind that branch off a stop together.
 struct Branch {
     kind: Kind,
-    /// As places in preorder.
+    /// The nodes, as places in preorder.
     nodes: Vec<usize>,
     /// Where it leaves: the node that all of them are below, or are.
     at: usize,
@@ -224,7 +224,7 @@ impl Model {
         sketch.model
     }
 
-    /// What it shows, for ears.
+    /// Returns the description for screen readers.
     fn label(&self) -> String {
         let ends = self.lanes.iter().flat_map(|lane| &lane.stops).filter(|stop| stop.sort == Sort::End);
         let ends: Vec<String> = ends.map(|stop| stop.text.clone()).collect();
@@ -235,7 +235,7 @@ impl Model {
     }
 }
 
-/// What the lanes lead to, and how many more there are.
+/// Returns the goals of the lanes, and the number of further ones.
 fn ends<'a, 'i>(
     assessment: &'a Assessment<'i>,
     pages: &Pages<'i>,
@@ -280,7 +280,7 @@ fn ends<'a, 'i>(
     (ends, more)
 }
 
-/// What is looked at now: the newest proposal, or what was looked at last.
+/// Returns the node that is being looked at: the newest proposal, or the last node looked at.
 fn newest<'a, 'i>(pages: &Pages<'i>) -> Option<End<'a, 'i>>
 where
     'i: 'a,
@@ -350,7 +350,7 @@ impl<'i> Sketch<'_, 'i> {
         }
         let (shared, from) = best;
         if shared == way.len() {
-            // It lies on the way of another.
+            // It is on the way of another.
             let end = self.end(end, way);
             let stop = &mut self.model.lanes[from.0].stops[from.1];
             if stop.sort == Sort::Step {
@@ -404,7 +404,7 @@ impl<'i> Sketch<'_, 'i> {
         Stop { sort: Sort::Fold, text, title, href, ..Stop::default() }
     }
 
-    /// The stop of an answer, with what joins there.
+    /// Returns the stop of an answer, with the lines that join there.
     fn end(&self, end: &End<'_, '_>, way: &[usize]) -> Stop {
         let Some(at) = way.last() else { return Stop::default() };
         let joins = end.answer.map_or_else(Vec::new, |answer| self.joins(answer));
@@ -425,7 +425,7 @@ impl<'i> Sketch<'_, 'i> {
         format!("{}: {}", item.in_words(), found(item.node))
     }
 
-    /// What confirms an answer, what speaks against it, and what was run for it.
+    /// Returns the confirmations of an answer, the nodes against it, and its runs.
     fn joins(&self, answer: &Answer<'_>) -> Vec<Twig> {
         let investigation = self.assessment.investigation;
         let mut joins = Vec::new();
@@ -496,7 +496,7 @@ impl<'i> Sketch<'_, 'i> {
         joins
     }
 
-    /// What a node off the lanes is.
+    /// Returns the kind of a node off the lanes.
     fn kind(&self, at: usize) -> Option<Kind> {
         let item = &self.pages.items[at];
         if self.taken.contains(&at) || self.joined.contains(&item.node.id) {
@@ -518,7 +518,7 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// Gives each stop the branches that leave there: those with most nodes first, and in all not many.
+    /// Gives each stop the branches that leave there: those with most nodes first, and few in all.
     fn branch_off(&mut self) {
         let stops = self.shown.iter().enumerate();
         let stops = stops.flat_map(|(lane, stops)| (0..stops.len()).map(move |stop| (lane, stop)));
@@ -549,11 +549,11 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// What leaves a lane at these nodes: by the branch in which it is, leaves below one node together, and each answer alone.
+    /// Returns the twigs of a lane at these nodes: by branch, leaves below one node together, and each answer alone.
     fn branches(&self, nodes: &[usize]) -> Vec<Branch> {
         let mut roots = self.pages.children(None);
         let lone = roots.next().filter(|root| roots.next().is_none() && !self.taken.contains(root));
-        // Of what is below the question with nothing on the way, the branches are those of its one root.
+        // If nothing below the question is on the way, the branches are those of its one root.
         let parents: Vec<Option<usize>> = match nodes {
             [] => vec![lone],
             nodes => nodes.iter().map(|node| Some(*node)).collect(),
@@ -627,7 +627,7 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// What is left out at a stop, counted.
+    /// Returns the branches that are left out at a stop, counted.
     fn rest(&self, rest: &[Branch], is_more: bool) -> Option<Twig> {
         let count = |fits: fn(Kind) -> bool| -> usize {
             rest.iter().filter(|it| fits(it.kind)).map(|it| it.nodes.len()).sum()
@@ -652,7 +652,7 @@ impl<'i> Sketch<'_, 'i> {
 }
 
 impl Model {
-    /// How many stops lie before this one and at it, without the question.
+    /// Returns the number of stops up to this one, without the question.
     fn column(&self, (lane, stop): (usize, usize)) -> usize {
         let (mut lane, mut column) = (lane, stop);
         while let Some((from, at)) = self.lanes.get(lane).and_then(|lane| lane.from) {
@@ -662,7 +662,7 @@ impl Model {
     }
 }
 
-/// How many each is given of so many in all: one for each in turn.
+/// Divides a total among claimants: one for each in turn.
 fn shares(counts: &[usize], room: usize) -> Vec<usize> {
     let mut shares = vec![0; counts.len()];
     let mut left = room;
@@ -676,7 +676,7 @@ fn shares(counts: &[usize], room: usize) -> Vec<usize> {
     shares
 }
 
-/// What was found at a node, in a short sentence; its title where nothing says it shortly.
+/// Returns the finding of a node in a short sentence, or else its title.
 fn found(node: &Node) -> String {
     let result = node.classification.as_ref();
     let findings = || {

@@ -1,9 +1,9 @@
-//! Where each card stands: a tidy tree, drawn sideways, in time linear in the number of nodes.
+//! The place of each card: a tidy tree, drawn sideways, in time linear in the number of nodes.
 //!
-//! The columns are given by the depth; what is computed here is the height at which each card stands in its column.
+//! The columns are given by the depth; this module computes the height of each card in its column.
 //! It is the algorithm of Buchheim, Jünger and Leipert (2002): subtrees are placed from the bottom of the tree up,
 //! each pushed against the contour of those above it, and the contours are kept as threads through the leaves.
-//! Cards in one column stand in the order of their parents, at least a gap apart; a parent stands in the middle
+//! Cards in one column are in the order of their parents, at least a gap apart; a parent is in the middle
 //! between its first and its last child. Nothing here recurses, so a chain may be of any depth.
 
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub(super) struct Bounds {
 /// Free space between two cards in one column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gaps {
-    /// Between children of one parent.
+    /// The gap between children of one parent.
     pub siblings: f64,
     /// Between children of different parents.
     pub cousins: f64,
@@ -71,7 +71,7 @@ struct Tidy {
     modifier: Vec<f64>,
     /// The next node of a contour, where a leaf ends its own subtree's.
     thread: Vec<Option<usize>>,
-    /// In whose subtree a contour's node lies.
+    /// The child in whose subtree a contour's node is.
     ancestor: Vec<usize>,
     /// Moves that are still to be spread over the siblings in between.
     shift: Vec<f64>,
@@ -152,7 +152,7 @@ impl Tidy {
     /// Moves `child`'s subtree down until it is clear of all subtrees above it; returns the subtree to which the
     /// contour above belongs from now on where it is not known otherwise.
     fn push_apart(&mut self, first: usize, above: usize, child: usize, mut widest: usize) -> usize {
-        // Inner and outer contours of the subtrees above and of the child's, and what has been added up along each.
+        // Inner and outer contours of the subtrees above and of the child's, with the sum of shifts along each.
         let (mut above_in, mut above_out, mut child_in, mut child_out) = (above, first, child, child);
         let mut above_in_sum = self.modifier[above_in];
         let mut above_out_sum = self.modifier[above_out];

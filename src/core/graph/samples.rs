@@ -75,7 +75,7 @@ pub(super) fn tree(
         .collect();
     let nodes: Vec<_> = (0..parents.len())
         .map(|node| {
-            // Nothing can stand under a proposal.
+            // A proposal can't have children.
             let state = state(node).or(has_children[node].then_some("EXPLORE"));
             (
                 ids[node].as_str(),
@@ -103,7 +103,7 @@ fn time() -> Timestamp {
     Timestamp::from_milliseconds(0).unwrap()
 }
 
-/// Well-formed as XML, and every `id` stands once.
+/// Well-formed XML, in which every `id` is unique.
 pub(super) fn well_formed(markup: &str) {
     let document = match roxmltree::Document::parse(markup) {
         Ok(document) => document,

@@ -1,9 +1,9 @@
-//! The picture of one page: what stands on its cards, where they stand, and the markup.
+//! The picture of one page: the content of its cards, their places, and the markup.
 //!
-//! 1. [`Card::new`] decides what stands on each card, and thereby its height.
+//! 1. [`Card::new`] decides the content of each card, and thereby its height.
 //! 2. [`place`](super::place) gives each card its place in its column.
 //! 3. The [`Writer`] writes the markup of each edge and card.
-//! 4. A picture that stands alone has a head above it: the title, and what the signs mean ([`legend`]).
+//! 4. A standalone picture has a head above it: the title, and the meaning of the signs ([`legend`]).
 
 pub(super) mod legend;
 pub(super) mod sign;
@@ -25,7 +25,7 @@ pub use sign::sign;
 /// The address of a node's card on the page of that number.
 pub type PageHref<'a> = &'a dyn Fn(usize, &NodeId) -> String;
 
-/// What the picture is to be.
+/// The form of the picture.
 #[derive(Clone, Copy, Default)]
 pub struct SvgOptions<'a> {
     /// Where a card leads to; without it the cards are not links.
@@ -60,7 +60,7 @@ impl Svg {
     }
 }
 
-/// The picture of one of the pages, laid out from left to right: a column per round, a card per node.
+/// Draws one of the pages, laid out from left to right: a column per round, a card per node.
 pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
     let title = title_of(pages.investigation);
     let Some(page) = pages.all().get(number).filter(|page| !page.cards.is_empty()) else {
@@ -85,7 +85,7 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
         legend::write(&mut writer.out, &one_line(&pages.investigation.meta().title), ruleset, scene.width);
     }
     writer.out.push_str("<g class=\"edges\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\">\n");
-    // The ways to what was found come last, so that no other edge lies over them.
+    // The ways to solutions come last, so that no other edge covers them.
     for way in [None, Some(Way::Doubted), Some(Way::Confirmed)] {
         for (from, to) in scene.edges().filter(|(_, to)| scene.cards[*to].item.way == way) {
             let (from, until) = (scene.places[from], scene.places[to]);
@@ -121,7 +121,7 @@ const TITLE_SIZE: f64 = 12.5;
 const SMALL_SIZE: f64 = 10.5;
 /// Below this size of letters a picture is scrolled rather than scaled.
 const LEAST_SIZE: f64 = 9.0;
-/// How much wider a text is in bold.
+/// The factor by which a text is wider in bold.
 const BOLD: f64 = 1.1;
 /// The button before a branch's root.
 const BUTTON: f64 = 24.0;
@@ -137,7 +137,7 @@ struct Scene<'i> {
     height: f64,
 }
 
-/// What stands on a card.
+/// The content of a card.
 struct Card<'i> {
     item: Item<'i>,
     /// The index of its parent among the cards.
@@ -214,12 +214,12 @@ impl<'i> Card<'i> {
         HEAD + LINE * self.title.len() as f64 + note + FOOT
     }
 
-    /// All of it in one line, for a tooltip and for ears.
+    /// Returns all of it in one line, for tooltips and screen readers.
     fn full(&self) -> String {
         format!("{}: {}", self.item.in_words(), one_line(self.item.node.name()))
     }
 
-    /// How sure it is, as it stands on the card.
+    /// Returns how sure it is, in the words of the card.
     fn note(&self) -> Option<String> {
         let verdict = self.item.verdict?;
         Some(format!("{} {}", verdict.sign(), verdict.short_label()))
@@ -440,7 +440,7 @@ pub(super) fn open_file(
     let (width, height) = (number(width.ceil()), number(height.ceil()));
     let standalone = options.standalone.is_some();
     let namespace = if standalone { "xmlns=\"http://www.w3.org/2000/svg\" " } else { "" };
-    // An image hides what is in it from assistive technology: only right where there are no links.
+    // An image hides its content from assistive technology: only right without links.
     let role = if options.href.is_some() { "group" } else { "img" };
     let _ = writeln!(
         out,
@@ -450,7 +450,7 @@ pub(super) fn open_file(
         number(TITLE_SIZE)
     );
     if standalone {
-        // No `<` or `&` stands in the style, so it needs no escaping.
+        // The style contains no `<` or `&`, so it needs no escaping.
         let _ = writeln!(
             out,
             "<style>\n{}</style>\n<rect class=\"background\" width=\"{width}\" height=\"{height}\" fill=\"none\"/>",

@@ -89,8 +89,8 @@ fn fit(text: &str, width: f64) -> usize {
     text.len()
 }
 
-/// The last place up to `end` where a line may be broken: after a space, a wide character or, in a long word, a mark
-/// that joins its parts. `end` itself when there is none.
+/// Returns the last place up to `end` where a line may be broken: after a space, a wide character or, in a long word, a mark
+/// that joins its parts; otherwise `end` itself.
 fn break_before(text: &str, end: usize) -> usize {
     let after = |may: fn(char) -> bool| {
         text[..end].char_indices().rev().find(|(_, c)| may(*c)).map(|(at, c)| at + c.len_utf8())

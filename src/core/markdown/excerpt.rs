@@ -8,7 +8,7 @@ use super::{
 };
 use crate::text::{first_sentence, one_line, shorten};
 
-/// How many blocks of a text are looked at for the code that belongs to its beginning.
+/// The most blocks of a text that are searched for the code that belongs to its beginning.
 const LEAD_BLOCKS: usize = 4;
 /// The longest code that belongs to it, in bytes and in lines.
 const LEAD_CODE: usize = 800;
@@ -29,7 +29,7 @@ pub fn plain_text(markdown: &str, max_chars: usize) -> String {
 }
 
 impl Parsed<'_> {
-    /// As [`excerpt`].
+    /// Returns the excerpt of a parsed text, as [`excerpt`] does.
     pub fn excerpt(&self, max_chars: usize) -> String {
         let mut words = plain(&self.events, max_chars, Extent::Prose);
         if words.is_empty() {
@@ -87,13 +87,13 @@ impl Parsed<'_> {
             );
         }
         rest.extend(text.flatten().cloned());
-        // What a note says does not stand here.
+        // The text of a note is not part of the excerpt.
         lead.retain(|(event, _)| !matches!(event, Event::FootnoteReference(_)));
         let part = |events| Parsed { source: self.source, events, definitions: Vec::new() };
         (Some(part(lead)), part(rest))
     }
 
-    /// As [`plain_text`].
+    /// Returns the plain text of a parsed text, as [`plain_text`] does.
     pub fn plain_text(&self, max_chars: usize) -> String {
         shorten(&plain(&self.events, max_chars, Extent::All), max_chars)
     }
@@ -118,7 +118,7 @@ fn blocks<'e, 's>(events: &'e [parse::Located<'s>]) -> impl Iterator<Item = &'e 
     })
 }
 
-/// The first sentences of a paragraph, as many as have room, and the rest of it; of a longer one, its beginning.
+/// The first sentences of a paragraph, as many as fit, and the rest of it; if the first is too long, its beginning.
 fn cut<'s>(
     paragraph: &[parse::Located<'s>],
     max_chars: usize,
@@ -137,7 +137,7 @@ fn cut<'s>(
     while let Some(sentence) = Some(first_sentence(&whole[kept..])).filter(|it| !it.is_empty())
         && has_room(&whole[..kept + sentence.len()])
     {
-        // With the blank after it, which the next one begins behind.
+        // With the blank after it, so that the next one begins at its first character.
         kept += sentence.len() + usize::from(whole[kept + sentence.len()..].starts_with(' '));
     }
     let (mut left, end) = match kept {
@@ -178,10 +178,10 @@ fn cut<'s>(
     (events, Vec::new())
 }
 
-/// What of a text is kept.
+/// The parts of a text that are kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// What reads as sentences.
+    /// Text that reads as sentences.
     Prose,
     /// Code, tables and references, too.
     All,
@@ -190,7 +190,7 @@ enum Extent {
 fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: Extent) -> String {
     let mut text = String::new();
     let (mut block, mut footnotes, mut heading) = (false, 0_usize, 0);
-    // Something was left out here: what follows does not continue the text before.
+    // Something was left out here: the following text does not continue the text before.
     let mut gap = false;
     for (event, _) in events {
         // Four bytes a character at most, and some to see that there is more. White space is folded later, and a
@@ -210,7 +210,7 @@ fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: Extent) -> Str
             Event::Start(Tag::FootnoteDefinition(_)) => footnotes += 1,
             Event::End(TagEnd::FootnoteDefinition) => footnotes = footnotes.saturating_sub(1),
             _ if (block && extent == Extent::Prose) || footnotes > 0 => {}
-            // A heading begins anew anyway.
+            // A heading starts a new sentence anyway.
             Event::Start(Tag::Heading { .. }) => {
                 gap = false;
                 text.push(' ');

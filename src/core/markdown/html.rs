@@ -1,4 +1,4 @@
-//! Events to HTML: the first filter, which bounds what the second one (`sanitize`) has to parse.
+//! Events to HTML: the first filter, which bounds the work of the second one (`sanitize`).
 
 use std::{
     collections::{HashMap, HashSet},
@@ -15,11 +15,11 @@ use super::{
 };
 use crate::text::{escape, is_hidden, one_line};
 
-/// Quotes and lists inside of each other; what is deeper stands as text in the deepest.
+/// The deepest nesting of quotes and lists; deeper ones become text in the deepest.
 const MAX_BLOCK_DEPTH: usize = 32;
 /// Emphasis inside of emphasis, likewise.
 const MAX_INLINE_DEPTH: usize = 16;
-/// Elements of one text, likewise. A long honest finding has some hundreds.
+/// The most elements of one text; further ones become text. A long honest finding has some hundreds.
 const MAX_ELEMENTS: usize = 30_000;
 /// Columns of a table; a note says when there were more.
 const MAX_COLUMNS: usize = 64;
@@ -28,11 +28,11 @@ const MAX_SLUG_CHARS: usize = 64;
 /// Bytes of the address shown in place of a link that was dropped.
 const MAX_SHOWN_TARGET: usize = 300;
 
-/// Where on a page a fragment will stand.
+/// The place of a fragment on its page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HtmlOptions<'a> {
-    /// What every id in the fragment begins with, so that fragments of one page do not collide. Characters
-    /// other than ASCII letters, digits, `_`, `.` and `-` become `-`; an empty prefix becomes `md`.
+    /// The prefix of every id in the fragment, so that fragments of one page do not collide. Characters other than ASCII
+    /// letters, digits, `_`, `.` and `-` become `-`; an empty prefix becomes `md`.
     pub prefix: &'a str,
     /// The level that `# ` becomes, from 2 to 6 (others are brought into it). Deeper headings follow, `h6` at most.
     pub heading_level: u8,
@@ -57,7 +57,7 @@ pub fn to_html(markdown: &str, options: &HtmlOptions<'_>) -> String {
 }
 
 impl Parsed<'_> {
-    /// As [`to_html`].
+    /// Renders a parsed text, as [`to_html`] does.
     pub fn to_html(&self, options: &HtmlOptions<'_>) -> String {
         let mut writer = Writer::new(&self.events, options);
         writer.run(&self.events);
@@ -80,7 +80,7 @@ struct Writer {
     /// In an image's alternative text: no element may begin.
     images: usize,
     code_block: bool,
-    /// In a block of code: what it has so far.
+    /// In a block of code: its text so far.
     code: Option<String>,
     table: Option<Table>,
     /// The ids of the headings, in order, and all of them.
@@ -90,7 +90,7 @@ struct Writer {
     footnotes: Footnotes,
 }
 
-/// What the end of a tag has to write.
+/// The markup that the end of a tag has to write.
 enum Open {
     /// The element was left out.
     Nothing,
@@ -113,7 +113,7 @@ enum Open {
 struct OpenLink {
     element: Option<&'static str>,
     from: usize,
-    /// What to show when there is no text.
+    /// The fallback if there is no text.
     instead: String,
     /// The address of a dropped link.
     dropped: Option<String>,
@@ -287,7 +287,7 @@ impl Writer {
                 Open::Footnote(number)
             }
             Tag::Table(alignments) => {
-                // The row of the head must fit: a table of which nothing opens is text.
+                // The row of the head must fit: a table without any open element is text.
                 if self.elements + alignments.len().min(MAX_COLUMNS) + 5 > MAX_ELEMENTS {
                     return self.separated();
                 }
@@ -442,7 +442,7 @@ impl Writer {
         };
         let open =
             self.level("div", &format!(" class=\"markdown-alert markdown-alert-{name}\" role=\"note\""));
-        // Colour alone tells nothing to many, so the kind is text; without the box it is needed all the more.
+        // Many readers can't rely on colour, so the kind is text; without the box it is needed all the more.
         if matches!(open, Open::Level(_)) && self.room() {
             let _ = writeln!(self.out, "<p class=\"markdown-alert-title\">{title}</p>");
         } else {
@@ -472,7 +472,7 @@ impl Writer {
         Open::Code
     }
 
-    /// The lines of a block of code; those of a difference say which were added and which removed, whatever the language.
+    /// Returns the lines of a block of code; a diff marks added and removed lines, whatever the language.
     fn code_lines(&mut self, code: &str) {
         let begins = |sign: &'static str| code.lines().any(|line| line.starts_with(sign));
         let is_of_one = |line: &str| line.trim().is_empty() || line.starts_with(['+', '-', ' ', '@']);
@@ -592,7 +592,7 @@ impl Writer {
 
     fn end_link(&mut self, target: OpenLink) {
         self.links -= 1;
-        // An image holds no further image or link, so it is the one that ends.
+        // An image can't contain further images or links, so this one ends.
         self.images = 0;
         let text = self.out.get(target.from..).unwrap_or_default();
         if text.trim().is_empty() {
@@ -674,7 +674,7 @@ impl Writer {
         self.out.push_str(&escape(&text[done..]));
     }
 
-    /// A link that is put right later, around what needs no escaping.
+    /// Writes a link that is fixed later, around text that needs no escaping.
     fn mark(&mut self, mark: &str, html: &str) {
         if self.room() {
             let _ = write!(self.out, "<a {mark}>{html}</a>");
@@ -683,7 +683,7 @@ impl Writer {
         }
     }
 
-    /// Code in a line; what is nothing but the id of a node, or a file with lines, is marked as in text.
+    /// Writes inline code; if it is only the id of a node, or a file with lines, it is marked as in text.
     fn inline_code(&mut self, code: &str) {
         let whole = 0..code.len();
         let mark = match (file_lines(code).as_slice(), node_ids(code).as_slice()) {
@@ -755,8 +755,8 @@ fn file_mark(file: &FileLines<'_>) -> String {
     format!("class=\"file-ref\" href=\"#file:{first}-{last}:{path}\"")
 }
 
-/// An id for every heading, in order: GitHub's way (lower case, spaces to `-`, punctuation dropped, a number
-/// behind the second of a name).
+/// Returns an id for every heading, in order, as on GitHub (lower case, spaces to `-`, punctuation dropped, a number after the
+/// second of a name).
 fn slugs(events: &[Located<'_>]) -> Vec<String> {
     let mut slugs = Vec::new();
     let mut taken = HashSet::new();
@@ -802,8 +802,7 @@ fn slug(heading: &str) -> String {
     if slug.is_empty() { "section".to_owned() } else { slug }
 }
 
-/// Whether an address that was dropped tells the reader something: a path in some repository does, `javascript:`
-/// does not.
+/// Whether an address that was dropped is worth showing to the reader: a path in some repository is, `javascript:` is not.
 fn is_relative_path(dest: &str) -> bool {
     let start = dest.trim_start();
     let other_host = start.starts_with("//") || start.starts_with("/\\");

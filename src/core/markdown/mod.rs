@@ -1,5 +1,4 @@
-//! The one user of pulldown-cmark, ammonia and linkify: what a stranger's Markdown cites, and what of it may
-//! stand on a page.
+//! The only user of pulldown-cmark, ammonia and linkify: reads the citations of untrusted Markdown, and makes it safe for a page.
 //!
 //! # Guarantees
 //!
@@ -22,7 +21,7 @@
 //!
 //! # How
 //!
-//! A text of which several things are asked is parsed once: [`Source::parse`].
+//! A text with several uses is parsed once: [`Source::parse`].
 //!
 //! 1. `parse` turns Markdown into events, merges text that the parser split, and undoes emphasis inside of
 //!    bare URLs.

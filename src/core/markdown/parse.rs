@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
 
-/// An event and where in the source it stands.
+/// An event and its place in the source.
 pub(super) type Located<'a> = (Event<'a>, Range<usize>);
 
 /// A link reference definition: `[label]: target "title"`.
@@ -69,7 +69,7 @@ fn events(markdown: &str) -> (Vec<Located<'_>>, Vec<Definition>) {
     (merger.events, definitions)
 }
 
-/// Whether this tag stands inside of a line of text.
+/// Whether this tag is inline, within a line of text.
 pub(super) fn is_inline(tag: &TagEnd) -> bool {
     use TagEnd::{Emphasis, Image, Link, Strikethrough, Strong, Subscript, Superscript};
     matches!(tag, Emphasis | Strong | Strikethrough | Link | Image | Superscript | Subscript)
@@ -156,7 +156,7 @@ impl<'a> Merger<'a> {
     }
 }
 
-/// How many of its source's bytes open (and close) an emphasis. All of them are ASCII.
+/// Returns the bytes of the source that open (and close) an emphasis. All of them are ASCII.
 fn delimiter_width(source: &str, range: &Range<usize>, tag: &TagEnd) -> usize {
     let bytes = &source.as_bytes()[range.clone()];
     match tag {

@@ -1,4 +1,4 @@
-//! What a finding cites.
+//! The citations of a finding.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -18,7 +18,7 @@ const MAX_TARGET_BYTES: usize = 4096;
 /// belongs to a path. A private-use character, dropped from the text itself.
 const MARK: char = '\u{E000}';
 
-/// What ends a path or a URL in a list item and begins its description.
+/// Separators that end a path or a URL in a list item and begin its description.
 const SEPARATORS: [&str; 5] = [" - ", " – ", " — ", " -- ", ": "];
 
 /// How much of an item is searched for its paths and their separator, and how much of a text becomes a title.
@@ -26,7 +26,7 @@ const SEPARATORS: [&str; 5] = [" - ", " – ", " — ", " -- ", ": "];
 const MAX_HEAD_BYTES: usize = 4096;
 const MAX_TITLE_BYTES: usize = 1024;
 
-/// How many characters of a line that can't be read are shown.
+/// The most characters of an unreadable line that are shown.
 const MAX_SHOWN: usize = 80;
 
 /// The first line, and the last one where there are several.
@@ -46,7 +46,7 @@ pub struct Mention {
     pub last_line: Option<u32>,
     /// A link's title or text, or the description in the list item; of one line, not escaped.
     pub title: Option<String>,
-    /// What a path is said to hold, word for word, as [`references`] reads it.
+    /// The quote of a path, word for word, as [`references`] reads it.
     pub quote: Option<String>,
 }
 
@@ -55,11 +55,11 @@ pub struct Mention {
 pub struct UnreadableReference {
     /// The line it begins on, from 1.
     pub line: usize,
-    /// How it begins; of one line, not escaped.
+    /// Its beginning; of one line, not escaped.
     pub text: String,
 }
 
-/// What a [`Mention`] points to.
+/// The target of a [`Mention`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MentionKind {
@@ -113,7 +113,7 @@ pub fn own_path(target: &str) -> Option<Mention> {
 }
 
 impl Parsed<'_> {
-    /// As [`references`].
+    /// Returns the citations of a parsed text, as [`references`] does.
     pub fn references(&self) -> Vec<Mention> {
         let mut reader = self.read();
         reader.define(&self.definitions);
@@ -160,7 +160,7 @@ impl Parsed<'_> {
 
 #[derive(Default)]
 struct Reader {
-    /// Mentions, with where they stand: the offset of their line of text and the place in it.
+    /// Mentions with their places: the offset of their line of text and the place in it.
     found: Vec<((usize, usize), Mention)>,
     line: Line,
     /// Open quotes, lists, items and footnotes.
@@ -171,7 +171,7 @@ struct Reader {
     item: bool,
     /// The outermost list item of the section that is open.
     outer: Option<Outer>,
-    /// What is quoted in backticks, with the path and the lines in brackets after it.
+    /// A quote in backticks, with the path and the lines in brackets after it.
     quotes: Vec<(String, Span, String)>,
     /// Where each line that can't be read begins, and how.
     unreadable: Vec<(usize, String)>,
@@ -183,9 +183,9 @@ struct Outer {
     at: usize,
     /// Its first line.
     text: String,
-    /// How many containers are open in it, itself among them.
+    /// The number of open containers in it, itself included.
     containers: usize,
-    /// How many mentions there were before it.
+    /// The number of mentions before it.
     found: usize,
 }
 
@@ -203,7 +203,7 @@ struct Line {
     codes: Vec<Range<usize>>,
     links: Vec<LinkSpan>,
     open_links: Vec<usize>,
-    /// For every open emphasis, how many underscores it was made of.
+    /// For every open emphasis, its number of underscores.
     marks: Vec<usize>,
 }
 
@@ -314,7 +314,7 @@ impl Reader {
             line.list_item(&mut found);
         } else if self.section.is_some() && self.outer.is_none() && self.heading.is_none() && found.is_empty()
         {
-            // A paragraph. What an item would cite is meant to be a source.
+            // A paragraph. Citations in an item are meant as sources.
             line.list_item(&mut found);
             if !found.is_empty() {
                 found.clear();
@@ -401,7 +401,7 @@ impl Line {
         });
     }
 
-    /// The URLs of the line, with where they stand in its text.
+    /// Returns the URLs of the line, with their places in its text.
     fn urls(&self) -> Vec<(Range<usize>, Mention)> {
         let mut found = Vec::new();
         for link in self.links.iter().filter(|link| is_citable_url(&link.target)) {
@@ -443,7 +443,7 @@ impl Line {
         found.extend(paths);
     }
 
-    /// What stands in backticks, with a path and its lines in brackets after it.
+    /// Reads a text in backticks, with a path and its lines in brackets after it.
     fn quotes(&self) -> impl Iterator<Item = (String, Span, String)> {
         self.codes.iter().filter_map(|code| {
             let behind = self.text[code.end..].strip_prefix(" (")?;
@@ -452,7 +452,7 @@ impl Line {
         })
     }
 
-    /// What a description begins with, in backticks or quotation marks. The separator before it is the first of this text.
+    /// Returns the quote at the start of a description, in backticks or quotation marks. This text begins with the separator.
     fn quote_after(&self, end: usize) -> Option<String> {
         let rest = &self.text[end..];
         let mark = SEPARATORS.iter().find(|mark| rest.starts_with(**mark))?;
@@ -466,7 +466,7 @@ impl Line {
         inner.and_then(|(quote, _)| quote_of(&unmarked(quote)))
     }
 
-    /// Where the item's first separator stands, outside of code and links.
+    /// Returns the place of the item's first separator outside of code and links.
     fn head_end(&self) -> usize {
         let head = first_bytes(&self.text, MAX_HEAD_BYTES);
         let mut from = 0;
@@ -546,7 +546,7 @@ impl Line {
         paths.into_iter().map(|(_, range, mention)| (range, mention)).collect()
     }
 
-    /// The paths in an item of prose: only what can hardly be anything else.
+    /// Returns the paths in an item of prose: only what can hardly be anything else.
     fn prose_paths(&self) -> Vec<(Range<usize>, Mention)> {
         let mut paths = Vec::new();
         let mut add = |range: Range<usize>, path: Option<(String, Option<Span>)>| {
@@ -652,7 +652,7 @@ fn literal(word: &str) -> String {
     if groups % 2 == 1 || around { unmarked(word) } else { word.replace(MARK, "_") }
 }
 
-/// The first word, or the first two where these are a repository and a path in it; and the path that this is.
+/// Returns the first word, or the first two if these are a repository and a path in it; and the path that this is.
 fn first_path(text: &str) -> (&str, Option<(String, Option<Span>)>) {
     let first = word_end(text);
     let gap = text[first..].len() - text[first..].trim_start().len();
@@ -686,7 +686,7 @@ fn path_of(word: &str, quoted: bool) -> Option<(String, Option<Span>)> {
     }
 }
 
-/// `repo@commit:` or `owner/name `, and what follows.
+/// Splits `repo@commit:` or `owner/name ` from the text after it.
 fn repository_before(word: &str) -> Option<(&str, &str)> {
     let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
     let is_name = |name: &str| !name.is_empty() && name.chars().all(named);

@@ -1,4 +1,4 @@
-//! Markdown for a terminal: wrapped, with styles as escape sequences that whoever prints it may strip.
+//! Markdown for a terminal: wrapped, with styles as escape sequences that the caller may strip.
 //!
 //! Hostile text is as harmless here as in HTML: each character goes through [`visible`], so that no escape sequence but our
 //! own is in the text; the address of a link is always shown, since its text may lie; and nesting costs no more than half of
@@ -25,14 +25,14 @@ pub fn to_terminal(markdown: &str, width: usize) -> String {
     writer.out
 }
 
-/// Characters of one style, and whether white space stands before them.
+/// Characters of one style, and whether white space comes before them.
 struct Piece {
     text: String,
     style: Style,
     spaced: bool,
 }
 
-/// What stands before each line of a block, and before its first one.
+/// The prefix of each line of a block, and of its first one.
 struct Prefix {
     first: Option<String>,
     rest: String,
@@ -43,7 +43,7 @@ struct Writer {
     out: String,
     width: usize,
     prefixes: Vec<Prefix>,
-    /// How many blocks within these have no room for a prefix.
+    /// The number of enclosing blocks without room for a prefix.
     too_deep: usize,
     styles: Vec<Style>,
     /// The words of the block so far.
@@ -209,7 +209,7 @@ impl Writer {
         let starts = |at: usize| words.get(at).is_none_or(|piece: &Piece| piece.spaced);
         let (mut line, mut used, mut at) = (String::new(), 0, 0);
         while at < words.len() {
-            // What has no space between goes together.
+            // Pieces without a space between them belong together.
             let end = (at + 1..).find(|next| starts(*next)).unwrap_or(words.len());
             let word = &words[at..end];
             let length: usize = word.iter().map(|piece| columns(&piece.text)).sum();
@@ -271,7 +271,7 @@ impl Writer {
             self.too_deep += 1;
             return;
         }
-        // It stands before what is indented, and not in it.
+        // It precedes the indented text and is not part of it.
         self.end_gap();
         self.prefixes.push(Prefix { first, rest: rest.to_owned() });
     }

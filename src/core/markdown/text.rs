@@ -52,8 +52,8 @@ pub(super) fn bare_urls(text: &str) -> Vec<Range<usize>> {
     urls
 }
 
-/// Ids of nodes in a run of plain text, as ranges of bytes, in order: `R3.A1a`, standing alone. Whether there is such a node
-/// is not known here.
+/// Returns ids of nodes in a run of plain text, as ranges of bytes, in order: `R3.A1a`, as a word of its own. Whether such a
+/// node exists is not checked here.
 pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
     let mut ids = Vec::new();
     let mut before = None;
@@ -83,23 +83,23 @@ pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
     ids
 }
 
-/// A file of the project with lines of it, as a text names it.
+/// A file of the project with lines, as a text names it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FileLines<'t> {
-    /// Where all of it stands, in bytes.
+    /// The place of all of it, in bytes.
     pub range: Range<usize>,
     pub path: &'t str,
     pub first: u32,
     pub last: u32,
 }
 
-/// Files with lines in a run of plain text, in order: `src/a.rs:12`, `src/a.rs:12-14`, `src/a.rs#L12-L14`, `a.rs:12:5` (a
-/// line and a column). Whether there is such a file is not known here.
+/// Returns files with lines in a run of plain text, in order: `src/a.rs:12`, `src/a.rs:12-14`, `src/a.rs#L12-L14`, `a.rs:12:5`
+/// (line and column). Whether such a file exists is not checked here.
 pub(super) fn file_lines(text: &str) -> Vec<FileLines<'_>> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-./+@".contains(c);
     let mut found = Vec::new();
     let mut from = 0;
-    // The sign between path and lines is what is rare.
+    // The sign between path and lines is rare, so it is searched for.
     while let Some(at) = text[from..].find([':', '#']).map(|at| from + at) {
         let (before, after) = (&text[from..at], &text[at..]);
         from = at + 1;
@@ -107,7 +107,7 @@ pub(super) fn file_lines(text: &str) -> Vec<FileLines<'_>> {
         let start = before
             .rfind(|c: char| !is_part(c))
             .map_or(0, |end| end + before[end..].chars().next().map_or(0, char::len_utf8));
-        // What goes on before it is an address, a version or another repository's.
+        // If it continues before that, it is an address, a version or a file of another repository.
         let goes_on = text[..at - before.len() + start]
             .chars()
             .next_back()

@@ -7,8 +7,8 @@ use super::order::join_lists;
 use super::{Decision, three_way};
 use crate::domain::{Conclusion, NodeId};
 
-/// The end that stands, with the others beside it, and what was decided. `new_ids`: the ids of each side that are others in
-/// the merged tree. `went_on`: whether each side has changed nodes.
+/// Returns the end in force, with the others beside it, and the decisions. `new_ids`: ids of each side that change in the
+/// merged tree. `went_on`: whether each side has changed nodes.
 pub(super) fn join(
     mut ends: [Option<Conclusion>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
@@ -30,7 +30,7 @@ pub(super) fn join(
     }
     let is_reopened = ours.is_none() || theirs.is_none();
     let [base, ours, theirs] = [base, ours, theirs].map(|end| end.as_ref().map(apart).unwrap_or_default());
-    // One that is as it was, and that the other side has given up, is given up.
+    // An unchanged end that the other side has given up is given up.
     let kept = |side: &[Conclusion], other: &[Conclusion]| -> Vec<Conclusion> {
         let is_gone =
             |end: &Conclusion| base.contains(end) && !other.iter().any(|other| key(other) == key(end));
@@ -63,7 +63,7 @@ pub(super) fn join(
     let other_conclusions: Vec<Conclusion> = ends.collect();
     let others = other_conclusions.len();
     let decided = (others > 0).then_some(Decision::OtherEnds { others });
-    // What was changed on one side, and opened again on the other, is kept.
+    // A conclusion changed on one side and reopened on the other is kept.
     let decided = decided.or_else(|| is_reopened.then_some(Decision::EndedThenContinued));
     (Some(Conclusion { other_conclusions, ..first }), decided.into_iter().collect())
 }
@@ -79,14 +79,14 @@ fn rename_in(end: &mut Conclusion, ids: &HashMap<NodeId, NodeId>) {
     end.other_conclusions.iter_mut().for_each(|other| rename_in(other, ids));
 }
 
-/// An end and the others beside it, each by itself and as it was before its amendments, which hold what they have written.
+/// Returns an end and the others beside it, each as it was before its amendments, which contain the texts written by them.
 fn apart(end: &Conclusion) -> Vec<Conclusion> {
     let alone = Conclusion { other_conclusions: Vec::new(), ..end.clone() };
     let all = std::iter::once(alone).chain(end.other_conclusions.iter().cloned());
     all.map(|end| exchanged(end, true)).collect()
 }
 
-/// The end, each of its amendments having changed places with what stands there.
+/// Returns the end, each of its amendments having changed places with the current texts.
 fn exchanged(mut end: Conclusion, is_backwards: bool) -> Conclusion {
     let mut amended = std::mem::take(&mut end.amended);
     match is_backwards {
@@ -96,7 +96,7 @@ fn exchanged(mut end: Conclusion, is_backwards: bool) -> Conclusion {
     Conclusion { amended, ..end }
 }
 
-/// What tells an end from others, whatever was amended in it; by time, and the rest only tells apart what happened at once.
+/// The key of an end, whatever was amended in it: its time, and further fields for ends of the same moment.
 fn key(end: &Conclusion) -> impl Ord + Clone + use<> {
     let core = Conclusion { amended: Vec::new(), ..end.clone() };
     (end.ended_at, end.concluded_at, format!("{core:?}"))

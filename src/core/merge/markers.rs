@@ -1,9 +1,9 @@
 //! Files into which git has put conflict markers, since it merges by lines.
 
-/// What both sides say in such a file.
+/// The two sides of such a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sides {
-    /// What they came from; `None` where git was not asked for it (`merge.conflictStyle`).
+    /// Their common ancestor; `None` if git was not asked for it (`merge.conflictStyle`).
     pub base: Option<String>,
     /// Above `=======`.
     pub ours: String,
@@ -11,7 +11,7 @@ pub struct Sides {
     pub theirs: String,
 }
 
-/// Where a line stands.
+/// The part of the conflict in which a line is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Both,
@@ -56,7 +56,7 @@ pub fn sides(text: &str) -> Option<Sides> {
     (is_marked && part == Part::Both).then_some(sides)
 }
 
-/// The character of the marker that a line is: seven of it, and then nothing or a space.
+/// Returns the marker character of a line: seven of it, followed by nothing or a space.
 fn marker(line: &str) -> Option<char> {
     let line = line.trim_end_matches(['\n', '\r']);
     let first = line.chars().next().filter(|first| "<|=>".contains(*first))?;

@@ -1,4 +1,4 @@
-//! What both sides have done with one node. Its id, parent and links are those of the merged tree already.
+//! The work of both sides on one node. Its id, parent and links are already those of the merged tree.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::order::{interleave, join_lists};
 use super::{Decision, three_way};
 use crate::domain::{Citation, Claim, Classification, Node, Reclassification};
 
-/// The node, where there is one, and what was decided. `None`: both sides have written over the same text by hand.
+/// Returns the node, if there is one, and the decisions. `None`: both sides have edited the same text by hand.
 pub(super) fn join(
     base: Option<Node>,
     ours: Option<Node>,
@@ -52,7 +52,7 @@ pub(super) fn join(
     Some((Some(node), decisions))
 }
 
-/// The claim that stands: the earlier one.
+/// Returns the claim in force: the earlier one.
 fn join_claims(claims: [Option<Claim>; 3], node: &Node, decisions: &mut Vec<Decision>) -> Option<Claim> {
     let [base, ours, theirs] = claims;
     three_way(&base, &ours, &theirs).unwrap_or_else(|| {
@@ -63,12 +63,12 @@ fn join_claims(claims: [Option<Claim>; 3], node: &Node, decisions: &mut Vec<Deci
     })
 }
 
-/// What was proposed, before any amendment.
+/// Returns the proposal as it was before any amendment.
 pub(super) fn original_title(node: &Node) -> String {
     Past::of(node).title
 }
 
-/// A node as it was before its amendments. Each amendment holds what it has written, and not what stood there before.
+/// Returns a node as it was before its amendments. Each amendment contains its new texts, not the earlier ones.
 struct Past {
     title: String,
     /// The node's own, and the others.
@@ -188,12 +188,12 @@ fn join_results(
     Some(keys.iter().filter_map(|key| results.remove(key)).collect())
 }
 
-/// Whether both are one result, whatever has become of it since.
+/// Whether both are one result, whatever has happened to it since.
 fn is_same(one: &Classification, other: &Classification) -> bool {
     one.committed_at == other.committed_at && one.agent_id == other.agent_id && one.caller == other.caller
 }
 
-/// What was committed, where both are one result; `None` where they are two after all.
+/// Returns the common result of both sides; `None` if they are two after all.
 fn same_core(
     base: Option<&Classification>,
     ours: &Classification,
@@ -202,17 +202,17 @@ fn same_core(
     let (ours, theirs) = (core(ours), core(theirs));
     match base {
         Some(base) => three_way(&core(base), &ours, &theirs),
-        // What each server saw of the files that are cited is no difference of what was said.
+        // The look-ups of each server in cited files are not a difference between results.
         None => (unpinned(&ours) == unpinned(&theirs)).then(|| std::cmp::min_by_key(ours, theirs, order)),
     }
 }
 
-/// A result without what the server added to its sources.
+/// Returns a result without the server's additions to its sources.
 fn unpinned(result: &Classification) -> Classification {
     Classification { references: Citation::given(&result.references), ..result.clone() }
 }
 
-/// What was committed, with what became of it on both sides. `None`: the same amendment holds two texts.
+/// Returns the result with the later changes of both sides. `None`: the same amendment has two texts.
 fn joined(
     core: Classification,
     base: Option<&Classification>,
@@ -220,7 +220,7 @@ fn joined(
     theirs: &Classification,
 ) -> Option<Classification> {
     let mut result = core;
-    // What only one side has added to stays in its order, whatever the clocks said.
+    // Lists that only one side has added to keep their order, whatever the clocks said.
     let before = base.map_or(&[][..], |base| &base.reclassified);
     result.reclassified = three_way(&before, &&*ours.reclassified, &&*theirs.reclassified)
         .map_or_else(|| join_changes(&result, [ours, theirs]), <[_]>::to_vec);
@@ -255,7 +255,7 @@ fn join_changes(result: &Classification, [ours, theirs]: [&Classification; 2]) -
     changes
 }
 
-/// The amendments of both sides, each known by what is no text of it. `None`: the same one holds two texts.
+/// Returns the amendments of both sides, each identified by its other fields than texts. `None`: the same one has two texts.
 pub(super) fn join_amended<T: Clone + PartialEq, K: Ord + Clone>(
     lists: [&[T]; 3],
     key: impl Fn(&T) -> K,
@@ -266,12 +266,12 @@ pub(super) fn join_amended<T: Clone + PartialEq, K: Ord + Clone>(
         .or_else(|| join_lists(lists, key, |base, our, their| three_way(base.unwrap_or(our), our, their)))
 }
 
-/// For an order that is the same on every machine, of what happened at the same time.
+/// An order of simultaneous changes that is the same on every machine.
 fn order(result: &Classification) -> String {
     format!("{result:?}")
 }
 
-/// What there is to say of results that came together.
+/// Returns the decisions to report about merged results.
 fn note_results(first: &Classification, sides: &[&Node; 2], decisions: &mut Vec<Decision>) {
     let node = || sides[0].id.clone();
     let others = first.other_results.len();

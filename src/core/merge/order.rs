@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Both lists as one, without a key twice. Whatever is in one of the lists comes in that list's order, and so what both share
-/// keeps its place. Where neither list says which of two comes first, the smaller does.
+/// Merges both lists, without a key twice. The entries of each list keep its order, and so do the shared ones. If neither list
+/// says which of two comes first, the smaller one does.
 ///
 /// The outcome is the same from either side, and in any order of three, as long as lists were made by additions at their
 /// ends and by this function.
@@ -21,7 +21,7 @@ pub(super) fn interleave<K: Ord + Clone>(ours: &[K], theirs: &[K]) -> Vec<K> {
         let next = match rest.map(<[K]>::first) {
             [None, None] => return merged,
             [Some(only), None] | [None, Some(only)] => only,
-            // What only one of them has stands before whatever of both comes after it.
+            // Entries of only one list come before any entry of both that follows them.
             [Some(our), Some(their)] => match (all[1].contains(our), all[0].contains(their)) {
                 (false, true) => our,
                 (true, false) => their,
@@ -33,11 +33,11 @@ pub(super) fn interleave<K: Ord + Clone>(ours: &[K], theirs: &[K]) -> Vec<K> {
     }
 }
 
-/// What tells an entry from all others: its key, and how often that stood in the list before.
+/// The identity of an entry: its key, and the number of earlier entries with it in the list.
 type Numbered<K> = (K, usize);
 
-/// Both lists of entries that are known by keys as one. An entry of both becomes what `join` makes of it, which is given that of
-/// the base, too; `None` where it can't.
+/// Merges both lists of entries with keys. `join` merges an entry of both lists, given that of the base, too; `None` if it
+/// can't.
 pub(super) fn join_lists<T: Clone, K: Ord + Clone>(
     [base, ours, theirs]: [&[T]; 3],
     key: impl Fn(&T) -> K,

@@ -1,4 +1,4 @@
-//! Which node of one side is which of the other, and under which id it stands in the merged tree.
+//! The identity of nodes across the sides, and their ids in the merged tree.
 //!
 //! A proposal is known by the id that it was made under, its time and its texts: neither a result nor another id changes
 //! these. Two proposals that were made under one id are two nodes. The earlier one has the id, and the later one moves to
@@ -25,7 +25,7 @@ use super::{Conflict, Decision, Reason};
 use crate::domain::{Author, Classification, Node, NodeId, Timestamp};
 use crate::format::layout;
 
-/// The nodes of base, ours and theirs whose files are not the same in all three.
+/// The nodes of base, ours and theirs whose files differ between the three.
 pub(super) struct Nodes {
     pub(super) sides: [BTreeMap<NodeId, Node>; 3],
     /// Ids that other files have.
@@ -43,17 +43,17 @@ pub(super) struct Joined {
     pub(super) new_ids: [HashMap<NodeId, NodeId>; 3],
 }
 
-/// What a proposal extends.
+/// The parent of a proposal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Parent {
     None,
     /// One of the seats, by its number.
     Seat(usize),
-    /// A node that is the same on all sides.
+    /// A node that is equal on all sides.
     Untouched(NodeId),
 }
 
-/// What tells one proposal from all others. The order is that in which proposals have a right to an id.
+/// The identity of a proposal. Proposals have a right to an id in this order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Key {
     proposed_at: Timestamp,
@@ -95,7 +95,7 @@ pub(super) fn join(nodes: Nodes) -> Result<Joined, Vec<Conflict>> {
     for seat in seats.iter().filter(|seat| seat.is_present) {
         let stood: Vec<(usize, NodeId)> =
             (1..3).filter_map(|side| Some((side, seat.sides[side].as_ref()?.id.clone()))).collect();
-        // A side that had not heard of an earlier move is told nothing new.
+        // A side without the earlier move gets no message about it.
         for from in stands_at(seat).into_iter().filter(|from| *from != seat.id) {
             let to = seat.id.clone();
             joined.decisions.push(Decision::Renamed { from, to, title: seat.key.title.clone() });
@@ -119,7 +119,7 @@ pub(super) fn join(nodes: Nodes) -> Result<Joined, Vec<Conflict>> {
 fn seats(sides: [BTreeMap<NodeId, Node>; 3], made: &BTreeMap<NodeId, Node>) -> Vec<Seat> {
     let mut seats: Vec<Seat> = Vec::new();
     let mut known: HashMap<Key, usize> = HashMap::new();
-    // Somebody may have written over the texts by hand: what is in the base is known without them.
+    // If the texts were edited by hand, the base still identifies the proposal.
     let mut in_base: HashMap<(NodeId, Timestamp, Parent), usize> = HashMap::new();
     let mut numbers: [HashMap<NodeId, usize>; 3] = Default::default();
     let mut nodes: Vec<(usize, Node)> = Vec::new();
@@ -127,12 +127,12 @@ fn seats(sides: [BTreeMap<NodeId, Node>; 3], made: &BTreeMap<NodeId, Node>) -> V
         nodes.extend(of_side.into_values().map(|node| (side, node)));
     }
     nodes.sort_by(|(one, a), (other, b)| (a.round(), one, &a.id).cmp(&(b.round(), other, &b.id)));
-    // A parent stands in an earlier round.
+    // A parent is in an earlier round.
     for group in nodes.chunk_by(|(one, a), (other, b)| (a.round(), one) == (b.round(), other)) {
         let keyed = |(side, node): &(usize, Node)| (key_of(node, &numbers[*side]), *side, node.clone());
         let mut group: Vec<(Key, usize, Node)> = group.iter().map(keyed).collect();
-        // First those that are known as they are: of two that were made under one id at one time, neither is the other with
-        // its texts written over.
+        // Unchanged proposals come first: of two that were made under one id at one time, neither is an edited form of the
+        // other.
         group.sort_by_key(|(key, ..)| !known.contains_key(key));
         for (mut key, side, node) in group {
             let is_free = |number: &&usize| seats[**number].sides[side].is_none();
@@ -169,7 +169,7 @@ fn seats(sides: [BTreeMap<NodeId, Node>; 3], made: &BTreeMap<NodeId, Node>) -> V
     seats
 }
 
-/// What tells a proposal from all others, by the seats of those that may be its parent.
+/// The identity of a proposal, by the seats of its possible parents.
 fn key_of(node: &Node, numbers: &HashMap<NodeId, usize>) -> Key {
     let parent = match &node.parent {
         None => Parent::None,
@@ -189,8 +189,8 @@ fn key_of(node: &Node, numbers: &HashMap<NodeId, usize>) -> Key {
     }
 }
 
-/// Which proposals are in the merged tree: what one side has taken away stays away, unless the other has done something
-/// with it that would be lost, or with a node below it.
+/// Returns the proposals in the merged tree. A removal by one side counts, unless the other side has worked on the proposal, or
+/// on a node below it, and that work would be lost.
 fn find_present(seats: &mut [Seat]) {
     for number in (0..seats.len()).rev() {
         let seat = &mut seats[number];
@@ -211,10 +211,10 @@ fn is_kept_by(seat: &Seat, side: usize) -> bool {
     }
 }
 
-/// Gives each proposal of one round its id, those of the rounds before having theirs.
+/// Gives each proposal of one round its id; earlier rounds have theirs.
 fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Conflict> {
     let is_here = |seat: &Seat| seat.id.round() == round;
-    // For each side, the ids of those that have made way there, or that the other side has taken back.
+    // For each side, the ids of proposals that have made way there, or that the other side has taken back.
     let mut gone: [HashSet<&NodeId>; 3] = Default::default();
     for seat in seats.iter().filter(|seat| is_here(seat)) {
         let [base, ours, theirs] = &seat.sides;
@@ -254,7 +254,7 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
         let wanted = moved.or_else(|| made_step(seats, seat));
         let wanted = wanted.and_then(|step| below(parent_id(seats, seat).as_ref(), &seat.id, step));
         let wanted = there.get(&number).cloned().or(wanted);
-        // One that a hand has put where it does not belong stays there.
+        // A proposal that was misplaced by hand stays there.
         match wanted.or_else(|| stands_at(seat).into_iter().next()) {
             Some(id) if taken.insert(folded(&id)) => places.push((number, id)),
             _ => losers.push(number),
@@ -300,7 +300,7 @@ fn ids_there(seats: &[Seat], here: &[(bool, usize)], taken: &BTreeSet<String>) -
     here.iter().filter_map(|(_, number)| Some((*number, there(*number)?))).collect()
 }
 
-/// What an id adds to that of its parent.
+/// Returns the last part of an id, after that of its parent.
 fn step<'i>(id: &'i NodeId, parent: Option<&NodeId>) -> Option<&'i str> {
     id.suffix().strip_prefix(parent.map_or("", NodeId::suffix)).filter(|step| !step.is_empty())
 }
@@ -321,7 +321,7 @@ fn made_step<'s>(seats: &'s [Seat], seat: &'s Seat) -> Option<&'s str> {
         Parent::None => None,
     };
     let sides = || seat.sides.iter().flatten();
-    // It stands there, or has moved along with its parent: what it was made below may have been another id of that one.
+    // It is there, or has moved along with its parent: the parent may have had another id when it was made.
     let mut along = sides().filter_map(|node| step(&node.id, node.parent.as_ref())).peekable();
     along.peek()?;
     along
@@ -350,8 +350,8 @@ fn below(parent: Option<&NodeId>, own: &NodeId, step: &str) -> Option<NodeId> {
     }
 }
 
-/// The step of a proposal that can't have its own: digits where that ends with one, and letters else, so that what is below it goes on
-/// with the other kind.
+/// Returns a step for a proposal that can't have its own: digits if its own ends with a digit, else letters, so that the ids
+/// below it go on with the other kind.
 fn other_step(made: &str, key: &Key, attempt: u32) -> String {
     // FNV-1a.
     let told = format!("{} {} {} {} {attempt}", key.proposed_at, key.title, key.planned_action, key.copy);
@@ -374,8 +374,8 @@ fn folded(id: &NodeId) -> String {
     id.as_str().to_ascii_lowercase()
 }
 
-/// Where it stands before the merge: where a side has moved it, or else where it was; in two places where both have, or
-/// where it is under different ids.
+/// Returns its place before the merge: where a side has moved it, or else its old place; two places if both have moved it, or
+/// if it has different ids.
 fn stands_at(seat: &Seat) -> BTreeSet<NodeId> {
     let [base, ours, theirs] = seat.sides.each_ref().map(|side| side.as_ref().map(|node| &node.id));
     let all: BTreeSet<NodeId> = [ours, theirs].into_iter().flatten().cloned().collect();

@@ -1,4 +1,4 @@
-//! The list of withheld nodes: it names them by their ids, so it goes where they go.
+//! The list of withheld nodes. It names them by their ids, so it follows their moves.
 
 use std::collections::{BTreeSet, HashMap};
 

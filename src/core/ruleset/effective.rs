@@ -1,5 +1,5 @@
-//! The rules in force for one investigation: the ruleset, its mode, and what `tot_start` fixed. What each kind of rule
-//! answers stands with it, under [`rules`](super::rules).
+//! The rules in force for one investigation: the ruleset, its mode, and the choices of `tot_start`. The answers of each kind of
+//! rule are defined with it, under [`rules`](super::rules).
 
 use super::schema::{Enforcement, Mode, Ruleset};
 use crate::domain::Meta;

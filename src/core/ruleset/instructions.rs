@@ -1,4 +1,4 @@
-//! What an agent must know to follow a ruleset, written from it: the states, what each needs, the loop, the end.
+//! Instructions for agents, written from the ruleset: the states and their requirements, the loop, the end.
 
 use super::effective::EffectiveRules;
 use super::rules::{self, roots};

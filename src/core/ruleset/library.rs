@@ -1,10 +1,10 @@
-//! The rulesets that an investigation may begin under: the built-in ones, and those of the operator's folder.
+//! The rulesets for new investigations: the built-in ones, and those in the operator's folder.
 
 use std::fmt;
 
 use super::{RulesetError, RulesetFile, builtin};
 
-/// What a file of a ruleset is called: `NAME.yaml`.
+/// The name of a ruleset's file: `NAME.yaml`.
 pub const ENDING: &str = ".yaml";
 
 /// Rulesets by their names, the default first.
@@ -12,7 +12,7 @@ pub const ENDING: &str = ".yaml";
 /// The built-in ones are parsed when somebody first looks at one: a server starts without.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
-    /// Those beside the built-in ones.
+    /// The rulesets beside the built-in ones.
     own: Vec<RulesetFile>,
 }
 
@@ -21,7 +21,7 @@ pub struct Library {
 pub struct FileFault {
     /// The file, as it was given.
     pub file: String,
-    /// What is wrong in it.
+    /// The fault.
     pub error: RulesetError,
 }
 
@@ -38,7 +38,7 @@ impl Library {
         Library::default()
     }
 
-    /// The built-in rulesets and these, each the path of its file and its text.
+    /// Returns the built-in rulesets and these, each given by the path of its file and its text.
     ///
     /// # Errors
     ///

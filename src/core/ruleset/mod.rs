@@ -27,7 +27,7 @@ pub use schema::{Enforcement, Mode, Role, Ruleset, State};
 
 use crate::yaml;
 
-/// A ruleset together with the text it was read from, which is pinned in an investigation as it stands.
+/// A ruleset together with its source text, which is pinned in an investigation unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RulesetFile {
     /// The rules.
@@ -42,14 +42,14 @@ pub struct RulesetFile {
 pub struct RulesetError {
     /// The line in the file, from 1, where it is known.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
-    /// How to mend it.
+    /// Its remedy.
     pub suggestion: Option<String>,
 }
 
 impl RulesetError {
-    /// The reason and how to mend it, for where the line stands beside it.
+    /// Returns the reason and the remedy, for output that shows the line beside it.
     pub fn without_line(&self) -> String {
         match &self.suggestion {
             Some(suggestion) => format!("{} ({suggestion})", self.reason),
@@ -89,7 +89,7 @@ impl RulesetFile {
     }
 }
 
-/// What git leaves in a file that two branches changed.
+/// The markers that git leaves in a file that two branches changed.
 fn merge_conflict(text: &str) -> Option<RulesetError> {
     let line = text.lines().position(|line| line.starts_with("<<<<<<< "))?;
     Some(RulesetError {

@@ -10,7 +10,7 @@ pub const WIDTH: usize = 100;
 /// Between two columns.
 const GAP: usize = 2;
 
-/// The whole ruleset: what it is for, its states, its rules, its end and its modes.
+/// Returns the whole ruleset: its purpose, its states, its rules, its end and its modes.
 pub fn plain_text(ruleset: &Ruleset, width: usize) -> String {
     let rules = EffectiveRules::by_default(ruleset);
     let mut text = format!("{}\n{}\n", ruleset.name, wrap(&ruleset.summary, width).join("\n"));
@@ -38,7 +38,7 @@ pub fn plain_text(ruleset: &Ruleset, width: usize) -> String {
     text
 }
 
-/// All rulesets, each with what it is for.
+/// Returns all rulesets, each with its purpose.
 pub fn listing(library: &Library, width: usize) -> String {
     let name = |ruleset: &Ruleset| match ruleset.name.as_str() {
         builtin::DEFAULT => format!("{} (default)", ruleset.name),

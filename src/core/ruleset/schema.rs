@@ -1,4 +1,4 @@
-//! The ruleset file, as types. The parts that belong to one kind of rule stand with it, under [`rules`](super::rules).
+//! The ruleset file, as types. The parts of each kind of rule are defined with it, under [`rules`](super::rules).
 
 use std::fmt;
 use std::str::FromStr;

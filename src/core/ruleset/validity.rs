@@ -7,15 +7,15 @@ use crate::domain::StateName;
 /// One contradiction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The top-level key in which it stands.
+    /// The top-level key that contains it.
     pub section: &'static str,
     /// The item of that key's list, from 0, where the fault is in one.
     pub item: Option<usize>,
-    /// A word that stands in the offending line.
+    /// A word in the offending line.
     pub needle: String,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
-    /// How to mend it.
+    /// Its remedy.
     pub suggestion: Option<String>,
 }
 
@@ -62,7 +62,7 @@ fn nth_item(lines: &[&str], start: usize, end: usize, item: usize) -> Option<(us
     Some((items.next()?, items.next().unwrap_or(end)))
 }
 
-/// How alike a word must be to what it may have meant.
+/// The similarity that a suggested word must have.
 const ALIKE: f64 = 0.59;
 
 /// How to mend what the YAML reader refuses: `did you mean …?` for "unknown … `x`, expected one of a, b", and the key
@@ -105,7 +105,7 @@ fn version_and_name(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
     }
 }
 
-/// What the name of a ruleset or a mode may be.
+/// The characters allowed in the name of a ruleset or a mode.
 pub(super) const PLAIN_NAME: &str = "use a-z, 0-9 and hyphens, at most 60";
 
 /// Whether it is one.

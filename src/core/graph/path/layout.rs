@@ -1,8 +1,8 @@
-//! Where everything of the picture stands.
+//! The place of everything in the picture.
 //!
-//! In the wide one a lane runs from left to right, its labels stand above it, and everything that leaves it hangs below: each stop
-//! has a stem that goes down to the rows of its twigs. Stops are taken from the last to the first, and each row goes where it is
-//! free; a stem thus only passes what is left of it, and nothing lies over anything else. In the tall one there is a row for each.
+//! In the wide form a lane runs from left to right, its labels are above it, and its twigs hang below: each stop has a stem
+//! that goes down to the rows of its twigs. Stops are placed from the last to the first, and each row goes where it is free,
+//! so a stem passes only what is left of it, and nothing overlaps. The tall form has a row for each stop and twig.
 
 use std::fmt::Write as _;
 
@@ -15,23 +15,23 @@ pub(super) const NARROW: f64 = 358.0;
 const SIZE: f64 = 14.0;
 const SMALL: f64 = 13.0;
 const LINE: f64 = 18.0;
-/// What a finger can go to (WCAG 2.2) on a page that is 320 pixels wide.
+/// The least size for a finger (WCAG 2.2) on a page that is 320 pixels wide.
 pub(super) const ROW: f64 = 30.0;
-/// How much wider a text is in bold.
+/// The factor by which a text is wider in bold.
 const BOLD: f64 = 1.12;
-/// The room of an answer's label and what joins there, right of its stop.
+/// The room for an answer's label and its joining lines, right of its stop.
 const RIGHT: f64 = 335.0;
 /// From a stop to its label above, and above that.
 const ABOVE: f64 = 21.0;
 const LABEL: f64 = 74.0;
 const STEP_RADIUS: f64 = 8.0;
 const END_RADIUS: f64 = 13.0;
-/// From the end of a lane to that of one which goes on from there.
+/// The distance from the end of a lane to that of one that continues from there.
 const BEYOND: f64 = 100.0;
-/// Below this distance of stops every other label stands below the line.
+/// Below this distance of stops every other label is below the line.
 const CLOSE: f64 = 170.0;
 const LEFT: f64 = 15.0;
-/// The part of the room that the beginning of a sentence must take to stand for it.
+/// The least part of the room that the beginning of a sentence must fill to replace it.
 const LEAST_PHRASE: f64 = 0.4;
 /// From the line to texts in the tall picture.
 const INDENT: f64 = 28.0;
@@ -42,7 +42,7 @@ pub(super) struct Layout {
     pub top: f64,
     pub width: f64,
     pub height: f64,
-    /// What runs between stops and texts, what lies below the others first.
+    /// Lines between stops and texts, the lowest layer first.
     pub strokes: Vec<Stroke>,
     /// The stops and the twigs, in the order of reading.
     pub places: Vec<Place>,
@@ -72,7 +72,7 @@ pub(super) struct Dot {
     pub x: f64,
     pub y: f64,
     pub radius: f64,
-    /// What stands in it; it is full then.
+    /// Its content; it is full then.
     pub sign: &'static str,
 }
 
@@ -151,7 +151,7 @@ pub(super) fn wide(model: &Model) -> Layout {
     let bottom = scene.taken.iter().map(|it| it.bottom).fold(0.0, f64::max);
     scene.layout.top = scene.taken.iter().map(|it| it.top).fold(bottom, f64::min).floor() - 3.0;
     scene.layout.height = bottom + 6.0 - scene.layout.top;
-    // What is said of a lane lies below its line.
+    // The label of a lane is below its line.
     scene.layout.strokes.sort_by_key(|it| it.width as u32);
     scene.layout
 }
@@ -160,7 +160,7 @@ struct Wide<'m> {
     model: &'m Model,
     /// Where the stops are, by how many are before them.
     columns: Vec<f64>,
-    /// Whether every other label stands below.
+    /// Whether every other label is below the line.
     is_close: bool,
     /// Where something is already.
     taken: Vec<Area>,
@@ -217,7 +217,7 @@ impl Wide<'_> {
         }
         for stop in (0..=last).rev() {
             let places = self.hanging(own, stop, y);
-            // In the order of reading each stop is followed by what hangs at it.
+            // In the order of reading each stop is followed by its twigs.
             let at = first + stop + 1;
             self.layout.places.splice(at..at, places);
             for (sub, _) in model.lanes.iter().enumerate().filter(|(_, it)| it.from == Some((own, stop))) {
@@ -229,13 +229,13 @@ impl Wide<'_> {
         }
     }
 
-    /// Whether something goes down from a stop.
+    /// Whether a stem goes down from a stop.
     fn hangs(&self, lane: usize, stop: usize) -> bool {
         let it = &self.model.lanes[lane].stops[stop];
         !it.twigs.is_empty() || self.model.lanes.iter().any(|sub| sub.from == Some((lane, stop)))
     }
 
-    /// Whether the label of a stop stands below it.
+    /// Whether the label of a stop is below it.
     fn is_below(&self, lane: usize, stop: usize) -> bool {
         let stops = &self.model.lanes[lane].stops;
         self.is_close
@@ -250,7 +250,7 @@ impl Wide<'_> {
         let x = self.x(lane, at);
         let is_below = self.is_below(lane, at);
         let left = if is_below { x + 13.0 } else { x - radius(stop) };
-        // Until the next label on the same side, or the next stem.
+        // The room until the next label on the same side, or the next stem.
         let next = (at + 1..stops.len()).find(|next| match is_below {
             true => self.hangs(lane, *next) || self.is_below(lane, *next) || *next == stops.len() - 1,
             false => !self.is_below(lane, *next),
@@ -264,7 +264,7 @@ impl Wide<'_> {
         self.layout.places.push(place_of(&self.model.lanes[lane], stop, x, y, texts));
     }
 
-    /// What hangs at a stop: first what joins it, then what branches off.
+    /// Places the twigs of a stop: first the joining ones, then those that branch off.
     fn hanging(&mut self, lane: usize, at: usize, y: f64) -> Vec<Place> {
         let stop = &self.model.lanes[lane].stops[at];
         let x = self.x(lane, at);
@@ -383,7 +383,7 @@ pub(super) fn tall(model: &Model) -> Layout {
             }
             y += 12.0;
         }
-        // The nearest lies above those that go further down.
+        // The nearest is drawn above those that go further down.
         layout.strokes[line_at..].reverse();
         if end > begin {
             layout.strokes.push(line(lane, format!("M{} {}V{}", number(x), number(begin), number(end))));
@@ -434,7 +434,7 @@ fn phrase(text: &str, room: f64, most: usize) -> Vec<String> {
     }
 }
 
-/// The lines of a twig: its sign before the first one, its tail behind the last one.
+/// The lines of a twig: its sign before the first one, its tail after the last one.
 fn twig_lines(twig: &Twig, x: f64, room: f64, most: usize) -> Vec<Text> {
     let left = if twig.sign.is_empty() { 0.0 } else { 17.0 };
     let room = (room - left) / SMALL;

@@ -1,4 +1,4 @@
-//! The head of a picture that stands alone: the investigation's title, and what signs and lines mean.
+//! The head of a standalone picture: the investigation's title, and the meaning of signs and lines.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ struct Symbol {
     row: usize,
 }
 
-/// How much of the picture the head takes.
+/// Returns the height of the head.
 pub(in crate::graph) fn height(ruleset: &Ruleset, width: f64) -> f64 {
     let rows = entries(ruleset, width).last().map_or(0, |entry| entry.row + 1);
     TITLE_BASE + ROW * rows as f64 + 10.0

@@ -1,4 +1,4 @@
-//! A small sign for each role, so that no state is told by its colour alone. Drawn, since letters would need a font.
+//! A small sign for each role, so that colour alone never carries a state. Drawn, since letters would need a font.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use crate::graph::palette;
 use crate::graph::text::number;
 use crate::ruleset::Role;
 
-/// How wide and high a sign is, in CSS pixels.
+/// The width and height of a sign, in CSS pixels.
 pub(super) const SIZE: f64 = 9.0;
 
 const RING: &str = "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0";

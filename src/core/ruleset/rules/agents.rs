@@ -1,4 +1,4 @@
-//! `checks` of agents: who did the research, and how fast.
+//! `checks` of agents: the author of the research, and its speed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub enum Enforcement {
 }
 
 impl Enforcement {
-    /// What comes of it, in a sentence; `None` for nothing.
+    /// Returns the consequence in a sentence; `None` for nothing.
     pub(super) fn sentence(self, what: &str) -> Option<String> {
         match self {
             Enforcement::Off => None,
@@ -107,7 +107,7 @@ fn commit(result: &Committed, verdict: &mut Verdict) {
         |code: Code, message: String, how: &str| Diagnostic::new(code, message).about(&node.id).suggest(how);
     let least = f64::from(checks.min_research_seconds);
     let seconds = result.now.seconds_since(node.proposed_at);
-    // Research may come before its proposal: then it says when it began, or what was run.
+    // Research may begin before its proposal: then the result gives its start, or its runs.
     let began_before = result.started_at.is_some_and(|began| result.now.seconds_since(began) >= least);
     if seconds < least && !result.is_person && !began_before && !result.has_commands {
         let message = format!(

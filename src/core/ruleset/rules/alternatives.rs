@@ -1,4 +1,4 @@
-//! `alternatives`: what else must have been considered before a node may have a state.
+//! `alternatives`: the alternatives that must have been considered before a node may have a state.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub(super) const KIND: Kind =
     Kind { key: "alternatives", faults, of_state, commit, reclassify, ..Kind::SILENT };
 
 impl EffectiveRules<'_> {
-    /// How many alternatives the state needs; `None` for none.
+    /// Returns the number of alternatives that the state needs; `None` for none.
     pub fn alternatives(&self, state: &StateName) -> Option<u32> {
         let rule = self.ruleset.alternatives.as_ref().filter(|rule| rule.states.contains(state))?;
         Some(rule.min)
@@ -80,7 +80,7 @@ fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
     }
 }
 
-/// How many of them say something.
+/// Returns the number of alternatives that say something.
 fn number(alternatives: &[String]) -> usize {
     alternatives.iter().filter(|text| !says_nothing(text)).count()
 }

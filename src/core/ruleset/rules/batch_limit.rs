@@ -1,4 +1,4 @@
-//! `batchLimit`: the most nodes that one proposal may hold.
+//! `batchLimit`: the most nodes in one proposal.
 
 use super::{Kind, Proposed, Verdict};
 use crate::domain::{Code, Diagnostic};

@@ -21,7 +21,7 @@ pub struct Breadth {
     pub recommended: u32,
 }
 
-/// `R2_BREADTH` and the like.
+/// `R2_BREADTH` and its equivalents of other rounds.
 pub(super) const KIND: Kind = Kind { key: "breadth", faults, sentences, propose, ..Kind::SILENT };
 
 impl EffectiveRules<'_> {

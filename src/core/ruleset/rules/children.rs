@@ -31,21 +31,21 @@ pub struct Children {
 /// Children that an open node owes in all, and how many of them it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirement<'a> {
-    /// How many it owes.
+    /// The number of owed children.
     pub needs: u32,
-    /// How many count already.
+    /// The number of those that count already.
     pub has: u32,
     /// The states that count; `None` for all.
     pub of: Option<&'a [StateName]>,
 }
 
 impl Requirement<'_> {
-    /// How many are missing.
+    /// Returns the number of missing ones.
     pub fn missing(&self) -> u32 {
         self.needs.saturating_sub(self.has)
     }
 
-    /// What is owed, for people: `2 children`, `1 VERIFY child`.
+    /// Returns the owed children, for people: `2 children`, `1 VERIFY child`.
     pub fn describe(&self) -> String {
         children(self.needs, self.of)
     }
@@ -56,7 +56,7 @@ pub(super) const KIND: Kind =
     Kind { key: "states.children", faults, of_state, end, blockers, ..Kind::SILENT };
 
 impl<'a> EffectiveRules<'a> {
-    /// What a node in this state and round owes: how many children, and in which states.
+    /// Returns what a node in this state and round owes: a number of children, and their states.
     pub fn owed(&self, state: &StateName, round: u32) -> Option<(u32, Option<&'a [StateName]>)> {
         let state = self.ruleset.state(state).filter(|state| !state.terminal)?;
         let rule = state.children.iter().find(|rule| applies(rule.from_round, rule.to_round, round))?;
@@ -64,13 +64,13 @@ impl<'a> EffectiveRules<'a> {
         Some((rule.min.min(most), rule.of.as_deref()))
     }
 
-    /// What a committed node owes and has; `None` for pending and terminal ones.
+    /// Returns what a committed node owes and has; `None` for pending and terminal ones.
     pub fn requirement(&self, investigation: &Investigation, node: &Node) -> Option<Requirement<'a>> {
         let children = investigation.committed_children(&node.id).map(|(_, state)| (state, 1));
         self.required(node.state()?, node.round(), children)
     }
 
-    /// What a node in this state and round owes and has, by how many children are in which state.
+    /// Returns what a node in this state and round owes and has, given the number of its children by state.
     fn required<'s>(
         &self,
         state: &StateName,
@@ -83,7 +83,7 @@ impl<'a> EffectiveRules<'a> {
         Some(Requirement { needs, has, of })
     }
 
-    /// The open nodes that still lack children, with what they lack, by round and suffix.
+    /// Returns the open nodes that still lack children, with their lack, by round and suffix.
     pub fn incomplete<'i>(&self, investigation: &'i Investigation) -> Vec<(&'i Node, Requirement<'a>)> {
         let mut incomplete: Vec<(&Node, Requirement)> = Vec::new();
         for (kin, requirement) in self.incomplete_kin(investigation) {
@@ -93,7 +93,7 @@ impl<'a> EffectiveRules<'a> {
         incomplete
     }
 
-    /// Groups of open nodes that still lack children, with what each of their nodes lacks, from the first round on.
+    /// Returns groups of open nodes that still lack children, with the lack of each node, from the first round on.
     pub fn incomplete_kin<'i>(
         &self,
         investigation: &'i Investigation,
@@ -152,7 +152,7 @@ fn never_complete(ruleset: &Ruleset, state: &State) -> Option<u32> {
             rule.of.as_ref().is_none_or(|of| of.contains(child))
                 && state.child_states.as_ref().is_none_or(|allowed| allowed.contains(child))
         };
-        // What is stored of it there; `None` where it is refused.
+        // Returns the state that is stored there; `None` if it is refused.
         let stored = |child: &StateName| match ruleset.early_rule(child, round + 1) {
             None => Some(child.clone()),
             Some(rule) => rule.store_as.clone(),
@@ -168,7 +168,7 @@ fn never_complete(ruleset: &Ruleset, state: &State) -> Option<u32> {
 
 /// By rounds: `Needs 2 children in rounds 1 to 2, 1 child from round 3.`
 fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
-    // Each said once, with the round from which it holds; an empty one where nothing is owed.
+    // Returns each sentence once, with its first round; an empty one if nothing is owed.
     let mut said: Vec<(u32, String)> = Vec::new();
     for round in 1..=LAST_ROUND {
         let need = match rules.owed(&state.name, round) {
@@ -195,7 +195,7 @@ fn end(_: &EffectiveRules) -> Option<String> {
 }
 
 fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
-    // A child that confirms an answer is also the one that it lacks: that is told once, by `verification`.
+    // A child that confirms an answer is also the one that it lacks: only `verification` reports that.
     let is_confirmation = |of: &[StateName]| of.iter().any(|state| rules.role(state) == Role::Confirmation);
     let told_there = |node: &Node, requirement: &Requirement| {
         requirement.missing() == 1
@@ -213,7 +213,7 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mu
     }
 }
 
-/// What to do about missing children: what is proposed already needs no proposal.
+/// Returns the remedy for missing children: existing proposals need no further proposal.
 fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Requirement) -> String {
     let of = requirement.of;
     let pending: Vec<&NodeId> =
@@ -233,7 +233,7 @@ fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Req
     }
 }
 
-/// What is still owed after a commit: one warning per state whose nodes lack children.
+/// Returns what is still owed after a commit: one warning per state whose nodes lack children.
 pub fn incomplete_warnings(after: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let incomplete: Vec<(&Kin, Requirement)> = rules.incomplete_kin(after).collect();
     let mut warnings = Vec::new();

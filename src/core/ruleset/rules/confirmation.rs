@@ -40,7 +40,7 @@ pub struct Outcome {
 pub(super) const KIND: Kind = Kind { key: "confirmations", faults, of_state, end, blockers, ..Kind::SILENT };
 
 impl<'a> EffectiveRules<'a> {
-    /// What makes a waiting state move.
+    /// The cause that moves a waiting state.
     pub fn confirmation(&self, state: &StateName) -> Option<&'a Confirmation> {
         self.ruleset.confirmations.iter().find(|confirmation| &confirmation.state == state)
     }
@@ -58,7 +58,7 @@ impl<'a> EffectiveRules<'a> {
         by
     }
 
-    /// The child that promoted the node, while that child still is what promoted it.
+    /// Returns the child that promoted the node, while its state still has that effect.
     fn promoted_by(&self, investigation: &Investigation, node: &Node) -> Option<NodeId> {
         let classification = node.classification.as_ref()?;
         let last = classification.reclassified.last()?;
@@ -103,8 +103,8 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
                 let reason = format!("{name} allows no {child} child that could make it {becomes}");
                 fault(child.as_str(), reason, "add it to that state's childStates");
             }
-            // A parent that allows the waiting state must allow what becomes of it; so must what it becomes, for the
-            // children that it has by then.
+            // A parent that allows the waiting state must also allow the states that replace it; so must those states, for the
+            // children present by then.
             for parent in &ruleset.states {
                 let allows = |one| parent.child_states.as_ref().is_none_or(|allowed| allowed.contains(one));
                 if allows(name) && !allows(becomes) {
@@ -188,7 +188,7 @@ pub fn confirmations(
     transitions
 }
 
-/// The change of one waiting node that the first deciding child brings about.
+/// Returns the change of one waiting node that its first deciding child causes.
 fn decided(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -217,9 +217,9 @@ fn decided(
     Some(Transition { node: Arc::new(after), from, to: becomes, by: Some(child) })
 }
 
-/// The time to write beside a new state of a node: now, or later where the clock has been set back. What came first
-/// decides whether a child confirms its parent, so a state is never older than the one that it follows, or than its
-/// children's; and always younger than a change of its parent's state or texts that came before.
+/// Returns the time of a new state: now, or later if the clock was set back. The order decides whether a child confirms its
+/// parent. So a state is never older than the previous one or its children's states, and always younger than an earlier change
+/// of its parent's state or texts.
 pub fn stamp(investigation: &Investigation, node: &Node, now: Timestamp) -> Timestamp {
     let since = |node: &Node| node.classification.as_ref().map(Classification::current_since);
     let children = investigation.committed_children(&node.id).filter_map(|(child, _)| since(child));
@@ -230,7 +230,7 @@ pub fn stamp(investigation: &Investigation, node: &Node, now: Timestamp) -> Time
         let amended = parent.amended.last().map(|amendment| amendment.at);
         moved.max(amended).map(Timestamp::next)
     });
-    // Of its other results, too: their amendments stand in one order with its own.
+    // Its other results count, too: their amendments share one order with its own.
     let amended = node.results().filter_map(|it| it.amended.last()).map(|amendment| amendment.at);
     children.chain(since(node)).chain(after_parent).chain(amended).fold(now, Timestamp::max)
 }

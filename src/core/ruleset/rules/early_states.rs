@@ -1,5 +1,5 @@
-//! `earlyStates`: states that come too early in some rounds. A commit stores another state in their place, or is
-//! refused; a reclassify may give them all the same, but not unseen.
+//! `earlyStates`: states that are too early in some rounds. A commit stores another state instead, or is refused. A reclassify
+//! may set them anyway, but with a warning.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,7 +74,7 @@ impl<'a> EffectiveRules<'a> {
     }
 }
 
-/// Whether a new investigation keeps early states as they are.
+/// Whether a new investigation keeps early states unchanged.
 ///
 /// # Errors
 ///
@@ -122,7 +122,7 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
             }
             continue;
         };
-        // What a commit is stored as must itself be allowed in that round, else the conversion leads nowhere.
+        // The replacing state must itself be allowed in that round, else the conversion leads nowhere.
         let mut rounds = rule.from_round.unwrap_or(1)..=rule.to_round;
         if let Some(round) = rounds.find(|round| ruleset.early_rule(target, *round).is_some()) {
             let reason = format!("it stores {target}, which itself comes too early in round {round}");
@@ -188,7 +188,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     early.into_iter().filter(|(_, states)| !states.is_empty()).map(sentence).collect()
 }
 
-/// The state that a commit stores in place of one that comes too early, with the warning; `None` where it does not.
+/// Returns the state that a commit stores instead of an early one, with the warning; `None` if it keeps the state.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! `evidence`: what some states need to be believed.
+//! `evidence`: the evidence that some states need.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct Evidence {
 pub(super) const KIND: Kind = Kind { key: "evidence", faults, of_state, commit, reclassify, ..Kind::SILENT };
 
 impl EffectiveRules<'_> {
-    /// How many characters of evidence the state needs; `None` for none.
+    /// Returns the characters of evidence that the state needs; `None` for none.
     pub fn evidence(&self, state: &StateName) -> Option<u32> {
         let rule = self.ruleset.evidence.as_ref().filter(|rule| rule.states.contains(state))?;
         Some(rule.min_characters)

@@ -29,8 +29,7 @@ impl EffectiveRules<'_> {
     }
 }
 
-/// The minimum rounds of a new investigation: what its mode asks for, what was asked at the start and the operator's
-/// floor.
+/// Returns the minimum rounds of a new investigation, from its mode, the argument of the start and the operator's floor.
 ///
 /// # Errors
 ///
@@ -53,7 +52,7 @@ pub fn chosen(
         let message = format!("minRounds is {asked}; the most is {}.", BOUNDS.end());
         return invalid(message, "Ask for fewer rounds.".into());
     }
-    // What a mode that does not exist asks for is not known.
+    // The minimum of an unknown mode is unknown.
     if asked < least && ruleset.mode_names().contains(&mode) {
         let why = match floor {
             Some(floor) if floor == least && floor > own => "this server's least".to_owned(),
@@ -93,7 +92,7 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mu
         };
         let message = format!("Round {least} must be reached; {stands}.");
         let mut blocker = Diagnostic::new(Code::MinRounds, message);
-        // Where no node is open, the blocker before this one says what to do.
+        // If no node is open, the blocker before this one gives the remedy.
         if investigation.committed().any(|(_, state)| !rules.is_terminal(state)) {
             let deep_enough = investigation.pending().any(|node| node.round() >= least);
             blocker = blocker.suggest(match deep_enough {

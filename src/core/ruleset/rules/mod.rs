@@ -48,7 +48,7 @@ use super::validity::Fault;
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, RunId, StateName, Timestamp};
 use states::State;
 
-/// Every kind of rule, in the order in which they are asked and told.
+/// Every kind of rule, in the order in which they are checked and reported.
 pub const KINDS: [Kind; 20] = [
     min_rounds::KIND,
     min_depth::KIND,
@@ -72,29 +72,29 @@ pub const KINDS: [Kind; 20] = [
     modes::KIND,
 ];
 
-/// One kind of rule: what it answers to each question.
+/// One kind of rule: its answer to each question.
 pub struct Kind {
     /// Its key in the ruleset file; a dot before one within another.
     pub key: &'static str,
     /// Where a ruleset contradicts itself.
     pub faults: fn(&Ruleset, &mut Vec<Fault>),
-    /// What it means for nodes in one state, in sentences.
+    /// Returns its meaning for nodes in one state, in sentences.
     pub of_state: fn(&EffectiveRules, &State) -> Vec<String>,
-    /// What it asks across states, in sentences.
+    /// Returns its requirements across states, in sentences.
     pub sentences: fn(&EffectiveRules) -> Vec<String>,
-    /// What it asks of the end, in a sentence.
+    /// Returns its requirement for the end, in a sentence.
     pub end: fn(&EffectiveRules) -> Option<String>,
-    /// What is wrong with a proposal as a whole.
+    /// Reports faults of a proposal as a whole.
     pub propose: fn(&Proposed, &mut Verdict),
-    /// What is wrong with one result of a commit.
+    /// Reports faults of one result of a commit.
     pub commit: fn(&Committed, &mut Verdict),
-    /// What is wrong with the nodes of a commit together: each with the state that it would be stored with.
+    /// Reports faults of the nodes of a commit together: each with the state that it would be stored with.
     pub commit_together: fn(&Investigation, &EffectiveRules, &[(&Node, StateName)], &mut Verdict),
-    /// What is wrong with a change of state.
+    /// Reports faults of a change of state.
     pub reclassify: fn(&Reclassified, &mut Verdict),
-    /// What of it blocks the end.
+    /// Reports its blockers of the end.
     pub blockers: fn(&Investigation, &EffectiveRules, &mut Blockers),
-    /// What an end is warned of.
+    /// Reports its warnings of an end.
     pub end_warnings: fn(&Investigation, &EffectiveRules) -> Vec<Diagnostic>,
 }
 
@@ -115,17 +115,17 @@ impl Kind {
     };
 }
 
-/// What rules have to say of a call.
+/// The findings of rules about a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// Reasons to refuse it.
     pub errors: Vec<Diagnostic>,
-    /// What it is warned of.
+    /// Its warnings.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl Verdict {
-    /// Adds what a ruleset may ignore, warn of or refuse.
+    /// Adds a finding that a ruleset may ignore, warn of or refuse.
     pub fn add(&mut self, enforcement: Enforcement, diagnostic: Diagnostic) {
         match enforcement {
             Enforcement::Off => {}
@@ -135,37 +135,37 @@ impl Verdict {
     }
 }
 
-/// What blocks the end, in the order in which it is found: all of it, or a summary that words only the first of each code,
-/// since thousands of nodes may lack children.
+/// The blockers of the end, in the order in which they are found: all of them, or a summary that words only the first of each
+/// code, since thousands of nodes may lack children.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blockers {
     /// All blockers; in a summary the first of each code.
     pub list: Vec<Diagnostic>,
-    /// How many there are of each code, in the order of the first of each.
+    /// The number of blockers of each code, in the order of the first of each.
     pub debts: Vec<Debt>,
     is_summary: bool,
 }
 
-/// The blockers of one code.
+/// Returns the blockers of one code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Debt {
     /// The code.
     pub code: Code,
-    /// How many there are.
+    /// Returns their number.
     pub count: usize,
     /// The nodes of the first three.
     pub nodes: Vec<String>,
 }
 
 impl Blockers {
-    /// One that words only the first of each code.
+    /// A summary that words only the first of each code.
     pub fn summary() -> Blockers {
         Blockers { is_summary: true, ..Blockers::default() }
     }
 
     /// Adds one of that code about that node, which is worded only where it is kept.
     pub fn add(&mut self, code: Code, node: Option<&str>, word: impl FnOnce() -> Diagnostic) {
-        /// How many nodes are named.
+        /// The most nodes that are named.
         const NAMED: usize = 3;
         let at = self.debts.iter().position(|debt| debt.code == code).unwrap_or_else(|| {
             self.debts.push(Debt { code, count: 0, nodes: Vec::new() });
@@ -194,15 +194,15 @@ impl Extend<Diagnostic> for Blockers {
 
 /// A proposal, as rules see it.
 pub struct Proposed<'a> {
-    /// What it is proposed to.
+    /// The investigation of the proposal.
     pub investigation: &'a Investigation,
     /// By which rules.
     pub rules: &'a EffectiveRules<'a>,
-    /// How many nodes the call holds.
+    /// The number of nodes in the call.
     pub number: usize,
-    /// Those of them with no fault of their own.
+    /// The nodes of the call without a fault of their own.
     pub nodes: &'a [Arc<Node>],
-    /// All new roots that it asks for, also those with a fault: they will come once they are mended.
+    /// All new roots of the call, faulty ones included: they will come once they are mended.
     pub asked_roots: &'a HashSet<String>,
     /// The pending proposals that it takes back.
     pub withdrawn: &'a [NodeId],
@@ -210,7 +210,7 @@ pub struct Proposed<'a> {
 
 /// One result of a commit, as rules see it.
 pub struct Committed<'a> {
-    /// What it is committed to.
+    /// The investigation of the commit.
     pub investigation: &'a Investigation,
     /// By which rules.
     pub rules: &'a EffectiveRules<'a>,
@@ -220,9 +220,9 @@ pub struct Committed<'a> {
     pub asked: &'a StateName,
     /// The state that it would be stored with.
     pub state: &'a StateName,
-    /// What proves it.
+    /// The evidence.
     pub evidence: Option<&'a str>,
-    /// What else was considered.
+    /// The alternatives considered.
     pub alternatives: &'a [String],
     /// Which agent did the research.
     pub agent: Option<&'a str>,
@@ -230,13 +230,13 @@ pub struct Committed<'a> {
     pub is_person: bool,
     /// When the work began, if the result says so.
     pub started_at: Option<Timestamp>,
-    /// Whether it says what was run.
+    /// Whether it names its runs.
     pub has_commands: bool,
     /// The captured runs that it names.
     pub runs: &'a [RunId],
     /// Whether it cites a file that was found.
     pub cites_a_file: bool,
-    /// The node that this agent already stands on.
+    /// The node on which this agent already is.
     pub agents_other: Option<&'a NodeId>,
     /// When.
     pub now: Timestamp,
@@ -260,7 +260,7 @@ pub struct Reclassified<'a> {
     pub alternatives: &'a [String],
 }
 
-/// What a state asks for and what it does, in sentences.
+/// Returns the requirements and effects of a state, in sentences.
 pub fn of_state(rules: &EffectiveRules, state: &State) -> String {
     KINDS.iter().flat_map(|kind| (kind.of_state)(rules, state)).collect::<Vec<_>>().join(" ")
 }
@@ -270,7 +270,7 @@ pub fn sentences(rules: &EffectiveRules) -> Vec<String> {
     KINDS.iter().flat_map(|kind| (kind.sentences)(rules)).collect()
 }
 
-/// What must hold at the end, in sentences.
+/// Returns the requirements of the end, in sentences.
 pub fn end(rules: &EffectiveRules) -> Vec<String> {
     let of_kinds = KINDS.iter().filter_map(|kind| (kind.end)(rules));
     of_kinds.chain(["No proposal is pending.".to_owned()]).collect()
@@ -281,13 +281,13 @@ fn applies(from: Option<u32>, to: Option<u32>, round: u32) -> bool {
     from.unwrap_or(1) <= round && to.is_none_or(|last| round <= last)
 }
 
-/// What is wrong with bounds that leave no round.
+/// Returns the fault of bounds that leave no round.
 fn no_round(from: Option<u32>, to: Option<u32>) -> Option<String> {
     let (from, to) = (from.unwrap_or(1), to.unwrap_or(u32::MAX));
     (from == 0 || from > to).then(|| format!("fromRound {from} and toRound {to} leave no round"))
 }
 
-/// How to mend them.
+/// The remedy.
 const MEND_ROUNDS: &str = "rounds are counted from 1, and toRound is the later one";
 
 /// `in round 3`, `in rounds 1 to 4`, `from round 4`.
@@ -299,7 +299,7 @@ fn in_rounds(from: u32, to: Option<u32>) -> String {
     }
 }
 
-/// Names with commas between: `EXPLORE, FOUND, VERIFY`; after `most` of them, how many more there are.
+/// Joins names with commas: `EXPLORE, FOUND, VERIFY`; after `most` of them, gives the number of further ones.
 pub fn shortened<T: ToString>(names: &[T], most: usize) -> String {
     let shown = super::effective::list(names.iter().take(most).map(ToString::to_string));
     match names.len().saturating_sub(most) {

@@ -1,4 +1,4 @@
-//! `modes`: the same method, stricter or laxer. What a mode changes is asked where the rule is that it changes.
+//! `modes`: variants of a method, stricter or laxer. Each rule asks for the mode's changes itself.
 
 use std::collections::HashSet;
 
@@ -63,7 +63,7 @@ impl<'a> EffectiveRules<'a> {
         self.mode.map_or(ONLY_MODE, |mode| &mode.name)
     }
 
-    /// What the mode is for, in one line.
+    /// Returns the purpose of the mode, in one line.
     pub fn mode_meaning(&self) -> &'a str {
         self.mode.map_or(self.ruleset.summary.as_str(), |mode| &mode.meaning)
     }

@@ -1,4 +1,4 @@
-//! `objections`: that somebody says a node is wrong, and when that is settled.
+//! `objections`: claims that a node is wrong, and their settlement.
 //!
 //! An objection is open until it is resolved, by a person or by an agent that is another than who wrote the node: nobody
 //! settles what is said against his own work. Who wrote what is what callers say of themselves, as with confirmations.
@@ -18,15 +18,15 @@ use crate::text::{one_line, shorten};
 /// `OBJECTION_OPEN`.
 pub(super) const KIND: Kind = Kind { key: "objections", end, blockers, end_warnings, ..Kind::SILENT };
 
-/// How many characters of an objection a message quotes.
+/// The most characters of an objection that a message quotes.
 const QUOTED: usize = 200;
 
 /// An objection that is not resolved.
 #[derive(Clone, Debug)]
 pub struct Objection {
-    /// What was said.
+    /// The objection.
     pub comment: Arc<Comment>,
-    /// What was said to it, the oldest first.
+    /// The answers to it, the oldest first.
     pub replies: Vec<Arc<Comment>>,
 }
 
@@ -72,7 +72,7 @@ pub fn open(investigation: &Investigation) -> Vec<Objection> {
     open
 }
 
-/// What a comment belongs to: the first one that it answers, directly or through others; itself where it answers none.
+/// Returns the first comment of a thread, which this one answers directly or through others; itself if it answers none.
 pub fn first_of<'a>(investigation: &'a Investigation, comment: &'a Arc<Comment>) -> &'a Arc<Comment> {
     let mut seen = HashSet::new();
     let mut first = comment;
@@ -85,8 +85,8 @@ pub fn first_of<'a>(investigation: &'a Investigation, comment: &'a Arc<Comment>)
     first
 }
 
-/// Whether that author may settle an objection to the node: by who wrote it up to that moment, or up to now. What is written
-/// later opens nothing again.
+/// Whether that author may settle an objection to the node: depends on its authors up to that moment, or up to now. Later texts
+/// don't reopen it.
 pub fn may_resolve(
     investigation: &Investigation,
     node: Option<&Node>,
@@ -99,8 +99,8 @@ pub fn may_resolve(
 }
 
 impl EffectiveRules<'_> {
-    /// The open ones of these objections that an answer must stand up to: those to itself, to the way to it, and to what
-    /// confirms it.
+    /// Returns the open ones of these objections that an answer must withstand: those to itself, to its ancestors, and to its
+    /// confirmations.
     pub fn against<'a>(
         &self,
         investigation: &Investigation,
@@ -131,7 +131,7 @@ fn end_warnings(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Di
     told(investigation, rules, Enforcement::Warn)
 }
 
-/// The open objections that an answer must stand up to, where the ruleset asks for this of them.
+/// Returns the open objections that an answer must withstand, if the ruleset requires it.
 fn told(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
     if rules.ruleset().objections != asked {
         return Vec::new();
@@ -142,7 +142,7 @@ fn told(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcemen
     open.iter().filter(|objection| against.contains(&objection.comment.id)).map(diagnostic).collect()
 }
 
-/// An open objection, with what to do about it.
+/// Describes an open objection, with its remedy.
 pub fn diagnostic(objection: &Objection) -> Diagnostic {
     let comment = &objection.comment;
     let node = comment.node.as_ref().map_or("", NodeId::as_str);

@@ -12,7 +12,7 @@ use crate::ruleset::validity::Fault;
 /// `QUALITY_TOO_LOW`.
 pub(super) const KIND: Kind = Kind { key: "end.minQualityPercent", faults, end, blockers, ..Kind::SILENT };
 
-/// The figures; all 0 where there is no node. Solutions count as valid, dead ends as dead, by the states' roles.
+/// The figures; all 0 without nodes. Solutions count as valid, dead ends as dead, by the states' roles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Quality {
@@ -24,7 +24,7 @@ pub struct Quality {
     pub avg_branching_factor: f64,
     /// Terminal nodes by all nodes.
     pub terminal_ratio: f64,
-    /// Solutions by dead ends; solutions where there is no dead end.
+    /// Solutions by dead ends; without dead ends, the number of solutions.
     pub valid_to_dead_ratio: f64,
     /// `min(max_depth / 5, 1)`.
     pub depth_score: f64,
@@ -125,7 +125,7 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mu
     blockers.push(Diagnostic::new(Code::QualityTooLow, message).suggest(weakest(&figures)));
 }
 
-/// What would raise the quality most.
+/// Returns the advice that would raise the quality most.
 fn weakest(figures: &Quality) -> &'static str {
     let parts = [
         (0.3 * (1.0 - figures.depth_score), "Go deeper."),

@@ -1,4 +1,4 @@
-//! `roots`: how many there must and may be, and what they may be called.
+//! `roots`: the least and greatest number of roots, and their names.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -99,7 +99,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     }]
 }
 
-/// What to propose first, for the loop of an agent.
+/// Returns the first proposal to make, for the loop of an agent.
 pub(in crate::ruleset) fn first_step(rules: &EffectiveRules) -> String {
     let roots = &rules.ruleset().roots;
     match (&roots.ids, rules.min_roots(), roots.max) {
@@ -143,7 +143,7 @@ fn propose(proposal: &Proposed, verdict: &mut Verdict) {
     }
     let least = rules.min_roots() as usize;
     let kept = kept().filter(|node| !asked_roots.contains(node.id.as_str())).count();
-    // Taking back roots may leave none, to begin anew, but not too few.
+    // All roots may be taken back to begin anew, but otherwise enough must be left.
     let takes_back = kept > 0 && withdrawn.iter().any(|id| id.round() == 1);
     let total = kept + asked_roots.len();
     if (!asked_roots.is_empty() || takes_back) && total < least {

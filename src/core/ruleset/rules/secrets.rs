@@ -1,4 +1,4 @@
-//! `checks.secretSuspected`: a text that holds what looks like a credential, which git would remember.
+//! `checks.secretSuspected`: a text that seems to contain a credential, which git would keep.
 
 use super::{Kind, Verdict};
 use crate::domain::{Code, Diagnostic};
@@ -6,19 +6,19 @@ use crate::ruleset::Enforcement;
 use crate::ruleset::effective::EffectiveRules;
 use crate::secrets::suspects;
 
-/// How many suspects of one text are named.
+/// The most suspects of one text that are named.
 const NAMED: usize = 3;
 
 /// `SECRET_SUSPECTED`, in every text of every call.
 pub(super) const KIND: Kind = Kind { key: "checks.secretSuspected", sentences, ..Kind::SILENT };
 
 impl EffectiveRules<'_> {
-    /// Refuses what looks like a credential, whatever the ruleset says: an operator's choice.
+    /// Refuses suspected credentials, whatever the ruleset says: an operator's choice.
     pub fn refusing_secrets(self) -> Self {
         EffectiveRules { secrets: Enforcement::Reject, ..self }
     }
 
-    /// What is done about a text that holds what looks like a credential.
+    /// The action on a text that seems to contain a credential.
     pub fn secrets(&self) -> Enforcement {
         self.secrets
     }
@@ -28,8 +28,8 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     rules.secrets().sentence("A text that holds what looks like a credential").into_iter().collect()
 }
 
-/// Looks into the fields of a node (or of the whole, with no name). The message tells kinds and lines and never the
-/// text: it is stored, logged and shown.
+/// Checks the fields of a node (or of the whole, without a name). The message gives kinds and lines and never the text, since
+/// it is stored, logged and shown.
 pub fn check<'a>(
     enforcement: Enforcement,
     node: &str,

@@ -79,7 +79,7 @@ impl Role {
 }
 
 impl Role {
-    /// What people read of a node in the only state of this role.
+    /// Returns the words for a node in the only state of this role.
     fn word(self) -> &'static str {
         match self {
             Role::Open => "Explored",
@@ -111,7 +111,7 @@ impl Ruleset {
         self.states.iter().find(|state| &state.name == name)
     }
 
-    /// What people read in the place of a state's name.
+    /// Returns the words that people read instead of a state's name.
     pub fn label_of(&self, name: &StateName) -> String {
         let Some(state) = self.state(name) else { return as_words(name) };
         let is_alone = self.states.iter().filter(|other| other.role == state.role).count() == 1;

@@ -1,4 +1,4 @@
-//! `terminalRatio`: how much of one commit may be closed at once, round by round.
+//! `terminalRatio`: the greatest part of one commit that may be closed at once, round by round.
 
 use std::collections::BTreeMap;
 
@@ -136,7 +136,7 @@ fn commit_together(
     states: &[(&Node, StateName)],
     verdict: &mut Verdict,
 ) {
-    // Per round: nodes that count, and those of them that are closed.
+    // Per round: counted nodes, and the closed ones among them.
     let mut rounds: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for (node, state) in states {
         let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent)?.state());

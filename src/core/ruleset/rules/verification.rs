@@ -32,14 +32,14 @@ pub struct Verification {
 /// By whom an answer is confirmed: the better, the greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Grade {
-    /// By nobody, by findings that say nothing, before it was amended, or where git contradicts who wrote what.
+    /// By nobody, by empty findings, before it was amended, or by an author whom git contradicts.
     #[default]
     #[serde(rename = "none")]
     None,
-    /// By the same agent, or by nobody who gave a name.
+    /// By the same agent, or without a name.
     #[serde(rename = "self")]
     SelfChecked,
-    /// By another agent of the same session, or of one that is not known.
+    /// By another agent of the same session, or of an unknown one.
     #[serde(rename = "second-agent")]
     SecondAgent,
     /// By another agent in another session, or between a person and anybody else.
@@ -52,9 +52,9 @@ pub enum Grade {
 pub struct Confirming {
     /// The node.
     pub node: NodeId,
-    /// What its confirmation is worth.
+    /// The worth of its confirmation.
     pub grade: Grade,
-    /// The person who confirms, by name, where no agent does.
+    /// The name of the confirming person, if no agent confirms it.
     pub person: Option<String>,
 }
 
@@ -67,7 +67,7 @@ impl Grade {
         self >= Grade::SecondAgent
     }
 
-    /// What it says of an answer, for people.
+    /// Returns its verdict on an answer, for people.
     pub fn label(self) -> &'static str {
         match self {
             Grade::None => "not checked",
@@ -86,7 +86,7 @@ impl EffectiveRules<'_> {
             || ruleset.states.iter().any(|state| state.role == Role::Confirmation)
     }
 
-    /// The answers that stand: nodes in a state that is an answer and that nobody has refuted, by round and suffix.
+    /// Returns the answers in force: nodes in an answer's state that nobody has refuted, by round and suffix.
     pub fn answers<'i>(&self, investigation: &'i Investigation) -> impl Iterator<Item = &'i Arc<Node>> {
         let answers = investigation.committed().filter(|(_, state)| self.role(state) == Role::Solution);
         answers.map(|(node, _)| node).filter(|node| self.refuted_by(investigation, node).is_empty())
@@ -99,7 +99,7 @@ impl EffectiveRules<'_> {
             let child = investigation.committed_node(&id)?;
             let own = child.classification.as_ref()?;
             let stands = !self.refutes(child) && self.refuted_by(investigation, child).is_empty();
-            // Nobody said what a hand wrote, and what it wrote later was not what was confirmed.
+            // A change by hand has no known author, and a later text is not the confirmed one.
             let by_hand = investigation.by_hand();
             let before = by_hand.confirmed_before.get(&node.id);
             let is_void = by_hand.nodes.contains(&id) || before.is_some_and(|before| before.contains(&id));
@@ -124,7 +124,7 @@ impl EffectiveRules<'_> {
     pub fn refuted_by(&self, investigation: &Investigation, node: &Node) -> Vec<NodeId> {
         let children = investigation.committed_children(&node.id).map(|(child, _)| child);
         let refuting = children.filter(|child| {
-            // Nobody takes a refutation back by emptying it.
+            // Emptying a refutation does not take it back.
             let says_why = |it: &Classification| {
                 let first = it.amended.iter().find_map(|amendment| amendment.findings.as_deref());
                 !says_nothing(&it.findings) || first.is_some_and(|first| !says_nothing(first))
@@ -134,7 +134,7 @@ impl EffectiveRules<'_> {
         refuting.map(|child| child.id.clone()).collect()
     }
 
-    /// Whether the ruleset has the end wait for a confirmation of this answer, or of a better one than there is.
+    /// Whether the ruleset has the end wait for a confirmation of this answer, or of a better one than it has.
     pub fn lacks_confirmation(&self, investigation: &Investigation, node: &Node) -> bool {
         let Some(asked) = &self.ruleset().verification else { return false };
         self.lacks(asked, Enforcement::Reject, investigation, node).is_some()
@@ -163,7 +163,7 @@ impl EffectiveRules<'_> {
         }
     }
 
-    /// Whether it ever said that its parent is wrong. Who turns that round has not attacked the answer: a new child does.
+    /// Whether it ever said that its parent is wrong. Turning that round is not an attack on the answer: a new child is.
     fn has_refuted(&self, classification: &Classification) -> bool {
         let later = classification.reclassified.iter().map(|change| &change.to);
         let mut states = std::iter::once(&classification.state).chain(later);
@@ -198,7 +198,7 @@ fn grade(answer: &Classification, others: &[Who<'_>], confirmation: &Classificat
     }
     match text {
         Text::Findings(findings) if says_nothing(findings) => return Grade::None,
-        // Who turns a node into a confirmation for a reason alone has looked at nothing.
+        // Making a node a confirmation with no more than a reason is not a check.
         Text::Change(evidence) if evidence.is_none_or(says_nothing) => return Grade::SelfChecked,
         Text::Findings(_) | Text::Change(_) => {}
     }
@@ -229,11 +229,11 @@ pub(crate) fn writers<'a>(
         .collect()
 }
 
-/// Somebody, as far as callers say who they are.
+/// An author, as far as callers identify themselves.
 #[derive(Clone, Copy)]
 pub(crate) struct Who<'a> {
     agent: Option<&'a str>,
-    /// Through which client or whose command it came, also what a person hands in for an agent.
+    /// The client or command of the call, also where a person acts for an agent.
     pub(crate) caller: &'a Caller,
 }
 
@@ -242,7 +242,7 @@ impl<'a> Who<'a> {
         Who { agent, caller }
     }
 
-    /// How far somebody is from those who wrote something.
+    /// The distance of a caller from the authors of a text.
     pub(crate) fn apart_from(self, others: &[Who<'_>]) -> Grade {
         if self.is_disowned() || others.iter().any(Who::is_disowned) {
             Grade::None
@@ -257,12 +257,12 @@ impl<'a> Who<'a> {
         }
     }
 
-    /// Whether git contradicts who it says it was: it may be anybody.
+    /// Whether git contradicts the stated author: it may be anybody.
     fn is_disowned(&self) -> bool {
         self.caller.disowned.is_some()
     }
 
-    /// Whether anybody says who it is.
+    /// Whether any author is stated.
     pub(crate) fn has_name(&self) -> bool {
         self.agent.is_some() || self.caller.person.is_some()
     }
@@ -286,12 +286,12 @@ impl<'a> Who<'a> {
         }
     }
 
-    /// Whether both are of one session that is known.
+    /// Whether both are of one known session.
     pub(crate) fn shares_session(&self, other: &Who<'_>) -> bool {
         self.caller.session.is_some() && self.caller.session == other.caller.session
     }
 
-    /// Whether what one of them did can't be what the other was told to say: in another session, or a person's.
+    /// Whether neither can have dictated the other's work: another session, or a person.
     fn is_elsewhere(&self, other: &Who<'_>) -> bool {
         let sessions = (&self.caller.session, &other.caller.session);
         self.person_alone().is_some()
@@ -300,7 +300,7 @@ impl<'a> Who<'a> {
     }
 }
 
-/// What was said with a state.
+/// The text that came with a state.
 pub(crate) enum Text<'a> {
     Findings(&'a str),
     /// The evidence of a later change of state.
