@@ -167,7 +167,7 @@ pub fn sentence(text: &str) -> String {
     format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }
 
-/// The first sentence of a text on one line, or all of it: a stop, a blank, and what can begin another.
+/// Returns the first sentence of a text on one line, or all of it. A stop, a blank and a possible beginning end it.
 pub fn first_sentence(text: &str) -> &str {
     let stops = text.match_indices(['.', '!', '?', '…']);
     let ends = stops.map(|(at, stop)| at + stop.len()).find(|end| {

@@ -229,7 +229,7 @@ pub enum By<'a> {
 pub struct WarningView<'a> {
     /// Its kind.
     pub code: &'a Code,
-    /// The objection, in one sentence.
+    /// The message, in one sentence.
     pub message: Cow<'a, str>,
 }
 

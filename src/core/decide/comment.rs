@@ -62,8 +62,8 @@ pub const CODES: &[Code] =
 /// Codes of its warnings.
 pub const WARNINGS: &[Code] = &[Code::SecretSuspected];
 
-/// Stores a comment by that author, under that id or the next free one. If the same author has already said it in the same words, nothing
-/// is written.
+/// Stores a comment by that author, under that id or the next free one. If that author has already
+/// said it in the same words, nothing is written.
 ///
 /// # Errors
 ///

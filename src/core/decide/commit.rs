@@ -172,7 +172,7 @@ pub fn commit(
     Ok(Decision { event: Some(event), warnings })
 }
 
-/// The node on which each agent of the batch already appears.
+/// Returns the agents of the batch that a node names already, each with that node.
 fn known_agents(investigation: &Investigation, results: &[NodeResult]) -> HashMap<String, NodeId> {
     let asked: Vec<&str> =
         results.iter().filter_map(|result| result.agent_id.as_deref().map(str::trim)).collect();

@@ -11,7 +11,7 @@ use crate::domain::{
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{Verdict, secrets};
 
-/// A run to be stored in one commit, not yet checked.
+/// Runs to be stored in one commit, not yet checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// What was run, repeated or judged.
@@ -20,7 +20,7 @@ pub struct Record {
     pub attachments: Vec<File>,
 }
 
-/// One of them.
+/// A record to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRun {
     /// The node, or `None` for the whole investigation; a repetition or a judgement inherits the node of its run.
@@ -161,7 +161,7 @@ pub fn differing<'a>(investigation: &'a Investigation, named: &str) -> Result<&'
     )
 }
 
-/// The fewest characters that abbreviate an id.
+/// The fewest characters that a short id needs.
 const ENDING_MIN: usize = 4;
 
 fn is_named(id: RunId, named: &str) -> bool {

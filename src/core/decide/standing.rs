@@ -14,7 +14,7 @@ use crate::ruleset::{EffectiveRules, Role, effective};
 pub struct Outlook {
     /// A summary of [`blockers`].
     pub blockers: Blockers,
-    /// Returns what is owed in the next round; empty after the end.
+    /// The steps owed in the next round; none after the end.
     pub next_round: Option<NextRound>,
     /// The next legal step, in one line.
     pub next_action: String,
@@ -30,12 +30,12 @@ pub struct NextRound {
     pub nodes_required: u32,
     /// In how many proposals they fit.
     pub total_batches: u32,
-    /// The lack of each parent.
+    /// The lacking parents.
     #[serde(skip)]
     pub parents: Vec<Owed>,
 }
 
-/// The lack of one parent.
+/// A parent that lacks children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owed {
     /// The parent.

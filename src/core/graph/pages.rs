@@ -162,7 +162,7 @@ pub struct Page {
 pub(super) struct Part {
     /// Where its branches begin.
     pub tops: Vec<usize>,
-    /// Returns the number of its nodes.
+    /// The number of its nodes.
     pub nodes: usize,
     /// The page on which it can be seen closer.
     pub page: Option<usize>,

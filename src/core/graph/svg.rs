@@ -226,7 +226,7 @@ impl<'i> Card<'i> {
     }
 }
 
-/// Writes the markup. Sizes, widths of lines and dashes are attributes, since they carry meaning or hold the layout;
+/// The writer of the markup. Sizes, widths of lines and dashes are attributes, since they carry meaning or hold the layout;
 /// colours are the stylesheet's, and without one everything has the colour of the page's text.
 struct Writer<'a> {
     out: String,

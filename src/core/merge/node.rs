@@ -68,7 +68,7 @@ pub(super) fn original_title(node: &Node) -> String {
     Past::of(node).title
 }
 
-/// Returns a node as it was before its amendments. Each amendment contains its new texts, not the earlier ones.
+/// A node as it was before its amendments. Each amendment contains its new texts, not the earlier ones.
 struct Past {
     title: String,
     /// The node's own, and the others.
@@ -98,7 +98,7 @@ impl Past {
         }
     }
 
-    /// Has each amendment change places with what stands there; they are by time, and with the same time in their order.
+    /// Swaps each amendment with the current texts. Amendments are ordered by time; equal times keep their order.
     fn exchange(&mut self, node: &Node, is_backwards: bool) {
         let mut all = Vec::new();
         for (at, result) in self.results.iter().enumerate() {
@@ -202,7 +202,7 @@ fn same_core(
     let (ours, theirs) = (core(ours), core(theirs));
     match base {
         Some(base) => three_way(&core(base), &ours, &theirs),
-        // The look-ups of each server in cited files are not a difference between results.
+        // A server's look-ups in cited files do not make results differ.
         None => (unpinned(&ours) == unpinned(&theirs)).then(|| std::cmp::min_by_key(ours, theirs, order)),
     }
 }
@@ -220,7 +220,7 @@ fn joined(
     theirs: &Classification,
 ) -> Option<Classification> {
     let mut result = core;
-    // Lists that only one side has added to keep their order, whatever the clocks said.
+    // A list with additions on only one side keeps its order, whatever the clocks said.
     let before = base.map_or(&[][..], |base| &base.reclassified);
     result.reclassified = three_way(&before, &&*ours.reclassified, &&*theirs.reclassified)
         .map_or_else(|| join_changes(&result, [ours, theirs]), <[_]>::to_vec);

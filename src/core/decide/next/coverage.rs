@@ -150,7 +150,7 @@ impl Grid {
             if chosen.iter().any(|(known, _)| *known == dimension) {
                 continue;
             }
-            // Returns the value that covers most missing pairs with those chosen before; of equals, the first.
+            // The value that covers most missing pairs with those chosen before; of equals, the first.
             let gain = |value: usize| {
                 self.asked
                     .iter()

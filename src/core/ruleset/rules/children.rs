@@ -152,7 +152,7 @@ fn never_complete(ruleset: &Ruleset, state: &State) -> Option<u32> {
             rule.of.as_ref().is_none_or(|of| of.contains(child))
                 && state.child_states.as_ref().is_none_or(|allowed| allowed.contains(child))
         };
-        // Returns the state that is stored there; `None` if it is refused.
+        // The state that is stored there; `None` if it is refused.
         let stored = |child: &StateName| match ruleset.early_rule(child, round + 1) {
             None => Some(child.clone()),
             Some(rule) => rule.store_as.clone(),
@@ -168,7 +168,7 @@ fn never_complete(ruleset: &Ruleset, state: &State) -> Option<u32> {
 
 /// By rounds: `Needs 2 children in rounds 1 to 2, 1 child from round 3.`
 fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
-    // Returns each sentence once, with its first round; an empty one if nothing is owed.
+    // Each sentence once, with its first round; an empty one if nothing is owed.
     let mut said: Vec<(u32, String)> = Vec::new();
     for round in 1..=LAST_ROUND {
         let need = match rules.owed(&state.name, round) {

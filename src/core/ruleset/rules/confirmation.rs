@@ -58,7 +58,7 @@ impl<'a> EffectiveRules<'a> {
         by
     }
 
-    /// Returns the child that promoted the node, while its state still has that effect.
+    /// Returns the child that promoted the node, while that child's state still has this effect.
     fn promoted_by(&self, investigation: &Investigation, node: &Node) -> Option<NodeId> {
         let classification = node.classification.as_ref()?;
         let last = classification.reclassified.last()?;

@@ -94,7 +94,7 @@ pub struct Kind {
     pub reclassify: fn(&Reclassified, &mut Verdict),
     /// Reports its blockers of the end.
     pub blockers: fn(&Investigation, &EffectiveRules, &mut Blockers),
-    /// Reports its warnings of an end.
+    /// Returns its warnings of an end.
     pub end_warnings: fn(&Investigation, &EffectiveRules) -> Vec<Diagnostic>,
 }
 
@@ -146,12 +146,12 @@ pub struct Blockers {
     is_summary: bool,
 }
 
-/// Returns the blockers of one code.
+/// The blockers of one code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Debt {
     /// The code.
     pub code: Code,
-    /// Returns their number.
+    /// Their number.
     pub count: usize,
     /// The nodes of the first three.
     pub nodes: Vec<String>,
@@ -236,7 +236,7 @@ pub struct Committed<'a> {
     pub runs: &'a [RunId],
     /// Whether it cites a file that was found.
     pub cites_a_file: bool,
-    /// The node on which this agent already is.
+    /// The node that names this agent already.
     pub agents_other: Option<&'a NodeId>,
     /// When.
     pub now: Timestamp,

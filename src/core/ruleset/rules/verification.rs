@@ -134,7 +134,7 @@ impl EffectiveRules<'_> {
         refuting.map(|child| child.id.clone()).collect()
     }
 
-    /// Whether the ruleset has the end wait for a confirmation of this answer, or of a better one than it has.
+    /// Whether the ruleset has the end wait for a confirmation of this answer, or of a better one than there is.
     pub fn lacks_confirmation(&self, investigation: &Investigation, node: &Node) -> bool {
         let Some(asked) = &self.ruleset().verification else { return false };
         self.lacks(asked, Enforcement::Reject, investigation, node).is_some()
@@ -291,7 +291,7 @@ impl<'a> Who<'a> {
         self.caller.session.is_some() && self.caller.session == other.caller.session
     }
 
-    /// Whether neither can have dictated the other's work: another session, or a person.
+    /// Whether neither can have dictated the other's work: they are in different sessions, or one is a person.
     fn is_elsewhere(&self, other: &Who<'_>) -> bool {
         let sessions = (&self.caller.session, &other.caller.session);
         self.person_alone().is_some()
