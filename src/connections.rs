@@ -73,8 +73,8 @@ pub enum Event {
     NoRoom(IpAddr),
 }
 
-/// Serves until `stop` completes. Returns a future that waits for open connections. Requests have the address of the
-/// client as [`ConnectInfo`] and their [`Place`] as extensions.
+/// Serves until `stop` completes. Open connections can be awaited with the result. Requests have the address of the client
+/// as [`ConnectInfo`] and their [`Place`] as extensions.
 pub async fn serve(
     listener: TcpListener,
     routes: Router,

@@ -35,7 +35,7 @@ pub enum Risk {
     Warning,
     /// Cited evidence is no longer as it was.
     Evidence,
-    /// A reversed state.
+    /// A change of state that reverses a node.
     Turned,
     /// Any other change.
     Other,
@@ -180,7 +180,7 @@ impl Notes {
                 self.warned(id, &change.warnings);
                 let by = by(change.who());
                 let reason = change.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-                // Settling a contest, or returning to the earlier state, reverses nothing.
+                // Settling a contest, or repeating the present state, reverses nothing.
                 let risk = match is_turn(&change.from, &change.to, rules) {
                     true => Risk::Turned,
                     false => Risk::Other,

@@ -1,8 +1,8 @@
-//! How MCP clients learn of this server: where each looks, and how an entry goes into a file that is already there.
-//! And what teaches an agent the method: a skill, and a paragraph for `AGENTS.md`.
+//! Registers this server with MCP clients: where each reads its configuration, and how an entry is added to an
+//! existing file. Also the texts that teach an agent the method: a skill, and a paragraph for `AGENTS.md`.
 //!
-//! Pure: texts in, texts out. What else a file holds stays as it is, comments and order included; an entry of the same
-//! name is never replaced unless that is asked for.
+//! Pure: texts in, texts out. Everything else in a file is kept, comments and order included; an entry of the same
+//! name is replaced only on request.
 //!
 //! The files and their shapes are those of the clients' documentation: `.mcp.json` of Claude Code, `.vscode/mcp.json`,
 //! `.cursor/mcp.json`, `config.toml` of Codex, `claude_desktop_config.json`, `opencode.json`, `mcp_config.json` of
@@ -29,7 +29,7 @@ pub enum Client {
     ClaudeDesktop,
     /// OpenCode, for everyone who works on the project.
     OpenCode,
-    /// Windsurf, for this user in all projects: it reads nothing of a project.
+    /// Windsurf, for this user in all projects: it has no file in a project.
     Windsurf,
     /// Gemini CLI, for everyone who works on the project.
     GeminiCli,
@@ -37,22 +37,22 @@ pub enum Client {
     CopilotCli,
 }
 
-/// Where a client's file lies.
+/// The location of a client's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigFile {
-    /// In the folder of the project, with the first of these paths that is there, or else the first; it is shared with
-    /// those who work on it.
+    /// In the folder of the project: the first of these paths that exists, or else the first. It is shared with
+    /// everyone who works on the project.
     Project(&'static [&'static str]),
     /// In the home folder of this user, with this path.
     Home(&'static str),
-    /// In the folder that Codex keeps its settings in.
+    /// In the settings folder of Codex.
     CodexHome(&'static str),
-    /// In the folder where applications keep the settings of this user.
+    /// In the folder of this user's application settings.
     Settings(&'static str),
 }
 
 impl Client {
-    /// All of them.
+    /// All clients.
     pub const ALL: [Client; 9] = [
         Client::ClaudeCode,
         Client::VsCode,
@@ -80,7 +80,7 @@ impl Client {
         }
     }
 
-    /// The file that it reads.
+    /// The location of its configuration file.
     pub fn place(self) -> ConfigFile {
         match self {
             Client::ClaudeCode => ConfigFile::Project(&[".mcp.json"]),
@@ -95,7 +95,7 @@ impl Client {
         }
     }
 
-    /// The program by which one sees that it is installed, if it has one for a terminal.
+    /// The program whose presence shows that the client is installed, if it has one for a terminal.
     pub fn program(self) -> Option<&'static str> {
         match self {
             Client::ClaudeCode => Some("claude"),
@@ -110,7 +110,7 @@ impl Client {
         }
     }
 
-    /// The folder that it makes when it first runs, which tells the same.
+    /// The folder that it creates on its first run, which shows the same.
     pub fn folder(self) -> ConfigFile {
         match self {
             Client::ClaudeCode => ConfigFile::Home(".claude"),
@@ -125,7 +125,7 @@ impl Client {
         }
     }
 
-    /// Where in a project it looks for the skill; `None` where it takes none from a folder.
+    /// The folder of its skills in a project; `None` if it reads none from a folder.
     pub fn skill(self) -> Option<&'static str> {
         match self {
             Client::ClaudeCode => Some(".claude/skills/investigate/SKILL.md"),
@@ -134,12 +134,12 @@ impl Client {
         }
     }
 
-    /// Whether it starts servers in the folder of the project, so that `investigations` is one of the project's.
+    /// Whether it starts servers in the folder of the project, so that the relative path `investigations` is in the project.
     pub fn starts_in_project(self) -> bool {
         !matches!(self, Client::ClaudeDesktop | Client::Windsurf)
     }
 
-    /// The keys of the file below which the servers stand.
+    /// The keys in the file that lead to the servers.
     fn keys(self) -> &'static [&'static str] {
         match self {
             Client::VsCode => &["servers"],
@@ -150,7 +150,7 @@ impl Client {
     }
 }
 
-/// The server as a client starts it.
+/// An entry for the server in a client's configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerEntry {
     /// The server's name in the client.
@@ -162,7 +162,7 @@ pub struct ServerEntry {
 }
 
 impl ServerEntry {
-    /// Whether it starts the server of this program: `tot-mcp` or `tot mcp`, by itself or by a wrapper, or its image.
+    /// Whether it starts this program's server: `tot-mcp` or `tot mcp`, directly or by a wrapper, or its image.
     pub fn is_ours(&self) -> bool {
         let words = std::iter::once(&self.command).chain(&self.arguments).map(|word| {
             let file = word.rsplit(['/', '\\']).next().unwrap_or(word);
@@ -176,41 +176,41 @@ impl ServerEntry {
     }
 }
 
-/// What becomes of a file.
+/// The change of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
-    /// It says so already.
+    /// None: the file already has the entry.
     None,
     /// The file's new text.
     Write(String),
-    /// It has another entry of that name, which is this text; nothing changes unless it may be replaced.
+    /// The file has another entry of that name, with this text; it is kept unless it may be replaced.
     Taken(String),
 }
 
-/// Why an entry can't be put into a file.
+/// Why an entry can't be added to a file.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The file is not JSON.
+    /// The file is not valid JSON.
     #[error("it is not JSON that can be read: {0}")]
     Json(String),
-    /// The file is not TOML.
+    /// The file is not valid TOML.
     #[error("it is not TOML that can be read: {0}")]
     Toml(#[from] toml_edit::TomlError),
-    /// A client would take one of them, and not say which.
+    /// A key is duplicated: a client would use one of the two without saying which.
     #[error("`{0}` stands in it twice")]
     Twice(String),
-    /// Something else stands where the servers should.
+    /// The key of the servers has another kind of value.
     #[error("`{0}` in it is not a list of servers by name")]
     NotATable(&'static str),
 }
 
-/// The text of a file that holds the entry and, before it, all that `present` held.
+/// Returns the text of a file with the entry, and everything in `present` before it.
 ///
-/// `present` is the file's text, `None` where there is no file; with `replace`, an entry of the same name gives way.
+/// `present` is the file's text, `None` without a file; with `replace`, an entry of the same name is replaced.
 ///
 /// # Errors
 ///
-/// A text that can't be read, or in which the place of the servers is taken by something else.
+/// The text is invalid, or the key of the servers has another kind of value.
 pub fn put(
     client: Client,
     present: Option<&str>,
@@ -223,16 +223,16 @@ pub fn put(
     }
 }
 
-/// The text of a file that holds nothing but the entry.
+/// The text of a file that contains only the entry.
 pub fn alone(client: Client, entry: &ServerEntry) -> String {
     match put(client, None, entry, false) {
         Ok(Edit::Write(text)) => text,
-        // An empty file has no fault and no entry.
+        // An empty file can have neither a fault nor an entry.
         Ok(Edit::None | Edit::Taken(_)) | Err(_) => String::new(),
     }
 }
 
-/// The servers that the text of a client's file has it start.
+/// The servers in the text of a client's file.
 ///
 /// # Errors
 ///
@@ -286,15 +286,15 @@ pub fn servers(client: Client, present: &str) -> Result<Vec<ServerEntry>, SetupE
         .collect())
 }
 
-/// A JSON file, and the mark that stands before it.
+/// Parses a JSON file. Returns its byte order mark, too.
 fn json_file(present: &str) -> Result<(&'static str, CstRootNode), SetupError> {
-    // A mark that some editors put first; clients accept it, and it stays.
+    // Some editors write a byte order mark; clients accept it, and it is kept.
     let (mark, text) = match present.strip_prefix('\u{feff}') {
         Some(text) => ("\u{feff}", text),
         None => ("", present),
     };
     let text = if text.trim().is_empty() { "{}\n" } else { text };
-    // Comments and a comma too many are what editors allow in such files. What no editor takes is a fault.
+    // Editors allow comments and trailing commas in such files. Anything else is a fault.
     let options = ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -357,8 +357,8 @@ fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
     Ok(Edit::Write(format!("{mark}{root}")))
 }
 
-/// What another server of the same name may say that contradicts ours: how and where it is started. All else, such as its
-/// environment, stays.
+/// Keys of another server of the same name that contradict ours: how and where it is started. Others, such as its
+/// environment, are kept.
 const CONTRADICTING: &[&str] = &[
     "type",
     "args",
@@ -371,7 +371,7 @@ const CONTRADICTING: &[&str] = &[
     "bearer_token_env_var",
 ];
 
-/// What has a name twice is read in another way by each program.
+/// Refuses a duplicate key, which each program reads differently.
 fn refuse_twice(object: &CstObject, key: &str) -> Result<(), SetupError> {
     let is_it = |member: &CstObjectProp| {
         member.name().and_then(|name| name.decoded_value().ok()).is_some_and(|name| name == key)
@@ -382,8 +382,8 @@ fn refuse_twice(object: &CstObject, key: &str) -> Result<(), SetupError> {
     }
 }
 
-/// Whether the servers of OpenCode stand right here, by their names, as they did up to its version 1. Version 2 reads such
-/// files, too, and a file is of one form.
+/// Whether OpenCode's servers are directly here, by their names, as up to its version 1. Version 2 reads such files, too,
+/// and a file has one form.
 fn holds_servers(client: Client, place: &CstObject) -> bool {
     client == Client::OpenCode
         && place.properties().iter().any(|member| {
@@ -411,7 +411,7 @@ fn json_entry(client: Client, entry: &ServerEntry) -> Vec<(&'static str, Value)>
         members.push(("command", words.collect()));
     } else {
         members.push(("command", command));
-        // Copilot's CLI has them in every example.
+        // Every example of Copilot's CLI has them.
         if !entry.arguments.is_empty() || client == Client::CopilotCli {
             members.push(("args", Value::from(entry.arguments.clone())));
         }
@@ -436,7 +436,7 @@ fn put_toml(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
     let servers = file
         .entry(key)
         .or_insert_with(|| {
-            // No line `[mcp_servers]` of its own: it has nothing but tables below it.
+            // No line `[mcp_servers]` of its own: it contains only tables.
             let mut table = Table::new();
             table.set_implicit(true);
             Item::Table(table)
@@ -474,12 +474,12 @@ fn put_toml(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
         }
     }
     let text = file.to_string();
-    // The library writes all lines as Unix does.
+    // The library writes Unix line ends.
     let is_dos = present.contains('\n') && present.matches('\n').count() == present.matches("\r\n").count();
     Ok(Edit::Write(if is_dos { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text }))
 }
 
-/// Whether a table says what the entry does, and nothing against it.
+/// Whether a table has the values of the entry, and none that contradict it.
 fn says(there: &dyn TableLike, entry: &ServerEntry) -> bool {
     let arguments = there.get("args").map_or_else(|| Some(Vec::new()), words);
     let contradicts = |key: &&str| *key != "args" && there.contains_key(key);
@@ -488,7 +488,7 @@ fn says(there: &dyn TableLike, entry: &ServerEntry) -> bool {
         && !CONTRADICTING.iter().any(contradicts)
 }
 
-/// A list of words, if it is one.
+/// The item as a list of words, if it is one.
 fn words(item: &Item) -> Option<Vec<String>> {
     item.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
 }
@@ -499,15 +499,14 @@ pub const SKILL: &str = include_str!("../.packaging/claude-code/skills/investiga
 const BEGIN: &str = "<!-- tree-of-thoughts: by `tot setup agents-md` -->";
 const END: &str = "<!-- /tree-of-thoughts -->";
 
-/// The text of an `AGENTS.md` that has, behind all that `present` held, the paragraph on investigations. `server` is the
-/// name of the server in the clients, `root` the folder of the investigations.
+/// Returns the text of an `AGENTS.md` with everything in `present`, and then the paragraph on investigations. `server`
+/// is the name of the server in the clients, `root` the folder of the investigations.
 ///
-/// What stands between the marks of an earlier paragraph is [`Edit::Taken`] where it says something else, since somebody may
-/// have changed it.
+/// A different text between the marks of an earlier paragraph is [`Edit::Taken`], since somebody may have changed it.
 pub fn put_paragraph(present: Option<&str>, server: &str, root: &str, replace: bool) -> Edit {
     let present = present.unwrap_or_default();
     let paragraph = paragraph(server, root);
-    // From the last mark before an end: one whose end was taken out is somebody's text.
+    // From the last start mark before an end mark: one without its end is somebody's text.
     let there = present.find(END).and_then(|end| {
         let begin = present[..end].rfind(BEGIN)?;
         Some(begin..end + END.len())
@@ -647,12 +646,12 @@ mod tests {
             put_paragraph(Some(&changed), "tot", "investigations", true),
             Edit::Write(text.clone() + "after\n")
         );
-        // Where the end of one was taken out, what comes before the next is somebody's.
+        // If an end mark was removed, the text before the next start mark is somebody's.
         let two = format!("{}mine\n{text}", text.replace(END, ""));
         assert!(
             matches!(put_paragraph(Some(&two), "x", "investigations", true), Edit::Write(text) if text.contains("mine\n# Ours"))
         );
-        // A mark without its end is somebody's text.
+        // A start mark without its end is somebody's text.
         let cut = "<!-- tree-of-thoughts: by `tot setup agents-md` -->\nmine\n";
         assert!(
             matches!(put_paragraph(Some(cut), "tot", "investigations", true), Edit::Write(text) if text.starts_with(cut))

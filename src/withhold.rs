@@ -1,24 +1,24 @@
-//! Leaving out of what is published the texts of some nodes: their places, states and times stay, and what follows from
-//! them; each of their texts says by whom it is withheld. It is done once, on what a report is made of, so that no page,
-//! drawing, index, feed or file can forget it.
+//! Withholds the texts of some nodes from publication. Their places, states and times are kept, and everything derived
+//! from these; each text is replaced by a note on who withholds it. This is done once, on the input of a report, so that
+//! no page, drawing, index, feed or file can forget it.
 //!
-//! 1. [`List`] is what somebody lists: nodes by the ids that they have in one state.
-//! 2. [`List::follow`] finds these nodes wherever they were, since a merge can give a node another id, and what other
-//!    messages quote of them.
-//! 3. [`Withheld`] leaves them out of any state and history of the investigation.
+//! 1. [`List`] is the list of a person: nodes by their ids in one state.
+//! 2. [`List::follow`] finds these nodes throughout the history, since a merge can give a node another id, and quotes
+//!    of them in other messages.
+//! 3. [`Withheld`] removes their texts from any state and history of the investigation.
 //!
 //! # What is replaced
 //!
-//! Every text of the nodes, now and at any time of the history, with what stood there before amendments; their attachments,
-//! which are left out with their names; comments on them, and what answers these; what was run for them; messages of commits that touched one of
-//! them, or that quote one of these texts; faults in their files.
+//! Every text of the nodes, now and at any time of the history, including texts before amendments; their attachments, which are left out with
+//! their names; comments on them, and answers to these; their runs; messages of commits that touched one of them, or that quote one of these
+//! texts; faults in their files.
 //!
 //! # Limits
 //!
-//! - Who and when stay: agents, clients, sessions, and the authors of commits.
-//! - What else says the same is not looked for: the conclusion, the question, and other nodes that quote one of these. Nor is
-//!   anything removed from the repository.
-//! - A message is known to quote a text by `RUN` words of it in their order, or by all of a shorter text.
+//! - People and times are kept: agents, clients, sessions, and the authors of commits.
+//! - Other texts with the same content are not searched for: the conclusion, the question, and other nodes that quote one of
+//! these. Nothing is removed from the repository.
+//! - A message counts as a quotation if it has `RUN` words of a text in order, or all of a shorter text.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -35,42 +35,42 @@ use crate::store::{Fault, HistoryEntry, Snapshot, StoreError};
 use crate::text::{one_line, shorten};
 use crate::yaml::YamlError;
 
-/// Characters of who and why.
+/// The maximum characters of a name and of a reason.
 const LENGTH: usize = 300;
-/// What stands for a text that says nothing, since that tells how much a confirmation is worth.
+/// Stands for an empty text, since emptiness affects the worth of a confirmation.
 const NOTHING: &str = "–";
-/// So many words of a text, in their order, are a quotation.
+/// The number of words of a text, in order, that make a quotation.
 const RUN: usize = 5;
-/// A text of fewer words is one too if it has so many letters; else where the node is named in the same line.
+/// The number of letters that make a shorter text a quotation, too; with fewer, only if the line names the node.
 const LETTERS: usize = 12;
 
-/// By id, what stands in the place of each node's texts.
+/// The replacement of each node's texts, by id.
 type Labels = BTreeMap<NodeId, String>;
 
-/// What a node is known by under any id: the one that it was proposed under, and when.
+/// The identity of a node under any id: the id and the time of its proposal.
 type Key = (NodeId, Timestamp);
 
 fn key(node: &Node) -> Key {
     (node.renamed_from.as_ref().unwrap_or(&node.id).clone(), node.proposed_at)
 }
 
-/// The nodes that are to be withheld, by their ids in one state, each with what stands in the place of its texts.
+/// The nodes to be withheld, by their ids in one state, each with the replacement of its texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct List(Labels);
 
-/// What is wrong with a list of withheld nodes. Nothing is published then.
+/// Faults of a list of withheld nodes. Nothing is published then.
 #[derive(Debug, thiserror::Error)]
 pub enum WithheldError {
-    /// Not in the form of such a list.
+    /// The file does not have the form of such a list.
     #[error("the list of what is not to be public, {WITHHELD}, can't be read")]
     Yaml(#[source] YamlError),
-    /// Not a node of the investigation.
+    /// A listed node does not exist in the investigation.
     #[error("{0} is to be withheld, and is not a node of the investigation")]
     Stranger(NodeId),
-    /// The file is not as it was committed, and only what is committed counts.
+    /// The file has uncommitted changes, and only the committed list counts.
     #[error("{WITHHELD} is not committed as it is now, and only what is committed would be withheld")]
     Uncommitted,
-    /// Whatever git says.
+    /// An error of git.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -90,11 +90,11 @@ impl WithheldError {
 }
 
 impl List {
-    /// What the text of a [`layout::WITHHELD`] lists; nothing where there is no such file.
+    /// Parses the text of a [`layout::WITHHELD`]; the list is empty without such a file.
     ///
     /// # Errors
     ///
-    /// A text that is no such list.
+    /// The text is not such a list.
     pub fn read(text: Option<&str>) -> Result<List, WithheldError> {
         let mut list = List::default();
         let read = text.map(withheld_file::read).transpose().map_err(WithheldError::Yaml)?;
@@ -110,16 +110,16 @@ impl List {
         self.0.insert(node, shorten(&one_line(&format!("Withheld by {by}{why}")), LENGTH));
     }
 
-    /// Whether it names none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Follows these nodes of a state through the history that led to it. `beside` are other states in which they may be.
+    /// Follows these nodes of a state through the history that led to it. `beside` are other states that may contain them.
     ///
     /// # Errors
     ///
-    /// One that was never a node: misspelt, it would be published.
+    /// A listed id was never a node: a misspelt one would be published.
     pub fn follow(
         self,
         snapshot: &Snapshot,
@@ -174,19 +174,19 @@ impl List {
     }
 }
 
-/// The nodes whose texts are left out, in every state of the investigation.
+/// The nodes whose texts are withheld, in every state of the investigation.
 #[derive(Clone, Debug, Default)]
 pub struct Withheld {
-    /// As they were listed.
+    /// The nodes as listed.
     listed: Labels,
-    /// The listed nodes under any id, in each form that the history has of them.
+    /// The listed nodes under any id, in each form in the history.
     nodes: HashMap<Key, String>,
-    /// The other nodes of the state that the list is of.
+    /// The other nodes of the listed state.
     public: HashSet<Key>,
     quotes: Quotes,
 }
 
-/// What is withheld before and after a commit, by the ids of then.
+/// The withheld nodes before and after a commit, by their ids at that time.
 #[derive(Clone)]
 struct Passage {
     before: Arc<Labels>,
@@ -194,7 +194,7 @@ struct Passage {
 }
 
 impl Passage {
-    /// By the ids of the state in which what has happened is told.
+    /// The labels for the state that a happening is described in.
     fn at(&self, happening: &Happening) -> &Labels {
         match happening {
             Happening::Withdrawn(_)
@@ -206,22 +206,22 @@ impl Passage {
         }
     }
 
-    /// In either state.
+    /// The label of a node in either state.
     fn either(&self, id: &NodeId) -> Option<&String> {
         self.after.get(id).or_else(|| self.before.get(id))
     }
 }
 
-/// The texts that were replaced, each with what stands there now.
+/// The replaced texts, each with its replacement.
 type Seen = Vec<(String, String)>;
 
 impl Withheld {
-    /// Leaves their texts out of a state. Gives the ids that they have in it.
+    /// Withholds their texts in a state. Returns their ids in it.
     pub fn hide(&self, snapshot: &mut Snapshot) -> Vec<NodeId> {
         self.replace(snapshot, &mut Seen::new())
     }
 
-    /// Leaves their texts out of the history that led to a state.
+    /// Withholds their texts in the history that led to a state.
     pub fn hide_in(&self, history: &mut [HistoryEntry], snapshot: &Snapshot) {
         self.replace_in(history, snapshot, &mut Seen::new());
     }
@@ -287,7 +287,7 @@ impl Withheld {
                 _ => None,
             });
             let happened = entry.happenings.iter().find_map(label_of);
-            // Of a commit that is not read whole nobody knows what it touched.
+            // A partially read commit may have touched any node.
             let unknown = any.filter(|_| !entry.gaps.is_empty());
             let quoted = || self.quotes.label(&entry.message, passage);
             if let Some(label) = touched.or(happened).or(unknown).or_else(quoted) {
@@ -303,7 +303,7 @@ impl Withheld {
         }
     }
 
-    /// What is withheld in a state, by its ids.
+    /// The withheld nodes of a state, by their ids in it.
     fn labels(&self, snapshot: &Snapshot) -> Labels {
         let state = &snapshot.investigation;
         let known =
@@ -318,12 +318,12 @@ impl Withheld {
         labels
     }
 
-    /// What is withheld before and after each entry of a history that led to a state where `newest` are.
+    /// The withheld nodes before and after each entry of a history that led to a state with the labels `newest`.
     fn passages(&self, history: &[HistoryEntry], newest: &Labels) -> Vec<Passage> {
         let mut after = Arc::new(newest.clone());
         let mut passages = Vec::with_capacity(history.len());
         for (entry, moves) in history.iter().zip(moves(history)) {
-            // Also where a withheld node has the id now that one which is not withheld had before.
+            // Even if a withheld node now has the former id of one that is not withheld.
             let moved = moves.iter().filter(|(from, to)| after.contains_key(to) || after.contains_key(from));
             let moved: Vec<&(NodeId, NodeId)> = moved.collect();
             let mut before = Arc::clone(&after);
@@ -333,7 +333,7 @@ impl Withheld {
                 labels.extend(
                     moved.iter().filter_map(|(from, to)| Some((from.clone(), after.get(to)?.clone()))),
                 );
-                // What it moved may not be known.
+                // Its moves may be unknown.
                 let first = self.nodes.iter().filter(|_| !entry.gaps.is_empty());
                 for ((id, _), label) in first {
                     labels.entry(id.clone()).or_insert_with(|| label.clone());
@@ -346,7 +346,7 @@ impl Withheld {
     }
 }
 
-/// The nodes that each entry has given another id, with the ids before and after.
+/// The nodes that each entry has moved, with their old and new ids.
 fn moves(history: &[HistoryEntry]) -> Vec<Vec<(NodeId, NodeId)>> {
     let mut ids: HashMap<Key, &NodeId> = HashMap::new();
     let mut moves = vec![Vec::new(); history.len()];
@@ -366,7 +366,7 @@ fn moves(history: &[HistoryEntry]) -> Vec<Vec<(NodeId, NodeId)>> {
     moves
 }
 
-/// Whether the path is that of an attachment of a withheld node, or of what has gone astray among attachments.
+/// Whether the path is that of a withheld node's attachment, or of a stray file among attachments.
 fn is_attachment<'l>(path: &str, label: &dyn Fn(&NodeId) -> Option<&'l String>) -> bool {
     match layout::place(path) {
         Place::Attachment(node, _) => label(&node).is_some(),
@@ -383,7 +383,7 @@ fn hide_faults<'l>(
     for fault in faults {
         let label = match layout::place(&fault.path) {
             Place::Node(id) => label(&id),
-            // Of one that can't be read nobody knows what it is about.
+            // The subject of an unreadable one is unknown.
             Place::Comment(_) | Place::Run(_) => any,
             _ => None,
         };
@@ -436,15 +436,15 @@ fn hidden_comment(comment: &Arc<Comment>, label: &str, seen: &mut Seen) -> Arc<C
     Arc::new(Comment { text: label.to_owned(), ..comment.as_ref().clone() })
 }
 
-/// By run, what stands in the place of its texts: of one whose node is withheld, and of one that the result of such a node
-/// names, with all that repeats or judges it.
+/// The replacement of a run's texts, by run: for runs of a withheld node, and those that its result names, with all that
+/// repeat or judge them.
 fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, String> {
     let mut hidden: HashMap<RunId, String> = HashMap::new();
     for (id, label) in labels {
         let results = investigation.node(id).into_iter().flat_map(|node| node.results());
         hidden.extend(results.flat_map(|result| &result.runs).map(|run| (*run, label.clone())));
     }
-    // In the order of time, so what is repeated comes before what repeats it, and that before what judges it.
+    // In the order of time, so that a run precedes its repetitions, and these precede their judgements.
     for run in investigation.runs() {
         let label = run.node.as_ref().and_then(|node| labels.get(node));
         let label = label.or_else(|| hidden.get(&run.of()?)).cloned();
@@ -455,7 +455,7 @@ fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, 
 
 fn hidden_run(run: &Arc<Run>, label: &String, seen: &mut Seen) -> Arc<Run> {
     let mut texts = Texts { label, seen };
-    // Each field is named, so that a new one is thought of here.
+    // Every field is named, so that a new one is not forgotten here.
     let Run { id, node, author, at, mut note, mut what } = run.as_ref().clone();
     texts.texts(&mut note);
     match &mut what {
@@ -472,7 +472,7 @@ fn hidden_name(name: &AttachmentName, label: &str, seen: &mut Seen) -> Attachmen
 
 fn hidden(node: &Node, label: &String, seen: &mut Seen) -> Arc<Node> {
     let mut texts = Texts { label, seen };
-    // Each field is named, so that a new one is thought of here.
+    // Every field is named, so that a new one is not forgotten here.
     let Node {
         id,
         parent,
@@ -495,18 +495,18 @@ fn hidden(node: &Node, label: &String, seen: &mut Seen) -> Arc<Node> {
     Arc::new(hidden)
 }
 
-/// Comments, by what they are about in the end.
+/// Comments, with the nodes that they are ultimately about.
 struct Comments<'a> {
-    /// Those on a withheld node, at any time.
+    /// The comments on a withheld node, at any time.
     said: HashMap<CommentId, String>,
     known: HashMap<CommentId, &'a Arc<Comment>>,
 }
 
 impl Comments<'_> {
-    /// What stands in the place of a comment's text, where it is about a withheld node or answers what is.
+    /// The replacement of a comment's text, if it is about a withheld node or answers such a comment.
     fn label(&self, comment: &Comment) -> Option<&String> {
         let mut about = comment;
-        // As many steps as there are comments: by hand they can be made to answer each other in a circle.
+        // At most as many steps as comments: an edit by hand can make them answer each other in a circle.
         for _ in 0..=self.known.len() {
             if let Some(label) = self.said.get(&about.id) {
                 return Some(label);
@@ -524,12 +524,12 @@ impl Comments<'_> {
     }
 }
 
-/// What was replaced, so that a message which quotes it is known.
+/// The replaced texts, to recognize messages that quote them.
 #[derive(Clone, Debug, Default)]
 struct Quotes {
-    /// Words in their order, with a space between.
+    /// Runs of words in order, with a space between.
     runs: HashMap<String, String>,
-    /// Runs of texts that are too short to be known by themselves.
+    /// Runs of texts that are too short to be recognized by themselves.
     short: HashMap<String, String>,
 }
 
@@ -547,7 +547,7 @@ impl Quotes {
         quotes
     }
 
-    /// What the investigation itself and other nodes say too is public.
+    /// Removes texts that the investigation itself and other nodes contain: these are public.
     fn forget_public(&mut self, withheld: &Withheld, snapshot: &Snapshot) {
         let state = &snapshot.investigation;
         let meta = state.meta();
@@ -563,7 +563,7 @@ impl Quotes {
         }
     }
 
-    /// What stands in the place of a message that quotes one of them.
+    /// The replacement of a message that quotes one of them.
     fn label(&self, message: &str, passage: &Passage) -> Option<&String> {
         let ids = || passage.after.keys().chain(passage.before.keys());
         message.lines().find_map(|line| {
@@ -575,13 +575,13 @@ impl Quotes {
     }
 }
 
-/// The runs of words of a line; all of it where it is short.
+/// The runs of words of a line; the whole line if it is short.
 fn runs(line: &str) -> Vec<String> {
     let words = words(line);
     words.windows(words.len().clamp(1, RUN)).map(|run| run.join(" ")).collect()
 }
 
-/// The words of a line, in small letters.
+/// The words of a line, in lower case.
 fn words(line: &str) -> Vec<String> {
     let words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect()
@@ -614,7 +614,7 @@ impl Texts<'_> {
         texts.into_iter().for_each(|text| self.text(text));
     }
 
-    /// One stands for all of a list.
+    /// Replaces a whole list by one entry.
     fn list(&mut self, list: &mut Vec<String>) {
         self.forget(list.drain(1.min(list.len())..));
         self.texts(list);
@@ -629,7 +629,7 @@ impl Texts<'_> {
         }
     }
 
-    /// How it ended stays, and how long it took; of what it printed nothing, not even how much.
+    /// Keeps the outcome and the duration of a run; removes its output, including its size.
     fn ran(&mut self, it: &mut Ran) {
         let Ran {
             command,
@@ -673,7 +673,7 @@ impl Texts<'_> {
     }
 
     fn warnings(&mut self, warnings: &mut [Warning]) {
-        // Their words are the rules', which other messages say of other nodes.
+        // The words are the rules', and other messages use them for other nodes.
         for Warning { code: _, message } in warnings {
             message.clone_from(self.label);
         }

@@ -175,8 +175,8 @@ impl Project {
         Evidence { drift, forge: remote.and_then(|remote| Forge::of(&remote.to_string())) }
     }
 
-    /// For each file cited with a quote, the fault of the quote in the cited content; `None` if it is accurate, or that content is
-    /// missing.
+    /// For each file cited with a quote, the fault of the quote in the cited content; `None` if it is accurate, or that content
+    /// is missing.
     pub fn misquoted<'p>(&self, cited: impl IntoIterator<Item = (&'p Pin, &'p str)>) -> Vec<Option<String>> {
         let repository = self.open().ok();
         let misquoted = |(pin, quote): (&Pin, &str)| {
