@@ -1,4 +1,4 @@
-//! `tot amend`: what a node says is corrected, or the conclusion.
+//! `tot amend`: corrects a node or the conclusion.
 
 use std::process::ExitCode;
 
@@ -82,30 +82,30 @@ fn amend(arguments: &AmendArguments) -> Worked {
     subject.call("tot_amend", completed(call, arguments), lines)
 }
 
-/// The call with what was given beside the text.
+/// Adds the options to the call.
 fn completed(mut call: Fields, arguments: &AmendArguments) -> Fields {
     call.extend(arguments.binding.fields());
     if let Some(reason) = &arguments.message {
         call.insert("reason".to_owned(), json!(reason));
     }
-    // The tool says in its own words that there is none.
+    // The tool itself reports a missing reason.
     call.entry("reason").or_insert_with(|| json!(""));
     call
 }
 
-/// The call that a text means: what stands below the head is of the node, or else the conclusion.
+/// Returns the call for a text. The text below the head belongs to the node, or else to the conclusion.
 fn of_text(text: &str) -> Result<Fields, draft::DraftError> {
     let fields = draft::single(text, "findings")?;
     if fields.contains_key("nodeId") { Ok(fields) } else { draft::single(text, "conclusion") }
 }
 
-/// The call that a text means which is a conclusion: without a head it is that, whole.
+/// Returns the call for the text of a conclusion. Without a head, the whole text is the conclusion.
 fn of_conclusion(text: &str) -> Result<Fields, draft::DraftError> {
     let whole = || fields([("conclusion", json!(text.trim()))]);
     Ok(draft::with_head(text, "conclusion")?.unwrap_or_else(whole))
 }
 
-/// Has the user change the texts, and amends those that are others then.
+/// Opens the texts in the user's editor, and amends those that were changed.
 fn edit(subject: &Subject, node: Option<&NodeId>, arguments: &AmendArguments) -> Worked {
     let reason = arguments.message.as_deref().unwrap_or_default();
     let draft = match node {
@@ -148,7 +148,7 @@ fn edit(subject: &Subject, node: Option<&NodeId>, arguments: &AmendArguments) ->
 fn lines(reply: &Value) -> String {
     let parts: Vec<&str> = list(reply, "amended").filter_map(Value::as_str).collect();
     let changed = match (word(reply, "nodeId"), parts.as_slice()) {
-        // The message says so.
+        // The reply's message says it.
         (_, []) => String::new(),
         ("", _) => "amended the conclusion\n".to_owned(),
         (node, parts) => one_line(&format!("amended {node}: {}", parts.join(", "))) + "\n",

@@ -1,4 +1,4 @@
-//! `tot approve`: a person signs a commit off.
+//! `tot approve`: the sign-off of a commit by a person.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -48,7 +48,7 @@ To sign with a key of ssh:
   git config --global gpg.format ssh
   git config --global user.signingkey ~/.ssh/id_ed25519.pub";
 
-/// What was done, as JSON.
+/// The outcome, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document {
@@ -81,7 +81,7 @@ fn try_run(arguments: &ApproveArguments) -> Outcome {
     stored(say(&said))
 }
 
-/// Signs what is committed, which must be what stands in the work tree.
+/// Signs the committed state, which must equal the work tree.
 pub(super) fn sign(
     store: &Store,
     snapshot: &Snapshot,
@@ -108,9 +108,9 @@ pub(super) fn sign(
     Ok(Document { tag, decision, commit: snapshot.head.to_string(), signed: is_signed, open })
 }
 
-/// What a person has looked at may be what is in the work tree, and what is signed is what is committed.
+/// Refuses a changed work tree: the person may have looked at it, but the commit is signed.
 fn refuse_changed(git: &GitProgram, path: &Path) -> Outcome {
-    // A bare one has no work tree.
+    // A bare repository has no work tree.
     let changed = if path.join(".git").exists() { git.changed_files(path)? } else { Vec::new() };
     match changed.first() {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! `tot attach`: files that a person puts beside a node.
+//! `tot attach`: attaches files to a node.
 
 use std::fs::File;
 use std::io::Read;
@@ -20,7 +20,7 @@ use crate::service::Service;
 use crate::text::{counted, one_line};
 use crate::world::World;
 
-/// The most that may be asked for: what every reader takes of one file.
+/// The highest limit that may be set: every reader accepts a file of this size.
 pub(super) const MOST: u64 = 8 << 20;
 
 /// Puts files beside a committed node: a log, a plot, the output of a command. They are part of the investigation, in one
@@ -47,7 +47,7 @@ Examples:
   tot attach R2.A1 timings.csv plot.png
   cargo bench 2>&1 | tot attach 0196 R2.A1 - --name bench.log";
 
-/// What was done.
+/// The outcome, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document {
@@ -109,7 +109,7 @@ fn attach(arguments: &AttachArguments) -> Outcome {
     stored(say(&lines.collect::<String>()))
 }
 
-/// A file as it is here, with the name that it is to have.
+/// Reads a file, and returns it with its name in the repository.
 pub(super) fn read(
     file: &str,
     name: Option<&str>,
@@ -130,7 +130,7 @@ pub(super) fn read(
         _ => Box::new(File::open(path).map_err(failed)?),
     };
     let mut content = Vec::new();
-    // One more byte than is stored tells that there are too many.
+    // One byte above the limit shows that the file is too long.
     input.take(most + 1).read_to_end(&mut content).map_err(failed)?;
     if content.len() as u64 > most {
         return Err(format!(

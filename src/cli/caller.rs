@@ -6,8 +6,8 @@ use super::print::tell;
 use crate::domain::Caller;
 use crate::store::{Store, StoreError};
 
-/// What agents set for the commands that they run: the variable, the agent, and the variable that tells one of its sessions
-/// from another. An agent that hides this passes for a person, as it would in git itself.
+/// Environment variables that agents set for their commands: the variable, the agent, and the variable that identifies its
+/// session. An agent that hides this passes for a person, as it would in git itself.
 const AGENTS: &[(&str, &str, Option<&str>)] = &[
     ("CLAUDECODE", "claude-code", Some("CLAUDE_CODE_SESSION_ID")),
     ("CODEX_THREAD_ID", "codex", Some("CODEX_THREAD_ID")),
@@ -16,7 +16,7 @@ const AGENTS: &[(&str, &str, Option<&str>)] = &[
     ("GEMINI_CLI", "gemini-cli", Some("GEMINI_SESSION_ID")),
     ("OPENCODE", "opencode", None),
 ];
-/// By which any agent may name itself; such a name counts before the others.
+/// The variable in which any agent may name itself. It takes precedence.
 const ANY_AGENT: &str = "AI_AGENT";
 
 /// Returns the caller of a command in that investigation. A person without a name is stored as nobody: under a default name,
@@ -35,7 +35,7 @@ pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
     Ok(Caller::of_person(name, email))
 }
 
-/// The agent that has set these variables.
+/// Returns the agent that has set these variables.
 fn agent(variable: impl Fn(&str) -> Option<String>) -> Option<Caller> {
     let known = AGENTS.iter().find(|(marker, ..)| variable(marker).is_some());
     let client = variable(ANY_AGENT).or_else(|| known.map(|(_, name, _)| (*name).to_owned()))?;

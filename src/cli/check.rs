@@ -1,4 +1,4 @@
-//! `tot check`: what is wrong with investigations.
+//! `tot check`: finds faults in investigations.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -50,7 +50,7 @@ Examples:
   tot check 0196 --full --lost    one of them, with all that git has kept of it
   tot check --references --strict in CI of the project that they cite";
 
-/// What was found in one folder.
+/// The findings in one folder.
 #[derive(Serialize)]
 struct Report {
     path: String,
@@ -61,12 +61,12 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     head: Option<String>,
     findings: Vec<Entry>,
-    /// How what is cited stands; absent where nobody asked.
+    /// The state of cited files; absent unless asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     references: Option<Vec<Reference>>,
 }
 
-/// How one cited file of the project stands, as JSON.
+/// The state of a cited file of the project, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Reference {
@@ -86,7 +86,7 @@ struct Reference {
     is_lost: bool,
 }
 
-/// Where something has moved to.
+/// The new place of moved lines.
 #[derive(Serialize)]
 struct Now {
     path: String,
@@ -113,7 +113,7 @@ struct Entry {
     shown: String,
 }
 
-/// All that was found, as JSON.
+/// All findings, as JSON.
 #[derive(Serialize)]
 struct Document<'a> {
     investigations: &'a [Report],
@@ -129,7 +129,7 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitCode {
     }
 }
 
-/// Checks and prints. Gives whether all is as it should be.
+/// Checks and prints. Returns whether there is no error.
 fn try_run(arguments: &CheckArguments) -> Result<bool, Box<dyn std::error::Error>> {
     let project = match &arguments.project {
         _ if !arguments.references => None,
@@ -168,7 +168,7 @@ fn try_run(arguments: &CheckArguments) -> Result<bool, Box<dyn std::error::Error
     Ok(errors == 0 && !(arguments.strict && is_lost))
 }
 
-/// The repositories that a path or an id means, whatever they hold: one that can't be read is to be named, not passed over.
+/// Returns the repositories that a path or an id names, readable or not: an unreadable one must be reported, not skipped.
 fn folders(place: &Place, path: &Path) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
     if is_repository(path) {
         return Ok(vec![path.to_owned()]);
@@ -213,7 +213,7 @@ fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> Report
     }
 }
 
-/// What is quoted of a file of the project, and does not stand where it is cited, as the file was then.
+/// Returns the quotes of project files that are not at the cited place in the file of that time.
 fn misquoted(investigation: &Investigation, project: &Project) -> Vec<Finding> {
     let results = investigation
         .committed()
@@ -238,7 +238,7 @@ fn misquoted(investigation: &Investigation, project: &Project) -> Vec<Finding> {
     cited.iter().zip(wrong).filter_map(finding).collect()
 }
 
-/// How each file of the project stands that is cited, in the order of the nodes.
+/// Returns the state of each cited project file, in the order of the nodes.
 fn references(folder: &str, investigation: &Investigation, project: &Project) -> Vec<Reference> {
     let pins: Vec<(&Node, &Pin)> = investigation
         .committed()
@@ -267,7 +267,7 @@ fn references(folder: &str, investigation: &Investigation, project: &Project) ->
     pins.into_iter().filter_map(reference).collect()
 }
 
-/// A server's root must hold each id once.
+/// Reports repeated ids: a server's root must contain each id once.
 fn same_id_twice(reports: &mut [Report]) {
     for at in 1..reports.len() {
         let (before, rest) = reports.split_at_mut(at);
@@ -295,7 +295,7 @@ fn fault(path: &str, code: Code, message: String) -> Entry {
 }
 
 fn entry(folder: &str, finding: Finding) -> Entry {
-    // What was found may be of a tool's name; what to do is for people.
+    // The finding may name a tool; the suggestion is for people.
     let finding = Finding { suggestion: finding.suggestion.as_deref().map(spoken), ..finding };
     let separator = if finding.path.is_some() { "/" } else { "@" };
     Entry {

@@ -35,7 +35,7 @@ Examples:
 
 #[derive(Serialize)]
 struct Document {
-    /// Absent where none is chosen any more.
+    /// Absent if none is chosen any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! `tot claim` and `tot release`: who takes what is proposed.
+//! `tot claim` and `tot release`: claims on proposals.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -54,17 +54,17 @@ Examples:
   tot release R2.A1       whoever had it has gone
   tot release 0196 R2.A1";
 
-/// What was done.
+/// The outcome, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document {
-    /// Absent where nothing was written.
+    /// Absent if nothing was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
     nodes: Vec<Entry>,
 }
 
-/// How a node stands now.
+/// The state of a node now.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
@@ -101,12 +101,12 @@ fn try_release(arguments: &ReleaseArguments) -> Outcome {
     tell(&written, &nodes, arguments.common.json)
 }
 
-/// What a command is about.
+/// The subject of a command.
 struct Subject {
     service: Service,
     session: String,
     nodes: Vec<NodeId>,
-    /// The author of commits there, if git knows one.
+    /// The author of commits in the repository, if git knows one.
     author: Option<String>,
     caller: Caller,
 }

@@ -1,4 +1,4 @@
-//! `tot clone`: takes investigations from a remote.
+//! `tot clone`: clones investigations from a remote.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -46,9 +46,9 @@ struct Entry {
     branch: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    /// Whether it was there before.
+    /// Whether it existed before.
     present: bool,
-    /// What a person should look at.
+    /// Warnings for a person.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &CloneArguments) -> ExitCode {
     }
 }
 
-/// Gives how many failed.
+/// Returns the number of failures.
 fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Error>> {
     let place = arguments.common.place();
     let git = GitProgram::find(super::is_person())?;

@@ -1,4 +1,4 @@
-//! `tot comment`, `tot object` and `tot resolve`: what a person says.
+//! `tot comment`, `tot object` and `tot resolve`: the comments of a person.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -82,11 +82,11 @@ struct How {
     common: Common,
 }
 
-/// What was done.
+/// The outcome, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document {
-    /// Absent where you have said it before, so that nothing was written.
+    /// Absent if the same comment exists, so that nothing was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,7 +123,7 @@ fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &How) -
     if written.decision.event.is_some() { stored(said) } else { said }
 }
 
-/// Says what was written.
+/// Prints the outcome.
 fn tell(written: &Written, how: &How) -> Outcome {
     let comment = match &written.decision.event {
         Some(Event::Commented { comment }) => Some(comment),
@@ -147,16 +147,16 @@ fn tell(written: &Written, how: &How) -> Outcome {
     say(&format!("{} {} on {about}; {open}\n", comment.kind.label(), comment.id))
 }
 
-/// What a person wants to say.
+/// The comment of a person.
 pub(super) struct Words<'a> {
     pub kind: CommentKind,
     pub node: Option<&'a NodeId>,
     pub reply_to: Option<&'a str>,
-    /// Without it the editor opens, or standard input is read where that is no terminal.
+    /// Without it, the editor opens, or standard input is read if it is not a terminal.
     pub message: Option<&'a str>,
 }
 
-/// Writes it, as a commit of its own.
+/// Writes the comment, as a commit of its own.
 pub(super) fn write(
     place: &Place,
     path: &Path,
@@ -200,7 +200,8 @@ pub(super) fn write(
     Ok(written)
 }
 
-/// The comment of that id, or the only one that a part of an id fits; of a resolution, an open objection, also by its node.
+/// Finds the comment with this id, or the only one that a part of an id fits. For a resolution, finds an open objection, also by
+/// its node.
 fn find(
     investigation: &Investigation,
     kind: CommentKind,
@@ -232,7 +233,7 @@ fn find(
     }
 }
 
-/// What the user writes in an editor.
+/// Returns the text that the user writes in an editor.
 fn edited(
     path: &Path,
     investigation: &Investigation,

@@ -1,4 +1,4 @@
-//! `tot commit`: what was found.
+//! `tot commit`: stores results.
 
 use std::process::ExitCode;
 
@@ -71,7 +71,7 @@ fn of_text(text: &str) -> Result<Fields, draft::DraftError> {
     draft::batch(text, "results", "findings")
 }
 
-/// The results of all files, as those of one call. One that names no node is about the one that was named beside it.
+/// Returns the results of all files, as one call. A result without a node is about the node on the command line.
 fn of_files(files: &[String], node: Option<&NodeId>) -> Result<Fields, String> {
     let mut results = Vec::new();
     for file in files {
@@ -98,7 +98,7 @@ fn of_files(files: &[String], node: Option<&NodeId>) -> Result<Fields, String> {
     Ok(Fields::from_iter([("results".to_owned(), Value::Array(results))]))
 }
 
-/// The pending node of that id, or the first one.
+/// Returns the pending node with this id, or the first one.
 fn pending<'a>(subject: &'a Subject, id: Option<&NodeId>) -> Result<&'a Node, String> {
     let all: Vec<&Node> = subject.investigation().pending().map(AsRef::as_ref).collect();
     let found = all.iter().find(|node| id.is_none_or(|id| node.id == *id)).copied();
@@ -112,7 +112,7 @@ fn pending<'a>(subject: &'a Subject, id: Option<&NodeId>) -> Result<&'a Node, St
     })
 }
 
-/// Has the user write a result.
+/// Opens an editor for a result.
 fn edit(subject: &Subject, node: &Node) -> Worked {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     let parent = node.parent.as_ref().and_then(|id| investigation.node(id)).map(AsRef::as_ref);
@@ -135,7 +135,7 @@ fn edit(subject: &Subject, node: &Node) -> Worked {
         state_lines(&rules, &states),
     );
     let assessment = subject.standing.assessment();
-    // What may confirm an answer is asked what it did not try.
+    // A node that may confirm an answer is asked what it did not try.
     let has_answer = node.parent.as_ref().is_some_and(|parent| {
         assessment.answer(parent).is_some() || assessment.awaiting.iter().any(|it| it.id == *parent)
     });
@@ -159,7 +159,7 @@ fn edit(subject: &Subject, node: &Node) -> Worked {
     subject.call_edited("tot_commit", edited, read, lines)
 }
 
-/// A line for each state: what it means, and what it needs.
+/// Returns a line for each state: its meaning and its requirements.
 pub(super) fn state_lines(rules: &EffectiveRules<'_>, states: &[&State]) -> String {
     let line = |state: &&State| {
         let (name, meaning) = (state.name.to_string(), one_line(&state.meaning));
@@ -168,7 +168,7 @@ pub(super) fn state_lines(rules: &EffectiveRules<'_>, states: &[&State]) -> Stri
     states.iter().map(line).collect()
 }
 
-/// The lines of a commit's reply.
+/// Returns the lines of a commit's reply.
 pub(super) fn lines(reply: &Value) -> String {
     let committed = list(reply, "committed").map(|it| {
         let asked = it["requestedState"].as_str().map(|state| format!(" ({state} was asked for)"));

@@ -1,4 +1,4 @@
-//! `tot completions`: what a shell completes.
+//! `tot completions`: the completion script of a shell.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `tot diff`: what came between two states, on a screen or in Markdown to be posted.
+//! `tot diff`: the difference between two states, on a screen or in Markdown for posting.
 
 use std::process::ExitCode;
 
@@ -59,16 +59,16 @@ struct Document {
     attached: Vec<Attached>,
     #[serde(skip_serializing_if = "Option::is_none")]
     conclusion: Option<Texts>,
-    /// What else of the end differs.
+    /// Other differences of the end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     end: Vec<Field>,
-    /// What of the start differs, which no call changes.
+    /// Differences of the start, which no call changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     facts: Vec<Field>,
     ruleset_changed: bool,
 }
 
-/// A node that stands otherwise as an answer.
+/// A node whose standing as an answer differs.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Stands {
@@ -77,11 +77,11 @@ struct Stands {
     texts: Texts,
 }
 
-/// A comment that is new, or not as it was.
+/// A new or changed comment.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Said {
-    /// Absent of what is said of the investigation as a whole.
+    /// Absent for a comment on the investigation as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     node_id: Option<String>,
     /// In the words of the history: `objected`, `resolved`.
@@ -90,7 +90,7 @@ struct Said {
     text: String,
 }
 
-/// A file beside a node that is new, or not as it was.
+/// A new or changed attachment.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Attached {
@@ -250,7 +250,7 @@ fn shown(document: &Document, names: [&str; 2], screen: Screen) -> String {
             text.push_str(&screen.prose(reason, 4));
         }
         for field in &node.fields {
-            // A result that was not there before is for `tot show`; what it came to stands in the line.
+            // A new result is for `tot show`; its state is in the line.
             if node.state_before.is_none() && field.texts.before.is_empty() {
                 continue;
             }
@@ -300,7 +300,7 @@ fn shown_field(field: &Field) -> String {
     format!("    {}\n{}", styled(QUIET, field.name), texts(&field.texts))
 }
 
-/// Two texts, line by line; where a line changed, with the words that did between brackets, as in git's word diff.
+/// Compares two texts line by line. In a changed line, the changed words are between brackets, as in git's word diff.
 fn texts(texts: &Texts) -> String {
     if texts.before.is_empty() {
         return coloured("+", &plain_lines(&texts.after, 0));

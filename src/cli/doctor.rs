@@ -1,4 +1,4 @@
-//! `tot doctor`: whether what `tot` needs is there, and what to do where it is not.
+//! `tot doctor`: checks the requirements of `tot`, and suggests what to do.
 
 use std::process::ExitCode;
 
@@ -25,19 +25,19 @@ Examples:
   tot doctor
   tot doctor --json | jq '.checks[] | select(.status == \"wrong\")'";
 
-/// How something is.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Status {
     /// As it should be.
     Ok,
-    /// Not there, and needed by some alone.
+    /// Missing, but needed only by some.
     Note,
-    /// To be mended.
+    /// To be fixed.
     Wrong,
 }
 
-/// What was looked at.
+/// A check and its result.
 #[derive(Debug, Serialize)]
 struct Check {
     name: &'static str,
@@ -86,7 +86,7 @@ fn tell(checks: &[Check]) -> Outcome {
     say(&checks.iter().map(line).collect::<String>())
 }
 
-/// A check as it is printed.
+/// Formats a check for printing.
 fn line(check: &Check) -> String {
     let status = match check.status {
         Status::Ok => "ok",
@@ -149,8 +149,8 @@ fn server() -> Check {
     }
 }
 
-/// The clients that start the server, or another one by its name; whose configuration can't be read; and those that are
-/// installed and don't start it.
+/// Checks the clients: those that start the server, or another one under its name; those with an unreadable configuration; and
+/// those that are installed but don't start it.
 fn clients() -> Vec<Check> {
     let mut checks = Vec::new();
     let mut without = Vec::new();

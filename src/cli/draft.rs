@@ -1,4 +1,4 @@
-//! What a person gives to `tot commit`, `tot amend` and `tot propose`, as the arguments of the tool. Pure.
+//! The drafts for `tot commit`, `tot amend` and `tot propose`, parsed to the arguments of the tool. Pure.
 //!
 //! A result is Markdown with a head of fields in YAML, named as in the tool:
 //!
@@ -25,7 +25,7 @@
 //! The plan changed.
 //! ```
 //!
-//! What is neither is YAML or JSON: the tool's own arguments, or one entry of their list, or the list.
+//! Any other draft is YAML or JSON: the tool's own arguments, or one entry of their list, or the list.
 
 use std::collections::BTreeMap;
 
@@ -37,19 +37,19 @@ use crate::yaml::{self, YamlError};
 /// Fields by name.
 pub(super) type Fields = Map<String, Value>;
 
-/// Why a text is no draft.
+/// An error of parsing a draft.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum DraftError {
-    /// The fields, or all of it, can't be read.
+    /// The fields, or the whole text, can't be parsed.
     #[error("{0}. A text that holds `: ` or ` #`, or begins with a mark such as `-`, stands in quotes")]
     Yaml(YamlError),
-    /// The text below the head stands in the head, too.
+    /// The head contains the field of the text below it, too.
     #[error("`{0}` stands in the head, and a text below it: only one of them can be meant")]
     Twice(&'static str),
-    /// YAML has made something else of a text, and what was written can't be told any more.
+    /// YAML converted a text, so that the original can't be restored.
     #[error("`{0}` is {1} as YAML reads it: write the text in quotes")]
     NoText(String, String),
-    /// It is a text without a head, say, or a number.
+    /// The draft is a text without a head, for example, or a number.
     #[error(
         "it is neither Markdown with a head of fields between two lines `---`, nor fields in YAML or JSON; --help shows both"
     )]
@@ -66,7 +66,7 @@ impl From<YamlError> for DraftError {
 const LINES: [(&str, &str); 4] =
     [("State", "state"), ("Headline", "headline"), ("Title", "title"), ("Reason", "reason")];
 
-/// The sections below them. What follows the heading of the last one is all of that, whatever its headings.
+/// The sections below these lines. The last one extends to the end, whatever headings it contains.
 const SECTIONS: [(&str, &str); 5] = [
     ("Evidence", "evidence"),
     ("Alternatives", "alternativesConsidered"),
@@ -78,10 +78,10 @@ const SECTIONS: [(&str, &str); 5] = [
 /// The fields that are lists: an item on each line that is not indented.
 const LISTS: [&str; 2] = ["alternativesConsidered", "caveats"];
 
-/// What a plain draft of a conclusion is about.
+/// The subject line of a plain draft of a conclusion.
 pub(super) const CONCLUSION: &str = "The conclusion";
 
-/// A plain draft of these fields.
+/// Returns a plain draft of these fields.
 pub(super) fn plain_text(about: &str, fields: &[(&str, &str)]) -> String {
     let of = |table: &[(&'static str, &str)], field: &str| {
         table.iter().find(|(_, known)| *known == field).map(|(label, _)| *label)
@@ -97,7 +97,7 @@ pub(super) fn plain_text(about: &str, fields: &[(&str, &str)]) -> String {
     format!("# {about}\n\n{lines}{}", sections.collect::<String>())
 }
 
-/// A list for a plain draft.
+/// Formats a list for a plain draft.
 pub(super) fn plain_list(items: &[String]) -> String {
     items
         .iter()
@@ -107,7 +107,7 @@ pub(super) fn plain_list(items: &[String]) -> String {
         .to_owned()
 }
 
-/// The fields of a plain draft; `None` for any other text.
+/// Parses the fields of a plain draft; `None` for any other text.
 fn plain(text: &str) -> Option<Fields> {
     let (first, rest) = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start().split_once('\n')?;
     let about = first.strip_prefix("# ")?.trim();
@@ -115,7 +115,7 @@ fn plain(text: &str) -> Option<Fields> {
     (node.is_some() || about == CONCLUSION).then(|| of_plain(node.as_ref(), rest))
 }
 
-/// The fields of what the user has made of a plain draft about that node, or of the conclusion, whatever became of the line that says so.
+/// Parses a plain draft about this node, or about the conclusion, after the user edited it, even if its subject line was changed.
 pub(super) fn edited(text: &str, node: Option<&NodeId>) -> Result<Fields, DraftError> {
     match with_head(text, body_of(node))? {
         Some(fields) => Ok(fields),
@@ -168,7 +168,7 @@ fn of_plain(node: Option<&NodeId>, text: &str) -> Fields {
     fields.chain(node.map(|node| ("nodeId".to_owned(), json!(node.to_string())))).collect()
 }
 
-/// The items of a list, with or without marks before them.
+/// Returns the items of a list, with or without list markers.
 fn items(text: &str) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -181,7 +181,7 @@ fn items(text: &str) -> Vec<String> {
     items
 }
 
-/// The nodes of a plain draft: each a line, with or without an id before its title, and indented below it what is to be done.
+/// Parses the nodes of a plain draft: a line each, with or without an id before its title, and its task indented below.
 pub(super) fn titles(text: &str) -> Vec<Value> {
     let mut nodes: Vec<Value> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -202,7 +202,7 @@ pub(super) fn titles(text: &str) -> Vec<Value> {
     nodes
 }
 
-/// The fields of a text with a head; what stands below it is the field `body`. `None` where it has no head.
+/// Parses the fields of a text with a head. The text below it is the field `body`. `None` without a head.
 pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<Fields>, DraftError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start_matches(['\n', '\r']);
     let mut lines = text.split_inclusive('\n');
@@ -225,11 +225,11 @@ pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<Fields>
         }
         head.push_str(line);
     }
-    // A document of YAML may begin with the mark.
+    // A YAML document may begin with the same marker.
     Ok(None)
 }
 
-/// The entries of a batch: one with a head, or YAML or JSON as the tool takes it, with the batch as `list`.
+/// Parses the entries of a batch: one with a head, or YAML or JSON as the tool accepts it, with the batch as `list`.
 pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<Fields, DraftError> {
     let one = |value: Value| Fields::from_iter([(list.to_owned(), value)]);
     if let Some(fields) = plain(text).map_or_else(|| with_head(text, body), |fields| Ok(Some(fields)))? {
@@ -244,7 +244,7 @@ pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<Fields
     }
 }
 
-/// The fields of one text with a head, or of YAML or JSON.
+/// Parses the fields of one text with a head, or of YAML or JSON.
 pub(super) fn single(text: &str, body: &'static str) -> Result<Fields, DraftError> {
     match plain(text).map_or_else(|| with_head(text, body), |fields| Ok(Some(fields)))? {
         Some(fields) => Ok(fields),
@@ -252,17 +252,17 @@ pub(super) fn single(text: &str, body: &'static str) -> Result<Fields, DraftErro
     }
 }
 
-/// YAML or JSON, in which no text became anything else.
+/// Parses YAML or JSON, and refuses converted texts.
 fn read(text: &str) -> Result<Value, DraftError> {
     let value: Value = yaml::from_text(text)?;
     texts_in("", &value)?;
     Ok(value)
 }
 
-/// Refuses what YAML has rounded or translated, such as a version `1.10`, or `No`: no field of a draft takes a number with a
-/// fraction, and few take yes or no.
+/// Refuses values that YAML has rounded or converted, such as a version `1.10`, or `No`: no field of a draft takes a number with
+/// a fraction, and few take yes or no.
 fn texts_in(key: &str, value: &Value) -> Result<(), DraftError> {
-    /// Those of the tools' arguments that do.
+    /// The boolean arguments of the tools.
     const YES_OR_NO: [&str; 2] = ["refutes", "claimed"];
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -284,12 +284,12 @@ fn fields(value: Value) -> Result<Fields, DraftError> {
     }
 }
 
-/// The fields that were filled in.
+/// Keeps the fields that were filled in.
 fn given(fields: Fields) -> Fields {
     fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
 }
 
-/// Without the blank lines around it; what the first line is indented by means something in Markdown.
+/// Trims blank lines around the text, but keeps the indent of the first line, which has a meaning in Markdown.
 fn trimmed(text: &str) -> String {
     let begin = text.split_inclusive('\n').take_while(|line| line.trim().is_empty());
     let blank: usize = begin.map(str::len).sum();

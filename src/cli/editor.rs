@@ -1,6 +1,6 @@
-//! What a person writes in the editor that git names, from a template with a comment.
+//! Texts written in the editor that git names, from a template with a comment.
 //!
-//! Guarantee: what was written is lost nowhere. The file stays where the text is refused, and no later one takes its place.
+//! Guarantee: no text is lost. The file is kept if the text is refused, and no later file replaces it.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, IsTerminal};
@@ -11,27 +11,27 @@ use super::is_person;
 use crate::remote::{GitProgram, RemoteError};
 use crate::text::made_visible;
 
-/// Why a text was refused stands on lines above it that begin so.
+/// The prefix of the lines above a refused text that give the reason.
 const REASON: &str = "#! ";
 
-/// Below this, what stands in the editor is no part of the text. git's own mark.
+/// The line below which nothing belongs to the text. It is git's own scissors line.
 pub(super) const SCISSORS: &str = "# ------------------------ >8 ------------------------";
 
-/// How often a text that is refused is opened again.
+/// How often a refused text is reopened.
 pub(super) const TRIES: usize = 5;
 
-/// A text that was written, and the file that has it until it is stored.
+/// A text that was written, and the file that keeps it until it is stored.
 #[must_use]
 pub(super) struct Edited {
     pub text: String,
     file: PathBuf,
-    /// What stands below it in the editor.
+    /// The comment below the text in the editor.
     help: String,
-    /// The command that takes the file, up to where its name stands.
+    /// The command that reads the file, up to its name.
     again: String,
 }
 
-/// The text was left empty or as it was: nothing is meant.
+/// The text was left empty or unchanged: nothing is to be done.
 #[derive(Debug, thiserror::Error)]
 #[error("unchanged, so nothing was written")]
 pub(super) struct Unchanged;
@@ -42,12 +42,12 @@ impl Edited {
         let _ = fs::remove_file(&self.file);
     }
 
-    /// What was read of the text, or why it can't be, with where it is kept.
+    /// Returns the parsed text, or the error of parsing with the place where the text is kept.
     pub(super) fn understood<T, E: std::fmt::Display>(&self, read: Result<T, E>) -> Result<T, String> {
         read.map_err(|error| format!("{error}\n{}", self.kept()))
     }
 
-    /// Where the text is kept, as a sentence.
+    /// Names the file in which the text is kept, as a sentence.
     pub(super) fn place(&self) -> String {
         format!("Your text is kept in {}", self.file.display())
     }
@@ -59,7 +59,7 @@ impl Edited {
         format!("{}. Once it is mended: {} {file}", self.place(), self.again)
     }
 
-    /// Opens the editor again, with the reason above the text. Whether the text is another then.
+    /// Reopens the editor, with the reason above the text. Returns whether the text was changed.
     pub(super) fn again(&mut self, reason: &str) -> Result<bool, Box<dyn std::error::Error>> {
         let (written, ran) = self.open(reason)?;
         let is_other = ran.is_ok() && !written.is_empty() && written != self.text;
@@ -70,7 +70,7 @@ impl Edited {
         Ok(is_other)
     }
 
-    /// What the user made of the text, and how the editor ended.
+    /// Returns the edited text, and how the editor ended.
     fn open(&self, reason: &str) -> Result<(String, Result<(), RemoteError>), Box<dyn std::error::Error>> {
         let reason: String = reason.lines().map(|line| format!("{REASON}{}\n", made_visible(line))).collect();
         let comment: String = self.help.lines().map(commented).collect();
@@ -83,12 +83,12 @@ impl Edited {
     }
 }
 
-/// Has the user write a text: `text` is there already, and `help` stands below it as a comment. The file `name` lies in
-/// `folder`, or with a number in its name where there is one already. `again` is the command that takes the file, up to its name.
+/// Opens an editor with `text`, and with `help` below it as a comment. The file is `name` in `folder`, with a number added if it
+/// exists. `again` is the command that reads the file, up to its name.
 ///
 /// # Errors
 ///
-/// No terminal or no editor, one that fails, and a text that is empty or as it was: [`Unchanged`].
+/// No terminal or no editor, a failing editor, and an empty or unchanged text: [`Unchanged`].
 pub(super) fn write(
     folder: &Path,
     name: &str,
@@ -108,7 +108,7 @@ pub(super) fn write(
         edited.stored();
         return Err(ran.map_or_else(Into::into, |()| Unchanged.into()));
     }
-    // Without the comment, so that it can be given to the command as it is.
+    // Without the comment, so that the command accepts the file as it is.
     fs::write(&edited.file, written.clone() + "\n")?;
     edited.text = written;
     match ran {
@@ -117,7 +117,7 @@ pub(super) fn write(
     }
 }
 
-/// What stands above the last such line and below the reasons, whatever the editor ends lines with.
+/// Returns the text between the reasons and the last scissors line, with any line endings.
 fn above(text: &str) -> String {
     let lines: Vec<&str> = text.lines().skip_while(|line| line.starts_with(REASON)).collect();
     let mark = lines.iter().rposition(|line| line.trim_end() == SCISSORS);
@@ -125,12 +125,12 @@ fn above(text: &str) -> String {
     above.trim().to_owned()
 }
 
-/// A line of a comment; what hides in it or controls a terminal is made visible.
+/// Formats a line of a comment, with hidden and control characters made visible.
 fn commented(line: &str) -> String {
     format!("{}\n", format!("# {}", made_visible(line)).trim_end())
 }
 
-/// Creates the file, which nobody else has.
+/// Creates a new file.
 fn create(folder: &Path, name: &str) -> std::io::Result<PathBuf> {
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "md"));
     for number in 1.. {

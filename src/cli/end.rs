@@ -1,4 +1,4 @@
-//! `tot end`: the answer.
+//! `tot end`: ends an investigation with its answer.
 
 use std::convert::Infallible;
 use std::process::ExitCode;
@@ -58,7 +58,7 @@ pub(super) struct Binding {
 }
 
 impl Binding {
-    /// As fields of a call; what was not given is left out.
+    /// Returns the fields of a call, without options that were not given.
     pub(super) fn fields(&self) -> Fields {
         let alone = if self.answer.len() == 1 { "main" } else { "part" };
         let named =
@@ -69,7 +69,7 @@ impl Binding {
         fields([("answers", json!(answers)), ("notCovered", json!(not_covered))])
     }
 
-    /// Whether something was given.
+    /// Whether any option was given.
     pub(super) fn is_given(&self) -> bool {
         !(self.answer.is_empty() && self.rival.is_empty() && self.not_covered.is_empty())
     }
@@ -129,7 +129,7 @@ fn end(arguments: &EndArguments) -> Worked {
     subject.call("tot_end", call(&conclusion), lines)
 }
 
-/// Says before anything is written what would be refused then.
+/// Checks before the user writes anything whether the end would be refused.
 fn may_end(subject: &Subject, stopped: bool) -> Result<(), Box<dyn std::error::Error>> {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     if investigation.end_in_force().is_some_and(|end| end.conclusion.is_some()) {

@@ -64,7 +64,7 @@ enum Format {
     Html,
 }
 
-/// Why nothing was exported.
+/// An error of exporting.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error("a bundle is no text for a terminal: name a file with -o, or send it into one with >")]
@@ -99,7 +99,7 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
     match &arguments.output {
         Some(file) => std::fs::write(file, &bytes)
             .map_err(|source| format!("cannot write {}: {source}", file.display()).into()),
-        // What strangers wrote commands no terminal; into a file it goes as it is.
+        // Texts of others send a terminal no commands. A file gets them unchanged.
         None if io::stdout().is_terminal() => say(&made_visible(&String::from_utf8(bytes)?)),
         None => {
             let mut stdout = io::stdout().lock();
@@ -129,7 +129,7 @@ fn text(input: &ReportInput, format: Format) -> Result<Vec<u8>, Box<dyn std::err
     })
 }
 
-/// A row for each node, with a column for each field that one of them has.
+/// Returns a row for each node, with a column for each field that occurs.
 fn rows(investigation: &Investigation) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let row = |node: &Node| -> BTreeMap<&str, String> {
         NodeView::fields(node).map(|field| (field.name, field.value.into_owned())).collect()

@@ -1,15 +1,15 @@
-//! What `tot --help` shows: the commands by what they are for. clap has no groups of subcommands, so the list is here; a
-//! test holds it to be whole.
+//! The help of `tot --help`: the commands by purpose. clap has no groups of subcommands, so the list is here; a test checks that
+//! it is complete.
 
 use anstyle::Style;
 use clap::builder::Str;
 use clap::builder::styling::Styles;
 use clap::{Arg, Command};
 
-/// The commands that one line is about, and the line.
+/// The commands that a line describes, and the line.
 type Row = (&'static [&'static str], &'static str);
 
-/// The commands by what they are for.
+/// The commands by purpose.
 const GROUPS: &[(&str, &[Row])] = &[
     (
         "Look",
@@ -61,14 +61,14 @@ const GROUPS: &[(&str, &[Row])] = &[
     ),
 ];
 
-/// What stands before or after any command.
+/// Options that go before or after any command.
 const OPTIONS: &[(&str, &str)] = &[
     ("--root DIR", "the folder of the investigations; also TOT_ROOT"),
     ("--color WHEN", "always, never, or auto; also NO_COLOR, CLICOLOR_FORCE"),
     ("--help, --version", "what you see, and which version it is"),
 ];
 
-/// The commands, in their groups, with headings and names in these styles.
+/// Formats the commands in their groups, with headings and names in these styles.
 pub(super) fn commands(heading: &Style, literal: &Style) -> String {
     let row = |(names, line): &Row| format!("  {literal}{:<20}{literal:#} {line}\n", names.join(", "));
     let group = |(title, rows): &(&str, &[Row])| {
@@ -77,7 +77,7 @@ pub(super) fn commands(heading: &Style, literal: &Style) -> String {
     GROUPS.iter().map(group).collect()
 }
 
-/// The help of `tot`, for clap.
+/// Returns the help template of `tot` for clap.
 pub(super) fn template() -> String {
     let styles = Styles::styled();
     let (heading, literal) = (styles.get_header(), styles.get_literal());
@@ -91,12 +91,12 @@ pub(super) fn template() -> String {
             print one document for programs: `tot help scripts`."
 }
 
-/// The command, with what it is given as people write it, `[ID] NODE`: clap does not know that the first of a list can be left
-/// out. Each list that may begin with an investigation is the field `what`.
+/// Sets the usage as people write it, `[ID] NODE`: clap does not know that the first of a list is optional. Each list that may
+/// begin with an investigation is the field `what`.
 pub(super) fn with_plain_usage(command: Command) -> Command {
     let given = |arg: &Arg| {
         let names = arg.get_value_names().filter(|_| arg.get_id() == "what")?;
-        // Of a required list so many are, beside the investigation.
+        // A required list has this many values beside the investigation.
         let least = arg.get_num_args().filter(|_| arg.is_required_set()).map(|number| number.min_values());
         let first = least.map(|_| "[ID]".to_owned());
         let name = |(number, name): (usize, &Str)| match least.is_some_and(|least| number < least) {
@@ -147,7 +147,7 @@ mod tests {
         options.extend(["help", "version"]);
         let text = template();
         options.iter().for_each(|option| assert!(text.contains(&format!("--{option}")), "{option}"));
-        // And none that clap does not take there.
+        // And no option that clap does not accept there.
         let listed = OPTIONS.iter().flat_map(|(names, _)| names.split([' ', ',']));
         for option in listed.filter_map(|word| word.strip_prefix("--")) {
             assert!(options.contains(&option), "{option}");

@@ -1,4 +1,4 @@
-//! Investigations of a hub for one run: cloned into a folder of this run's own, which is gone afterwards.
+//! Investigations of a hub for one run: cloned into a temporary folder, which is removed afterwards.
 
 use std::env;
 
@@ -11,19 +11,19 @@ use crate::sync::clone::clone;
 use crate::temporary::{TemporaryFolder, remove_abandoned};
 use crate::text::one_line;
 
-/// How the names of such folders begin.
+/// The prefix of the names of such folders.
 const PREFIX: &str = "tot-hub-";
 
 /// The clones. They are removed when it is dropped.
 pub(super) struct Hub {
-    /// Where they are.
+    /// Their folder.
     pub folder: TemporaryFolder,
-    /// What could not be cloned.
+    /// The investigations that could not be cloned.
     pub failed: Vec<Unreadable>,
 }
 
 impl Hub {
-    /// Clones all investigations of that address.
+    /// Clones all investigations at the address.
     pub(super) fn clone(address: &str, progress: &Progress) -> Result<Hub, Box<dyn std::error::Error>> {
         let git = GitProgram::find(is_person())?;
         let temporary = env::temp_dir();
@@ -35,7 +35,7 @@ impl Hub {
         let cloned = clone(&store, &git, address, &[], &|what| progress.count(|| what.to_owned()));
         for one in cloned.map_err(|error| shown(&error))? {
             if let Err(error) = one.outcome {
-                // A site says nothing of the machine that it was made on.
+                // A site reveals nothing about the machine that made it.
                 let reason = error.to_string().replace(&hub.folder.path().display().to_string(), "the hub");
                 hub.failed.push(Unreadable { name: one_line(&one.branch), reason: one_line(&reason) });
             }

@@ -1,4 +1,4 @@
-//! `tot import`: takes investigations out of files.
+//! `tot import`: imports investigations from files.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -17,11 +17,11 @@ use crate::sync::SyncError;
 use crate::sync::import::{Imported, Unbundled, bundle, facts};
 use crate::text::{counted, one_line};
 
-/// The most bytes of a JSON file: more than any investigation that can be read has.
+/// The size limit of a JSON file: more than any readable investigation has.
 const MOST: u64 = 1 << 30;
-/// How many findings are printed of one investigation.
+/// The most findings printed for one investigation.
 const FINDINGS: usize = 20;
-/// What every bundle begins with.
+/// The first bytes of every bundle.
 const BUNDLE: &[u8] = b"# v";
 
 /// Takes investigations out of files into the root: git bundles, an investigation.json, and the JSON files of the
@@ -59,7 +59,7 @@ struct Document {
     failed: usize,
 }
 
-/// What came of one file, or of one investigation in it.
+/// The outcome for one file, or for one investigation in it.
 #[derive(Default, Serialize)]
 struct Entry {
     file: String,
@@ -82,12 +82,12 @@ struct Summary {
     head: String,
     nodes: usize,
     commits: usize,
-    /// Whether it was there before.
+    /// Whether it existed before.
     present: bool,
     findings: Vec<String>,
 }
 
-/// Why a file was not imported.
+/// An error of importing a file.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error("cannot be read")]
@@ -115,7 +115,7 @@ impl Error {
     }
 
     fn entry(&self, file: &Path, branch: Option<String>) -> Entry {
-        // What is known of an error of syncing, it knows itself.
+        // An error of syncing has its own chain of causes.
         let said = if let Error::Sync(error) = self { chain(error) } else { chain(self) };
         let error = Some(one_line(&said));
         Entry { file: file.display().to_string(), branch, error, code: Some(self.code()), ..Entry::default() }

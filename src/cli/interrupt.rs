@@ -1,4 +1,4 @@
-//! Ending when a person asks for it, and not when another program is asked.
+//! Interrupts: ends the program when a person asks this program, not another one.
 
 use std::io;
 use std::sync::Arc;
@@ -10,38 +10,38 @@ use signal_hook::flag;
 use crate::platform::HANGUP;
 use crate::report::ReportError;
 
-/// What shells say of a program that Ctrl-C has ended.
+/// The exit status that shells give a program ended by Ctrl-C.
 const STATUS: i32 = 130;
 
-/// Whether somebody has asked the program to end: by Ctrl-C, or by SIGTERM. The first time, work stops at its next step and
-/// removes what it has begun; the second time the program ends at once.
+/// A flag that is set by Ctrl-C or SIGTERM. The first time, work stops at its next step and removes what it has begun; the second
+/// time the program ends at once.
 #[derive(Debug)]
 pub(super) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// From now on.
+    /// Watches from now on.
     pub(super) fn watch() -> io::Result<Interrupt> {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
-            // In this order: what ends the program looks at what an earlier signal has left.
+            // In this order: the handler that ends the program reads the flag of an earlier signal.
             flag::register_conditional_shutdown(signal, STATUS, Arc::clone(&asked))?;
             flag::register(signal, Arc::clone(&asked))?;
         }
         Ok(Interrupt(asked))
     }
 
-    /// An error if somebody has.
+    /// Returns an error if the flag is set.
     pub(super) fn check(&self) -> Result<(), ReportError> {
         if self.0.load(Ordering::Relaxed) { Err(ReportError::Interrupted) } else { Ok(()) }
     }
 }
 
-/// The signals that ask the program to end, for what passes them on to another program. They end this one no more.
+/// The signals that ask the program to end, for passing them on to another program. They no longer end this one.
 #[derive(Debug)]
 pub(super) struct Passed(Vec<(i32, Arc<AtomicBool>)>);
 
 impl Passed {
-    /// From now on.
+    /// Watches from now on.
     pub(super) fn watch() -> io::Result<Passed> {
         let signals = [SIGINT, SIGTERM].into_iter().chain(HANGUP);
         let watched = signals.map(|signal| {
@@ -51,14 +51,13 @@ impl Passed {
         watched.collect::<io::Result<_>>().map(Passed)
     }
 
-    /// One that has arrived since this was last asked.
+    /// Takes a signal that has arrived since the last call.
     pub(super) fn take(&self) -> Option<i32> {
         self.0.iter().find(|(_, asked)| asked.swap(false, Ordering::Relaxed)).map(|(signal, _)| *signal)
     }
 }
 
-/// Runs what waits for another program at the terminal, such as a pager: Ctrl-C meanwhile is for that one, and does not end
-/// this. As git does.
+/// Waits for another program at the terminal, such as a pager. Ctrl-C meanwhile ends only that program, as with git.
 pub(super) fn left_to_another<T>(wait: impl FnOnce() -> T) -> T {
     let is_over = Arc::new(AtomicBool::new(false));
     // Without it, Ctrl-C ends both.

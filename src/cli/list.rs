@@ -1,4 +1,4 @@
-//! `tot list`: which investigations there are, with their answers.
+//! `tot list`: lists investigations with their answers.
 
 use std::process::ExitCode;
 
@@ -92,25 +92,25 @@ struct Entry {
     title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ruleset: Option<String>,
-    /// All that it is.
+    /// All its states.
     states: Vec<State>,
     nodes: usize,
     rounds: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<String>,
-    /// How many answers nobody has refuted.
+    /// The number of unrefuted answers.
     answers: usize,
-    /// The surest.
+    /// The surest answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<NodeLine>,
-    /// What keeps it from its end, the first thing.
+    /// The first blocker of its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     owed: Option<String>,
     open_objections: usize,
-    /// The newest sign-off, and what it is worth.
+    /// The newest sign-off and its validity.
     #[serde(skip_serializing_if = "Option::is_none")]
     sign_off: Option<String>,
-    /// Commits that the remote lacks, and that it has and that are not here, as of the last sync.
+    /// The numbers of commits missing at the remote and missing here, as of the last sync.
     #[serde(skip_serializing_if = "Option::is_none")]
     ahead: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,7 +147,7 @@ fn try_run(arguments: &ListArguments) -> Outcome {
     page(&shown(&document.investigations, Screen { columns: columns() }))
 }
 
-/// What there is to say of one.
+/// Returns the entry of an investigation.
 fn look_at(store: &Store, listed: &ListEntry) -> Entry {
     let facts = listed.facts.as_ref();
     let entry = Entry {
@@ -176,7 +176,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> Entry {
         assess::Outcome::Ended => vec![State::Ended],
         assess::Outcome::StoppedEarly => vec![State::Ended, State::StoppedEarly],
     };
-    // Without its rules it is not known what is an answer.
+    // Without its rules, its answers are unknown.
     let unanswered = if assessment.refuted.is_empty() { State::Unanswered } else { State::Refuted };
     states.extend((assessment.rules.is_some() && answers.is_empty()).then_some(unanswered));
     states.extend(match assessment.overall() {
@@ -188,7 +188,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> Entry {
         Some(Verdict::SecondAgent | Verdict::OtherSession | Verdict::Person) => Some(State::Confirmed),
     });
     states.extend((assessment.count(|it| it == Verdict::Contested) > 0).then_some(State::Contested));
-    // Checking takes a git process for each, so that only those are checked that somebody has signed off.
+    // Each check takes a git process, so only investigations with a sign-off are checked.
     let sign_offs = signoff::unchecked(store, &snapshot).ok().filter(|found| !found.all.is_empty());
     let checked = sign_offs.map(|found| match GitProgram::find(is_person()) {
         Ok(git) => signoff::checked(store, &snapshot, &Signers { git, allowed: None }).unwrap_or(found),
@@ -220,7 +220,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> Entry {
     }
 }
 
-/// Each investigation in some lines.
+/// Formats each investigation in a few lines.
 fn shown(entries: &[Entry], screen: Screen) -> String {
     let ids: Vec<&str> = entries.iter().filter_map(|entry| entry.id.as_deref()).collect();
     let length = unique(&ids);
@@ -250,7 +250,7 @@ fn shown(entries: &[Entry], screen: Screen) -> String {
     entries.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
-/// What it is, each thing in its style.
+/// Returns its states, each in its style.
 fn marks(entry: &Entry) -> Vec<(Style, String)> {
     let mut marks: Vec<(Style, String)> = Vec::new();
     for state in &entry.states {
@@ -285,7 +285,7 @@ fn marks(entry: &Entry) -> Vec<(Style, String)> {
     marks
 }
 
-/// The marks with dots between, in as many lines as they need beside what takes `taken` columns.
+/// Joins the marks with dots, in as many lines as they need after `taken` columns.
 fn in_lines(marks: &[(Style, String)], screen: Screen, taken: usize) -> Vec<String> {
     let room = screen.columns.map_or(usize::MAX, |all| all.saturating_sub(taken));
     let mut lines: Vec<String> = Vec::new();
@@ -306,7 +306,7 @@ fn in_lines(marks: &[(Style, String)], screen: Screen, taken: usize) -> Vec<Stri
     lines
 }
 
-/// How many characters of these ids tell them apart; at least eight.
+/// Returns how many characters distinguish these ids; at least eight.
 fn unique(ids: &[&str]) -> usize {
     let mut sorted = ids.to_vec();
     sorted.sort_unstable();

@@ -61,13 +61,13 @@ struct Commit {
     merge: bool,
     changes: Vec<Change>,
     warnings: Vec<String>,
-    /// What can't be read of it, or is left out.
+    /// Unreadable or omitted parts of the commit.
     gaps: Vec<String>,
     #[serde(skip)]
     minute: String,
 }
 
-/// What a commit did to a node, or to the whole.
+/// The change of a commit to a node, or to the whole.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Change {
@@ -77,7 +77,7 @@ struct Change {
     node_id: Option<String>,
 }
 
-/// What the history is asked of.
+/// The subject of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Of {
     All,
@@ -94,7 +94,7 @@ fn try_run(arguments: &LogArguments) -> Outcome {
     let (id, of) = asked(&arguments.what);
     let place = arguments.common.place();
     let snapshot = place.store.load(&place.one(id)?)?;
-    // Nothing older is read than is shown.
+    // No older commits are read than are shown.
     let mut left = arguments.number;
     let history = place.store.history_until(&snapshot, |entry| {
         left = left.map(|left| left - u64::from(fits(entry, &of)));
@@ -124,7 +124,7 @@ fn try_run(arguments: &LogArguments) -> Outcome {
     }
 }
 
-/// What was given: an id, a node or a branch, or both.
+/// Parses the arguments: an id, a node or a branch, or both.
 fn asked(what: &[String]) -> (Option<&str>, Of) {
     let of = |text: &str| match text.parse() {
         Ok(node) => Of::Node(node),
@@ -175,7 +175,7 @@ fn commit(entry: &HistoryEntry, of: &Of) -> Commit {
         agent_id: all("Agent-Id").into_iter().next(),
         client: all("Client").into_iter().next(),
         subject: entry.subject().to_owned(),
-        // By its name alone, a tag that anybody can have made would say that something is approved.
+        // Anybody can make a tag, so its name alone must not say that something is approved.
         tags: entry
             .tags
             .iter()
@@ -190,7 +190,7 @@ fn commit(entry: &HistoryEntry, of: &Of) -> Commit {
     }
 }
 
-/// A line for each commit, and one for each thing to be told of it.
+/// Formats a line for each commit, and one for each of its changes.
 fn shown(commits: &[Commit], screen: Screen) -> String {
     let one = |commit: &Commit| {
         let id = &commit.commit[..10];
@@ -202,7 +202,7 @@ fn shown(commits: &[Commit], screen: Screen) -> String {
             "" => "(no subject)",
             subject => subject,
         };
-        // The name stands behind the subject, where there is room for both.
+        // The name follows the subject if both fit.
         let line = screen.rest(&format!("{subject} · {who}"), used);
         let line = match line.strip_suffix(&who) {
             Some(subject) if !who.is_empty() => format!("{subject}{}", styled(QUIET, &who)),

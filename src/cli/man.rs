@@ -43,18 +43,18 @@ fn write(dir: &Path) -> Outcome {
     say(&format!("{written} in {0}: man -M {0} tot\n", dir.display()))
 }
 
-/// How many pages a command has, with those of the commands below it.
+/// Returns the number of pages of a command and its subcommands.
 fn pages(command: &clap::Command) -> usize {
     1 + command.get_subcommands().filter(|it| !it.is_hide_set()).map(pages).sum::<usize>()
 }
 
-/// A topic as a manual page.
+/// Formats a topic as a manual page.
 fn topic(name: &str, text: &str) -> String {
     let mut page = Roff::new();
     page.control("TH", [&format!("tot-{name}"), "7", " ", "tot", "Tree of Thoughts"]);
     page.control("SH", ["NAME"]);
     page.text([roman(format!("tot-{name} - {}", title(text)))]);
-    // A paragraph of several lines is one text.
+    // The lines of a paragraph are joined.
     let mut paragraph: Vec<&str> = Vec::new();
     let mut is_block = false;
     for line in text.lines().skip(1).chain([""]) {
@@ -89,7 +89,7 @@ fn topic(name: &str, text: &str) -> String {
     page.render()
 }
 
-/// Writes the paragraph, in which what stands in backquotes is bold.
+/// Writes the paragraph, with text in backquotes in bold.
 fn end(page: &mut Roff, paragraph: &mut Vec<&str>) {
     let text = std::mem::take(paragraph).join(" ");
     if !text.is_empty() {

@@ -1,4 +1,4 @@
-//! `tot merge --resolve`: what git could not merge by lines, by node.
+//! `tot merge --resolve`: merges by node what git could not merge by lines.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,17 +38,17 @@ Examples:
   git pull; tot merge --resolve     in the folder of an investigation, after git has said CONFLICT
   tot merge --resolve 0196          after `tot check` has named conflict markers";
 
-/// What was done.
+/// The outcome, as JSON.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document {
-    /// Absent where there was nothing to do.
+    /// Absent if there was nothing to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
     /// The files that had conflict markers in a commit.
     files: Vec<String>,
     decisions: Vec<Decision>,
-    /// The branch that keeps what stood in the work tree, where a merge was in progress.
+    /// The branch that keeps the content of the work tree, if a merge was in progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<String>,
 }
@@ -62,7 +62,7 @@ fn try_run(arguments: &MergeArguments) -> Outcome {
     let path = place.one(arguments.id.as_deref())?;
     let git = GitProgram::find(super::is_person())?;
     let mut document = Document::default();
-    // Looked at first: what stands here is somebody's work, and stays where it can't be joined.
+    // Checked first: the work tree is somebody's work, and stays as it is if it can't be merged.
     let stopped = place.store.stopped_merge(&path).map_err(|error| match &error {
         StoreError::Join(JoinError::Conflicts { .. }) => {
             format!("{error}. The merge in progress stays as it is. {BY_HAND}").into()
@@ -98,7 +98,7 @@ fn try_run(arguments: &MergeArguments) -> Outcome {
     say(&text)
 }
 
-/// Gives the merge up that is in progress, and makes it by node.
+/// Aborts the merge in progress, and merges by node.
 fn anew(
     store: &Store,
     git: &GitProgram,

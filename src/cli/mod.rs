@@ -236,7 +236,7 @@ enum DurabilityArgument {
     Git,
 }
 
-/// The command `tot`.
+/// Runs the command `tot`.
 pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse_tot(arguments).map(|tot| tot.command) {
         Ok(Command::Amend(arguments)) => amend::run(&arguments),
@@ -285,7 +285,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// The command `tot-mcp`.
+/// Runs the command `tot-mcp`.
 pub fn mcp(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<McpCommand>(arguments) {
         Ok(command) => finish("tot-mcp", run_mcp(command.arguments)),
@@ -293,7 +293,7 @@ pub fn mcp(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// The command `tot-report`.
+/// Runs the command `tot-report`.
 pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<report::ReportCommand>(arguments) {
         Ok(command) => finish("tot-report", report::run(&command)),
@@ -303,17 +303,17 @@ pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// The command line of `tot`, with the help that [`help`] makes.
+/// Returns the command line of `tot`, with the help of [`help`].
 fn command() -> clap::Command {
     on_screen(Tot::command().help_template(help::template()).mut_subcommands(help::with_plain_usage))
 }
 
-/// The command, whose help is as wide as the terminal. In a pipe each paragraph is one line.
+/// Sets the width of help to that of the terminal. In a pipe each paragraph is one line.
 fn on_screen(command: clap::Command) -> clap::Command {
     command.term_width(print::columns().unwrap_or(0))
 }
 
-/// Parses it, and has all that is printed after it in colour or not.
+/// Parses the arguments, and sets whether output is coloured.
 fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<Tot, ExitCode> {
     let parsed = command().try_get_matches_from(arguments).and_then(|matches| {
         let tot = Tot::from_arg_matches(&matches)?;
@@ -331,7 +331,7 @@ fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<Tot, ExitC
     Ok(tot)
 }
 
-/// Whether the command, or the one below it, is to print JSON.
+/// Whether the command or its subcommand prints JSON.
 fn wants_json(matches: &clap::ArgMatches) -> bool {
     let Some((_, of_command)) = matches.subcommand() else { return false };
     of_command.try_get_one::<bool>("json").ok().flatten() == Some(&true) || wants_json(of_command)
@@ -342,7 +342,7 @@ fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, 
     parsed.and_then(|matches| T::from_arg_matches(&matches)).map_err(explained)
 }
 
-/// What clap has to say, printed, and the exit status.
+/// Prints clap's message, and returns the exit status.
 fn explained(error: clap::Error) -> ExitCode {
     // Help and version are not errors and go to stdout; clap tells them apart.
     let _ = error.print();
@@ -359,10 +359,10 @@ fn misused(reason: impl ToString) -> Box<dyn std::error::Error> {
     Box::new(Misused(reason.to_string()))
 }
 
-/// The exit status, with the error and what caused it on stderr, and as a document where one is to be printed.
+/// Returns the exit status. Prints the error with its causes on stderr, and as a document under `--json`.
 fn finish(name: &str, outcome: Outcome) -> ExitCode {
     let Err(error) = outcome else { return ExitCode::SUCCESS };
-    // A reader that went away, such as `head`, is not a failure.
+    // A closed pipe, such as by `head`, is not a failure.
     if error
         .downcast_ref::<std::io::Error>()
         .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
@@ -379,13 +379,13 @@ fn finish(name: &str, outcome: Outcome) -> ExitCode {
             error.downcast_ref().and_then(|Refused(errors)| errors.first()).map(|it| it.code.to_string());
         let suggestion = hint(error);
         let document = Failed { error: Failure { message: causes(error), suggestion, code } };
-        // Whoever does not read it has the status.
+        // Without a reader, the status remains.
         let _ = print::say_json(&document);
     }
     ExitCode::FAILURE
 }
 
-/// Wrong usage of a command, as clap tells it.
+/// Returns the error of wrong usage, as clap formats it.
 fn usage(name: &str, reason: &str) -> clap::Error {
     let mut all = command();
     all.build();
@@ -401,7 +401,7 @@ struct Failed {
 
 #[derive(Serialize)]
 struct Failure {
-    /// What is wrong, and what caused it.
+    /// The error with its causes.
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     suggestion: Option<String>,
@@ -410,7 +410,7 @@ struct Failure {
     code: Option<String>,
 }
 
-/// What a call was refused for, as an error: each reason with what to do about it, in the words of the commands.
+/// The refusal of a call, as an error: each reason with its suggestion, in the words of the commands.
 #[derive(Debug)]
 struct Refused(Vec<Diagnostic>);
 
@@ -431,7 +431,7 @@ fn refused(refusal: Refusal) -> Box<dyn std::error::Error> {
     Box::new(Refused(refusal.errors))
 }
 
-/// An error with what caused it, and what to do about it where that is known.
+/// Formats an error with its causes, and a hint if one is known.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     match hint(error) {
         Some(hint) => format!("{}. {hint}", causes(error)),
@@ -439,7 +439,7 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     }
 }
 
-/// What to do about an error, where that is known.
+/// Returns a hint on an error, if one is known.
 fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let hint = error.downcast_ref().and_then(StoreError::hint);
     let hint = hint.or_else(|| error.downcast_ref().and_then(FindError::hint));
@@ -493,7 +493,7 @@ fn run_mcp(arguments: McpArguments) -> Outcome {
         .asking_before_end(arguments.ask_before_end.map(Duration::from_secs));
     match http {
         Some(options) => Ok(mcp::serve_http(server.with_session(mcp::ClientSession::Connections), options)?),
-        // Claude Code tells the servers that it starts which of its sessions they are for.
+        // Claude Code passes the servers that it starts the id of their session.
         None => {
             if std::io::stdin().is_terminal() {
                 print::tell(
@@ -550,7 +550,7 @@ fn run_demo(arguments: &DemoArguments) -> Outcome {
     ))
 }
 
-/// The first of `name`, `name-2`, `name-3` … that does not exist yet.
+/// Returns the first of `name`, `name-2`, `name-3` … that does not exist yet.
 fn free_name(name: &str) -> PathBuf {
     let numbered = (2..).map(|number| PathBuf::from(format!("{name}-{number}")));
     std::iter::once(PathBuf::from(name)).chain(numbered).find(|path| !path.exists()).unwrap_or_default()
@@ -561,19 +561,19 @@ fn is_repository(path: &Path) -> bool {
     path.join(".git").exists() || (path.join("HEAD").is_file() && path.join("objects").is_dir())
 }
 
-/// Whether somebody is at a terminal who can be asked for a password.
+/// Whether a person at a terminal can be asked for a password.
 fn is_person() -> bool {
     std::io::stdin().is_terminal() || std::io::stderr().is_terminal()
 }
 
-/// One line on a terminal that says what is being done; nothing in a pipe.
+/// A line on a terminal that shows the current work; nothing in a pipe.
 struct Progress {
     terminal: bool,
     shown: Mutex<Option<Instant>>,
 }
 
 impl Progress {
-    /// How long each of many lines stays at least: nobody reads faster, and terminals are slow.
+    /// The least time that each of many lines is shown: nobody reads faster, and terminals are slow.
     const STANDS: Duration = Duration::from_millis(100);
 
     fn new() -> Self {
@@ -588,7 +588,7 @@ impl Progress {
         }
     }
 
-    /// One of many lines in a row: left out if the one before was shown a moment ago.
+    /// Shows one of many lines, unless the previous one was shown a moment ago.
     fn count(&self, what: impl FnOnce() -> String) {
         if self.terminal && self.shown().is_none_or(|shown| shown.elapsed() >= Self::STANDS) {
             self.show(&what());

@@ -129,7 +129,7 @@ fn lines(subject: &Subject, reply: &Value) -> String {
     text
 }
 
-/// The command that does what the next call of an agent would do.
+/// Returns the command for the next call of an agent.
 fn command(subject: &Subject, call: &Value) -> Option<String> {
     let arguments = &call["arguments"];
     let (name, rest) = match call["tool"].as_str()? {

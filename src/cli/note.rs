@@ -100,12 +100,12 @@ fn note(arguments: &NoteArguments) -> Worked {
         return subject.call("tot_commit", fields([results]), lines);
     }
     let node = json!({"id": id.as_str(), "parent": parent.as_ref().map(NodeId::as_str), "title": line});
-    // All of it or nothing.
+    // One call stores all of it or nothing.
     let call = fields([results, ("nodes", json!([node])), ("strategy", json!("owed"))]);
     subject.call("tot_step", call, lines)
 }
 
-/// The state of a note without one: the only one that counts, or else an open one, unless the parent waits for another.
+/// Returns the default state of a note: the only one that counts, or else an open one, unless the parent waits for another.
 fn meant(subject: &Subject, parent: Option<&NodeId>) -> Result<String, String> {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     let parent = parent.and_then(|id| investigation.node(id)).map(AsRef::as_ref);

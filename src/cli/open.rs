@@ -1,4 +1,4 @@
-//! `tot open`: the site of an investigation, made where it is not there or older, in the browser.
+//! `tot open`: opens the site of an investigation in the browser, and renders it first if missing or outdated.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, IsTerminal};
@@ -40,7 +40,7 @@ Examples:
 
 In a pipe, with --json and where there is no display, no browser is opened: the path is printed.";
 
-/// Where it is.
+/// The place of the site.
 #[derive(Serialize)]
 struct Document<'a> {
     page: &'a Path,
@@ -78,7 +78,7 @@ fn open(arguments: &OpenArguments) -> Outcome {
     }
     say(&format!("{}\n", page.display()))?;
     let browser = std::env::var("BROWSER").ok();
-    // It may name several, of which the first is the one.
+    // The variable may name several browsers; the first is used.
     let browser =
         browser.as_deref().and_then(|browsers| browsers.split(':').next()).filter(|it| !it.is_empty());
     if io::stdout().is_terminal() && (browser.is_some() || has_display()) {
@@ -89,7 +89,7 @@ fn open(arguments: &OpenArguments) -> Outcome {
     Ok(())
 }
 
-/// Takes the lock of the site, when nobody else writes it.
+/// Waits for the lock of the site.
 fn wait_for(lock: &File, progress: &Progress) -> Outcome {
     let since = Instant::now();
     while let Err(error) = lock.try_lock() {
@@ -109,7 +109,7 @@ fn wait_for(lock: &File, progress: &Progress) -> Outcome {
     Ok(())
 }
 
-/// Whether there is a screen that a browser could show something on.
+/// Whether there is a display for a browser.
 fn has_display() -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     platform::HAS_SCREEN || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")

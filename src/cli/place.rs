@@ -1,4 +1,4 @@
-//! Which investigations a command is about: the root, and ids or parts of them.
+//! The investigations of a command: the root, and ids or parts of them.
 
 use std::path::{Path, PathBuf};
 
@@ -18,9 +18,9 @@ pub(super) struct RootArgument {
     root: Option<PathBuf>,
 }
 
-/// How many investigations are named where it is to be said which is meant.
+/// The most investigations listed when one must be chosen.
 const NAMED: usize = 5;
-/// The least of an id that is shown.
+/// The fewest characters shown of an id.
 const LEAST: usize = 4;
 
 /// What every command takes that works with investigations and prints.
@@ -39,11 +39,11 @@ impl Common {
     }
 }
 
-/// Where a command works.
+/// The place where a command works.
 pub(super) struct Place {
     /// The store of the root.
     pub store: Store,
-    /// The investigation whose folder one stands in, where no root was named.
+    /// The investigation around the current folder, if no root was named.
     inside: Option<PathBuf>,
 }
 
@@ -67,12 +67,12 @@ pub(super) struct WithholdArgument {
 }
 
 impl Place {
-    /// The folder of that id or part of one; without, of the investigation that one stands in, that `tot use` has chosen, of the
-    /// only one, or of the only open one.
+    /// Returns the folder for an id or part of one. Without an id: the investigation around the current folder, the one chosen by
+    /// `tot use`, the only one, or the only open one.
     pub(super) fn one(&self, id: Option<&str>) -> Result<PathBuf, Box<dyn std::error::Error>> {
         let ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
         let (folders, is_all) = self.folders(&ids)?;
-        // One that is gone is not meant any more.
+        // A removed investigation is no longer chosen.
         let chosen = || self.store.find(std::fs::read_to_string(self.chosen_file()).ok()?.trim()).ok();
         if is_all && let Some(folder) = chosen() {
             return Ok(folder);
@@ -90,12 +90,12 @@ impl Place {
         }
     }
 
-    /// The file that says which investigation is meant.
+    /// Returns the file that names the chosen investigation.
     pub(super) fn chosen_file(&self) -> PathBuf {
         self.store.root().join(CHOSEN)
     }
 
-    /// Asks which of several is meant: the newest, each by as much of its id as tells it from all others.
+    /// Asks for a choice: lists the newest, each by a unique part of its id.
     fn which(&self, folders: &[PathBuf]) -> String {
         let names = |folder: &PathBuf| {
             let meta = self.store.load(folder).ok()?.investigation.meta().clone();
@@ -114,13 +114,13 @@ impl Place {
         text
     }
 
-    /// As much of an id as tells it from all others here.
+    /// Returns a part of the id that is unique in the root.
     pub(super) fn short<'a>(&self, id: &'a str) -> &'a str {
         let is_only = |part: &&str| self.store.find(part).is_ok();
         (LEAST..id.len()).filter_map(|end| id.get(..end)).find(is_only).unwrap_or(id)
     }
 
-    /// The store of a root that is there. Who looks where nothing is has named another root, or stands elsewhere.
+    /// Returns the store of an existing root. A missing root means a wrong name or another current folder.
     pub(super) fn existing(&self) -> Result<&Store, String> {
         let root = self.store.root();
         match root.is_dir() {
@@ -137,7 +137,7 @@ impl Place {
         }
     }
 
-    /// The investigation that one stands in, or else the root.
+    /// Returns the investigation around the current folder, or else the root.
     pub(super) fn here(&self) -> Result<&Path, String> {
         match &self.inside {
             Some(folder) => Ok(folder),
@@ -145,8 +145,8 @@ impl Place {
         }
     }
 
-    /// The folders of these ids or parts of them; without any, of the investigation that one stands in, or else of all.
-    /// Says whether it is all.
+    /// Returns the folders for these ids or parts of them; without any, of the investigation around the current folder, or else
+    /// all. Also returns whether it is all.
     pub(super) fn folders(&self, ids: &[String]) -> Result<(Vec<PathBuf>, bool), Box<dyn std::error::Error>> {
         self.existing()?;
         if !ids.is_empty() {
@@ -163,7 +163,7 @@ impl Place {
     }
 }
 
-/// The id of an investigation and that of a node, of what was given of the two.
+/// Splits the arguments into the id of an investigation and that of a node.
 pub(super) fn id_and_node(what: &[String]) -> Result<(Option<&str>, Option<NodeId>), Misused> {
     Ok(match what {
         [] => (None, None),
@@ -175,12 +175,12 @@ pub(super) fn id_and_node(what: &[String]) -> Result<(Option<&str>, Option<NodeI
     })
 }
 
-/// A node that was named; what can be none is wrong usage.
+/// Parses the id of a node. An invalid id is wrong usage.
 pub(super) fn node(word: &str) -> Result<NodeId, Misused> {
     word.parse().map_err(|error: IdError| Misused(error.to_string()))
 }
 
-/// The folder of the investigation that one stands in.
+/// Returns the folder of the investigation around the current folder.
 fn around() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let is_one = |folder: &&Path| folder.join(".git").is_dir() && folder.join(layout::META).is_file();

@@ -12,7 +12,7 @@ use super::{Outcome, is_person};
 use crate::remote::GitProgram;
 use crate::text::{self, is_hidden, made_visible, wrap};
 
-/// Has all that is printed from here on in colour, or not, or as the terminal and `NO_COLOR` and `CLICOLOR_FORCE` say.
+/// Sets whether output is coloured: always, never, or by the terminal, `NO_COLOR` and `CLICOLOR_FORCE`.
 pub(super) fn set_colour(asked: Asked) {
     let choice = match asked {
         Asked::Auto => ColorChoice::Auto,
@@ -25,12 +25,12 @@ pub(super) fn set_colour(asked: Asked) {
 /// Whether the command prints JSON.
 static JSON: AtomicBool = AtomicBool::new(false);
 
-/// Has errors printed as JSON, too, from here on.
+/// Sets whether errors are also printed as JSON.
 pub(super) fn set_json(asked: bool) {
     JSON.store(asked, Ordering::Relaxed);
 }
 
-/// Whether what is printed is JSON.
+/// Whether output is JSON.
 pub(super) fn is_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
@@ -42,10 +42,10 @@ pub(super) fn say(text: &str) -> Outcome {
     Ok(stdout.flush()?)
 }
 
-/// What is said of what is stored by then. That it can't be printed takes nothing back, which the error says.
+/// Reports a failure to print after something was stored. The error says that it is stored.
 pub(super) fn stored(said: Outcome) -> Outcome {
     said.map_err(|error| match error.downcast::<io::Error>() {
-        // A reader that went away is no failure.
+        // A closed pipe is not a failure.
         Ok(error) if error.kind() == ErrorKind::BrokenPipe => error.into(),
         Ok(error) => {
             format!("it is done and stored, and only what to say of it can't be printed: {error}").into()
@@ -54,26 +54,25 @@ pub(super) fn stored(said: Outcome) -> Outcome {
     })
 }
 
-/// Says something on stderr, a line or several. What others wrote in it commands no terminal, and that nobody listens any more
-/// is no reason to fail.
+/// Prints one or more lines on stderr. Texts of others in it send a terminal no commands, and a closed stderr is not a failure.
 pub(super) fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{}", wrapped(&made_visible(text), columns_of(&io::stderr())).trim_end());
 }
 
-/// Whether somebody is at a terminal who reads a question and can answer it.
+/// Whether a person at a terminal can read and answer a question.
 pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks on stderr, and gives the line of the answer; `None` where the input ends.
+/// Asks on stderr, and returns the line of the answer; `None` at the end of input.
 pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
     write!(io::stderr(), "{} ", made_visible(question))?;
     let mut answer = String::new();
     Ok((io::stdin().read_line(&mut answer)? > 0).then(|| answer.trim().to_ascii_lowercase()))
 }
 
-/// Prints a document of `--json`. What a terminal would take for a command, or would hide, is an escape: it stands in strings
-/// only, and is the same to programs.
+/// Prints a document of `--json`. Control and hidden characters are escaped: they occur only in strings, and programs read the
+/// same value.
 pub(super) fn say_json(document: &impl Serialize) -> Outcome {
     let document = serde_json::to_string_pretty(document)?;
     let mut text = String::with_capacity(document.len() + 1);
@@ -107,23 +106,23 @@ pub(super) fn page(text: &str) -> Outcome {
     }
 }
 
-/// How many columns there are for what is printed on stdout.
+/// Returns the number of columns of stdout.
 pub(super) fn columns() -> Option<usize> {
     columns_of(&io::stdout())
 }
 
-/// How many columns there are: those of the terminal, or as many as `COLUMNS` says; in a pipe it is not known.
+/// Returns the number of columns of the terminal, or `COLUMNS`; unknown in a pipe.
 fn columns_of(stream: &impl IsTerminal) -> Option<usize> {
     let said =
         std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
-    // Asked where there is no terminal, it starts `tput`, twice.
+    // Without a terminal, the crate would start `tput` twice.
     let size = || stream.is_terminal().then(crossterm::terminal::size)?.ok();
     said.or_else(|| Some(usize::from(size()?.0)).filter(|columns| *columns > 0))
 }
 
-/// The lines in so many columns; what belongs to a line stands a little to the right of it.
+/// Wraps the lines to the columns, with continuation lines indented a little more.
 pub(super) fn wrapped(text: &str, columns: Option<usize>) -> String {
-    /// The least that is left beside what is indented.
+    /// The least width that remains beside the indent.
     const LEAST: usize = 20;
     let Some(columns) = columns else { return text.to_owned() };
     let mut lines = String::new();

@@ -1,4 +1,4 @@
-//! `tot propose`: nodes to be researched next, or proposals that are taken back.
+//! `tot propose`: proposes nodes to research, or withdraws proposals.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -137,7 +137,7 @@ fn node_of(task: Task) -> Value {
     json!({"id": task.id.as_str(), "parent": parent, "title": task.title, "plannedAction": task.planned_action})
 }
 
-/// The tasks that are owed.
+/// Returns the tasks that are owed.
 fn planned(subject: &Subject) -> Result<Vec<Task>, Box<dyn std::error::Error>> {
     let now = subject.service().now().map_err(super::refused)?;
     let request = Next { strategy: Strategy::Owed, ..Next::default() };
@@ -145,7 +145,7 @@ fn planned(subject: &Subject) -> Result<Vec<Task>, Box<dyn std::error::Error>> {
     Ok(plan.map_err(|rejection| super::refused(rejection.into()))?.tasks)
 }
 
-/// Says why `--next` proposes nothing.
+/// Explains why `--next` proposes nothing.
 fn nothing_owed(subject: &Subject) -> String {
     match subject.investigation().pending().next() {
         Some(node) => {
@@ -159,8 +159,8 @@ fn nothing_owed(subject: &Subject) -> String {
     }
 }
 
-/// Fills in what nodes leave out: the parent of one with an id, and the id of one without, which goes below `below` or else to
-/// the default place.
+/// Completes nodes: the parent of a node with an id, and the id of a node without, which goes below `below` or else to the
+/// default place.
 fn complete(
     subject: &Subject,
     call: &mut Fields,
@@ -195,7 +195,7 @@ fn complete(
     Ok(())
 }
 
-/// The parent of a node that is given without one; `None` for a root.
+/// Returns the default parent of a node; `None` for a root.
 pub(super) fn place(
     subject: &Subject,
     state: Option<&StateName>,
@@ -212,7 +212,7 @@ pub(super) fn place(
     })?)
 }
 
-/// A fresh id below that node, or of a root.
+/// Returns a fresh id below the node, or of a root.
 pub(super) fn fresh(subject: &Subject, ids: &mut Ids, parent: Option<&NodeId>) -> Result<NodeId, String> {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     let allowed = rules.ruleset().roots.ids.as_deref().filter(|_| !rules.recovery_required(investigation));

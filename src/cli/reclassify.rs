@@ -1,4 +1,4 @@
-//! `tot reclassify`: another state for a node.
+//! `tot reclassify`: changes the state of a node.
 
 use std::convert::Infallible;
 use std::process::ExitCode;
@@ -80,7 +80,7 @@ fn reclassify(arguments: &ReclassifyArguments) -> Worked {
 
 fn lines(reply: &Value) -> String {
     let changed = match (word(reply, "previousState"), word(reply, "newState")) {
-        // The message says so.
+        // The reply's message says it.
         (before, after) if before == after => String::new(),
         (before, after) => one_line(&format!("{} was {before} and is {after}", word(reply, "nodeId"))) + "\n",
     };

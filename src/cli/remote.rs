@@ -1,4 +1,4 @@
-//! `tot remote`: where investigations are shared.
+//! `tot remote`: the remotes of investigations.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -59,7 +59,7 @@ struct AddArguments {
     own: bool,
 }
 
-/// One remote of one investigation.
+/// A remote of an investigation.
 #[derive(Serialize)]
 struct Entry {
     path: String,
@@ -130,12 +130,12 @@ fn entries(git: &GitProgram, path: &Path) -> Result<Vec<Entry>, remote::RemoteEr
 fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
     let place = arguments.common.place();
     let git = GitProgram::find(true)?;
-    // With --json the same as of the list.
+    // With --json, the output equals that of the list.
     let tell = |folders: &[PathBuf], text: &str| match arguments.common.json {
         true => say_json(&document(&git, folders)?),
         false => say(text),
     };
-    // A root that is not there yet is made: new investigations will be shared.
+    // A missing root is created: new investigations will be shared.
     let (folders, all) = match add.ids.is_empty() && place.existing().is_err() {
         true => (Vec::new(), true),
         false => place.folders(&add.ids)?,

@@ -141,12 +141,12 @@ Examples:
   tot-report investigations/ID --single-file sky.html    one page, to be mailed
   tot-report investigations --serve                      on this machine, with every new commit at once";
 
-/// The command `tot-report`.
+/// Runs the command `tot-report`.
 pub(super) fn run(command: &ReportCommand) -> Outcome {
     write(&command.investigations, &command.arguments)
 }
 
-/// The command `tot report`.
+/// Runs the command `tot report`.
 pub(super) fn run_in_root(command: &InRootArguments) -> Outcome {
     let InRootArguments { investigations, root, arguments } = command;
     let place = root.place();
@@ -159,11 +159,11 @@ pub(super) fn run_in_root(command: &InRootArguments) -> Outcome {
     write(&paths, arguments)
 }
 
-/// What is there by that name, or else the folder of the investigation whose id it is, or a part of one.
+/// Returns the path if it exists, or else the folder of the investigation with this id or part of one.
 fn path_or_id(place: &Place, given: &Path) -> Result<PathBuf, FindError> {
     let Some(id) = given.to_str().filter(|_| !given.exists()) else { return Ok(given.to_owned()) };
     match place.store.find(id) {
-        // What is no path either is told as one.
+        // A name that is neither is reported as a path.
         Err(FindError::NotFound { .. }) => Ok(given.to_owned()),
         found => found,
     }
@@ -260,7 +260,7 @@ pub(super) fn render_one(
     Ok(publish_into(out, source.all(&source.paths), &SiteOptions::default(), &watched).map(drop)?)
 }
 
-/// Somebody at a terminal, who may end it.
+/// A run that a person at a terminal may interrupt.
 pub(super) struct Watched<'p> {
     pub progress: &'p Progress,
     pub interrupt: Option<Interrupt>,
@@ -276,23 +276,23 @@ impl Waiting for Watched<'_> {
     }
 }
 
-/// Says on stderr what the index says of investigations that can't be read.
+/// Reports unreadable investigations on stderr, as the index does.
 pub(super) fn note_unreadable(unreadable: &[Unreadable]) {
     for one in unreadable {
         tell(&format!("tot-report: left out {}: {}", one.name, one.reason));
     }
 }
 
-/// What is to be read.
+/// The investigations to read.
 pub(super) struct Source {
-    /// What was given: the folder of an investigation, or of several.
+    /// The arguments: folders of one investigation, or of several.
     paths: Vec<PathBuf>,
-    /// Those that are not there, and are named on the index.
+    /// Missing investigations, which the index names.
     missing: Vec<Unreadable>,
     reading: Reading,
 }
 
-/// The folders of what was given: of an investigation, or of several.
+/// Returns the folders of a path: of an investigation, or of several.
 fn folders_of(path: &Path) -> Vec<PathBuf> {
     if is_repository(path) { vec![path.to_owned()] } else { Store::new(path).folders() }
 }
@@ -315,7 +315,7 @@ impl Source {
         Ok(())
     }
 
-    /// The folders of the investigations.
+    /// Returns the folders of the investigations.
     pub(super) fn folders(&self) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
         let mut folders = Vec::new();
         for path in &self.paths {
@@ -338,7 +338,7 @@ impl Source {
         Ok(folders)
     }
 
-    /// These, with how they are read.
+    /// Returns these folders, with the way to read them.
     pub(super) fn all<'s>(&'s self, folders: &'s [PathBuf]) -> Sources<'s> {
         Sources { folders, missing: &self.missing, reading: &self.reading, store: None }
     }

@@ -1,7 +1,7 @@
-//! `tot rerun`: evidence that runs again.
+//! `tot rerun`: runs evidence again.
 //!
-//! 1. [`chosen`] says which runs are meant.
-//! 2. Each is shown whole, and asked for, unless `--yes` was given.
+//! 1. [`chosen`] selects the runs.
+//! 2. Each command is shown whole and confirmed, unless `--yes` was given.
 //! 3. It runs in a temporary work tree of the project, or in place.
 //! 4. All repetitions of one call are stored as one commit.
 
@@ -40,10 +40,10 @@ use crate::service::{Service, Standing};
 use crate::text::{one_line, visible};
 use crate::world::World;
 
-/// How long a command may take that was captured without a limit: so many seconds, or so many times what it took.
+/// The limit of a command captured without one: this many seconds, or a multiple of its first duration.
 const LEAST_LIMIT: u64 = 600;
 const TIMES: u64 = 10;
-/// What shells say of a program that Ctrl-C has ended.
+/// The exit status that shells give a program ended by Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
 /// Runs captured commands again and says of each whether it is the same, differs, or could not run.
@@ -110,10 +110,10 @@ Examples:
   tot rerun R2.A1 --sandbox          without a network
   tot rerun --judge 4c7d8f holds -m 'Only the order of the lines differs.'";
 
-/// Where commands run.
+/// The place where commands run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Where {
-    /// At the commit that was recorded, with the changes that were.
+    /// At the recorded commit, with the recorded changes.
     Recorded,
     /// In the project as it is.
     Here,
@@ -121,7 +121,7 @@ enum Where {
     At(String),
 }
 
-/// What was run again, as JSON.
+/// The repeated runs, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document<'a> {
@@ -130,7 +130,7 @@ struct Document<'a> {
     /// `The conclusion no longer holds: …`; absent where it does, as far as was tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_longer: Option<String>,
-    /// Absent where nothing was stored.
+    /// Absent if nothing was stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
 }
@@ -142,16 +142,16 @@ struct Entry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<&'a NodeId>,
     command: &'a [String],
-    /// Absent of one that was only shown.
+    /// Absent for a run that was only shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<RunVerdict>,
     /// The commit that it ran at.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<&'a str>,
-    /// What was said of the same difference before: `holds` or `fails`.
+    /// The earlier judgement of the same difference: `holds` or `fails`.
     #[serde(skip_serializing_if = "Option::is_none")]
     judged: Option<&'a str>,
-    /// In what it is another than the first.
+    /// The differences from the first run.
     reasons: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<&'a Output>,
@@ -164,7 +164,7 @@ struct Repetition<'a> {
     at: Option<String>,
     again: Ran,
     verdict: RunVerdict,
-    /// What was said of the same difference when it came before, and whether the evidence holds by it.
+    /// The earlier judgement of the same difference, and whether the evidence holds by it.
     known: Option<(&'a Run, bool)>,
 }
 
@@ -263,7 +263,7 @@ fn try_run(arguments: &RerunArguments) -> Worked {
     })
 }
 
-/// Why nothing is run.
+/// Explains why nothing is run.
 fn nothing(all: usize, wanted: Wanted<'_>) -> String {
     let none = "tot rerun: no command was captured with `tot run`";
     match (all, wanted) {
@@ -273,7 +273,7 @@ fn nothing(all: usize, wanted: Wanted<'_>) -> String {
     }
 }
 
-/// A judgement of the repetition that is named.
+/// Records a judgement of the named repetition.
 fn judged(
     standing: &Standing,
     named: &str,
@@ -289,7 +289,7 @@ fn judged(
     Ok(NewRun { node: of.node.clone(), note: reason, what: RunKind::Judged { of: of.id, holds } })
 }
 
-/// Tells what came of it.
+/// Prints the outcome.
 fn told(
     arguments: &RerunArguments,
     standing: &Standing,
@@ -311,7 +311,7 @@ fn told(
     say(&wrapped(&text, columns()))
 }
 
-/// How commands are run again.
+/// The settings for repeating commands.
 struct Again<'a> {
     arguments: &'a RerunArguments,
     world: World,
@@ -357,8 +357,7 @@ impl<'a> Again<'a> {
         Ok(Again { arguments, world, place, project, state, here, signals })
     }
 
-    /// Runs them one after the other; gives whether somebody has asked for an end meanwhile. What came to its end until then
-    /// counts.
+    /// Runs them one after the other, and returns whether it was interrupted. Runs that finished before count.
     fn repeat<'r>(
         &self,
         chosen: &[&'r CapturedRun<'r>],
@@ -405,7 +404,7 @@ impl<'a> Again<'a> {
         }
     }
 
-    /// Runs one, and gives the commit that it ran at, what came of it, and whether somebody has asked for an end.
+    /// Runs one, and returns the commit that it ran at, its outcome, and whether it was interrupted.
     fn once(&self, first: &Ran) -> Result<(Option<String>, Ran, bool), Box<dyn Error>> {
         let started_at = self.world.now()?;
         let limit = first.timeout.unwrap_or_else(|| {
@@ -435,7 +434,7 @@ impl<'a> Again<'a> {
         Ok((at, again, captured.interrupted.is_some()))
     }
 
-    /// Runs it where it is to run; gives the project as it was there.
+    /// Runs it in its place, and returns the state of the project there.
     fn captured(&self, first: &Ran, limit: Duration) -> Result<(Option<ProjectState>, Captured), String> {
         let Some(recorded) = &first.project else {
             return Ok((None, self.run_in(&self.here, None, first, limit)?));
@@ -460,7 +459,7 @@ impl<'a> Again<'a> {
                     return Err(format!("what was not committed is not stored: {changed}"));
                 }
                 let workspace = Workspace::new(git, project.root(), commit, recorded.patch.as_deref())?;
-                // What leads there from the commit stands in the first run.
+                // The changes since the commit are recorded in the first run.
                 (ProjectState { changed: recorded.changed.clone(), ..state(commit) }, workspace)
             }
         };
@@ -495,7 +494,7 @@ impl<'a> Again<'a> {
     }
 }
 
-/// What is stored of one that could not run.
+/// Returns the record of a command that could not run.
 fn not_run(reason: String) -> Captured {
     Captured {
         ended: Ended::NotRun(reason),
@@ -507,7 +506,7 @@ fn not_run(reason: String) -> Captured {
 }
 
 impl<'a> Repetition<'a> {
-    /// Whether the evidence holds by it: it is the same, or differs as somebody has judged before that it holds.
+    /// Whether the evidence holds by it: it is the same, or differs in a way that was judged before to hold.
     fn holds(&self) -> bool {
         self.verdict == RunVerdict::Same || self.known.is_some_and(|(_, holds)| holds)
     }

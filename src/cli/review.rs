@@ -1,4 +1,4 @@
-//! `tot review`: what is new since a person last looked, one by one.
+//! `tot review`: shows the changes since a person's last review, one by one.
 
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
@@ -59,12 +59,12 @@ Examples:
   tot review 0196 --since ended/1   what came after the first end
   tot review 0196 --mark --print    what is new, which is then seen";
 
-/// What is new, as JSON.
+/// The changes, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document<'a> {
     id: String,
-    /// The commit that it is compared with; absent for all there is.
+    /// The commit that it is compared with; absent for the whole investigation.
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
     head: String,
@@ -119,7 +119,7 @@ fn try_run(arguments: &ReviewArguments) -> Outcome {
     Ok(())
 }
 
-/// What is looked at.
+/// The state under review.
 struct Look<'a> {
     place: &'a Place,
     path: &'a Path,
@@ -136,7 +136,7 @@ impl Look<'_> {
         review(before, after, self.after.rules().as_ref(), &self.evidence)
     }
 
-    /// How much there is to look at.
+    /// Returns a line with the number of items.
     fn head(&self, items: &[Item]) -> String {
         let investigation = self.after.investigation.as_ref();
         let since = match self.before {
@@ -165,7 +165,7 @@ impl Look<'_> {
         lines.concat().join("\n") + "\n"
     }
 
-    /// Shows the items one by one, and does what the keys say.
+    /// Shows the items one by one, and acts on the keys.
     fn walk(&self, items: &[Item], mark: bool) -> Outcome {
         let git = GitProgram::find(is_person())?;
         say(&format!("{}\n", self.head(items)))?;
@@ -219,7 +219,7 @@ impl Look<'_> {
         say("It is marked as seen.\n")
     }
 
-    /// Signs off the commit that was looked at, if nothing has come since, and says what came of it.
+    /// Signs off the reviewed commit if nothing was committed since, and returns the outcome as a text.
     fn approve(&self) -> Result<String, Box<dyn std::error::Error>> {
         let now = self.place.store.load(self.path)?;
         let has_moved = now.head != self.after.head;
@@ -235,7 +235,7 @@ impl Look<'_> {
         })
     }
 
-    /// All that is stored of what an item is about, for a pager.
+    /// Returns everything stored about the subject of an item, for a pager.
     fn whole(&self, item: &Item) -> String {
         let investigation = self.after.investigation.as_ref();
         match item.node.as_ref().and_then(|id| investigation.node(id)) {

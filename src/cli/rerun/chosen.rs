@@ -1,4 +1,4 @@
-//! Which runs are repeated, and what it means that one differs. Pure.
+//! The selection of runs to repeat, and the meaning of a difference. Pure.
 
 use crate::assess::{Assessment, CapturedRun};
 use crate::domain::{NodeId, RunId};
@@ -7,18 +7,18 @@ use crate::text::{first_sentence, one_line, shorten};
 /// The most characters of a sentence.
 const SENTENCE_MAX: usize = 300;
 
-/// Which runs somebody wants to repeat.
+/// The runs to repeat.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wanted<'a> {
-    /// All that were captured.
+    /// All captured runs.
     All,
-    /// Those of these nodes.
+    /// The runs of these nodes.
     Of(&'a [NodeId]),
-    /// Those that the answers rest on.
+    /// The runs that the answers rest on.
     Answers,
 }
 
-/// Those that were captured, each once, the oldest first.
+/// Returns the captured runs, each once, oldest first.
 pub(super) fn chosen<'s, 'a>(assessment: &'s Assessment<'a>, wanted: Wanted<'_>) -> Vec<&'s CapturedRun<'a>> {
     let mut chosen: Vec<&CapturedRun<'a>> = match wanted {
         Wanted::All => assessment.runs().collect(),
@@ -30,7 +30,7 @@ pub(super) fn chosen<'s, 'a>(assessment: &'s Assessment<'a>, wanted: Wanted<'_>)
     chosen
 }
 
-/// What is no longer so, in a sentence, if the answers rest on one of these runs, which differ.
+/// Says in a sentence what no longer holds, if the answers rest on one of these differing runs.
 pub(super) fn no_longer(
     assessment: &Assessment<'_>,
     mut differing: impl Iterator<Item = RunId>,

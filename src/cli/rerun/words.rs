@@ -1,4 +1,4 @@
-//! What `tot rerun` says of a run. Pure: what others wrote is shown with its hidden characters.
+//! The texts of `tot rerun` about a run. Pure: texts of others are shown with hidden characters made visible.
 
 use super::{Repetition, Where};
 use crate::cli::run::missed;
@@ -16,12 +16,12 @@ const FILES_MAX: usize = 20;
 /// The most characters of a command that was run.
 const COMMAND_MAX: usize = 72;
 
-/// A command before it runs: all of it, who captured it when, and where it will run.
+/// Describes a command before it runs: all of it, who captured it when, and where it will run.
 pub(super) fn asked(run: &Run, ran: &Ran, place: &Where) -> String {
     let node = run.node.as_ref().map_or("the whole", |node| node.as_str());
     let who = one_line(run.author.label());
     let heading = format!("Run {} of {node}, captured by {who} on {}", run.id, run.at.to_minute());
-    // A carriage return would else be shown as a blank.
+    // Otherwise a carriage return would be shown as a blank.
     let command = plain_lines(&ran.line().replace('\r', "\u{240D}"), 4);
     let folder =
         ran.folder.as_deref().map(|folder| format!(", folder {}", one_line(folder))).unwrap_or_default();
@@ -32,7 +32,7 @@ pub(super) fn asked(run: &Run, ran: &Ran, place: &Where) -> String {
     )
 }
 
-/// Where it will run.
+/// Describes where it will run.
 fn whereabouts(ran: &Ran, place: &Where) -> String {
     let short = |commit: &str| shorten(&one_line(commit), 12);
     match (&ran.project, place) {
@@ -55,7 +55,7 @@ fn whereabouts(ran: &Ran, place: &Where) -> String {
     }
 }
 
-/// What came of a repetition: the verdict, the command, and why it is no other.
+/// Describes the outcome of a repetition: the verdict, the command, and the reasons.
 pub(super) fn told(repetition: &Repetition<'_>) -> String {
     let Repetition { run, first, again, verdict, known, .. } = repetition;
     let verdict = *verdict;
@@ -89,14 +89,14 @@ pub(super) fn told(repetition: &Repetition<'_>) -> String {
     text
 }
 
-/// In what a repetition is another than the first.
+/// Returns the differences of a repetition from the first run.
 pub(super) fn reasons(first: &Ran, again: &Ran) -> Vec<String> {
     let expected = first.expected_exit.map_or(first.ended.to_string(), |status| format!("exit {status}"));
     let ended = (again.ended.to_string() != expected).then(|| format!("{}; before: {expected}", again.ended));
     ended.into_iter().chain(again.expectations.iter().filter(|it| !it.held).map(missed)).collect()
 }
 
-/// The lines of an output that are others than before.
+/// Returns the changed lines of an output.
 fn changed(before: &Output, after: &Output) -> String {
     let whole = |output: &Output| match &output.end {
         None => output.text.clone(),
