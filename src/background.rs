@@ -26,9 +26,9 @@ use crate::service::sharing::{How, Told, Used};
 use crate::sync::{Done, Options, Outcome, SyncError, Syncing};
 use crate::text::{counted, one_line, shorten};
 
-/// How long a write waits for more.
+/// The delay of a write, to combine it with later ones.
 pub const BATCH: Duration = Duration::from_secs(3);
-/// How long a read counts as fresh.
+/// The time for which a read counts as fresh.
 const FRESH: Duration = Duration::from_secs(60);
 /// The delay after a failure, at first and at most.
 const FIRST_WAIT: Duration = Duration::from_secs(4);

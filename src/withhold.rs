@@ -9,9 +9,9 @@
 //!
 //! # What is replaced
 //!
-//! Every text of the nodes, now and at any time of the history, including texts before amendments; their attachments, which are left out with
-//! their names; comments on them, and answers to these; their runs; messages of commits that touched one of them, or that quote one of these
-//! texts; faults in their files.
+//! Every text of the nodes, now and at any time of the history, including texts before amendments; their attachments,
+//! names included; comments on them, and answers to these; their runs; messages of commits that touched one of them, or
+//! that quote one of these texts; faults in their files.
 //!
 //! # Limits
 //!
@@ -76,7 +76,7 @@ pub enum WithheldError {
 }
 
 impl WithheldError {
-    /// What to do about it, where that is known.
+    /// Returns the hint, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             WithheldError::Uncommitted => Some(format!(

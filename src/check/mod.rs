@@ -57,7 +57,7 @@ pub struct Objects {
     pub lost: bool,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// No sequence of calls could leave this.
@@ -83,7 +83,7 @@ pub struct Finding {
     pub commit: Option<CommitId>,
     /// The finding in one sentence.
     pub message: String,
-    /// What to do about it.
+    /// The hint on what to do.
     pub suggestion: Option<String>,
 }
 

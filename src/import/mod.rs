@@ -67,7 +67,7 @@ pub enum ImportError {
     Invalid {
         /// Its place: `nodes.R1.A.state`.
         place: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The ruleset in the file can't be used.

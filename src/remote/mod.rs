@@ -61,15 +61,15 @@ pub enum RemoteError {
     /// An invalid address, or one that git could misunderstand.
     #[error("`{address}` is not the address of a repository: {reason}")]
     Address {
-        /// What was given.
+        /// The rejected text.
         address: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
     /// An invalid name of a remote or of a branch.
     #[error("`{name}` can't be {what}")]
     Name {
-        /// What was given.
+        /// The rejected text.
         name: String,
         /// The use of the name.
         what: &'static str,
@@ -129,7 +129,7 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
-    /// What to do about it, where that is known.
+    /// Returns the hint, if there is one.
     pub fn hint(&self) -> Option<String> {
         let said = match self {
             RemoteError::NoGit(_) => return Some("Install git, or put it on the PATH".to_owned()),

@@ -47,12 +47,12 @@ pub enum Signature {
     },
     /// It can't be checked.
     Unchecked {
-        /// What is missing.
+        /// The missing part.
         why: String,
     },
     /// It is bad, or its key is not allowed.
     Bad {
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
 }

@@ -42,7 +42,7 @@ pub enum FindError {
 }
 
 impl FindError {
-    /// What to do about it, where that is known.
+    /// Returns the hint, if there is one.
     pub fn hint(&self) -> Option<String> {
         let FindError::Ambiguous { candidates, .. } = self else { return None };
         let ids: Vec<String> = candidates.iter().take(5).map(SessionId::to_string).collect();

@@ -246,7 +246,7 @@ impl<'a> Past<'a> {
         for commit in calls {
             if let Ok(info) = self.git.commit_info(commit.id) {
                 let entry = files.entry(info);
-                // A call never writes an unreadable file, nor runs on top of one.
+                // A call never writes an unreadable file, nor overwrites one.
                 if !(entry.misfits().is_empty() && entry.faults.is_empty()) {
                     forged.insert(commit.id);
                 }

@@ -19,7 +19,7 @@ use crate::format::layout::{self, Place};
 use crate::format::{FileChange, message, readme};
 use crate::merge::{self, Conflict, Decision, Reason, Trees};
 
-/// How deep merge bases are merged in turn, before one of them is taken.
+/// The maximum depth of merging merge bases, beyond which one of them is taken.
 const MAX_DEPTH: usize = 16;
 
 /// The outcome of joining a commit of others.
@@ -116,7 +116,7 @@ pub enum JoinError {
 }
 
 impl JoinError {
-    /// What to do about it.
+    /// Returns the hint on what to do.
     pub fn hint(&self) -> String {
         match self {
             JoinError::Unrelated { .. } => {

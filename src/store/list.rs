@@ -31,7 +31,7 @@ pub struct ListFilter {
     pub limit: usize,
 }
 
-/// Which investigations are listed.
+/// The investigations to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ListState {
     /// Those that have not ended, and those whose state is unknown.
@@ -76,11 +76,11 @@ pub struct ListFacts {
     pub ruleset: String,
     /// The deepest round that has a node; 0 without nodes.
     pub round: u32,
-    /// How many nodes it has, committed and pending.
+    /// The number of its nodes, committed and pending.
     pub nodes: usize,
     /// Whether it has ended.
     pub ended: bool,
-    /// When it began.
+    /// The time of its beginning.
     pub started_at: Timestamp,
 }
 

@@ -62,7 +62,7 @@ pub const CHOSEN: &str = ".tot-use";
 const HELD: usize = 64;
 const HELD_BYTES: u64 = 256 << 20;
 
-/// How often a transaction is retried when somebody commits by git in between.
+/// The maximum number of attempts at a transaction, if somebody commits with git in between.
 const TRIES: usize = 20;
 
 /// A folder of investigations.
@@ -94,7 +94,7 @@ pub enum StoreError {
     NotAnInvestigation {
         /// The repository.
         path: PathBuf,
-        /// What is missing or wrong.
+        /// The missing or wrong part.
         reason: String,
     },
     /// The owner has opened the store read-only.
@@ -146,7 +146,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What to do about it, where that is known.
+    /// Returns the hint, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             StoreError::Git(error) => Some(error.hint()),
@@ -203,7 +203,7 @@ pub struct Transacted<T> {
     pub tag: Option<String>,
     /// Whether git's own maintenance would find something to do.
     pub wants_upkeep: bool,
-    /// What the decision returned.
+    /// The result of the decision.
     pub decided: T,
 }
 

@@ -23,7 +23,7 @@ pub struct Moved {
     pub path: PathBuf,
     /// The commit.
     pub from: CommitId,
-    /// How it was left.
+    /// The way it was left.
     pub left: Left,
 }
 

@@ -209,7 +209,7 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
     }
 }
 
-/// What the file says of the investigation as a whole.
+/// The terms and title of the investigation, read from a file.
 pub(super) fn meta(git: &Git, file: &TreeFile) -> Result<Meta, Fault> {
     meta_file::read(&text(git, &file.path, file.blob)?).map_err(|error| fault(&file.path, error))
 }

@@ -64,7 +64,7 @@ pub struct Fault {
     pub path: String,
     /// The line, from 1, where it is known.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
     /// The kind of fault, as `tot check` names it.
     pub code: Code,
@@ -125,7 +125,7 @@ pub struct HistoryEntry {
     pub author_name: String,
     /// The author's e-mail address.
     pub author_email: String,
-    /// When it was committed.
+    /// The time of the commit.
     pub at: Timestamp,
     /// The message: subject, body and trailers; of a long message, its beginning and its end.
     pub message: String,

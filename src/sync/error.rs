@@ -167,7 +167,7 @@ impl SyncError {
         }
     }
 
-    /// What to do about it, where that is known.
+    /// Returns the hint, if there is one.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             SyncError::NoRemote { .. } => "Add one with `tot remote add origin URL`".to_owned(),

@@ -90,7 +90,7 @@ pub struct Outcome {
     pub error: Option<SyncError>,
 }
 
-/// What was fetched and pushed.
+/// The commits and tags that a sync has transferred.
 #[derive(Debug, Default)]
 pub struct Done {
     /// The number of fetched commits.

@@ -22,7 +22,7 @@ use super::worktree::optional_metadata;
 use super::{CommitId, Git, GitError, Head, JOURNAL_FILE};
 use crate::format::FileChange;
 
-/// How often to retry after a race with git that cannot last.
+/// The number of retries after a race with git that cannot last.
 pub(super) const RACE_RETRIES: usize = 5;
 
 /// The right to write to a repository, until dropped. Leftovers of a killed predecessor have been recovered.

@@ -28,9 +28,9 @@ pub enum GitError {
     Refused {
         /// The file or folder in question.
         path: Shown,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
-        /// What to do.
+        /// The hint.
         hint: &'static str,
     },
     /// The repository uses a format that cannot be read.
@@ -40,7 +40,7 @@ pub enum GitError {
         path: Shown,
         /// The format.
         reason: String,
-        /// What to do.
+        /// The hint.
         hint: &'static str,
     },
     /// The location of a new repository is occupied.
@@ -181,7 +181,7 @@ pub enum GitError {
     Index {
         /// The index.
         path: Shown,
-        /// What is wrong with it.
+        /// The fault.
         #[source]
         source: Box<gix::Error>,
     },
@@ -210,7 +210,7 @@ pub enum GitError {
 }
 
 impl GitError {
-    /// What to do about it.
+    /// Returns the hint on what to do.
     pub fn hint(&self) -> String {
         let plain = match self {
             GitError::NotARepository { path, .. } => {

@@ -16,7 +16,7 @@ const WRITER_WAIT: Duration = Duration::from_secs(15);
 /// The interval at which the holder of the turn tries the lock, and the others try the turn.
 const NEXT: Duration = Duration::from_millis(1);
 const OTHERS: Duration = Duration::from_millis(4);
-/// How long a writer leaves the lock to the holder of the turn, which may have been stopped.
+/// The time for which a writer leaves the lock to the holder of the turn, which may have been stopped.
 const COURTESY: Duration = Duration::from_secs(1);
 /// The prefix of the note that names the lock's holder.
 const HOLDER: &str = "process ";
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// Whoever has just written and soon comes back does not take the turn of those who wait.
+    /// A writer that returns at once does not overtake waiting ones.
     #[test]
     fn eight_writers_who_keep_coming_back_are_served_alike() {
         const WRITERS: usize = 8;
@@ -306,7 +306,7 @@ mod tests {
                     for _ in 0..TIMES {
                         let lock = WriterLock::wait(folder).unwrap();
                         served.lock().unwrap().push(writer);
-                        // Time for the others to stand in line.
+                        // Time for the others to queue.
                         thread::sleep(Duration::from_millis(3));
                         drop(lock);
                         // A reply and the next call take longer. With less, whoever is woken on a busy machine comes too
@@ -320,7 +320,7 @@ mod tests {
         });
         let served = served.into_inner().unwrap();
         assert_eq!(served.len(), WRITERS * TIMES);
-        // While all of them are at it, nobody is served five times as often as another.
+        // While all are active, no writer is served five times as often as another.
         let first_done =
             (0..WRITERS).filter_map(|writer| served.iter().rposition(|other| *other == writer)).min();
         let busy = &served[..=first_done.unwrap()];

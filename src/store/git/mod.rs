@@ -108,7 +108,7 @@ pub struct Git {
     author: Identity,
     committer: Identity,
     disk: Disk,
-    /// Where new objects are written.
+    /// The store for new objects.
     objects: gix::odb::loose::Store,
 }
 

@@ -124,7 +124,7 @@ impl Git {
     }
 }
 
-/// What is left of a lock whose process was killed: its file, which nobody has open.
+/// The remains of a lock whose process was killed: its file, which no process has open.
 fn killed(mut lock: IndexLock) {
     lock.is_done = true;
 }
@@ -240,7 +240,7 @@ fn the_cache_of_trees_that_git_made_is_kept_right() {
     bench.assert_clean();
 }
 
-/// The index holds what git would put there.
+/// Asserts that the index equals the one that git would write.
 fn assert_index_is_gits(bench: &Bench) {
     let staged = bench.run(&["ls-files", "--stage"]);
     let tree = bench.run(&["ls-tree", "-r", "--format=%(objectmode) %(objectname) 0\t%(path)", "HEAD"]);
