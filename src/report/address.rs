@@ -1,5 +1,4 @@
-//! The address at which a site will stand, for what needs absolute URLs: feed, previews, canonical links; and that at which a
-//! forge takes issues.
+//! The base address of a site, for absolute URLs: feed, previews, canonical links; and the address where a forge takes issues.
 
 use std::str::FromStr;
 
@@ -13,7 +12,7 @@ use crate::text::shorten;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrl(Url);
 
-/// Why a base URL is invalid.
+/// An invalid base URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}: give the address of the folder that the site will stand in, like https://example.org/reports/")]
 pub struct BaseUrlError(&'static str);
@@ -67,11 +66,11 @@ const LONGEST: usize = 6_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssueUrl {
     url: Url,
-    /// What the forge calls title and text in the address.
+    /// The forge's names of title and text in the address.
     names: [&'static str; 2],
 }
 
-/// Why the address of new issues is invalid.
+/// An invalid address of new issues.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}: give the address of the page for a new issue, like https://github.com/owner/name/issues/new")]
 pub struct IssueUrlError(&'static str);
@@ -82,14 +81,14 @@ impl IssueUrl {
         forge.new_issue()?.parse().ok()
     }
 
-    /// A mail that is filled in, to whom its writer likes.
+    /// Returns the address of a prefilled mail without a recipient.
     pub(super) fn mail(title: &str, text: &str) -> Option<String> {
         let mail = IssueUrl { url: Url::parse("mailto:").ok()?, names: ["subject", "body"] };
-        // A mail program takes a plus as it stands.
+        // Mail programs take a plus literally.
         Some(mail.of(title, text).replace('+', "%20"))
     }
 
-    /// The address of an issue that is filled in. A text without room in it is cut.
+    /// Returns the address of a prefilled issue. A text that is too long is cut.
     pub(super) fn of(&self, title: &str, text: &str) -> String {
         let filled = |text: &str| {
             let mut url = self.url.clone();

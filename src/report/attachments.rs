@@ -1,5 +1,5 @@
-//! Files beside a node as pages show them. They come from strangers: what they are follows from what they hold, never from
-//! their names, and none is written in a form that a browser would run.
+//! Files beside a node as pages show them. They come from strangers: their types follow from their contents, never from their
+//! names, and none is written in a form that a browser would run.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -26,7 +26,7 @@ pub(super) struct AttachmentView {
     pub name: String,
     /// `12.5 kB`.
     pub size: String,
-    /// `picture`, `text`, `file`; `absent` where there was no room for it.
+    /// `picture`, `text`, `file`; `absent` if there was no room for it.
     pub kind: &'static str,
     /// The file in the site, from the folder of the investigation.
     pub href: Option<String>,
@@ -39,7 +39,7 @@ pub(super) struct AttachmentView {
     pub is_cut: bool,
 }
 
-/// The attachments of an investigation: what pages show of them, and the files of the site.
+/// The attachments of an investigation: their data for pages, and the files of the site.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attachments {
     of_nodes: HashMap<NodeId, Vec<AttachmentView>>,
@@ -48,7 +48,7 @@ pub(super) struct Attachments {
 }
 
 impl Attachments {
-    /// Those of an investigation, with the contents that are known.
+    /// Returns the attachments of an investigation, with the known contents.
     pub fn of(investigation: &Investigation, contents: &[Attached]) -> Attachments {
         let contents: HashMap<_, _> = contents.iter().map(|file| ((&file.node, &file.name), file)).collect();
         let mut all = Attachments::default();
@@ -77,7 +77,7 @@ impl Attachments {
         all
     }
 
-    /// Those of the node.
+    /// Returns the attachments of the node.
     pub fn of_node(&self, node: &NodeId) -> Vec<AttachmentView> {
         self.of_nodes.get(node).cloned().unwrap_or_default()
     }
@@ -96,7 +96,7 @@ fn view(name: &AttachmentName, bytes: u64) -> AttachmentView {
     }
 }
 
-/// What a page shows of the content, with the ending and the bytes of the file in the site.
+/// Returns the data for a page, with the extension and the bytes of the file in the site.
 fn shown(view: AttachmentView, content: &[u8]) -> (AttachmentView, &'static str, Vec<u8>) {
     let text = std::str::from_utf8(content).ok().filter(|text| !text.contains('\0'));
     if let Some(drawing) = text.and_then(svg::sanitized) {
@@ -127,8 +127,7 @@ fn shown(view: AttachmentView, content: &[u8]) -> (AttachmentView, &'static str,
     }
 }
 
-/// The pictures among the files of a site as addresses that hold them, by the addresses of the files; the smaller ones where
-/// not all have room.
+/// Returns the pictures among the files of a site as data URLs, by the addresses of the files; the smaller ones if not all fit.
 pub(super) fn pictures_within(files: &[(String, Vec<u8>)]) -> BTreeMap<String, String> {
     let mut pictures: Vec<_> =
         files.iter().filter_map(|(path, bytes)| Some((path, bytes, media_type(path)?))).collect();
@@ -153,7 +152,7 @@ fn media_type(path: &str) -> Option<&'static str> {
     }
 }
 
-/// The name with the ending that says what the file is.
+/// Returns the name with the extension of the file's type.
 fn with_ending(name: &str, ending: &str) -> String {
     let is_there = name.len() > ending.len()
         && name.get(name.len() - ending.len()..).is_some_and(|end| end.eq_ignore_ascii_case(ending));

@@ -1,4 +1,4 @@
-//! What a reader gives a forge, a person or an agent to have a result looked at again.
+//! Texts with which a reader asks a forge, a person or an agent to look at a result again.
 
 use serde::Serialize;
 
@@ -9,20 +9,20 @@ use crate::text::{one_line, shorten};
 /// Characters of a title, and of an excerpt.
 const TITLE: usize = 200;
 
-/// A text to give on.
+/// A text to pass on.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Challenge {
     /// For people: what it is about, and room for what seems wrong.
     pub objection: String,
-    /// A new issue on a forge with that; absent where none is known.
+    /// The address of a new issue with that text; absent without a known forge.
     pub issue: Option<String>,
-    /// Else a mail with it.
+    /// Otherwise a mail with that text.
     pub mail: Option<String>,
     /// For an agent that has the server of the investigation.
     pub text: String,
 }
 
-/// The text for a node; `address` is where its page stands, where that is known.
+/// Returns the text for a node; `address` is that of its page, if known.
 pub(super) fn challenge(
     header: &Header,
     node: &NodePage,

@@ -7,9 +7,9 @@ use super::history::verb_of;
 use crate::domain::Happening;
 use crate::format::readme::{inline, quoted};
 
-/// How many lines there are under each heading: a comment of a forge has room for some 65,000 characters.
+/// The most lines under each heading: a comment of a forge has room for some 65,000 characters.
 const LISTED: usize = 60;
-/// How many characters of a title or a reason.
+/// The most characters of a title or a reason.
 const LENGTH: usize = 200;
 
 /// The headings, in their order, each with the verbs below it.
@@ -22,10 +22,10 @@ const HEADINGS: [(&str, &[&str]); 6] = [
     ("Proposed, claimed, withdrawn", &["proposed", "claimed", "released", "withdrawn"]),
 ];
 
-/// What of an end is not told: times, and what stands above.
+/// Fields of an end that are left out: times, and those shown above.
 const UNTOLD: [&str; 3] = ["Ended", "Concluded later", CONCLUSION];
 
-/// A summary of what came between two states, which are called by these names.
+/// Returns a summary of the changes between two states with these names.
 pub fn markdown(diff: &Diff<'_>, names: [&str; 2]) -> String {
     let title = inline(&diff.after.investigation.meta().title, LENGTH);
     let mut page = format!("### {title}: {} to {}\n\n", inline(names[0], 60), inline(names[1], 60));
@@ -95,7 +95,7 @@ fn line(happening: &Happening) -> String {
     line + "\n"
 }
 
-/// What became of the end: the conclusion first.
+/// Writes the changes of the end, the conclusion first.
 fn end(diff: &Diff<'_>) -> Vec<String> {
     let Some(end) = &diff.end else { return Vec::new() };
     if end.what == "reopened" {

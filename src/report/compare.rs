@@ -1,9 +1,9 @@
 //! `compare.html`: what changed between two commits of one investigation, computed from the two states.
 //!
-//! 1. [`Comparison`] names the state before, and how the two commits stand to each other.
-//! 2. [`view`] sorts the nodes of a [`Diff`]: added, committed, reclassified, changed in other fields, gone. A node stands in
-//!    each list that is true of it.
-//! 3. What else can differ follows: how it stands, the conclusion, the ruleset, the facts of the start, the faults.
+//! 1. [`Comparison`] names the state before, and the relation of the two commits.
+//! 2. [`view`] sorts the nodes of a [`Diff`]: added, committed, reclassified, changed in other fields, gone. A node is in each
+//!    list that applies to it.
+//! 3. The other differences follow: the standing, the conclusion, the ruleset, the facts of the start, the faults.
 
 use std::collections::BTreeSet;
 
@@ -22,17 +22,17 @@ use crate::review::{self, Item};
 use crate::signoff::SignOffs;
 use crate::store::{Relation, Snapshot};
 
-/// Characters of a value that stands in one line; a longer one is shown as the difference of two texts.
+/// The most characters of a value in one line; a longer one is shown as the difference of two texts.
 const SHORT_VALUE: usize = 80;
 
-/// A state that an investigation is compared with.
+/// The state that an investigation is compared with.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The state before.
     pub before: Snapshot,
-    /// How its commit stands to the one that is shown.
+    /// The relation of its commit to the one that is shown.
     pub relation: Relation,
-    /// What the two commits were called when they were asked for: `ended/1`, `HEAD~3`.
+    /// The names by which the two commits were asked for: `ended/1`, `HEAD~3`.
     pub names: [String; 2],
 }
 
@@ -43,11 +43,11 @@ pub(super) struct CompareView {
     pub after: Side,
     /// `same`, `forward`, `backward`, `diverged` or `unknown`.
     pub relation: &'static str,
-    /// Where the history ends that can be read, and why, if the relation is not known.
+    /// The end of the readable history, and its reason, if the relation is unknown.
     pub history_end: Option<String>,
     /// Commits from one to the other, along first parents, where the one before is among them.
     pub commits: Option<usize>,
-    /// What wants to be looked at, riskiest first.
+    /// The changes to review, riskiest first.
     pub review: Vec<ReviewItem>,
     /// Nodes that became an answer or stopped being one, or whose confirmation changed.
     pub answers: Vec<AnswerChange>,
@@ -58,13 +58,13 @@ pub(super) struct CompareView {
     pub reclassified: Vec<Reclassified>,
     pub changed: Vec<Changed>,
     pub gone: Vec<Gone>,
-    /// `ended`, `reopened`, `changed`; absent where the conclusion is the same.
+    /// `ended`, `reopened`, `changed`; absent if the conclusion is unchanged.
     pub end: Option<&'static str>,
     pub conclusion: Vec<Field>,
     /// The whole text, where there was none before.
     pub new_conclusion: Option<SafeHtml>,
     pub ruleset: Option<Difference>,
-    /// What `tot_start` fixed.
+    /// The facts that `tot_start` fixed.
     pub facts: Vec<Field>,
     pub faults_gone: Vec<String>,
     pub faults_new: Vec<String>,
@@ -72,7 +72,7 @@ pub(super) struct CompareView {
     pub nothing: bool,
 }
 
-/// How it stood at one of the commits.
+/// The standing at one of the commits.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Side {
     pub name: String,
@@ -94,7 +94,7 @@ pub(super) struct Side {
     pub has_rules: bool,
 }
 
-/// Something to look at.
+/// A change to review.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ReviewItem {
     /// Absent for the whole.
@@ -103,7 +103,7 @@ pub(super) struct ReviewItem {
     pub notes: Vec<ReviewNote>,
 }
 
-/// One thing to be said of a node.
+/// A note on a node.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ReviewNote {
     /// `contested`, `unconfirmed`, `objection`, …
@@ -138,14 +138,14 @@ pub(super) struct Reclassified {
     pub steps: Vec<Change>,
 }
 
-/// A node with other differences.
+/// A node that differs otherwise.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Changed {
     pub card: SharedValue<Card>,
     pub fields: Vec<Field>,
 }
 
-/// A node that is no longer there.
+/// A removed node.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Gone {
     pub card: SharedValue<Card>,
@@ -153,7 +153,7 @@ pub(super) struct Gone {
     pub was_committed: bool,
 }
 
-/// A node, with a page only where it still stands.
+/// A node, with a page only if it still exists.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct NodeRef {
     pub card: SharedValue<Card>,
@@ -239,7 +239,7 @@ pub(super) fn view(
     view
 }
 
-/// What a reviewer reads first.
+/// Returns the changes that a reviewer reads first.
 fn reviewed(
     before: &Snapshot,
     after: &ReportInput,

@@ -1,7 +1,7 @@
-//! What lies between two states of an investigation: the one answer for `tot diff`, its Markdown, and the pages that compare.
+//! The difference between two states of an investigation, shared by `tot diff`, its Markdown, and the pages that compare.
 //!
-//! Pure. A state is compared with another one as it is stored, and as [`Assessment`] judges it; how that is shown is for each
-//! of them.
+//! Pure. A state is compared with another one as it is stored, and as [`Assessment`] judges it; each of them formats it in its
+//! own way.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::store::Snapshot;
 use crate::text::counted;
 use crate::view::{self, CHANGES_OF_STATE, NodeView};
 
-/// What lies between two states.
+/// The difference between two states.
 #[derive(Clone, Debug)]
 pub struct Diff<'s> {
     /// The state before.
@@ -21,13 +21,13 @@ pub struct Diff<'s> {
     pub after: &'s Snapshot,
     /// Both, as they are judged.
     pub judged: [Assessment<'s>; 2],
-    /// Nodes that are not as they were, in the order of the tree; then those that are gone.
+    /// Changed nodes, in the order of the tree; then removed ones.
     pub nodes: Vec<NodeDiff<'s>>,
     /// The changes as events: those of nodes in the order of the ids, then those of comments, then of attachments.
     pub happenings: Vec<Happening>,
     /// Nodes that became an answer or stopped being one, or whose standing has changed.
     pub answers: Vec<AnswerDiff>,
-    /// What became of the end; absent where it is the same.
+    /// The change of the end; absent if it is the same.
     pub end: Option<EndDiff>,
     /// The facts of the start that differ.
     pub facts: Vec<FieldDiff>,
@@ -35,14 +35,14 @@ pub struct Diff<'s> {
     pub ruleset: Option<[String; 2]>,
 }
 
-/// A node that is not as it was.
+/// A changed node.
 #[derive(Clone, Debug)]
 pub struct NodeDiff<'s> {
-    /// Absent where it was not there.
+    /// Absent for a new node.
     pub before: Option<&'s Arc<Node>>,
-    /// Absent where it is gone.
+    /// Absent for a removed node.
     pub after: Option<&'s Arc<Node>>,
-    /// What differs in a node that was there and is, but for changes of its state that only were added.
+    /// The changed fields of a node in both states, without changes of state that were only added.
     pub fields: Vec<FieldDiff>,
     /// The changes of its state that were added, oldest first.
     pub steps: &'s [Reclassification],
@@ -51,33 +51,33 @@ pub struct NodeDiff<'s> {
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldDiff {
-    /// As people read it.
+    /// Its name for people.
     pub name: &'static str,
-    /// Whether it is of the result, and not of the proposal.
+    /// Whether it belongs to the result, not the proposal.
     pub is_of_result: bool,
-    /// Empty where there was nothing.
+    /// Empty for a new field.
     pub before: String,
-    /// Empty where there is nothing.
+    /// Empty for a removed field.
     pub after: String,
 }
 
-/// A node that stands otherwise as an answer.
+/// A node whose standing as an answer differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerDiff {
     /// The node.
     pub id: NodeId,
     /// How it stood: `not checked`, `no answer`, `not there`.
     pub before: String,
-    /// How it stands.
+    /// Its standing now.
     pub after: String,
 }
 
-/// What became of the end.
+/// The change of the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndDiff {
     /// `ended`, `reopened` or `changed`.
     pub what: &'static str,
-    /// What differs in it.
+    /// The fields that differ.
     pub fields: Vec<FieldDiff>,
 }
 

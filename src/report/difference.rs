@@ -27,14 +27,14 @@ pub struct Difference {
     pub removed: usize,
 }
 
-/// Lines that stand together.
+/// Lines of one passage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Passage {
     /// Its first line in the text after, from 1.
     pub first_line: usize,
     /// The unchanged lines before it that are left out.
     pub skipped: usize,
-    /// What was removed before what was added.
+    /// Removed lines before added ones.
     pub lines: Vec<Line>,
 }
 
@@ -52,13 +52,13 @@ pub struct Line {
 /// Words of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
-    /// As it stands in the text.
+    /// The text itself.
     pub text: String,
     /// Whether they are what changed in the line; never where the whole line did.
     pub changed: bool,
 }
 
-/// What changed from one text to the other; without passages when nothing did.
+/// Compares two texts; without passages if nothing changed.
 pub fn difference(before: &str, after: &str) -> Difference {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let operations = match (old.len(), new.len()) {
@@ -90,7 +90,7 @@ pub fn difference(before: &str, after: &str) -> Difference {
     difference
 }
 
-/// Where a line stands.
+/// The place of a line.
 #[derive(Clone, Copy)]
 enum Kind {
     Same,

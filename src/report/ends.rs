@@ -11,9 +11,9 @@ use crate::domain::NodeId;
 use crate::signoff::SignOffs;
 use crate::store::{HistoryEntry, Relation, Snapshot, Store, StoreError};
 
-/// How the tags of ends begin.
+/// The prefix of the tags of ends.
 const ENDED: &str = "ended/";
-/// The newest so many ends are compared: each is a state of its own to be read and held.
+/// The most ends that are compared, newest first: each is a state of its own to read and keep in memory.
 const MOST_ENDS: usize = 6;
 
 /// A state in which it was ended.
@@ -30,7 +30,7 @@ pub struct End {
 ///
 /// # Errors
 ///
-/// Whatever git says of the repository.
+/// The errors of git.
 pub fn ends(store: &Store, folder: &Path, history: &[HistoryEntry]) -> Result<Vec<End>, StoreError> {
     let is_end = |tag: &&String| {
         tag.strip_prefix(ENDED)
@@ -56,7 +56,7 @@ pub(super) struct BetweenEnds {
     pub from: String,
     pub to: String,
     pub href: String,
-    /// When it was ended again, as git says.
+    /// The time of the later end, as recorded by git.
     pub at: Option<Time>,
 }
 

@@ -18,7 +18,7 @@ pub fn data(input: &ReportInput) -> Result<Vec<u8>, ReportError> {
 pub struct Document {
     /// The page.
     pub bytes: Vec<u8>,
-    /// How many nodes stand in it by their titles alone, since there are so many.
+    /// The number of nodes that it shows only by title, since there are too many.
     pub in_short: usize,
 }
 
@@ -41,7 +41,7 @@ pub fn mermaid(input: &ReportInput) -> String {
     graph::mermaid(&assessed(&input.snapshot.investigation, &ruleset_of(input)))
 }
 
-/// The tree as a picture that stands alone.
+/// The tree as a standalone picture.
 pub fn svg(input: &ReportInput) -> String {
     let (investigation, ruleset) = (&input.snapshot.investigation, ruleset_of(input));
     let options = SvgOptions { standalone: Some(&ruleset), ..SvgOptions::default() };

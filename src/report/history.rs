@@ -1,7 +1,7 @@
 //! The commits for people: what each changed, and where the changed nodes are.
 //!
-//! A node is, before a commit, as the commit before that one left it. So the entries are read from the oldest on, and
-//! each file is read once.
+//! Before a commit, a node is as the previous commit left it. The entries are therefore read from the oldest on, and each file
+//! once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) const SHORT: usize = 10;
 const PER_PAGE: usize = 200;
 /// Names of other files that a commit changed.
 const MOST_FILES: usize = 12;
-/// Characters of what was said.
+/// The most characters of a comment.
 const REASON: usize = 600;
 /// Bytes of texts that are compared, in all commits together.
 const MOST_COMPARED: usize = 8 << 20;
@@ -50,7 +50,7 @@ pub(super) struct HistoryPage<'a> {
     /// The pages beside it; absent at the ends.
     pub newer: Option<String>,
     pub older: Option<String>,
-    /// How many commits of all pages are not shown whole, and where the newest of them says what is left out.
+    /// The number of incomplete commits on all pages, and the place where the newest of them says what is left out.
     pub partial_count: usize,
     pub partial: Option<String>,
 }
@@ -71,11 +71,11 @@ pub(super) struct CommitEntry {
     /// Other files that it changed, the user's own among them: some names, and how many more there are.
     pub files: Vec<String>,
     pub more_files: usize,
-    /// What can't be read of it, or is left out.
+    /// Unreadable or omitted parts of the commit.
     pub faults: Vec<String>,
 }
 
-/// Where an entry stands, by its place among all.
+/// The place of an entry among all.
 fn href(at: usize, entry: &CommitEntry) -> String {
     format!("{}#c-{}", page_file(at / PER_PAGE + 1), entry.short)
 }
@@ -96,7 +96,7 @@ pub(super) struct Trailer {
     pub value: String,
 }
 
-/// What a commit did to one node, or to the whole.
+/// The change of a commit to a node, or to the whole.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct HappeningView {
     /// `Proposed`, `Committed`, …
@@ -117,7 +117,7 @@ pub(super) struct HappeningView {
     pub reason: Option<String>,
     /// Texts that were written for the first time, or are too long to be compared: `findings, 12 lines`.
     pub wrote: Vec<String>,
-    /// Texts that stood before and were changed.
+    /// Earlier texts that were changed.
     pub changes: Vec<TextChange>,
 }
 
@@ -137,7 +137,7 @@ pub(super) struct CommitLink {
     pub subject: String,
     pub at: Time,
     pub author: String,
-    /// What it did to this node.
+    /// Its change to this node.
     pub verbs: Vec<&'static str>,
 }
 
@@ -187,7 +187,7 @@ pub(super) fn grown(input: &ReportInput, cards: &Cards<'_>) -> String {
     search::script("totGrown", &serde_json::json!({ "states": states, "commits": commits }).to_string())
 }
 
-/// What is known before a commit.
+/// The state known before a commit.
 struct Known<'h> {
     nodes: HashMap<&'h NodeId, &'h Arc<Node>>,
     /// Bytes of texts that may still be compared.
@@ -200,7 +200,7 @@ fn page_file(number: usize) -> String {
 }
 
 impl History {
-    /// Where a commit stands, if it is among them.
+    /// Returns the place of a commit, if it is among them.
     pub(super) fn address(&self, commit: &str) -> Option<String> {
         let at = self.entries.iter().position(|entry| entry.commit == commit)?;
         Some(href(at, &self.entries[at]))
@@ -227,7 +227,7 @@ impl History {
         })
     }
 
-    /// How many commits there are.
+    /// Returns the number of commits.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -262,7 +262,7 @@ impl History {
     }
 }
 
-/// What happened, in one word, and the class for it.
+/// Returns the event in one word, and its class.
 pub fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
     match happening {
         Happening::Started => ("Started", "started"),
@@ -329,7 +329,7 @@ fn commit<'h>(entry: &'h HistoryEntry, cards: &Cards<'_>, known: &mut Known<'h>)
         trailers: entry.trailers().into_iter().map(trailer).collect(),
         at: Time::of(entry.at),
         author: entry.author_name.clone(),
-        // By its name alone, a tag that anybody can have made would say that something is approved.
+        // Anybody can make a tag, so its name alone must not say that something is approved.
         tags: entry.tags.iter().filter(|tag| !is_sign_off(tag)).cloned().collect(),
         is_merge: entry.parents.len() > 1,
         happenings,
@@ -351,14 +351,14 @@ fn other_files(entry: &HistoryEntry) -> Vec<String> {
     if entry.happenings.iter().any(whole) {
         return Vec::new();
     }
-    // What changes an ended investigation writes the page for forges, too.
+    // Every change of an ended investigation also writes the page for forges.
     let is_page = |path: &String| *path == layout::README && !entry.happenings.is_empty();
     let is_other =
         |path: &&String| matches!(layout::place(path), Place::Stray | Place::Other) && !is_page(path);
     entry.paths.iter().filter(is_other).cloned().collect()
 }
 
-/// What of a node's texts was changed, and what was written for the first time or is too long to be compared.
+/// Returns the changed texts of a node, and those that are new or too long to be compared.
 fn compare(before: Option<&Node>, after: &Node, room: &mut usize) -> (Vec<TextChange>, Vec<String>) {
     let (mut changes, mut wrote) = (Vec::new(), Vec::new());
     let earlier: Vec<Field<'_>> = before.into_iter().flat_map(NodeView::fields).collect();

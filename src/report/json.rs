@@ -1,5 +1,5 @@
-//! `investigation.json`: the facts of an investigation and what follows from them, for programs. All facts are in it, so
-//! that `tot import` makes the same investigation of it.
+//! `investigation.json`: the facts of an investigation and what follows from them, for programs. It contains all facts, so that
+//! `tot import` restores the same investigation.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::view::{AmendedConclusionView, NodeView};
 /// The version of the file's form.
 const VERSION: u32 = 1;
 
-/// The file of an input; `path` is where it will stand.
+/// Returns the file of an input; `path` is its place in the site.
 pub(super) fn file(
     input: &ReportInput,
     references: &[Reference],
@@ -37,7 +37,7 @@ pub(super) fn file(
 struct Document<'a> {
     version: u32,
     meta: Meta,
-    /// The text of the ruleset in force; absent where it can't be used.
+    /// The text of the ruleset in force; absent if it can't be used.
     ruleset_file: Option<&'a str>,
     conclusion: Option<Conclusion<'a>>,
     faults: Vec<String>,
@@ -47,7 +47,7 @@ struct Document<'a> {
     verdict: Option<Cow<'static, str>>,
     /// The answers that the conclusion rests on.
     rests_on: Vec<BoundAnswer>,
-    /// What the verdict does not cover, in words.
+    /// The limits of the verdict, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     limits: Vec<String>,
     solutions: Vec<Solution>,
@@ -57,20 +57,20 @@ struct Document<'a> {
     blockers: Vec<Blocker>,
     quality: Option<Quality>,
     nodes: Vec<NodeView<'a>>,
-    /// What was said, the oldest first.
+    /// The comments, oldest first.
     comments: Vec<&'a Comment>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     runs: Vec<&'a Run>,
-    /// What stands beside the nodes.
+    /// The attachments.
     attachments: Vec<AttachmentEntry>,
-    /// How many more there was no room for.
+    /// The number of those for which there was no room.
     #[serde(skip_serializing_if = "is_zero")]
     attachments_left_out: usize,
     /// The objections that nobody has resolved.
     open_objections: Vec<String>,
     references: Vec<ReferenceData>,
     commits: Vec<Commit>,
-    /// Each with what it was worth when the file was made.
+    /// Each with its validity when the file was made.
     sign_offs: Vec<SignOffView<'a>>,
 }
 
@@ -137,7 +137,7 @@ struct Stopped {
     note: Option<String>,
 }
 
-/// What a person said through the client, which is not a sign-off.
+/// The answer of a person through the client, which is not a sign-off.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Asked {
@@ -155,7 +155,7 @@ struct Solution {
     verified: bool,
     /// How well.
     confirmation: Grade,
-    /// What confirms it, the surest first.
+    /// The nodes that confirm it, surest first.
     verified_by: Vec<String>,
     /// How far each of those is from it, in words.
     distances: Vec<String>,
@@ -165,12 +165,12 @@ struct Solution {
     /// The nodes that it rests on whose results differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     differing: Vec<String>,
-    /// What its evidence is worth, in words.
+    /// The worth of its evidence, in words.
     evidence: String,
     /// The runs that it rests on: of its way, its own, and of what confirms it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     runs: Vec<String>,
-    /// Those that came out otherwise when they were run again.
+    /// The runs that came out differently when they were repeated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     differing_runs: Vec<String>,
 }

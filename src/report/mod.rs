@@ -92,7 +92,7 @@ use crate::signoff::SignOffs;
 use crate::store::{HistoryEntry, Snapshot};
 use crate::withhold::Withheld;
 
-/// What the report of one investigation is made of.
+/// The input of the report of one investigation.
 #[derive(Clone, Debug)]
 pub struct ReportInput {
     /// Its state at one commit.
@@ -101,13 +101,13 @@ pub struct ReportInput {
     pub history: Vec<HistoryEntry>,
     /// The revision that was asked for, if it is not the newest; every page then says so.
     pub rev: Option<String>,
-    /// What people have signed off, and what that is worth.
+    /// The sign-offs, and their validity.
     pub sign_offs: SignOffs,
-    /// How what is cited of the project stands now; nothing where no project is known.
+    /// The state of the cited project files now; nothing without a known project.
     pub evidence: Evidence,
-    /// What the attachments hold, as far as there is room for it.
+    /// The contents of the attachments, as far as there is room for them.
     pub attachments: Vec<Attached>,
-    /// The nodes whose texts are left out: what they cite is not known.
+    /// The nodes whose texts are left out: their citations are unknown.
     pub withheld: BTreeSet<NodeId>,
     /// The states in which it was ended, where that was more than once, oldest first.
     pub ends: Vec<End>,
@@ -124,14 +124,14 @@ impl ReportInput {
     }
 }
 
-/// What a site is made of.
+/// The input of a site.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
     /// The investigations.
     pub inputs: Vec<ReportInput>,
-    /// Those that could not be read: the index names them.
+    /// The unreadable investigations: the index names them.
     pub unreadable: Vec<Unreadable>,
-    /// What the investigation, if it is only one, is compared with.
+    /// The state that the investigation is compared with, if it is the only one.
     pub comparison: Option<Comparison>,
 }
 
@@ -141,12 +141,12 @@ impl From<&[ReportInput]> for Contents {
     }
 }
 
-/// How a site is made, beside its investigations.
+/// The options of a site.
 #[derive(Clone, Debug)]
 pub struct SiteOptions {
     /// A folder whose files replace those of the built-in template, or join them.
     pub template: Option<PathBuf>,
-    /// Where the site will stand, if that is known: for a feed and for links that must be whole.
+    /// The base address of the site, if known: for a feed and for absolute links.
     pub base_url: Option<BaseUrl>,
     /// Where a forge takes objections as issues.
     pub issue_url: Option<IssueUrl>,
@@ -168,16 +168,16 @@ impl Default for SiteOptions {
     }
 }
 
-/// Why there is no report.
+/// An error of making a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// An investigation alone that can't be read.
+    /// The only investigation can't be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Several, of which none can be read.
+    /// None of several investigations can be read.
     #[error("none of the {all} investigations can be read; {}: {}", first.name, first.reason)]
     NoneReadable {
-        /// How many there are.
+        /// Their number.
         all: usize,
         /// The first of them.
         first: Unreadable,
@@ -193,7 +193,7 @@ pub enum ReportError {
     BadPath {
         /// The path in the site.
         path: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
     /// The data file could not be written as JSON.
@@ -201,17 +201,17 @@ pub enum ReportError {
     Json {
         /// The path in the site.
         path: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: serde_json::Error,
     },
-    /// The output folder holds something that no earlier run wrote.
+    /// The output folder contains something that no earlier run wrote.
     #[error("{} is not empty, and {} in it was not written by this program, so nothing was changed: choose another \
         folder, or move that file away", out.display(), found.display())]
     Foreign {
         /// The output folder.
         out: PathBuf,
-        /// What was found in it.
+        /// The foreign file or folder.
         found: PathBuf,
     },
     /// The output folder is a file, or a link to one.
@@ -226,24 +226,24 @@ pub enum ReportError {
         /// The path.
         out: PathBuf,
     },
-    /// Somebody has asked for an end before the site was done.
+    /// A person interrupted the run before the site was complete.
     #[error("interrupted; nothing was changed")]
     Interrupted,
     /// A file or folder could not be read or written.
     #[error("can't {action} {}", path.display())]
     Io {
-        /// What was tried.
+        /// The attempted operation.
         action: &'static str,
         /// The path.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
 }
 
 impl ReportError {
-    /// What to do about it, where that is known.
+    /// Returns a hint, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             ReportError::Read(error) => error.hint(),
