@@ -28,7 +28,7 @@
 //! `store` never evaluates a rule; `decide` never sees git; `service` (load, decide, write, report refusals) serves
 //! every edge. Each module may name these others of the crate:
 //!
-//! - `platform` (what is not the same on every system), `text` (shortening, hidden characters, escaping, causes of errors),
+//! - `platform` (system-dependent functions), `text` (shortening, hidden characters, escaping, causes of errors),
 //!   `secrets`, `setup`, `parallel`: none.
 //! - `connections` (over HTTP, within limits), `temporary` (folders for one run): `platform`.
 //! - `runs` (commands of people and agents): `domain`, `platform`, `project`, `remote`, `temporary`, `text`.
@@ -38,28 +38,28 @@
 //! - `project`: `domain`, `secrets`, `text`.
 //! - `ruleset`: `domain`, `secrets`, `text`, `yaml`.
 //! - `decide`: `domain`, `markdown` (references), `ruleset`, `text`.
-//! - `assess`: `decide` (what is owed), `domain`, `markdown` (what is quoted), `ruleset`, `text`.
-//! - `format`: `assess` (what a page and a message say of answers), `domain`, `graph`, `ruleset`, `text`, `yaml`.
+//! - `assess`: `decide` (owed steps), `domain`, `markdown` (quotations), `ruleset`, `text`.
+//! - `format`: `assess` (answers on pages and in messages), `domain`, `graph`, `ruleset`, `text`, `yaml`.
 //! - `merge`: `domain`, `format`, `text`, `yaml`.
 //! - `graph`: `assess`, `domain`, `markdown` (the first sentence of findings), `ruleset`, `text`.
 //! - `view`: `domain`, `ruleset`, `text`.
 //! - `withhold`: `domain`, `format` (its files), `store`, `text`, `yaml`.
 //! - `store`: `domain`, `format`, `merge`, `platform`, `ruleset`, `yaml`.
-//! - `service`: `assess`, `decide`, `domain`, `format`, `project` (what is cited), `remote`, `ruleset`, `store`, `sync` (the remote of a new investigation), `text`,
+//! - `service`: `assess`, `decide`, `domain`, `format`, `project` (citations), `remote`, `ruleset`, `store`, `sync` (the remote of a new investigation), `text`,
 //!   `world`.
 //! - `background`: `domain`, `remote`, `service`, `sync`, `text`.
 //! - `remote`: `domain` (ids), `platform` (git and all that it starts), `store` (ids of commits), `text`.
-//! - `sync`: `check`, `domain`, `format` (where a node's file is), `import` (what is in a file), `merge` (what was decided),
+//! - `sync`: `check`, `domain`, `format` (paths of nodes), `import` (contents of files), `merge` (decisions),
 //!   `parallel`, `remote`, `ruleset`, `secrets`, `store`, `text`, `world`.
-//! - `import`: `check` (which ruleset a file breaks least), `decide` (what a start fixes), `domain`, `format`, `ruleset`.
+//! - `import`: `check` (choice of a ruleset), `decide` (terms of a start), `domain`, `format`, `ruleset`.
 //! - `check`: `decide`, `domain`, `format`, `merge` (conflict markers), `ruleset`, `secrets`, `store`, `text`, `view`.
-//! - `signoff`: `assess`, `decide` (what is open), `domain`, `remote` (what git says of a signature), `ruleset`, `store`, `text`.
-//! - `report`: `assess`, `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
-//!   `markdown`, `parallel`, `platform` (signals), `project` (how what is cited stands), `review`, `ruleset`, `signoff`, `store`, `temporary`,
-//!   `text`, `view` (what is stored of a node), `withhold`.
+//! - `signoff`: `assess`, `decide` (open points), `domain`, `remote` (verdicts on signatures), `ruleset`, `store`, `text`.
+//! - `report`: `assess`, `connections`, `decide` (state of an investigation), `domain`, `format` (paths of files), `graph`,
+//!   `markdown`, `parallel`, `platform` (signals), `project` (drift of citations), `review`, `ruleset`, `signoff`, `store`, `temporary`,
+//!   `text`, `view` (stored parts of a node), `withhold`.
 //! - `mcp`: `assess`, `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `platform` (signals), `report`, `ruleset`, `service`, `signoff` (which are shown,
-//!   and none is made), `store`, `text`, `view`, `withhold` (what a report leaves out), `world`.
-//! - `review`: `assess`, `decide` (what was turned round), `domain`, `project` (how what is cited stands), `ruleset`, `text`.
+//!   and none is made), `store`, `text`, `view`, `withhold` (omissions of a report), `world`.
+//! - `review`: `assess`, `decide` (reversed states), `domain`, `project` (drift of citations), `ruleset`, `text`.
 //! - `demo`: `domain`, `format`, `yaml`.
 //! - `cli`: all of them.
 //! - `bin`: `cli`.
@@ -72,7 +72,7 @@
 //! - `tot-core`: everywhere. Its modules keep their names here.
 //! - `serde_path_to_error`: `import`.
 //! - `csv`: `cli::export`.
-//! - `gix`: `store::git`, `project` (somebody's repository, which is only read).
+//! - `gix`: `store::git`, `project` (a user's repository, read only).
 //! - `idna_adapter`: nowhere. It pins the version that url uses.
 //! - `markup5ever`: nowhere. It enables a feature that tests need.
 //! - `rustix`, `winapi-util`: `platform`.
