@@ -20,7 +20,7 @@ pub fn each<'i, T: Sync, R: Send>(
         }
     };
     thread::scope(|scope| {
-        // Where the machine has no thread left, this one does it all.
+        // If the machine has no thread left, this one does all the work.
         let begin = |_| thread::Builder::new().spawn_scoped(scope, go_on).ok();
         let workers: Vec<_> = (1..threads.min(items.len())).filter_map(begin).collect();
         go_on();

@@ -1,7 +1,7 @@
-//! Texts that seem to hold a credential. git remembers what was committed, so a token in a finding is leaked for good.
+//! Texts that seem to contain a credential. git keeps what was committed, so a token in a finding is leaked for good.
 //!
-//! The rules name tokens with a prefix of their issuer's and a known form, private keys, and passwords in addresses: what
-//! can be told without guessing. There is no rule for `password = …`, whose false alarms would teach people to look away.
+//! The rules cover tokens with a prefix of their issuer's and a known form, private keys, and passwords in addresses: whatever
+//! needs no guess. There is no rule for `password = …`, whose false alarms would teach people to look away.
 //!
 //! Guarantees: what is found is told by its kind and line, never by its text; placeholders (`AKIA…EXAMPLE`, `ghp_xxxx`)
 //! and what has too little variety to be random are passed over; one pass over the text per prefix, without
@@ -24,7 +24,7 @@ struct Token {
     also: &'static str,
     /// The number of characters after the prefix.
     length: std::ops::RangeInclusive<usize>,
-    /// Of capitals, small letters and digits, how many kinds a real one has.
+    /// The number of kinds among capitals, small letters and digits in a real one.
     classes: usize,
     /// A text that every real one contains.
     holds: &'static str,

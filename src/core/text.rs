@@ -95,9 +95,8 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// The character, or a stand-in that can be seen if it would hide, reorder or control text, or is not a character of
-/// Unicode: a control picture (`␀`) or `U+FFFD`. Joiners and the plain direction marks stay, since scripts and emoji
-/// need them.
+/// Returns the character, or a visible stand-in if it would hide, reorder or control text, or is not a character of
+/// Unicode: a control picture (`␀`) or `U+FFFD`. Joiners and the plain direction marks stay, since scripts and emoji need them.
 pub fn visible(c: char) -> char {
     match c {
         // Nearly every character of a site.
@@ -174,7 +173,7 @@ pub fn first_sentence(text: &str) -> &str {
         let (before, after) = text.split_at(*end);
         let is_next =
             after.strip_prefix(' ').and_then(|next| next.chars().next()).is_some_and(|c| !c.is_lowercase());
-        // What follows looks back over the word before, which may be all of the text.
+        // The next step looks back over the word before, which may be all of the text.
         if !is_next {
             return false;
         }

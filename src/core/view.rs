@@ -1,10 +1,10 @@
-//! The read model of a node: all that is stored of it, by the names under which programs and people read it.
+//! The read model of a node: all stored facts, by the names under which programs and people read them.
 //!
 //! `investigation.json` and `tot_read` are a [`NodeView`] as JSON; the node's resource and its page take the texts and
 //! their headings from it, and what compares two states takes its [`Field`]s. A field that is stored with a node is
 //! added here and to the file in `format`, and all of them have it.
 //!
-//! Pure. Nothing is left out here: what must be short has [`NodeView::shorten`].
+//! Pure. Nothing is left out here: [`NodeView::shorten`] makes a short form.
 
 use std::borrow::Cow;
 
@@ -655,7 +655,7 @@ pub fn caller_line(caller: &Caller) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// By whom and through which client, with a space before; empty where nothing is known.
+/// Returns the author and the client, with a space before; empty if nothing is known.
 pub fn by_line(agent: Option<&str>, caller: Option<&Caller>) -> String {
     let who = caller.map_or_else(|| agent.map(str::to_owned), |caller| caller.who(agent));
     let who = who.map(|who| format!(" by {who}")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The wall around the YAML crate.
+//! The only user of the YAML crate.
 //!
 //! Guarantees: text that [`to_text`] wrote reads back to the same value, character by character, here and in other
 //! YAML 1.2 and 1.1 parsers; multi-line text is written as a literal block (`|`) wherever YAML can hold it that way;
@@ -57,7 +57,7 @@ pub fn to_text<T: Serialize>(value: &T) -> Result<String, YamlError> {
     Ok(without_indented_blanks(&text))
 }
 
-/// A text that is written as a literal block when it has several lines, and quoted when a block can't hold it.
+/// A text, written as a literal block if it has several lines, and quoted if a block can't represent it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text(pub String);
 

@@ -1,4 +1,4 @@
-//! What backs a result, beside its texts: when the work began, what was run, its sources, and the nodes that it bears on.
+//! The backing of a result, beside its texts: the start of the work, its runs, its sources, and its links to other nodes.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -225,7 +225,7 @@ pub fn end(
     let conclusion = Arc::new(Conclusion {
         agent_id: not_blank(request.agent_id),
         asked: request.asked,
-        // Where nothing was owed, nothing was stopped early.
+        // Without owed steps, nothing was stopped early.
         stopped: request
             .stopped
             .filter(|_| !owed.is_empty())
@@ -247,8 +247,8 @@ fn standing_answers<'i>(investigation: &'i Investigation, rules: &EffectiveRules
     rules.answers(investigation).map(|node| &node.id).collect()
 }
 
-/// What a conclusion rests on and does not cover, as it is stored: the answers that are named, or the one there is. Adds to the
-/// errors what is no answer that stands, what stands twice, and a main answer beside others that are.
+/// Returns the answers and gaps of a conclusion as it is stored: the named answers, or the only one. Adds an error for each
+/// name that is no answer in force, for each repeated one, and for a main answer beside others.
 pub(super) fn bound(
     investigation: &Investigation,
     rules: &EffectiveRules,

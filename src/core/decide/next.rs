@@ -1,11 +1,11 @@
-//! `tot_next`: tasks to research, and the next call that is really legal now. It writes nothing and decides nothing: a
-//! plan is advice, and what it proposes is judged like any other proposal.
+//! `tot_next`: tasks to research, and the next legal call. It writes nothing and decides nothing: a plan is advice, and its
+//! proposals are judged like any other.
 //!
-//! 1. What is wanted is collected: children that open nodes owe, checks of answers, breadth, missing combinations.
-//! 2. The strategy orders it; as many as one proposal may hold become tasks with fresh ids (`ids`).
-//! 3. Each task gets a state that leads to the end (`suggest`), words from the ruleset, and a prompt (`brief`).
-//! 4. The next call follows: withdraw what can't be committed, commit what is pending, change a state where no proposal
-//!    helps, propose the tasks, or end.
+//! 1. Collect the needs: children that open nodes owe, checks of answers, breadth, missing combinations.
+//! 2. Order them by the strategy. As many as fit into one proposal become tasks with fresh ids (`ids`).
+//! 3. Give each task a state that leads to the end (`suggest`), words from the ruleset, and a prompt (`brief`).
+//! 4. Choose the next call: withdraw what can't be committed, commit what is pending, change a state where no proposal helps,
+//!    propose the tasks, or end.
 //!
 //! Guarantee: while the investigation can still end, the next call is legal, and following it comes to an end, whatever
 //! was committed before (the property test in `next/tests.rs`). Limit: a ruleset may be written so that no end can be

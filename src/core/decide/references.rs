@@ -14,7 +14,7 @@ use crate::text::one_line;
 pub struct Reference {
     /// The URL or path.
     pub target: String,
-    /// Which of the two.
+    /// The kind of the source.
     pub kind: MentionKind,
     /// The line, for a path with one.
     #[serde(skip_serializing_if = "Option::is_none")]

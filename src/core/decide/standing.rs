@@ -28,7 +28,7 @@ pub struct NextRound {
     pub round: u32,
     /// The number of missing ones.
     pub nodes_required: u32,
-    /// In how many proposals they fit.
+    /// The number of proposals that they need.
     pub total_batches: u32,
     /// The lacking parents.
     #[serde(skip)]
@@ -176,7 +176,7 @@ pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Dia
         }
         let takes_none = takes_no_children(kin, rules);
         for (child, below) in investigation.committed_children(&node.id) {
-            // One of an unknown state is a fault of its own.
+            // A node of an unknown state is a fault of its own.
             if rules.ruleset().state(below).is_none() {
                 continue;
             }

@@ -36,7 +36,7 @@ pub(super) struct AuthorEntry {
     agent_id: Option<String>,
 }
 
-/// By which way it came, as elsewhere, and whether that was the person's command.
+/// The client or command of the comment, as in other files, and whether it was the person's command.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ByEntry {

@@ -14,9 +14,9 @@
 //! | `R2.A123` | `nodes/R2/A12/R2.A123.yaml` |
 //! | `R8.A1a1b2a1` | `nodes/R8/A1a/1b2/R8.A1a1b2a1.yaml` |
 //!
-//! So an investigation of some dozen nodes is a folder for each round, and where letters and digits alternate, deeper
-//! down what came of `R3.A1a` lies together. The name of a file is the whole id, so one pattern finds a node or a branch in
-//! any folder: in git's patterns `*` stands for folders too.
+//! So a small investigation has one folder for each round, and where letters and digits alternate, the deeper descendants of
+//! `R3.A1a` are together. The name of a file is the whole id, so one pattern finds a node or a branch in any folder: in git's
+//! patterns `*` matches folders, too.
 //!
 //! ```sh
 //! git log -p -- 'nodes/*/R8.A1a1b2a1.yaml'                       # one node
@@ -25,12 +25,11 @@
 //!
 //! # Why folders in the round
 //!
-//! A commit writes each folder on the way to a changed file anew: its list of names and ids, of which the ids (20 bytes
-//! each) do not compress. So what a commit costs follows the size of the folders that it touches. With all of a round
-//! in one folder, a commit writes several times the bytes in a large round than in a small one. With folders it hardly
-//! grows: `tests/bench/README.md` has the figures.
+//! A commit rewrites each folder on the way to a changed file: its list of names and ids, of which the ids (20 bytes each) do
+//! not compress. So the cost of a commit follows the size of the folders that it touches. With all of a round in one folder, a
+//! commit writes several times the bytes in a large round than in a small one. With folders it hardly
 //!
-//! Which pieces are best depends on how the tree of thoughts grew, of which the id says nothing. Some twenty layouts were
+//! The best pieces depend on how the tree of thoughts grew, and the id does not tell that. Some twenty layouts were
 //! compared on made-up investigations of different shapes. Folders by four characters or by two segments (`A1`) fail where
 //! the root has many children (`A123`); one level of folders fails where a round grows slowly; folders by ancestry alone,
 //! without the round, cost more everywhere, and time for their many small trees. Pieces that get longer are close to the
@@ -38,7 +37,7 @@
 
 use crate::domain::{AttachmentName, CommentId, NodeId, RunId};
 
-/// What `tot_start` fixed.
+/// The facts fixed by `tot_start`.
 pub const META: &str = "investigation.yaml";
 /// The ruleset in force, as it was given.
 pub const RULESET: &str = "ruleset.yaml";
@@ -149,7 +148,7 @@ pub fn place(path: &str) -> Place {
                 parts.map_or(Place::Stray, |(id, name)| Place::Attachment(id, name))
             } else if [NODES, COMMENTS, RUNS, ATTACHMENTS].iter().any(|it| it.strip_suffix('/') == Some(path))
             {
-                // What is no folder takes the place of all that would be in it.
+                // A file in place of a folder shadows all files that belong in it.
                 Place::Stray
             } else {
                 Place::Other

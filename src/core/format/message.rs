@@ -1,10 +1,10 @@
-//! Commit messages, made to be read in `git log`: a subject that says what happened, a body with titles, reasons and
-//! warnings, and trailers in git's own form.
+//! Commit messages for readers of `git log`: a subject with the event, a body with titles, reasons and warnings, and trailers
+//! in git's own form.
 //!
-//! Text of others can't pass for a trailer: each piece stands on one line behind its node's id, and the trailers
-//! are the last paragraph.
+//! Foreign text can't pass for a trailer: each piece is on one line after its node's id, and the trailers are the last
+//! paragraph.
 //!
-//! A message quotes no text but of what its commit writes: who leaves a node out of what is published
+//! A message quotes only texts that its commit writes. So leaving a node out of what is published
 //! ([`crate::format::layout::WITHHELD`]) leaves out the messages of the commits that wrote it.
 
 use std::collections::BTreeSet;

@@ -1,25 +1,25 @@
-//! Files of an investigation to domain values and back, and the commit messages. Pure: text in, text out; attachments pass
-//! as they are.
+//! Conversion between files of an investigation and domain values, and the commit messages. Pure: text in, text out;
+//! attachments are not converted.
 //!
-//! Guarantees: what is written reads back to the same value, byte for byte on the next write; keys stand in a fixed
-//! order, multi-line text as literal blocks, so that a diff shows what changed and nothing else; each file carries a
-//! version. A file that does not fit is an error with its line, never a guess.
+//! Guarantees: a written file reads back to the same value, byte for byte on the next write; keys are in a fixed order,
+//! multi-line text in literal blocks, so that a diff shows only the change; each file has a version. An invalid file is an
+//! error with its line, never a guess.
 //!
 //! # Versions
 //!
 //! A form grows by keys that are absent where they are not used: a file without them is read and written byte for byte as
 //! before, and its version stays. A reader that does not know a key refuses that one file, names the key, and says that a
-//! newer program may have written it; the other files of the investigation stay readable, and what it can't read it never
-//! writes over. The version goes up only where a key changes its meaning; then it is that which the reader names.
+//! newer program may have written it; the other files of the investigation stay readable, and it never overwrites a
+//! file that it can't read. The version goes up only where a key changes its meaning. The reader then names the version.
 //!
-//! So it is with `caveats` of a node: an older program calls that node's file a fault, shows the investigation without the
-//! node, and so without what it confirms, and leaves the file as it is. And with `answers` and `notCovered` of a conclusion: an older program calls `conclusion.yaml` a fault, shows the
-//! investigation as not ended, and leaves the file as it is. Of a file without them one answer binds itself; of several
-//! none is known to be meant.
+//! Two examples. A node with `caveats`: an older program reports its file as a fault, shows the investigation without the
+//! node and its confirmation, and leaves the file unchanged. A conclusion with `answers` and `notCovered`: an older program
+//! reports `conclusion.yaml` as a fault, shows the investigation as not ended, and leaves the file unchanged. In a file
+//! without these keys, a single answer is the one that is meant; among several, none is.
 //!
-//! - [`layout`]: which path holds what.
+//! - [`layout`]: the path of each file.
 //! - [`node_file`], [`meta_file`], [`conclusion_file`], [`comment_file`], [`run_file`]: the files.
-//! - [`record`](mod@record): what comments and runs have in common.
+//! - [`record`](mod@record): the common part of comments and runs.
 //! - [`attachment_entry`]: an attachment in `investigation.json`.
 //! - [`message`]: the commit message of an event.
 //! - [`readme`]: the page that a forge shows.

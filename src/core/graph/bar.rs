@@ -33,7 +33,7 @@ pub struct BarPart {
     pub label: String,
     /// The number of nodes.
     pub count: usize,
-    /// Where it begins, of 1,000.
+    /// Its start, of 1,000.
     pub x: usize,
     /// The width of the part, of 1,000.
     pub width: usize,

@@ -11,7 +11,7 @@ use crate::ruleset::Ruleset;
 /// pending proposals dashed, and a legend with every state of the ruleset. Links across the tree are dotted and do not
 /// move the nodes; trust in an answer, and refutation, are shown beside the state.
 ///
-/// It parses whatever the titles hold, and shows them as they were, on one line.
+/// Any title parses, and is shown unchanged on one line.
 pub fn dot(assessment: &Assessment<'_>) -> String {
     let investigation = assessment.investigation;
     let ruleset = assessment.rules.map(|rules| rules.ruleset());
@@ -85,8 +85,8 @@ fn node_line(node: &Node, ruleset: Option<&Ruleset>, beside: &str) -> String {
     }
 }
 
-/// The text for a label in double quotes. Graphviz gives a backslash before any letter a meaning of its own
-/// (`\N` is the node's name), reads `&lt;` as `<`, and takes `\<` for `<`.
+/// Returns the text for a label in double quotes. Graphviz gives a backslash before any letter a meaning of its own (`\N` is
+/// the node's name), reads `&lt;` as `<`, and reads `\<` as `<`.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
     for c in text.chars() {

@@ -40,7 +40,7 @@ const MOST_BARS: u32 = 4;
 /// The width of a name in a tooltip, in em.
 const TOOLTIP: f64 = 60.0;
 
-/// Where the cells are.
+/// The place of the cells.
 struct Layout<'a> {
     pages: &'a Pages<'a>,
     root: Option<usize>,
@@ -63,7 +63,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Where branches beside each other begin, and how wide they are, as parts of the whole width.
+    /// Returns the start and the width of neighbouring branches, as parts of the whole width.
     fn place(&self, tops: &[usize]) -> (f64, f64) {
         let (start, leaves) = match tops {
             [only] if Some(*only) == self.root => (0, self.leaves),
@@ -163,7 +163,7 @@ struct Writer<'a> {
     pages: &'a Pages<'a>,
     options: &'a SvgOptions<'a>,
     layout: &'a Layout<'a>,
-    /// Where the first row begins.
+    /// The top of the first row.
     top: f64,
 }
 

@@ -33,9 +33,9 @@ const MOST_PARTS: usize = 16;
 /// A part of a page, as a row of a list.
 #[derive(Clone, Debug)]
 pub struct Row<'i> {
-    /// Where it begins; of branches beside each other, the first and the last.
+    /// The root of its first branch.
     pub first: &'i NodeId,
-    /// The last one; the same where it is one branch.
+    /// The root of its last branch; equal to `first` if there is only one.
     pub last: &'i NodeId,
     /// The number of its nodes.
     pub nodes: usize,

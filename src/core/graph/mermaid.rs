@@ -11,9 +11,9 @@ use crate::ruleset::Role;
 
 /// The investigation as a Mermaid flowchart from left to right, coloured by role, pending proposals dashed.
 ///
-/// Whatever the titles hold, they stay text: everything but letters, digits, spaces and a few marks is written as a
-/// character code, so that no quote, tag, Markdown, comment or `%%{init}%%` directive comes of it. Mermaid itself
-/// draws at most 500 edges and 50,000 characters unless its host allows more.
+/// Titles always stay text: everything but letters, digits, spaces and a few marks is written as a character code, so no title
+/// can form a quote, tag, Markdown, comment or `%%{init}%%` directive. Mermaid itself draws at most 500 edges and 50,000
+/// characters unless its host allows more.
 pub fn mermaid(assessment: &Assessment<'_>) -> String {
     mermaid_of(assessment, |_| true)
 }

@@ -2,23 +2,23 @@
 //! file, clock or git; the same investigation yields the same bytes.
 //!
 //! - [`dot()`], [`mermaid()`]: texts for other programs.
-//! - [`Pages`]: which nodes stand on which picture: all on one, or, since nobody can read one of 1,000 cards, on maps (`maps`), of
-//!   which each page is drawn as can be read: as cards, or as an icicle.
-//! - [`svg()`]: the picture of a page. `svg` decides what stands on each card, and `place` where it stands. `icicle` draws a
-//!   cell for a node, and small branches together.
-//! - [`bar()`], [`Tallies`]: how many nodes are what, as a bar.
-//! - [`path()`]: how an answer was reached: one line from the question to it, what joins there, and what branched off.
-//! - [`palette()`], [`stylesheet()`]: the colours, and the style of a picture that stands alone.
+//! - [`Pages`]: the nodes on each picture: all on one, or on maps (`maps`), since nobody can read a picture of 1,000 cards.
+//!   Each page of a map is drawn as cards or as an icicle.
+//! - [`svg()`]: the picture of a page. `svg` decides the content of each card, and `place` its place. `icicle` draws a cell for
+//!   a node, and small branches together.
+//! - [`bar()`], [`Tallies`]: counts of nodes by kind, as a bar.
+//! - [`path()`]: the way to an answer: one line from the question to it, with the lines that join it and branch off.
+//! - [`palette()`], [`stylesheet()`]: the colours, and the style of a standalone picture.
 //!
-//! # What a stylesheet can take hold of
+//! # Selectors for stylesheets
 //!
 //! An inline picture has no colours of its own but `currentColor`; the page's stylesheet gives it these. Sizes,
 //! widths of lines and dashes are attributes of the markup and need no style.
 //!
-//! | selector | what it is |
+//! | selector | element |
 //! |---|---|
 //! | `svg.graph` | the picture |
-//! | `.background`, `.legend` | what is behind and above a picture that stands alone |
+//! | `.background`, `.legend` | the background and the head of a standalone picture |
 //! | `.edges > .edge` | a line from parent to child; `.to-dead` and `.to-proposed` are dashed |
 //! | `.edge.on-path` | on the way from a root to a solution that a node confirms; thicker |
 //! | `.edge.on-path.doubted` | to one that only its author has checked, or that is contested; dashed |
@@ -27,7 +27,7 @@
 //! | `.card.proposed` | a pending proposal (it has no role); its outline is dashed |
 //! | `.card.confirmed`, `.card.self-checked`, `.card.unconfirmed`, `.card.contested` | an answer |
 //! | `.card.contested` | a solution that somebody objects to |
-//! | `.card.refuted` | what another node refutes |
+//! | `.card.refuted` | a node that another refutes |
 //! | `.card.on-path` | on the way from a root to a solution that a node confirms; with `.doubted` as for edges |
 //! | `.card.best-answer` | the best answer of the picture |
 //! | `.card-box`, `.card-bar` | the card's outline, and the bar at its left edge in the colour of the role |

@@ -21,7 +21,7 @@ pub struct Pages<'i> {
     pub(super) investigation: &'i Investigation,
     /// The answer that comes first on every surface.
     first: Option<&'i NodeId>,
-    /// All nodes, in preorder: what is below a node follows it.
+    /// All nodes, in preorder: the nodes below a node follow it.
     pub(super) items: Vec<Item<'i>>,
     pub(super) tallies: Tallies,
     pub(super) pages: Vec<Page>,
@@ -149,7 +149,7 @@ pub struct Page {
     pub group: Option<usize>,
     /// The cards or cells, in preorder, as places in `items`.
     pub(super) cards: Vec<usize>,
-    /// Where the branches begin that are its own: below `root`, or at the roots.
+    /// The roots of its own branches: below `root`, or the roots of the tree.
     pub(super) tops: Vec<usize>,
     /// Its branches with a page of their own, in preorder.
     pub(super) parts: Vec<Part>,
@@ -160,7 +160,7 @@ pub struct Page {
 /// A part of a page: a branch, or branches beside each other below one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Where its branches begin.
+    /// The roots of its branches.
     pub tops: Vec<usize>,
     /// The number of its nodes.
     pub nodes: usize,

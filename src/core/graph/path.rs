@@ -35,11 +35,11 @@ const MOST_VOICES: usize = 3;
 /// Nodes that a twig names, in its text and in its tooltip.
 const NAMED: usize = 4;
 const TOLD: usize = 12;
-/// Characters of findings that are looked at, and of a first sentence that stands for them.
+/// The characters of findings that are searched, and those of a first sentence that replaces them.
 const FINDINGS: usize = 240;
 const SENTENCE: usize = 130;
 
-/// Where the picture leads to.
+/// The addresses of the picture's links.
 #[derive(Clone, Copy)]
 pub struct PathLinks<'a> {
     /// The address of a node.
@@ -169,7 +169,7 @@ struct Branch {
     kind: Kind,
     /// The nodes, as places in preorder.
     nodes: Vec<usize>,
-    /// Where it leaves: the node that all of them are below, or are.
+    /// The node that is all of its nodes, or above all of them.
     at: usize,
 }
 
@@ -350,7 +350,7 @@ impl<'i> Sketch<'_, 'i> {
         }
         let (shared, from) = best;
         if shared == way.len() {
-            // It is on the way of another.
+            // This answer is on the way of another.
             let end = self.end(end, way);
             let stop = &mut self.model.lanes[from.0].stops[from.1];
             if stop.sort == Sort::Step {
@@ -419,7 +419,7 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// All of a node, for a tooltip.
+    /// The full text of a node, for a tooltip.
     fn title(&self, at: usize) -> String {
         let item: &Item<'_> = &self.pages.items[at];
         format!("{}: {}", item.in_words(), found(item.node))

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-/// Where a card is, and how large.
+/// The place and the size of a card.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bounds {
     /// The left edge.
@@ -59,7 +59,7 @@ struct Tidy {
     heights: Vec<f64>,
     /// The children of all nodes, one parent's after another's.
     children: Vec<usize>,
-    /// Which part of `children` is a node's own.
+    /// The part of `children` that is a node's own.
     own: Vec<Range<usize>>,
     /// The place of a node among its siblings.
     rank: Vec<usize>,
@@ -67,7 +67,7 @@ struct Tidy {
     middle: Vec<f64>,
     /// The node's centre, as its parent's subtree sees it.
     centre: Vec<f64>,
-    /// By how much everything below the node is to be moved.
+    /// The distance by which everything below the node is to be moved.
     modifier: Vec<f64>,
     /// The next node of a contour, where a leaf ends its own subtree's.
     thread: Vec<Option<usize>>,

@@ -28,7 +28,7 @@ pub type PageHref<'a> = &'a dyn Fn(usize, &NodeId) -> String;
 /// The form of the picture.
 #[derive(Clone, Copy, Default)]
 pub struct SvgOptions<'a> {
-    /// Where a card leads to; without it the cards are not links.
+    /// The address of a card's link; without it the cards are not links.
     pub href: Option<&'a dyn Fn(&NodeId) -> String>,
     /// Where a node's card is on another page, which is given by its number: the way into a part, and back. Without it there
     /// are no such links.

@@ -77,7 +77,7 @@ pub(super) fn measure(text: &str) -> f64 {
     text.chars().map(width_of).sum()
 }
 
-/// The bytes of the text that fit into `width` em: at least one character, so that whoever cuts comes to an end.
+/// Returns the bytes of the text that fit into `width` em: at least one character, so that repeated cuts end.
 fn fit(text: &str, width: f64) -> usize {
     let mut used = 0.0;
     for (at, c) in text.char_indices() {

@@ -38,9 +38,9 @@ impl Parsed<'_> {
         shorten(&words, max_chars)
     }
 
-    /// What a text comes to, and the rest of it. The former is the first sentences of its first paragraph, and the first short
-    /// block of code soon after it, with the paragraph before that; headings before it are left out. None where the text begins
-    /// with something else: then the rest is all of it.
+    /// Returns the gist of a text, and the rest of it. The gist is the first sentences of its first paragraph, and the first
+    /// short block of code soon after it, with the paragraph before that; headings before it are left out. There is no gist if
+    /// the text begins with something else: then the rest is all of it.
     pub fn lead(&self, max_chars: usize) -> (Option<Parsed<'_>>, Parsed<'_>) {
         let (mut lead, mut rest): (Vec<parse::Located<'_>>, Vec<parse::Located<'_>>) =
             (Vec::new(), Vec::new());
@@ -193,8 +193,8 @@ fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: Extent) -> Str
     // Something was left out here: the following text does not continue the text before.
     let mut gap = false;
     for (event, _) in events {
-        // Four bytes a character at most, and some to see that there is more. White space is folded later, and a
-        // text that is mostly white space gives a short excerpt.
+        // Four bytes a character at most, and a few to see that there is more. White space is folded later, so a text of mostly
+        // white space gives a short excerpt.
         if text.len() > max_chars.saturating_mul(4).saturating_add(4096) {
             break;
         }

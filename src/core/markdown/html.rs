@@ -38,8 +38,8 @@ pub struct HtmlOptions<'a> {
     pub heading_level: u8,
 }
 
-/// Safe HTML of a stranger's Markdown (CommonMark with tables, footnotes, strikethrough, task lists and GitHub's
-/// alerts), as a balanced fragment.
+/// Returns safe HTML of untrusted Markdown (CommonMark with tables, footnotes, strikethrough, task lists and GitHub's alerts),
+/// as a balanced fragment.
 ///
 /// - Bare `http` and `https` URLs in text are links. A link that leads elsewhere than to `http`, `https`,
 ///   `mailto` or an id of this fragment stays as its text, a relative one followed by its address.
@@ -49,7 +49,7 @@ pub struct HtmlOptions<'a> {
 /// - No image is loaded: it is a link with the alternative text.
 /// - Raw HTML is shown as text.
 /// - `#slug` leads to the heading of that name, as on GitHub, and each heading ends with a link to itself.
-/// - Footnotes stand at the end, unreferenced ones too.
+/// - Footnotes are at the end, unreferenced ones too.
 /// - Quotes and lists below 32 levels, emphasis below 16, and everything after 30,000 elements loses its markup
 ///   and keeps its text; tables lose columns after the 64th and rows after those elements, and a note says so.
 pub fn to_html(markdown: &str, options: &HtmlOptions<'_>) -> String {
@@ -612,7 +612,7 @@ impl Writer {
         }
     }
 
-    /// Where a link may lead, if anywhere.
+    /// Returns the allowed target of a link, if any.
     fn href(&self, kind: LinkType, dest: &str, image: bool) -> Option<String> {
         if kind == LinkType::Email {
             return safe_url(&format!("mailto:{dest}"));

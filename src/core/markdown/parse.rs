@@ -44,9 +44,8 @@ pub struct Parsed<'s> {
 
 /// All events of a text, and its link reference definitions in order.
 ///
-/// Neighbouring text is one event: the parser splits it at `_`, `*`, `[`, entities and escapes, and nobody who
-/// looks for a URL could use the pieces. Emphasis that begins in the middle of a bare URL (`https://x/_a_/b`)
-/// is text again, as it is on GitHub.
+/// Neighbouring text is one event: the parser splits it at `_`, `*`, `[`, entities and escapes, and a search for URLs needs it
+/// whole. Emphasis that begins in the middle of a bare URL (`https://x/_a_/b`) is text again, as it is on GitHub.
 fn events(markdown: &str) -> (Vec<Located<'_>>, Vec<Definition>) {
     let parser = Parser::new_ext(markdown, options()).into_offset_iter();
     // The parser keeps them in a hash map, in no order.

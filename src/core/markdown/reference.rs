@@ -21,8 +21,8 @@ const MARK: char = '\u{E000}';
 /// Separators that end a path or a URL in a list item and begin its description.
 const SEPARATORS: [&str; 5] = [" - ", " – ", " — ", " -- ", ": "];
 
-/// How much of an item is searched for its paths and their separator, and how much of a text becomes a title.
-/// Without a bound, an item of nothing but paths would cost their number times its length.
+/// The part of an item that is searched for its paths and their separator, and the length of a title. Without a bound, an item
+/// of nothing but paths would cost their number times its length.
 const MAX_HEAD_BYTES: usize = 4096;
 const MAX_TITLE_BYTES: usize = 1024;
 
@@ -69,8 +69,8 @@ pub enum MentionKind {
     Path,
 }
 
-/// The sources that one finding cites, in order of first mention; each target, with its line, once. Of several
-/// titles the first stays.
+/// Returns the sources that one finding cites, in order of first mention; each target, with its line, once. Of several titles
+/// the first stays.
 ///
 /// - URLs count everywhere but in code blocks and raw HTML: links, images, autolinks, bare URLs, unused link
 ///   definitions (`[1]: https://…`), and inline code too, since people cite from it.
@@ -79,9 +79,9 @@ pub enum MentionKind {
 /// - A path is the first thing in its item (several with `,` or `and` between them), bare, in backticks or as
 ///   the target of a link. In an item that begins with prose, what stands in backticks, or has both a folder
 ///   and a file extension, is one. White space is never part of a path.
-/// - What a path is said to hold is a quote: in its item in backticks or quotation marks that its description begins with
-///   (``- src/a.rs:18 - `let n = 3;` in the loop``), where it is the item's only path; anywhere else in backticks, with the
-///   path and its line in brackets after it (`` `let n = 3;` (src/a.rs:18) ``). A name alone (`connect()`) is not a quote.
+/// - The quote of a path is in backticks or quotation marks at the start of its item's description (``- src/a.rs:18 - `let n =
+///   3;` in the loop``), if it is the item's only path; anywhere else in backticks, with the path and its line in brackets
+///   after it (`` `let n = 3;` (src/a.rs:18) ``). A name alone (`connect()`) is not a quote.
 /// - A path may name its repository: `repo@commit:path:line`, with seven digits of the commit or more, and
 ///   `owner/name path:line`, which has to name a line.
 pub fn references(markdown: &str) -> Vec<Mention> {
@@ -173,7 +173,7 @@ struct Reader {
     outer: Option<Outer>,
     /// A quote in backticks, with the path and the lines in brackets after it.
     quotes: Vec<(String, Span, String)>,
-    /// Where each line that can't be read begins, and how.
+    /// The start of each unreadable line, and its fault.
     unreadable: Vec<(usize, String)>,
     silent: bool,
 }

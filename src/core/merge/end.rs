@@ -44,7 +44,7 @@ pub(super) fn join(
         Some(Conclusion { amended, ..our.clone() })
     };
     let lists = [&base[..], &ours, &theirs];
-    // Where a hand has written over an amendment on both sides, both ends stay.
+    // If an amendment was edited by hand on both sides, both ends stay.
     let mut ends = join_lists(lists, key, both_amended)
         .or_else(|| {
             join_lists(

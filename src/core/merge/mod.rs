@@ -1,13 +1,13 @@
-//! The three-way merge of an investigation, by node: what two clones have added to the same tree becomes one tree. Pure.
+//! The three-way merge of an investigation, by node: it joins the additions of two clones to the same tree. Pure.
 //!
-//! 1. [`merge`] takes the files that are not the same in all three trees, and sorts out which of them hold nodes.
-//! 2. `places` says which node of one side is which node of the other, and gives each an id: of two proposals that were made
-//!    under one id, the earlier keeps it.
-//! 3. `node` joins what both sides have done with one node, `end` what they have said at the end.
-//! 4. Comments, runs and attachments of both sides are kept; where a node has moved, what is said of it and stands beside it moves
-//!    along. Of two attachments of one name, one gets another name.
+//! 1. [`merge`] takes the files that differ between the three trees, and finds those that contain nodes.
+//! 2. `places` matches the nodes of the two sides, and gives each an id: of two proposals that were made under one id, the
+//!    earlier keeps it.
+//! 3. `node` joins the work of both sides on one node, `end` their conclusions.
+//! 4. Comments, runs and attachments of both sides are kept, and follow their node if it has moved. Of two attachments of one
+//!    name, one gets another name.
 //! 5. The list of withheld nodes follows them.
-//! 6. All other files are taken from the side that has changed them; where both have, the merge is refused.
+//! 6. All other files are taken from the side that has changed them. If both have, the merge is refused.
 //!
 //! Guarantees: the outcome is the same from either side. It is the same in any order of three, but for the ids where somebody
 //! took back one of two proposals that had met under one id: `places` says why. No text is lost but that of a proposal that

@@ -1,7 +1,7 @@
 //! The identity of nodes across the sides, and their ids in the merged tree.
 //!
-//! A proposal is known by the id that it was made under, its time and its texts: neither a result nor another id changes
-//! these. Two proposals that were made under one id are two nodes. The earlier one has the id, and the later one moves to
+//! A proposal is identified by its original id, its time and its texts: neither a result nor another id changes these. Two
+//! proposals that were made under one id are two nodes. The earlier one keeps the id, and the later one moves to
 //! another below the same parent, with all that is below it.
 //!
 //! To be the same in any order of three merges, the id of one that moves follows from that proposal alone: the id that it was
@@ -36,7 +36,7 @@ pub(super) struct Nodes {
 
 /// The nodes of the merged tree.
 pub(super) struct Joined {
-    /// Each with where it stood: the number of the side, and its id there.
+    /// Each with its old place: the number of the side, and its id there.
     pub(super) nodes: Vec<(Node, Vec<(usize, NodeId)>)>,
     pub(super) decisions: Vec<Decision>,
     /// For each side, the ids that are others in the merged tree.
@@ -246,7 +246,7 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
     let there = ids_there(seats, &here, &taken);
     let mut places = Vec::new();
     let mut conflicts = Vec::new();
-    // First whoever has a right to the id that it was made under, then whoever has moved before, then all that must move.
+    // First proposals with a right to their original id, then those that have moved before, then all that must move.
     let mut losers = Vec::new();
     for (has_moved, number) in here {
         let seat = &seats[number];
@@ -277,8 +277,8 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
     conflicts
 }
 
-/// The ids that these proposals have in a merge that was made already, as far as another program may have given them: to
-/// whoever makes way for an earlier one that was made under the same id, or had moved before, or has its own again.
+/// Returns the ids that an earlier merge, perhaps by another program, gave to these proposals: to one that makes way for an
+/// earlier one of the same original id, that had moved before, or that has its own again.
 fn ids_there(seats: &[Seat], here: &[(bool, usize)], taken: &BTreeSet<String>) -> HashMap<usize, NodeId> {
     let own_id = |seat: &Seat| below(parent_id(seats, seat).as_ref(), &seat.id, made_step(seats, seat)?);
     let mut first: HashMap<String, &Key> = HashMap::new();
@@ -305,7 +305,7 @@ fn step<'i>(id: &'i NodeId, parent: Option<&NodeId>) -> Option<&'i str> {
     id.suffix().strip_prefix(parent.map_or("", NodeId::suffix)).filter(|step| !step.is_empty())
 }
 
-/// The steps that a proposal stands at, where a side has moved it to another than the one that it was made under.
+/// Returns the steps of a proposal that a side has moved from its original step.
 fn moved_step<'s>(seats: &'s [Seat], seat: &'s Seat) -> Option<&'s str> {
     let (made, stands) = (made_step(seats, seat)?, stands_at(seat));
     let own = seat.sides[1..].iter().flatten().filter(|node| stands.contains(&node.id));

@@ -53,7 +53,7 @@ impl Fault {
     }
 }
 
-/// The lines of the nth item of a block list between two lines, from its dash to the next one's.
+/// Returns the lines of the nth item of a block list between two lines, from its dash to the next one.
 fn nth_item(lines: &[&str], start: usize, end: usize, item: usize) -> Option<(usize, usize)> {
     let indentation = |line: &str| line.len() - line.trim_start().len();
     let dashes: Vec<usize> = (start..end).filter(|at| lines[*at].trim_start().starts_with("- ")).collect();
@@ -65,8 +65,8 @@ fn nth_item(lines: &[&str], start: usize, end: usize, item: usize) -> Option<(us
 /// The similarity that a suggested word must have.
 const ALIKE: f64 = 0.59;
 
-/// How to mend what the YAML reader refuses: `did you mean …?` for "unknown … `x`, expected one of a, b", and the key
-/// for one that is missing.
+/// Returns the remedy for an error of the YAML reader: `did you mean …?` for "unknown … `x`, expected one of a, b", and the key
+/// for a missing one.
 pub(super) fn mend(message: &str) -> Option<String> {
     if let Some(missing) = message.strip_prefix("missing field `") {
         return Some(format!("add the key {}", missing.split('`').next()?));

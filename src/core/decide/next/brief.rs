@@ -25,7 +25,7 @@ const PROMPTS_MAX: usize = 6_500;
 /// The most characters of the part of a title that is taken over from the parent.
 const BASE_MAX: usize = 80;
 
-/// Of a title, how many characters a combination may take.
+/// The most characters of a combination in a title.
 const COMBINATION_MAX: usize = 120;
 
 /// The purpose of a child, before the title of its parent: an open node, an answer, or a seemingly exhausted one.

@@ -1,4 +1,4 @@
-//! Which combinations of the values of several dimensions the nodes cover.
+//! The coverage of combinations of dimensions' values by nodes.
 //!
 //! A combination is one value of every dimension. While the full product is small ([`PRODUCT_MAX`]) or there are fewer
 //! than three dimensions, every combination is asked for; else every pair of values of two dimensions (pairwise

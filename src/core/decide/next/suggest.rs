@@ -20,7 +20,7 @@ pub(super) const KEPT_OPEN: usize = 5;
 /// Rounds beyond which no rule of a ruleset is expected to change: no id is that deep.
 const ROUNDS_MAX: u32 = 200;
 
-/// Where a node would be.
+/// The place of a future node.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     /// The committed parent; `None` for a root.
@@ -203,7 +203,7 @@ impl<'a> Advisor<'a> {
         self.rules.is_terminal(&suggestion.state)
     }
 
-    /// How many committed nodes are open, by round.
+    /// Returns the number of open committed nodes, by round.
     pub(super) fn open_by_round(&self) -> HashMap<u32, usize> {
         let mut open = HashMap::new();
         for (node, state) in self.investigation.committed() {

@@ -86,7 +86,7 @@ pub(super) struct Text {
     pub text: String,
 }
 
-/// Where something is.
+/// A place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Area {
     pub left: f64,
@@ -105,7 +105,7 @@ impl Area {
 }
 
 impl Text {
-    /// The room that it takes, at the most.
+    /// The most room that it fills.
     pub fn area(&self) -> Area {
         let bold = if self.class == "found" { BOLD } else { 1.0 };
         Area {
@@ -158,7 +158,7 @@ pub(super) fn wide(model: &Model) -> Layout {
 
 struct Wide<'m> {
     model: &'m Model,
-    /// Where the stops are, by how many are before them.
+    /// The places of the stops, by the number of stops before them.
     columns: Vec<f64>,
     /// Whether every other label is below the line.
     is_close: bool,

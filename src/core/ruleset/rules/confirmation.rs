@@ -40,7 +40,7 @@ pub struct Outcome {
 pub(super) const KIND: Kind = Kind { key: "confirmations", faults, of_state, end, blockers, ..Kind::SILENT };
 
 impl<'a> EffectiveRules<'a> {
-    /// The cause that moves a waiting state.
+    /// The trigger of a change from a waiting state.
     pub fn confirmation(&self, state: &StateName) -> Option<&'a Confirmation> {
         self.ruleset.confirmations.iter().find(|confirmation| &confirmation.state == state)
     }

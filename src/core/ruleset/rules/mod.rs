@@ -1,8 +1,8 @@
-//! The kinds of rules, each in a file of its own: its keys in the ruleset file, when they contradict themselves, what
-//! it refuses, converts and warns of, what it blocks the end with, and its one wording.
+//! The kinds of rules, each in a file of its own: its keys in the ruleset file, their contradictions, its refusals, conversions
+//! and warnings, its blockers of the end, and its one wording.
 //!
-//! [`KINDS`] lists them. Whoever judges or tells asks each kind in that order: [`validity`](super::validity), the verbs
-//! of `decide`, and the texts for agents, at a terminal and in the report, which say the same sentences.
+//! [`KINDS`] lists them. All callers go through them in that order: [`validity`](super::validity), the verbs of `decide`, and
+//! the texts for agents, at a terminal and in the report, which use the same sentences.
 //!
 //! # To add a rule kind
 //!
@@ -76,7 +76,7 @@ pub const KINDS: [Kind; 20] = [
 pub struct Kind {
     /// Its key in the ruleset file; a dot before one within another.
     pub key: &'static str,
-    /// Where a ruleset contradicts itself.
+    /// Reports contradictions in a ruleset.
     pub faults: fn(&Ruleset, &mut Vec<Fault>),
     /// Returns its meaning for nodes in one state, in sentences.
     pub of_state: fn(&EffectiveRules, &State) -> Vec<String>,
@@ -196,7 +196,7 @@ impl Extend<Diagnostic> for Blockers {
 pub struct Proposed<'a> {
     /// The investigation of the proposal.
     pub investigation: &'a Investigation,
-    /// By which rules.
+    /// The rules in force.
     pub rules: &'a EffectiveRules<'a>,
     /// The number of nodes in the call.
     pub number: usize,
@@ -212,7 +212,7 @@ pub struct Proposed<'a> {
 pub struct Committed<'a> {
     /// The investigation of the commit.
     pub investigation: &'a Investigation,
-    /// By which rules.
+    /// The rules in force.
     pub rules: &'a EffectiveRules<'a>,
     /// The proposal.
     pub node: &'a Node,
@@ -224,7 +224,7 @@ pub struct Committed<'a> {
     pub evidence: Option<&'a str>,
     /// The alternatives considered.
     pub alternatives: &'a [String],
-    /// Which agent did the research.
+    /// The agent that did the research.
     pub agent: Option<&'a str>,
     /// Whether a person did it.
     pub is_person: bool,
@@ -244,9 +244,9 @@ pub struct Committed<'a> {
 
 /// A change of state, as rules see it.
 pub struct Reclassified<'a> {
-    /// Where it happens.
+    /// The investigation of the change.
     pub investigation: &'a Investigation,
-    /// By which rules.
+    /// The rules in force.
     pub rules: &'a EffectiveRules<'a>,
     /// The node, as it is.
     pub node: &'a Node,

@@ -1,7 +1,7 @@
 //! `objections`: claims that a node is wrong, and their settlement.
 //!
-//! An objection is open until it is resolved, by a person or by an agent that is another than who wrote the node: nobody
-//! settles what is said against his own work. Who wrote what is what callers say of themselves, as with confirmations.
+//! An objection is open until it is resolved, by a person or by an agent other than the author of the node: nobody settles an
+//! objection to their own work. Authors are what callers say of themselves, as with confirmations.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -129,7 +129,7 @@ fn propose(proposal: &Proposed, verdict: &mut Verdict) {
     let kept = || investigation.roots().filter(|node| !withdrawn.contains(&node.id));
     let total = kept().filter(|node| !new.contains(&&node.id)).count() + new.len();
     let committed = investigation.roots().filter(|node| !node.is_pending()).count();
-    // Where nothing else could go on, one more root is let in.
+    // If nothing else could continue, one more root is allowed.
     let most = roots.max.map(|max| if recovery { (max as usize).max(committed + 1) } else { max as usize });
     if let Some(most) = most.filter(|most| total > *most)
         && let Some(last) = new.last()

@@ -1,8 +1,7 @@
-//! `verification`: by whom an answer is confirmed, and what a ruleset asks of that. The word *confirmed* is for what another
-//! has confirmed; who checks his own work is its author alone.
+//! `verification`: the author of a confirmation, and what a ruleset requires of it. The word *confirmed* means: by another. A
+//! check by the author alone is not a confirmation.
 //!
-//! Names of agents, clients and sessions are what callers say of themselves: they tell who worked apart from whom where
-//! nobody lies.
+//! Names of agents, clients and sessions are what callers say of themselves: they separate authors only as long as nobody lies.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -29,7 +28,7 @@ pub struct Verification {
     pub independent: Enforcement,
 }
 
-/// By whom an answer is confirmed: the better, the greater.
+/// The confirmation of an answer: the better, the greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Grade {
     /// By nobody, by empty findings, before it was amended, or by an author whom git contradicts.
@@ -115,7 +114,7 @@ impl EffectiveRules<'_> {
         confirming
     }
 
-    /// By whom an answer is confirmed: the best of its confirmations.
+    /// Returns the best confirmation of an answer.
     pub fn grade(&self, investigation: &Investigation, node: &Node) -> Grade {
         self.confirming(investigation, node).first().map_or(Grade::None, |it| it.grade)
     }
@@ -140,8 +139,8 @@ impl EffectiveRules<'_> {
         self.lacks(asked, Enforcement::Reject, investigation, node).is_some()
     }
 
-    /// What an answer lacks of the confirmations for which the ruleset has that enforcement, with what it has, and who could
-    /// give it. One that is refuted needs none, and no other node does.
+    /// Returns the confirmation that an answer lacks under that enforcement, with the one it has, and who could give it.
+    /// Refuted answers need none, and no other node does.
     fn lacks(
         &self,
         asked: &Verification,
@@ -189,8 +188,8 @@ impl EffectiveRules<'_> {
     }
 }
 
-/// What one confirmation of an answer is worth. What was confirmed is what stood there then: an answer that was amended since
-/// is not confirmed. And who changes the text of a confirmation has confirmed with it.
+/// Returns the worth of one confirmation of an answer. It applies to the text of that time: an answer amended since is not
+/// confirmed. And an author who changes the text of a confirmation confirms as well.
 fn grade(answer: &Classification, others: &[Who<'_>], confirmation: &Classification) -> Grade {
     let (by, text) = author(confirmation);
     if answer.amended.last().is_some_and(|amendment| confirmation.current_since() <= amendment.at) {
@@ -208,8 +207,8 @@ fn grade(answer: &Classification, others: &[Who<'_>], confirmation: &Classificat
     std::iter::once(by).chain(also).map(|who| who.apart_from(others)).min().unwrap_or_default()
 }
 
-/// Everyone who wrote what a node claims, up to a moment where one is given: who committed it, who last gave it a state by
-/// hand, who amended more of it than the title, and who changed its file by hand, at whatever moment.
+/// Returns all authors of a node's claims, up to a moment if one is given: of its commit, of its last state set by hand, of
+/// amendments of more than the title, and of changes to its file by hand, at whatever moment.
 pub(crate) fn writers<'a>(
     investigation: &'a Investigation,
     node: &'a Node,
@@ -272,7 +271,7 @@ impl<'a> Who<'a> {
         self.caller.person.as_ref().filter(|_| self.agent.is_none())
     }
 
-    /// Whether both are the same. A person who names an agent is nobody else by that. Who has an address goes by that: a name is
+    /// Whether both are one author. A person who names an agent stays that person. An address, if known, decides: a name is
     /// written in many ways.
     pub(crate) fn is(&self, other: &Who<'_>) -> bool {
         let is_same = |a: &str, b: &str| a.trim().eq_ignore_ascii_case(b.trim());
