@@ -1,4 +1,4 @@
-//! What the head of a page says to programs: its canonical address, and Open Graph for previews.
+//! The head of a page for programs: its canonical address, and Open Graph for previews.
 
 use serde::Serialize;
 

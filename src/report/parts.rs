@@ -1,4 +1,4 @@
-//! What an earlier run has written of each investigation, so that it need not be made again.
+//! The output of an earlier run for each investigation, so that it need not be rendered again.
 //!
 //! A part is the files of one investigation. With it stands from what they follow: the state that they show, and (`maker`,
 //! for all parts) the program, its templates and its options. [`super::Writing`] looks whether the files are still as they
@@ -17,16 +17,16 @@ use crate::project::Evidence;
 /// The files of one investigation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Part {
-    /// Stands for the state of the repository that they show.
+    /// A hash of the state of the repository that they show.
     pub state: String,
     /// Whether the same state always gives these.
     pub is_lasting: bool,
-    /// What served pages know that by.
+    /// The key by which served pages know that state.
     #[serde(skip)]
     pub shown: String,
     /// Stands for how what is cited stood; absent where nothing is.
     pub evidence: Option<String>,
-    /// What the index says of it.
+    /// Its entry in the index.
     pub entry: SiteEntry,
     /// By their paths in the site.
     pub files: Marks,
@@ -35,7 +35,7 @@ pub struct Part {
 /// Files by their paths in the site.
 pub type Marks = BTreeMap<String, Mark>;
 
-/// What a file is known by.
+/// The identity of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// Its bytes.

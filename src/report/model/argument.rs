@@ -1,5 +1,5 @@
-//! One answer and its reasons: the way from the question to it, what stands for and against it, and what it shares with the
-//! rest of the investigation.
+//! One answer and its reasons: the path from the question to it, the nodes for and against it, and its relations to the rest of
+//! the investigation.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -19,18 +19,18 @@ use crate::report::templates::SharedValue;
 use crate::report::text_links;
 use crate::text::{first_sentence, one_line, shorten};
 
-/// Answers that have a page: those that stand first on the first page.
+/// The most answers that have a page: the first ones on the first page.
 pub(super) const MOST: usize = 100;
-/// Steps of a very long way that are told: the first and the last ones.
+/// The most steps shown of a very long path: the first and the last ones.
 const FIRST_STEPS: usize = 4;
 const LAST_STEPS: usize = 20;
-/// How many of each list are shown; the rest is counted.
+/// The most entries shown of each list; the rest is counted.
 const MOST_BESIDE: usize = 3;
 const MOST_VOICES: usize = 12;
 const MOST_CROSSING: usize = 12;
 const MOST_SOURCES: usize = 8;
 const MOST_CITING: usize = 6;
-/// How many ruled out nodes are looked at for those that are nearest to a step.
+/// The most ruled out nodes that are searched for the nearest to a step.
 const LOOKED_AT: usize = 64;
 
 /// The pages of answers.
@@ -53,7 +53,7 @@ impl Arguments {
 pub(in crate::report) struct WayLink {
     /// From the investigation's folder.
     pub href: String,
-    /// How many steps lead to it, itself included.
+    /// The number of steps to it, itself included.
     pub steps: usize,
 }
 
@@ -64,23 +64,23 @@ pub(in crate::report) struct Argument {
     pub way: WayLink,
     /// Whether the method can confirm answers at all.
     pub method_confirms: bool,
-    /// Whether its texts are left out of the report: then nobody can tell what it cites.
+    /// Whether its texts are left out of the report: its citations are then unknown.
     pub is_withheld: bool,
     /// From the question to the answer, which is the last.
     pub steps: Vec<Step>,
-    /// How many steps are left out, and after how many.
+    /// The number of omitted steps, and of the steps before them.
     pub skipped: usize,
     pub skipped_after: usize,
-    /// What confirms it, the surest first.
+    /// The nodes that confirm it, surest first.
     pub confirming: Vec<Voice>,
     pub more_confirming: usize,
-    /// What refutes it.
+    /// The nodes that refute it.
     pub refuting: Vec<Voice>,
     pub more_refuting: usize,
     /// Open objections to it, to a step or to what confirms it.
     pub objections: Vec<Objecting>,
     pub more_objections: usize,
-    /// The commands that it rests on and that came out otherwise when they were run again.
+    /// The commands that it rests on and that came out differently when repeated.
     pub differing_runs: Vec<String>,
     pub more_differing_runs: usize,
     /// Nodes that steps name or relate to, beyond those above.
@@ -89,7 +89,7 @@ pub(in crate::report) struct Argument {
     /// Sources that more than one node cites, and one of those above.
     pub sources: Vec<SharedSource>,
     pub more_sources: usize,
-    /// The names behind it, and what each did.
+    /// The agents behind it, and the work of each.
     pub hands: Vec<Hand>,
 }
 
@@ -99,9 +99,9 @@ pub(in crate::report) struct Step {
     pub card: SharedValue<Card>,
     /// From 1.
     pub number: usize,
-    /// What was found, in one sentence; empty where the title says it.
+    /// Its finding in one sentence; empty if the title says it.
     pub sentence: String,
-    /// What backs that; empty where nothing was given apart from the findings.
+    /// The evidence; empty if nothing was given apart from the findings.
     pub evidence: String,
     pub agent: Option<String>,
     pub at: Option<Time>,
@@ -112,12 +112,12 @@ pub(in crate::report) struct Step {
     pub is_contested: bool,
     /// How many warnings its commit was given.
     pub warnings: usize,
-    /// What was ruled out in the branches that left the way here.
+    /// The ruled out nodes in the branches that left the path here.
     pub beside: Vec<Beside>,
     pub more_beside: usize,
 }
 
-/// Something that was ruled out.
+/// A ruled out node.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Beside {
     pub card: SharedValue<Card>,
@@ -128,15 +128,15 @@ pub(in crate::report) struct Beside {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Voice {
     pub card: SharedValue<Card>,
-    /// What a confirmation is worth; absent of a refutation.
+    /// The worth of a confirmation; absent for a refutation.
     pub sure: Option<Verdict>,
     pub agent: Option<String>,
     pub at: Option<Time>,
     pub sentence: String,
     pub evidence: String,
-    /// How far it is from the answer, in a line; empty of a refutation.
+    /// Its distance from the answer, in a line; empty for a refutation.
     pub distance: String,
-    /// What a confirmation did not try.
+    /// The caveats of a confirmation: what it did not try.
     pub caveats: Vec<String>,
 }
 
@@ -151,11 +151,11 @@ pub(in crate::report) struct Objecting {
     /// Its beginning.
     pub text: String,
     pub at: Time,
-    /// Where it stands.
+    /// Its place.
     pub href: String,
 }
 
-/// What a step has to do with a node elsewhere.
+/// The relation of a step to a node elsewhere.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Crossing {
     pub from: SharedValue<Card>,
@@ -179,19 +179,19 @@ pub(in crate::report) struct SharedSource {
     pub more_elsewhere: usize,
 }
 
-/// An agent, and what it did.
+/// An agent, and its work.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct Hand {
     /// Absent where no name was given.
     pub name: Option<String>,
     pub found: Vec<SharedValue<Card>>,
     pub confirmed: Vec<SharedValue<Card>>,
-    /// What it said of an answer of its own.
+    /// Its judgement of an answer of its own.
     pub checked: Vec<SharedValue<Card>>,
     pub refuted: Vec<SharedValue<Card>>,
 }
 
-/// What all arguments are read from: the nodes in preorder, so that all below one follow it.
+/// The source of all arguments: the nodes in preorder, so that the descendants of each follow it.
 struct Reading<'r> {
     nodes: &'r [NodePage],
     at: HashMap<&'r NodeId, usize>,
@@ -199,7 +199,7 @@ struct Reading<'r> {
     end: Vec<usize>,
     /// The nodes that are ruled out or refuted, in their order.
     ruled_out: Vec<usize>,
-    /// In a sentence, on what evidence.
+    /// Returns the evidence in a sentence.
     evidence: HashMap<&'r NodeId, &'r str>,
 }
 
@@ -232,7 +232,8 @@ impl<'r> Reading<'r> {
         self.nodes.get(*self.at.get(id)?)
     }
 
-    /// What was ruled out in branches that leave the way at the node above a step, the nearest first; and how many more.
+    /// Returns the ruled out nodes in branches that leave the path at the node above a step, nearest first; and the number of
+    /// others.
     fn beside(&self, step: usize) -> (Vec<Beside>, usize) {
         let node = &self.nodes[step];
         let above = node.parent.as_ref().and_then(|parent| self.at.get(&parent.id));
@@ -263,7 +264,7 @@ impl<'r> Reading<'r> {
     }
 }
 
-/// The first sentence of what a node says, where that is not what its title says.
+/// Returns the first sentence of a node's findings, if it differs from the title.
 fn sentence(card: &Card) -> String {
     let sentence = shorten(first_sentence(&card.excerpt), SENTENCE);
     if sentence == card.title || card.excerpt == card.title { String::new() } else { sentence }
@@ -402,7 +403,7 @@ impl Cards<'_> {
         })
     }
 
-    /// The evidence that was given for a node, where that is not what its title says.
+    /// Returns the evidence given for a node, if it differs from the title.
     fn evidence_of(&self, card: &Card) -> String {
         let node = self.investigation.node(&card.id);
         let evidence = node.and_then(|node| given_evidence(node)).unwrap_or_default();
@@ -441,7 +442,7 @@ impl Cards<'_> {
         }
         let mut shared: Vec<(usize, Vec<SharedValue<Card>>)> =
             here.into_iter().filter(|(at, _)| references[*at].cited_by.len() > 1).collect();
-        // First what most steps cite, then what most others do.
+        // Sources of most steps come first, then those of most other nodes.
         shared.sort_by_key(|(at, here)| (Reverse((here.len(), references[*at].cited_by.len())), *at));
         let (shared, more) = first(shared, MOST_SOURCES);
         argument.more_sources = more;
@@ -451,7 +452,7 @@ impl Cards<'_> {
 
     fn shared(&self, reference: &Reference, place: usize, here: Vec<SharedValue<Card>>) -> SharedSource {
         let is_here = |id: &NodeId| here.iter().any(|card| card.id == *id);
-        // Of a source that thousands cite, only so many are looked at.
+        // If thousands of nodes cite a source, only some are checked.
         let others = reference.cited_by.iter().map(|(id, _)| id).take(here.len() + MOST_CITING);
         let elsewhere: Vec<SharedValue<Card>> =
             self.in_order(others.filter(|id| !is_here(id)).take(MOST_CITING));
@@ -467,14 +468,14 @@ impl Cards<'_> {
     }
 }
 
-/// The first ones, and how many more there are.
+/// Returns the first ones, and the number of others.
 fn first<T>(mut all: Vec<T>, most: usize) -> (Vec<T>, usize) {
     let more = all.len().saturating_sub(most);
     all.truncate(most);
     (all, more)
 }
 
-/// What the steps have to do with nodes that are not shown: first the links that were given as data.
+/// Returns the relations of the steps to nodes that are not shown: links given as data come first.
 fn crossing(reading: &Reading<'_>, steps: &[Step], shown: &HashSet<&NodeId>) -> Vec<Crossing> {
     let mut crossing = Vec::new();
     let mut known: HashSet<(&NodeId, &NodeId)> = HashSet::new();

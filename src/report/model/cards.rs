@@ -14,7 +14,7 @@ use crate::ruleset::rules::verification::Confirming;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::first_sentence;
 
-/// A node in a few words, as a link to its page.
+/// A short form of a node, as a link to its page.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Card {
     pub id: NodeId,
@@ -22,9 +22,9 @@ pub(in crate::report) struct Card {
     pub href: String,
     pub round: u32,
     pub state: StateView,
-    /// The beginning of its findings, or of its plan while it is pending; empty where there is none.
+    /// The beginning of its findings, or of its plan while it is pending; empty if it has none.
     pub excerpt: String,
-    /// The first sentence of that.
+    /// Its first sentence.
     pub first: String,
     /// How far to trust an answer; of any other node, whether it is refuted.
     pub sure: Option<Verdict>,
@@ -39,9 +39,9 @@ pub(in crate::report) struct ConfirmedBy {
     /// The confirming agent, as it names itself.
     pub agent: Option<String>,
     pub at: Time,
-    /// How far it is from the answer, in a line.
+    /// Its distance from the answer, in a line.
     pub distance: String,
-    /// What it did not try.
+    /// Its caveats: what it did not try.
     pub caveats: Vec<String>,
 }
 
@@ -50,13 +50,13 @@ pub(in crate::report) struct ConfirmedBy {
 pub(in crate::report) struct StateView {
     /// `EXPLORE`, or `proposed` while the node is pending.
     pub name: String,
-    /// What people read in its place: `Explored`.
+    /// Its label for people: `Explored`.
     pub word: String,
     /// `role-open`, `role-deadEnd`, …; `role-refutation`, `role-pending`, `role-unknown`.
     pub class: &'static str,
     /// The role for people; empty where it is unknown.
     pub label: &'static str,
-    /// What the ruleset says of it; empty where it says nothing.
+    /// Its description in the ruleset; may be empty.
     pub meaning: String,
     pub pending: bool,
 }
@@ -142,10 +142,10 @@ impl<'a> Cards<'a> {
         }
     }
 
-    /// The state that a node is in, or was in at an earlier commit.
+    /// Returns the state of a node, now or at an earlier commit.
     pub(in crate::report) fn state_of(&self, node: &Node) -> StateView {
         match node.state() {
-            // In a state in which others confirm, it says that its parent is wrong.
+            // In a state that otherwise confirms, it refutes its parent.
             Some(state) if self.rules.is_some_and(|rules| rules.is_refutation(node)) => StateView {
                 word: REFUTATION.to_owned(),
                 class: "role-refutation",
@@ -167,7 +167,7 @@ impl<'a> Cards<'a> {
 
     fn make(&self, node: &Node, href: String, excerpt: String) -> Card {
         let sure = self.assessment.verdict_of(&node.id);
-        // Of a withheld node both say who withholds it.
+        // For a withheld node, both name the person who withholds it.
         let excerpt = if excerpt == node.name() { String::new() } else { excerpt };
         Card {
             id: node.id.clone(),
@@ -182,18 +182,18 @@ impl<'a> Cards<'a> {
         }
     }
 
-    /// What a node is, as a bar of states tells it.
+    /// Returns the kind of a node for a bar of states.
     pub(super) fn kind(&self, node: &Node) -> Option<Kind> {
         let card = self.get(&node.id)?;
         Some(Kind::of(card.state.class, &card.state.word, card.sure))
     }
 
-    /// The card of a node that is in the tree.
+    /// Returns the card of a node in the tree.
     pub(in crate::report) fn get(&self, id: &NodeId) -> Option<&SharedValue<Card>> {
         self.cards.get(id)
     }
 
-    /// A state, with the role that the ruleset gives it.
+    /// Returns a state with its role in the ruleset.
     pub(in crate::report) fn state(&self, name: &StateName) -> StateView {
         let known = self.rules.and_then(|rules| rules.ruleset().state(name));
         StateView {
@@ -206,7 +206,7 @@ impl<'a> Cards<'a> {
         }
     }
 
-    /// What the rules say to agents, for people: states by their labels, fields by what they hold.
+    /// Rewrites the text of a rule for people: states by their labels, fields by their content.
     pub(super) fn in_words(&self, message: &str) -> String {
         let word = |word: &str| {
             let name = word
@@ -287,7 +287,7 @@ pub(in crate::report) struct OpenEnd {
     pub missing: u32,
 }
 
-/// The path of each node's page. On a disk that ignores letter case no page may take another's place.
+/// Returns the path of each node's page. No two paths differ only in letter case, since some disks ignore it.
 fn addresses(investigation: &Investigation) -> Vec<String> {
     let mut taken: HashMap<String, usize> = HashMap::new();
     investigation

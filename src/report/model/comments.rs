@@ -1,4 +1,4 @@
-//! What was said: at the node that it is about, and what is still open on the first page.
+//! Comments: at their nodes, and the open objections on the first page.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use crate::domain::{Comment, CommentId, CommentKind, Node, NodeId};
 use crate::report::templates::SafeHtml;
 use crate::ruleset::rules::objections::{Objection, first_of, may_resolve};
 
-/// A comment, with what was said to it.
+/// A comment, with its replies.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Thread {
     pub first: CommentView,
@@ -20,7 +20,7 @@ pub(in crate::report) struct Thread {
     pub is_open: bool,
 }
 
-/// What one has said.
+/// A comment or a reply.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct CommentView {
     pub id: String,
@@ -45,7 +45,7 @@ pub(in crate::report) struct ContestedBy {
     pub href: String,
 }
 
-/// All that was said of an investigation.
+/// All comments of an investigation.
 pub(in crate::report) struct Comments {
     open: Vec<Objection>,
     by_node: HashMap<NodeId, Vec<Thread>>,
@@ -58,12 +58,12 @@ impl Comments {
         &self.open
     }
 
-    /// What was said of a node.
+    /// The comments on a node.
     pub(super) fn of_node(&self, node: &NodeId) -> Vec<Thread> {
         self.by_node.get(node).cloned().unwrap_or_default()
     }
 
-    /// What was said of the whole, or of nodes that are not there.
+    /// The comments on the whole, or on missing nodes.
     pub(super) fn of_the_whole(&self) -> Vec<Thread> {
         self.whole.clone()
     }
@@ -98,7 +98,7 @@ impl Cards<'_> {
         comments
     }
 
-    /// The open objections that keep an answer from standing.
+    /// The open objections that contest an answer.
     pub(super) fn contested_by(&self, answer: &Node, comments: &Comments) -> Vec<ContestedBy> {
         let against = self.assessment.answer(&answer.id).map_or(&[][..], |answer| &answer.against);
         let against = comments.open.iter().filter(|objection| against.contains(&objection.comment.id));
@@ -110,7 +110,7 @@ impl Cards<'_> {
         against.map(link).collect()
     }
 
-    /// Where a comment stands.
+    /// The place of a comment.
     pub(super) fn place(&self, comment: &Comment) -> String {
         let page = comment.node.as_ref().and_then(|node| self.get(node));
         format!("{}#said-{}", page.map_or("index.html", |card| card.href.as_str()), comment.id)

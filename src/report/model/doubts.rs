@@ -1,4 +1,4 @@
-//! What there is to doubt, the nearest to the conclusion first.
+//! The reasons to doubt, nearest to the conclusion first.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -15,13 +15,13 @@ use crate::project::Evidence;
 use crate::report::templates::SharedValue;
 use crate::text::{counted, first_sentence, one_line, sentence, shorten};
 
-/// Characters of what somebody says, and of a reason.
+/// The most characters of a comment, and of a reason.
 const QUOTED: usize = 200;
 
 /// The page.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct Doubts {
-    /// Those that have any, the nearest to the conclusion first.
+    /// The groups with any, nearest to the conclusion first.
     pub places: Vec<DoubtPlace>,
     pub count: usize,
     /// Those about what stands on top and what it rests on that no grade says.
@@ -32,7 +32,7 @@ pub(in crate::report) struct Doubts {
     pub elsewhere: Vec<NoteKind>,
 }
 
-/// How many notes are of one kind.
+/// The number of notes of one kind.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct NoteKind {
     /// `Overturned while the work went on`, or what a warning means.
@@ -52,7 +52,7 @@ impl Doubt {
     }
 }
 
-/// The doubts that are as near to an answer.
+/// The doubts at one distance from an answer.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct DoubtPlace {
     /// For the address on the page: `answers`, `rests-on`, …
@@ -77,11 +77,11 @@ pub(in crate::report) struct Doubt {
     pub text: String,
     /// The code of a warning.
     pub code: Option<String>,
-    /// Where more of it stands, from the investigation's folder.
+    /// The place with more about it, from the investigation's folder.
     pub href: Option<String>,
 }
 
-/// What kind of doubt, the gravest first.
+/// The kinds of doubt, gravest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Contested,
@@ -112,7 +112,7 @@ impl Kind {
     }
 }
 
-/// Where a doubt stands, the gravest first.
+/// The groups of doubts, gravest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Whole,
@@ -140,7 +140,7 @@ impl Place {
     }
 }
 
-/// How far nodes are from the answers that count.
+/// The distances of nodes from the answers that count.
 struct Nearness {
     answers: HashSet<NodeId>,
     rests_on: HashSet<NodeId>,
@@ -183,7 +183,7 @@ impl Found {
 }
 
 impl Cards<'_> {
-    /// All there is to doubt. Without rules no node is known to be an answer, and what speaks against one is told all the same.
+    /// All there is to doubt. Without rules no node is known to be an answer, but objections and refutations are still included.
     pub(super) fn doubts(&self, overview: &Overview, comments: &Comments, evidence: &Evidence) -> Doubts {
         let mut found = Found(Vec::new());
         self.of_the_whole(overview, &mut found);
@@ -310,14 +310,14 @@ impl Cards<'_> {
         let card = &solution.card;
         let by: Vec<&str> = solution.confirmed_by.iter().map(|by| by.card.id.as_str()).collect();
         let by = shorten(&by.join(", "), QUOTED);
-        // An objection to the answer itself is told already.
+        // An objection to the answer itself is already included.
         if let Some(by) = solution.contested_by.iter().find(|by| by.node != card.id.as_str()) {
             let text = format!(" rests on {}, to which {} objects.", by.node, one_line(&by.by));
             self.add(found, Kind::Contested, card, text);
         }
         let answer = self.assessment.answer(&card.id);
         let mut runs = answer.into_iter().flat_map(|answer| self.assessment.differing_runs(answer));
-        // One that was run for the answer itself is told already.
+        // A run for the answer itself is already included.
         if let Some(run) = runs.find(|run| run.run.node.as_ref() != Some(&card.id)) {
             self.add(found, Kind::Contested, card, format!(" rests on {}.", run.told()));
         }
@@ -370,7 +370,7 @@ impl Cards<'_> {
         Doubts { places, count, about, elsewhere }
     }
 
-    /// What the verdict does not say itself.
+    /// Whatever the verdict does not say itself.
     fn notes(&self, places: &[DoubtPlace]) -> (Vec<Doubt>, Vec<NoteKind>) {
         let whole: HashSet<&NodeId> = self.assessment.whole_nodes().iter().map(|node| &node.id).collect();
         let (mut about, mut kinds): (Vec<Doubt>, Vec<NoteKind>) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! What every page of an investigation knows of it.
+//! The data about the investigation on each of its pages.
 
 use serde::Serialize;
 
@@ -13,10 +13,10 @@ use crate::report::texts::CARD_EXCERPT;
 use crate::report::{ReportInput, history};
 use crate::view::asked_line;
 
-/// Characters of a question that stand whole at the top of a page.
+/// The most characters of a question shown whole at the top of a page.
 const SHORT_QUERY: usize = 320;
 
-/// What every page of an investigation knows of it.
+/// The data about the investigation on each of its pages.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Header {
     pub id: String,
@@ -40,24 +40,24 @@ pub(in crate::report) struct Header {
     pub ended_client: Option<String>,
     /// Why it was ended before the rules were met, if it was.
     pub stopped: Option<Stopped>,
-    /// What became of the question to a person whether it may end, in a sentence; absent where nobody was to be asked.
+    /// The outcome of asking a person whether it may end, in a sentence; absent if nobody was to be asked.
     pub asked: Option<String>,
-    /// Ends of others for the same investigation, which a merge has brought together.
+    /// Other ends of the same investigation, brought together by a merge.
     pub other_ends: Vec<OtherEnd>,
     /// Whether research went on after the end, elsewhere.
     pub is_continued: bool,
-    /// How many nodes have results that differ, between which nobody has decided.
+    /// The number of nodes with differing results that nobody has decided between.
     pub contested: usize,
-    /// How many objections nobody has resolved.
+    /// The number of unresolved objections.
     pub objections: usize,
-    /// How many answers rest on nodes with open objections.
+    /// The number of answers that rest on nodes with open objections.
     pub contested_answers: usize,
     /// How many notes there are, and how many are about what stands on top and no grade says them.
     pub notes: usize,
     pub doubts: usize,
     /// Whether it ended with a conclusion.
     pub has_conclusion: bool,
-    /// When the conclusion was given, where that was after the end.
+    /// The time of the conclusion, if it was given after the end.
     pub concluded_at: Option<Time>,
     pub ruleset: String,
     pub mode: String,
@@ -77,13 +77,13 @@ pub(in crate::report) struct Header {
     /// The commit that was read.
     pub head: String,
     pub head_short: String,
-    /// What is wrong with the files.
+    /// The faults of the files.
     pub faults: Vec<String>,
     /// Whether the ruleset could be used; without it no state has a role.
     pub has_rules: bool,
 }
 
-/// An end beside the one that stands.
+/// An end beside the valid one.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct OtherEnd {
     pub at: Time,
@@ -91,7 +91,7 @@ pub(in crate::report) struct OtherEnd {
     pub conclusion: Option<SafeHtml>,
 }
 
-/// Why an investigation was ended before the rules were met.
+/// The reason for ending an investigation before the rules were met.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Stopped {
     /// `the budget was spent`, …

@@ -1,4 +1,4 @@
-//! The rules and what came of them.
+//! The rules and their judgement.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::domain::{Node, StateName};
 use crate::graph::REFUTATION;
 use crate::report::templates::SharedValue;
 
-/// The rules and what came of them.
+/// The rules and their judgement.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Judged {
     pub rules: Option<Rules>,
@@ -25,7 +25,7 @@ pub(in crate::report) struct Judged {
     pub states: Vec<StateCount>,
 }
 
-/// How many nodes are in a state.
+/// The number of nodes in a state.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct StateCount {
     pub state: StateView,
@@ -42,10 +42,10 @@ pub(in crate::report) struct NodeWarning {
 }
 
 impl<'a> Cards<'a> {
-    /// The states of the ruleset in its order, then those that nodes have beside them.
+    /// The states of the ruleset in its order, then other states of nodes.
     pub(super) fn state_counts(&self) -> Vec<StateCount> {
         let mut counts: BTreeMap<&StateName, usize> = BTreeMap::new();
-        // What refutes is in a state in which others confirm.
+        // A refuting node is in a state that otherwise confirms.
         let mut refutations: BTreeMap<&StateName, StateCount> = BTreeMap::new();
         for (node, state) in self.investigation.committed() {
             match self.get(&node.id).filter(|card| card.state.word == REFUTATION) {

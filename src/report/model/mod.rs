@@ -1,10 +1,10 @@
-//! What the pages of one investigation show: typed data, computed from an [`ReportInput`] and nothing else.
+//! The data of the pages of one investigation: typed, and computed from a [`ReportInput`] alone.
 //!
 //! Addresses (`href`) are relative to the investigation's folder; a template puts its page's `root` before them.
 //! Texts of strangers are plain strings, which templates escape; Markdown is [`SafeHtml`].
 //!
-//! One file for each page: what it shows, and how that is computed. `cards` has what all of them share: nodes and
-//! states in a few words, and the questions that pages ask of the tree.
+//! One file for each page: its data, and how it is computed. `cards` has the shared parts: nodes and states in a few words, and
+//! the questions that pages ask of the tree.
 
 mod argument;
 mod cards;
@@ -49,7 +49,7 @@ pub(super) struct Report {
     pub header: SharedValue<Header>,
     /// The first page.
     pub overview: Overview,
-    /// What there is to doubt.
+    /// The reasons to doubt.
     pub doubts: Doubts,
     /// The answers, each with its reasons.
     pub arguments: Arguments,
@@ -57,17 +57,18 @@ pub(super) struct Report {
     pub nodes: Vec<NodePage>,
     /// The tree, as the rows of a nested list.
     pub outline: Vec<OutlineRow>,
-    /// What the findings cite.
+    /// The sources of the findings.
     pub references: References,
-    /// How each node stands, for a browser to keep: in the tree itself, and for the first page, which stays small, as a file.
+    /// The standing of each node, for a browser to keep: in the tree itself, and for the first page, which stays small, as a
+    /// file.
     pub since: String,
     /// The commits.
     pub history: History,
     /// How the tree grew by them, as a script.
     pub grown: String,
-    /// The rules and what came of them.
+    /// The rules and their judgement.
     pub judged: Judged,
-    /// What people have signed off.
+    /// The sign-offs.
     pub sign_offs: SignOffsView,
     /// The references as the data file has them.
     pub cited: Vec<Reference>,

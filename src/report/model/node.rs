@@ -36,7 +36,7 @@ pub(in crate::report) struct NodePage {
     pub beside: Beside,
     pub previous: Option<SharedValue<Card>>,
     pub next: Option<SharedValue<Card>>,
-    /// The title, where what was found stands in its place.
+    /// The title, if the finding is shown in its place.
     pub title: Option<String>,
     /// Which values of what varies it covers.
     pub covers: Vec<String>,
@@ -44,20 +44,20 @@ pub(in crate::report) struct NodePage {
     /// Through which client it came, as that says itself.
     pub client: Option<String>,
     pub proposed_at: Time,
-    /// When the research began, as the agent says.
+    /// The beginning of the research, according to the agent.
     pub began_at: Option<Time>,
     pub committed_at: Option<Time>,
-    /// The state it was committed in, where a later change left another.
+    /// The state it was committed in, if it was changed later.
     pub committed_as: Option<StateView>,
     /// The state that was asked for, and the one that was stored.
     pub converted: Option<Conversion>,
     pub planned_action: Option<SafeHtml>,
     pub findings: Option<SafeHtml>,
-    /// What backs the findings.
+    /// The evidence of the findings.
     pub texts: Vec<TextHtml>,
     pub warnings: Vec<NodeWarning>,
     pub reclassified: Vec<Change>,
-    /// What confirms an answer, the surest first.
+    /// The nodes that confirm an answer, surest first.
     pub confirmed_by: Vec<ConfirmedBy>,
     /// Its children that refute it.
     pub refuted_by: Vec<SharedValue<Card>>,
@@ -65,31 +65,31 @@ pub(in crate::report) struct NodePage {
     pub refutes: bool,
     /// Nodes elsewhere that it bears on, and those that bear on it.
     pub links: Vec<LinkView>,
-    /// What the program ran for it, and what came of that.
+    /// The runs of the program for it, and their outcomes.
     pub runs: Vec<SharedValue<RunView>>,
-    /// How many are left out.
+    /// The number of omitted runs.
     pub more_runs: usize,
-    /// What was run for it, as the agent says.
+    /// The commands run for it, according to the agent.
     pub commands: Vec<Command>,
     /// Its sources that were given as data.
     pub sources: Vec<Source>,
     /// The files of the project that its texts name, as they were then.
     pub cited_files: Vec<Source>,
-    /// What stood in its texts before, oldest first.
+    /// Its earlier texts, oldest first.
     pub amended: Vec<Amended>,
-    /// The id that it was proposed under, where a merge has given it another.
+    /// The id it was proposed under, if a merge has given it another.
     pub renamed_from: Option<String>,
     /// The proposals that were made under its id and have another since a merge.
     pub renamed_to: Vec<SharedValue<Card>>,
     /// The name of the claimant, while it is pending.
     pub claim: Option<String>,
-    /// Whether its results differ in their states and nobody has decided between them.
+    /// Whether its results have different states that nobody has decided between.
     pub is_contested: bool,
     /// Results of others for the same proposal.
     pub other_results: Vec<OtherResultView>,
-    /// What was said of it, the oldest first.
+    /// The comments on it, oldest first.
     pub comments: Vec<Thread>,
-    /// The files that stand beside it.
+    /// Its attachments.
     pub attachments: Vec<AttachmentView>,
     /// What it still owes.
     pub owes: Option<OpenEnd>,
@@ -100,7 +100,7 @@ pub(in crate::report) struct NodePage {
     pub commits: Vec<CommitLink>,
     /// Its file in the repository.
     pub file: String,
-    /// What a search finds it by, beside its id, its title and its comments; no page shows it.
+    /// The text that a search finds it by, beside its id, its title and its comments; no page shows it.
     #[serde(skip)]
     pub search: Vec<Said>,
 }
@@ -108,7 +108,7 @@ pub(in crate::report) struct NodePage {
 /// Most siblings before a node, and behind it, at the side of its page; and most children.
 const MOST_BESIDE: usize = 8;
 
-/// Where a node stands: a few of its siblings and children, since each page has them.
+/// The surroundings of a node: a few of its siblings and children, since each page shows them.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Beside {
     /// How many siblings come before those below.
@@ -128,7 +128,7 @@ pub(in crate::report) struct LinkView {
     /// `supports`, `is contradicted by`, …
     pub what: &'static str,
     pub id: String,
-    /// Absent where there is no such node.
+    /// Absent if the node is missing.
     pub card: Option<SharedValue<Card>>,
 }
 
@@ -139,20 +139,20 @@ pub(in crate::report) struct Source {
     pub is_url: bool,
     pub lines: Option<String>,
     pub commit: Option<String>,
-    /// What the agent says that it read there, word for word.
+    /// The agent's quotation of it, word for word.
     pub quote: Option<String>,
     pub note: Option<String>,
     /// The file of the project that it was.
     pub file: Option<CitedFile>,
 }
 
-/// A file of the project as it was when it was cited, and how it stands.
+/// A file of the project as it was when cited, and its state now.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct CitedFile {
     /// From the root of the project.
     pub path: String,
     pub lines: Option<String>,
-    /// What stood there.
+    /// Its content then.
     pub text: Option<String>,
     /// The project's commit.
     pub commit: Option<String>,
@@ -160,15 +160,16 @@ pub(in crate::report) struct CitedFile {
     pub blob: String,
     /// Whether the content was not committed.
     pub is_uncommitted: bool,
-    /// Where people see it as it was.
+    /// The address where people see it as it was.
     pub href: Option<String>,
-    /// What became of it until the report was made: `unchanged`, `moved`, `changed`, `gone`, or `unchecked` of a file that can't be read; absent where nobody looked.
+    /// Its state when the report was made: `unchanged`, `moved`, `changed`, `gone`, or `unchecked` of a file that can't be read;
+    /// absent where nobody looked.
     pub state: Option<&'static str>,
-    /// Where it has moved to: `src/a.rs:18-24`.
+    /// Its new place: `src/a.rs:18-24`.
     pub now: Option<String>,
 }
 
-/// A later change of a node's texts. It has what stood there before: an empty text where there was none.
+/// A later change of a node's texts. It contains the earlier text, which may be empty.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Amended {
     pub at: Time,
@@ -180,11 +181,11 @@ pub(in crate::report) struct Amended {
     pub findings: Option<SafeHtml>,
     /// Whether the findings were changed.
     pub of_findings: bool,
-    /// What backed them before.
+    /// Their earlier evidence.
     pub backing: Vec<Before>,
 }
 
-/// What stood in one part of a node before it was amended.
+/// The text of one part of a node before it was amended.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Before {
     pub heading: &'static str,
@@ -192,7 +193,7 @@ pub(in crate::report) struct Before {
     pub text: String,
 }
 
-/// A result beside the one that is the node's.
+/// A result beside the node's own.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct OtherResultView {
     pub state: StateView,
@@ -226,7 +227,7 @@ pub(in crate::report) struct Change {
     pub child: Option<SharedValue<Card>>,
     pub child_id: Option<String>,
     pub reason: Option<SafeHtml>,
-    /// What backs it.
+    /// Its evidence.
     pub texts: Vec<TextHtml>,
 }
 
@@ -239,7 +240,7 @@ pub(in crate::report) struct NodeReference {
     pub lines: Vec<u32>,
     /// Its place on the page of references.
     pub href: String,
-    /// How many other nodes cite it.
+    /// The number of other nodes that cite it.
     pub others: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The first page: what was asked, what was found, how sure it is, what was ruled out and on what evidence.
+//! The first page: the question, the answer, its certainty, the ruled out nodes and the evidence.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -32,15 +32,15 @@ const OPEN: usize = 3_000;
 const OPEN_LINES: usize = 50;
 /// Commands that the first page names.
 const SHOWN: usize = 6;
-/// Characters of the sentence that stands for a result.
+/// The most characters of the sentence for a result.
 pub(super) const SENTENCE: usize = 140;
 
 /// The first page.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Overview {
-    /// What was found, in a sentence or two.
+    /// The finding, in a sentence or two.
     pub found: String,
-    /// What stands on top.
+    /// The verdict and what it is about.
     pub top: Top,
     /// How far to trust it, in a sentence or two, and what that rests on.
     pub sentence: String,
@@ -67,19 +67,19 @@ pub(in crate::report) struct Overview {
     pub notes_elsewhere: Vec<NoteKind>,
     /// All nodes by what they are, side by side.
     pub bar: Vec<BarPart>,
-    /// Every later change of the conclusion, with what stood there before.
+    /// Every later change of the conclusion, with the earlier text.
     pub conclusion_amended: Vec<AmendedConclusion>,
     /// The answers that stand, in the order of the assessment.
     pub solutions: Vec<Solution>,
-    /// What was said of the whole.
+    /// The comments on the whole.
     pub comments: Vec<Thread>,
     pub dead_ends: Vec<Finding>,
     pub open_ends: Vec<OpenEnd>,
-    /// What keeps it from its end.
+    /// The blockers of its end.
     pub blockers: Vec<Blocker>,
 }
 
-/// A line of the verdict, and where there is more of it.
+/// A line of the verdict, and the place with more of it.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct VerdictLineView {
     #[serde(flatten)]
@@ -88,7 +88,7 @@ pub(in crate::report) struct VerdictLineView {
     pub card: Option<SharedValue<Card>>,
     /// Where the comment stands that it quotes, from the investigation's folder.
     pub said_at: Option<String>,
-    /// How far a confirmation is from the answer; empty for any other line.
+    /// The distance of a confirmation from the answer; empty for any other line.
     pub distance: String,
 }
 
@@ -108,11 +108,11 @@ pub(in crate::report) struct EvidenceInShort {
     /// What the program ran: the first of them.
     pub runs: Vec<SharedValue<RunView>>,
     pub more_runs: usize,
-    /// How many commands agents say that they ran.
+    /// The number of commands that agents say they ran.
     pub commands: usize,
     /// How many cited places of the project stand how: `unchanged`.
     pub places: Vec<PlaceCount>,
-    /// How many sources there are in all.
+    /// The number of all sources.
     pub sources: usize,
 }
 
@@ -126,7 +126,7 @@ pub(in crate::report) struct PlaceCount {
     pub class: &'static str,
 }
 
-/// An answer, and how sure it is.
+/// An answer and its certainty.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Solution {
     pub card: SharedValue<Card>,
@@ -141,7 +141,7 @@ pub(in crate::report) struct Solution {
     pub reference_count: usize,
     /// Whether it says what was run for it.
     pub has_commands: bool,
-    /// Whether its texts are left out of the report: then nobody can tell what it cites.
+    /// Whether its texts are left out of the report: its citations are then unknown.
     pub is_withheld: bool,
     /// The page of the way to it; absent where there are too many answers.
     pub way: Option<WayLink>,
@@ -178,7 +178,7 @@ pub(in crate::report) struct BoundView {
     pub label: &'static str,
     pub sure: Verdict,
     pub words: String,
-    /// Absent where there is no such node.
+    /// Absent if the node is missing.
     pub card: Option<SharedValue<Card>>,
 }
 
@@ -198,7 +198,7 @@ impl Lead {
     }
 }
 
-/// What an index says of an investigation's answers.
+/// The answers of an investigation as an index shows them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::report) struct InShort {
     /// The answer that stands first on its summary.
@@ -209,9 +209,9 @@ pub(in crate::report) struct InShort {
     pub what: String,
     /// All its nodes by what they are.
     pub bar: Vec<BarPart>,
-    /// How many answers are contested.
+    /// The number of contested answers.
     pub contested: usize,
-    /// How many notes are about what the conclusion rests on.
+    /// The number of notes about what the conclusion rests on.
     pub doubts: usize,
 }
 
@@ -255,7 +255,7 @@ pub(in crate::report) struct Finding {
     pub in_short: String,
 }
 
-/// Something that keeps the investigation from its end.
+/// A blocker of the end.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Blocker {
     pub code: String,
@@ -263,7 +263,7 @@ pub(in crate::report) struct Blocker {
     pub card: Option<SharedValue<Card>>,
 }
 
-/// A later change of the conclusion, with what stood there before.
+/// A later change of the conclusion, with the earlier text.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct AmendedConclusion {
     pub at: Time,
@@ -316,7 +316,7 @@ impl<'a> Cards<'a> {
         }
     }
 
-    /// What an answer says.
+    /// Returns the text of an answer.
     fn findings_of(&self, solution: Option<&Solution>) -> &str {
         let node = solution.and_then(|solution| self.investigation.committed_node(&solution.card.id));
         node.and_then(|node| node.classification.as_ref()).map_or("", |result| &result.findings)

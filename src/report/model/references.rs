@@ -1,4 +1,4 @@
-//! The evidence: what was run, what the findings cite, and who cites it. Of many sources each page has so many.
+//! The evidence: runs, the sources of the findings, and the nodes that cite them. Many sources are split over several pages.
 
 use std::collections::HashSet;
 
@@ -16,9 +16,9 @@ const PER_PAGE: usize = 200;
 /// What the findings cite: first what a confirmed answer rests on, the rest in the order of first mention.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct References {
-    /// What was run, the oldest first.
+    /// The runs, oldest first.
     pub runs: Vec<SharedValue<RunView>>,
-    /// How many are left out.
+    /// The number of omitted runs.
     pub more_runs: usize,
     pub urls: Vec<ReferenceView>,
     pub paths: Vec<ReferenceView>,
@@ -26,7 +26,7 @@ pub(in crate::report) struct References {
     pub confirmed: usize,
 }
 
-/// A source, and who cites it.
+/// A source, and the nodes that cite it.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct ReferenceView {
     /// From 1, over both lists; its place on the page is `ref-NUMBER`.
@@ -48,7 +48,7 @@ pub(in crate::report) struct ReferencesPage<'a> {
     pub more_runs: usize,
     pub urls: &'a [ReferenceView],
     pub paths: &'a [ReferenceView],
-    /// How many there are on all pages.
+    /// The number of sources on all pages.
     pub url_count: usize,
     pub path_count: usize,
     pub confirmed: usize,
@@ -63,7 +63,7 @@ fn page_file(number: usize) -> String {
     if number == 1 { "references.html".to_owned() } else { format!("references-{number}.html") }
 }
 
-/// Where the source of a number stands.
+/// The place of the source with a number.
 pub(in crate::report) fn href(number: usize) -> String {
     format!("{}#ref-{number}", page_file(number.div_ceil(PER_PAGE).max(1)))
 }

@@ -14,9 +14,9 @@ pub(in crate::report) struct Rules {
     pub advice: Option<SafeHtml>,
     pub mode_meaning: Option<String>,
     pub states: Vec<StateRule>,
-    /// What is asked across states, in sentences.
+    /// The requirements across states, in sentences.
     pub sentences: Vec<String>,
-    /// What the end asks for, in sentences.
+    /// The requirements of the end, in sentences.
     pub end: Vec<String>,
     /// The file, as it is pinned.
     pub text: String,
@@ -27,7 +27,7 @@ pub(in crate::report) struct Rules {
 pub(in crate::report) struct StateRule {
     pub state: StateView,
     pub count: usize,
-    /// What is asked of a node in it, in sentences.
+    /// The requirements of a node in it, in sentences.
     pub asks: String,
 }
 

@@ -21,7 +21,7 @@ const COMMAND: usize = 80;
 /// The most repetitions of one run that a page lists, the newest ones.
 const MOST_REPEATS: usize = 20;
 
-/// A command that the program ran, and what came of it then and since.
+/// A command that the program ran, and its outcomes then and since.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct RunView {
     pub id: String,
@@ -29,11 +29,11 @@ pub(in crate::report) struct RunView {
     pub card: Option<SharedValue<Card>>,
     /// Where its output stands, from the investigation's folder, or its node, where that shows newer ones; absent on the page of evidence, where that has it.
     pub href: Option<String>,
-    /// As a shell would take it, shortened.
+    /// The command as a shell accepts it, shortened.
     pub command: String,
-    /// All of it, where that is more.
+    /// The whole command, if it was shortened.
     pub whole: Option<String>,
-    /// How it stands: `never run again`.
+    /// Its state: `never run again`.
     pub standing: String,
     pub in_short: &'static str,
     /// For the style sheet: `same`, `differs`, `quiet`.
@@ -45,11 +45,11 @@ pub(in crate::report) struct RunView {
     pub client: Option<String>,
     pub at: Time,
     pub note: Option<String>,
-    /// Where it ran, from the root of the project.
+    /// The folder it ran in, from the root of the project.
     pub folder: Option<String>,
     /// The commit of the project.
     pub commit: Option<String>,
-    /// How many files were not as in that commit.
+    /// The number of files that differed from that commit.
     pub changed: usize,
     /// `linux x86_64, 2 CPUs`.
     pub system: String,
@@ -63,7 +63,7 @@ pub(in crate::report) struct RunView {
     pub more_repeats: usize,
 }
 
-/// What the output had to match.
+/// A pattern that the output had to match.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct ExpectationView {
     pub pattern: String,
@@ -72,7 +72,7 @@ pub(in crate::report) struct ExpectationView {
     pub held: bool,
 }
 
-/// What a command printed.
+/// The output of a command.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct OutputView {
     /// The beginning; all of it where `end` is absent.
@@ -98,11 +98,11 @@ pub(in crate::report) struct RepeatView {
     pub unmet: Vec<ExpectationView>,
     /// What was printed instead, where it differs.
     pub difference: Option<Difference>,
-    /// What people said that the difference means, the oldest first.
+    /// The judgements of the difference, oldest first.
     pub judgements: Vec<JudgementView>,
 }
 
-/// What somebody says that a difference means.
+/// A judgement of a difference.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct JudgementView {
     pub holds: bool,
@@ -118,7 +118,7 @@ const LISTED: usize = 200;
 pub(in crate::report) type Runs = BTreeMap<RunId, SharedValue<RunView>>;
 
 impl Cards<'_> {
-    /// What was run.
+    /// Returns all runs, as the pages show them.
     pub(super) fn runs(&self) -> Runs {
         // The node of a run: its own, or the first whose result names it.
         let mut places: HashMap<RunId, &NodeId> = HashMap::new();
@@ -222,7 +222,7 @@ fn expectation(it: &crate::domain::run::Expectation) -> ExpectationView {
     }
 }
 
-/// Where it ran, and on what.
+/// The folder and the system it ran on.
 fn system(ran: &Ran) -> String {
     if matches!(ran.ended, Ended::NotRun(_)) || ran.system.os.is_empty() {
         return String::new();

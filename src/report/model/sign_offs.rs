@@ -1,4 +1,4 @@
-//! What people have signed off, as every page shows it: in words that a forged tag can't earn.
+//! The sign-offs as every page shows them: in words that a forged tag can't earn.
 
 use std::borrow::Cow;
 
@@ -12,16 +12,16 @@ use crate::text::{made_visible, shorten};
 /// Characters of what a person says to a sign-off.
 const TEXT: usize = 2_000;
 
-/// What people have signed off.
+/// The sign-offs.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct SignOffsView {
     /// The newest first, as far as their times are true.
     pub all: Vec<SignOffCard>,
-    /// How many more there are, which nobody looked at.
+    /// The number of others, which were not checked.
     pub left_out: usize,
 }
 
-/// A sign-off, and what it is worth.
+/// A sign-off and its validity.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct SignOffCard {
     pub mark: Mark,
@@ -34,17 +34,17 @@ pub(in crate::report) struct SignOffCard {
     /// The commit in the history, where it is shown there.
     pub href: Option<String>,
     pub tag: String,
-    /// What is wrong or missing, in a sentence.
+    /// The fault, in a sentence.
     pub reason: Option<String>,
-    /// What the person says to it.
+    /// The person's comment.
     pub text: String,
-    /// What has changed since, in a sentence; absent where nothing has.
+    /// The changes since, in a sentence; absent without any.
     pub since: Option<String>,
-    /// What was open then, in a sentence; absent where the tag does not say it.
+    /// The open points then, in a sentence; absent if the tag does not list them.
     pub open: Option<String>,
 }
 
-/// What a sign-off is worth, in a word or two.
+/// The validity of a sign-off, in a word or two.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::report) struct Mark {
     /// `Approved`, `Rejected`, or what keeps it from being one: `Approval, not checked`.

@@ -1,4 +1,4 @@
-//! How each node stands, in a few letters: what a reader's browser keeps, and compares with at the next visit.
+//! The standing of each node in a few letters: a reader's browser keeps it, and compares it at the next visit.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ impl Cards<'_> {
     }
 }
 
-/// The letter of how a node stands: `assets/since.js` knows each.
+/// The letter of a node's standing: `assets/since.js` knows each.
 fn standing(card: &Card) -> char {
     match (card.sure, card.state.class) {
         (Some(Verdict::Contested), _) => 'x',

@@ -14,9 +14,9 @@ use crate::report::templates::SharedValue;
 pub(in crate::report) struct OutlineRow {
     pub card: SharedValue<Card>,
     pub has_children: bool,
-    /// How many lists end after this item.
+    /// The number of lists that end after this item.
     pub closes: usize,
-    /// What is below it, where that is much and divides.
+    /// The bar of its descendants, if they are many and of several kinds.
     pub bar: Vec<BarPart>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Cards<'a> {
             .collect()
     }
 
-    /// How many nodes are below each, and what they are.
+    /// The number of nodes below each, by kind.
     fn tallies(&self, order: &[&Arc<Node>], rounds: &[usize]) -> (Vec<usize>, Tallies) {
         let mut way: Vec<usize> = Vec::new();
         let mut nodes = Vec::with_capacity(order.len());
