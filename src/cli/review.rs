@@ -270,9 +270,9 @@ fn heading(name: &str, text: &str) -> String {
     format!("\n{name}\n{}", lines.collect::<String>())
 }
 
-/// An item in some lines.
+/// Formats an item in a few lines.
 fn block(item: &Item, screen: Screen) -> String {
-    /// The columns of what a note is of.
+    /// The columns of a note's label.
     const LABEL: usize = 11;
     let name = match &item.node {
         Some(node) => {
@@ -305,7 +305,7 @@ fn agrees(question: &str) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(key == 'y')
 }
 
-/// The key that is pressed; `q` for Ctrl-C and Escape.
+/// Waits for a key; `q` for Ctrl-C and Escape.
 pub(super) fn pressed() -> io::Result<char> {
     io::stdout().flush()?;
     terminal::enable_raw_mode()?;

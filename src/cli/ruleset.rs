@@ -1,5 +1,4 @@
-//! `tot ruleset`: lists the rulesets, shows what they ask for, and checks files. Also reads the folder that
-//! `--rulesets` names.
+//! `tot ruleset`: lists the rulesets, shows their requirements, and checks files. Also reads the folder of `--rulesets`.
 
 use std::path::{Path, PathBuf};
 
@@ -60,7 +59,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// The built-in rulesets and those of the folder.
+    /// Returns the built-in rulesets and those of the folder.
     pub(super) fn library(&self) -> Result<Library, Box<dyn std::error::Error>> {
         self.rulesets.as_deref().map_or_else(|| Ok(Library::built_in()), library)
     }
@@ -75,7 +74,7 @@ pub(super) fn run(arguments: RulesetArguments) -> Outcome {
     }
 }
 
-/// How wide lines are.
+/// Returns the width of lines.
 fn width() -> usize {
     columns().unwrap_or(WIDTH).min(WIDTH)
 }
@@ -107,7 +106,7 @@ fn check(files: &[PathBuf]) -> Outcome {
     }
 }
 
-/// The faults of one file. The copy that an investigation carries has a name of its own, and may be a built-in one.
+/// Returns the faults of one file. The copy in an investigation has its own name, and may equal a built-in ruleset.
 fn faults_of(path: &Path, text: &str) -> Vec<FileFault> {
     let file = path.display().to_string();
     if path.file_name().is_some_and(|name| name == layout::RULESET) {
@@ -117,7 +116,7 @@ fn faults_of(path: &Path, text: &str) -> Vec<FileFault> {
     Library::with([(file.as_str(), text)]).err().unwrap_or_default()
 }
 
-/// The built-in rulesets and every `*.yaml` of the folder; or all faults of all its files.
+/// Reads the built-in rulesets and every `*.yaml` of the folder, or returns all faults of all its files.
 fn library(folder: &Path) -> Result<Library, Box<dyn std::error::Error>> {
     let unreadable = |error| format!("the folder of rulesets {} can't be read: {error}", folder.display());
     let mut paths = Vec::new();

@@ -1,4 +1,4 @@
-//! `tot run`: a command that is evidence.
+//! `tot run`: runs a command as evidence.
 
 use std::error::Error;
 use std::io;
@@ -28,8 +28,8 @@ use crate::text::one_line;
 use crate::world::World;
 use crate::yaml;
 
-/// What shells say of a command that is missing, and of one that a signal ended beside its number; what timeout(1) says of one
-/// that took too long.
+/// The exit statuses of shells for a missing command, and for one ended by a signal, to which its number is added; and that of
+/// timeout(1) for one that took too long.
 const NOT_RUN: i32 = 127;
 const SIGNALLED: i32 = 128;
 const TIMED_OUT: i32 = 124;
@@ -107,7 +107,7 @@ pub(super) fn run(arguments: &RunArguments) -> ExitCode {
     };
     let captured = capture(request, &mut || prepared.signals.take());
     let status = status(&captured.ended);
-    // git needs some folder to stand in, and the command may have removed this one.
+    // git needs a current folder, and the command may have removed this one.
     if std::env::current_dir().is_err() {
         let _ = std::env::set_current_dir(&prepared.root);
     }
@@ -117,7 +117,7 @@ pub(super) fn run(arguments: &RunArguments) -> ExitCode {
     status
 }
 
-/// The status that a shell would give the command.
+/// Returns the status that a shell would give the command.
 fn status(ended: &Ended) -> ExitCode {
     let status = match ended {
         Ended::Exit(status) => *status,
@@ -129,7 +129,7 @@ fn status(ended: &Ended) -> ExitCode {
     u8::try_from(status).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// What is known before it runs.
+/// The data gathered before the command runs.
 struct Prepared {
     session: String,
     caller: Caller,
@@ -144,7 +144,7 @@ struct Prepared {
     signals: Passed,
 }
 
-/// Finds out all that could be wrong, before a command takes its time.
+/// Checks for all errors before a command takes its time.
 fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dyn Error>> {
     let (id, rest) = work::id_and_rest(&arguments.what);
     let node = match rest {
@@ -162,7 +162,7 @@ fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dy
     let session = place.store.id(&path)?.to_string();
     let world = arguments.clock_file.clone().map_or(World::Machine, World::File);
     let started_at = world.now()?;
-    // The command may remove the folder that this is in.
+    // The command may remove the current folder.
     let root = std::path::absolute(place.store.root())?;
     let service = Service::new(root.clone(), world, None).rejecting_secrets(arguments.reject_secrets);
     let standing = service.read(&session).map_err(refused)?;
@@ -188,7 +188,7 @@ fn state(project: &Project) -> Result<ProjectState, Box<dyn Error>> {
     project_state(&GitProgram::find(is_person())?, project)
 }
 
-/// This machine.
+/// Describes this machine.
 pub(super) fn system() -> System {
     System {
         os: std::env::consts::OS.to_owned(),
@@ -232,7 +232,7 @@ impl Prepared {
         self.record(arguments, ran, attachments)
     }
 
-    /// Stores what a file says of a run.
+    /// Stores a run that a file describes.
     fn replay(&self, arguments: &RunArguments, file: &Path) -> Outcome {
         let ran = yaml::from_text(&std::fs::read_to_string(file)?)?;
         self.record(arguments, ran, Vec::new())
@@ -262,7 +262,7 @@ impl Prepared {
     }
 }
 
-/// What was expected of a command and did not come, in a line each. Pure.
+/// Returns the expectations that a command did not meet, a line each. Pure.
 fn unmet(captured: &Captured, exit: Option<i32>) -> Vec<String> {
     let ended = exit.filter(|exit| captured.ended != Ended::Exit(*exit));
     let ended = ended.map(|exit| format!("expected exit {exit}, and it was: {}", captured.ended));
@@ -270,7 +270,7 @@ fn unmet(captured: &Captured, exit: Option<i32>) -> Vec<String> {
     ended.into_iter().chain(missed).collect()
 }
 
-/// What came in the place of what was expected. Pure.
+/// Describes the actual result of an unmet expectation. Pure.
 pub(super) fn missed(expectation: &Expectation) -> String {
     let pattern = &expectation.pattern;
     match (&expectation.found, &expectation.range) {

@@ -1,6 +1,6 @@
-//! What the commands that look put on a screen. Pure: each text follows from values and from how wide the screen is. Styles are
-//! always in it; who prints it leaves them out where they are not wanted. Nothing that others wrote reaches a screen but through
-//! [`one_line`], [`to_terminal`] or [`plain_lines`], so that no control character comes through.
+//! The screen output of commands that only read. Pure: each text follows from values and from the width of the screen. It always
+//! contains styles; printing removes them where they are not wanted. Texts of others reach a screen only through [`one_line`],
+//! [`to_terminal`] or [`plain_lines`], so that no control character comes through.
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -19,41 +19,41 @@ pub(super) const DOUBT: Style = AnsiColor::Yellow.on_default();
 pub(super) const BAD: Style = AnsiColor::Red.on_default();
 pub(super) const NAME: Style = AnsiColor::Cyan.on_default();
 
-/// How many columns prose has where it is not known how many there are, and at most: longer lines are hard to read.
+/// The columns of prose at most, and if the width is unknown: longer lines are hard to read.
 const PROSE: usize = 80;
 const MOST_PROSE: usize = 100;
 
-/// The text in that style.
+/// Returns the text in a style.
 pub(super) fn styled(style: Style, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{style}{text}{style:#}") }
 }
 
-/// How wide a screen is; in a pipe that is not known.
+/// The width of a screen; unknown in a pipe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Screen {
     pub columns: Option<usize>,
 }
 
 impl Screen {
-    /// A text of others on one line, cut to the room beside what takes `taken` columns. In a pipe nothing is cut.
+    /// Formats a text of others on one line, cut to the room after `taken` columns. In a pipe nothing is cut.
     pub(super) fn rest(self, text: &str, taken: usize) -> String {
         let line = one_line(text);
         self.columns.map_or_else(|| line.clone(), |all| fit(&line, all.saturating_sub(taken).max(8)))
     }
 
-    /// A text of others in lines, beside what takes `taken` columns. In a pipe it is one line.
+    /// Wraps a text of others after `taken` columns. In a pipe it is one line.
     pub(super) fn wrapped(self, text: &str, taken: usize) -> Vec<String> {
         wrap(&one_line(text), self.columns.map_or(usize::MAX, |all| all.saturating_sub(taken).max(8)))
     }
 
-    /// Markdown of others, indented.
+    /// Formats Markdown of others, indented.
     pub(super) fn prose(self, markdown: &str, indent: usize) -> String {
         let width = self.columns.unwrap_or(PROSE).min(MOST_PROSE).saturating_sub(indent);
         indented(&to_terminal(markdown, width), indent)
     }
 }
 
-/// Lines of others as they are, without what a terminal would take for a command, indented.
+/// Indents lines of others, with control characters removed.
 pub(super) fn plain_lines(text: &str, indent: usize) -> String {
     let lines = text.trim_end().lines().map(|line| made_visible(&line.replace('\t', "    ")) + "\n");
     indented(&lines.collect::<String>(), indent)
@@ -65,7 +65,7 @@ fn indented(text: &str, indent: usize) -> String {
     text.lines().map(line).collect()
 }
 
-/// A heading with what is below it; nothing where that is empty.
+/// Formats a heading with its text; nothing if that is empty.
 pub(super) fn section(heading: &str, text: &str) -> String {
     match text.trim().is_empty() {
         true => String::new(),
@@ -73,7 +73,7 @@ pub(super) fn section(heading: &str, text: &str) -> String {
     }
 }
 
-/// The style of a state by what it means; of a proposal, which has none, a quiet one.
+/// Returns the style of a state by its role; a quiet one for a proposal, which has no role.
 pub(super) fn role_style(role: Option<Role>) -> Style {
     match role {
         None => QUIET,
@@ -107,7 +107,7 @@ pub(super) struct NodeLine {
     pub verdict: Option<Verdict>,
 }
 
-/// What follows from a state.
+/// Assesses a snapshot.
 pub(super) fn assessed(snapshot: &Snapshot) -> Assessment<'_> {
     Assessment::new(&snapshot.investigation, snapshot.rules())
 }
@@ -126,7 +126,7 @@ impl NodeLine {
         }
     }
 
-    /// The node on a line of the screen, of which `taken` columns are taken.
+    /// Formats the node on a line of the screen after `taken` columns.
     pub(super) fn text(&self, screen: Screen, taken: usize) -> String {
         let state = self.state.as_deref().map_or_else(|| "proposed".to_owned(), one_line);
         let mark = self.verdict.map(|verdict| format!("{} ", verdict.sign())).unwrap_or_default();
@@ -150,7 +150,7 @@ impl NodeLine {
     }
 }
 
-/// The style of a verdict.
+/// Returns the style of a verdict.
 pub(super) fn verdict_style(verdict: Verdict) -> Style {
     match verdict {
         Verdict::Refuted => BAD,

@@ -1,4 +1,4 @@
-//! `tot search`: in every text of every investigation of the root.
+//! `tot search`: searches every text of every investigation in the root.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use crate::store::{Snapshot, Store};
 use crate::text::{counted, one_line};
 use crate::view::NodeView;
 
-/// How many characters of a text stand around what was found.
+/// How many characters of a text are shown before a match.
 const BEFORE: usize = 16;
 const AROUND: usize = 160;
 
@@ -50,13 +50,13 @@ struct Document {
 #[serde(rename_all = "camelCase")]
 struct Match {
     id: String,
-    /// Of the investigation.
+    /// The title of the investigation.
     title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     node_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<String>,
-    /// What kind of text it is, as the node's page calls it.
+    /// The kind of text, as the node's page names it.
     field: &'static str,
     excerpt: String,
     /// The words in the excerpt, by bytes.
@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &SearchArguments) -> ExitCode {
     }
 }
 
-/// Gives whether all could be read.
+/// Returns whether all could be read.
 fn try_run(arguments: &SearchArguments) -> Result<bool, Box<dyn std::error::Error>> {
     let words: Vec<String> =
         arguments.words.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
@@ -117,7 +117,7 @@ fn look_in(store: &Store, path: &Path, words: &[String]) -> Result<Vec<Match>, U
     }
 }
 
-/// What is found in one investigation: first in what was asked and concluded, then in its nodes, in their order.
+/// Returns the matches in one investigation: first in its question and conclusion, then in its nodes, in their order.
 fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<Match> {
     let assessment = assessed(snapshot);
     let investigation = assessment.investigation;
@@ -157,7 +157,7 @@ fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<Match> {
     found
 }
 
-/// What stands around the first of the words, if all of them are in the text, and where in that they are.
+/// Returns the text around the first of the words, if all are in the text, and the places of the words in it.
 fn excerpt(text: &str, words: &[String]) -> Option<(String, Vec<(usize, usize)>)> {
     let lower = text.to_lowercase();
     if !words.iter().all(|word| lower.contains(word.as_str())) {
@@ -199,7 +199,7 @@ fn excerpt(text: &str, words: &[String]) -> Option<(String, Vec<(usize, usize)>)
     Some((excerpt, marked))
 }
 
-/// Where the word, in lower case, is in the text, by characters.
+/// Returns the place of the word, in lower case, in the text, by characters.
 fn find(text: &[char], word: &str, from: usize) -> Option<usize> {
     let starts = |at: usize| {
         let mut rest = text[at..].iter().flat_map(|c| c.to_lowercase());
@@ -237,7 +237,7 @@ fn shown(matches: &[Match], folders: usize, screen: Screen) -> String {
     text + &format!("\n{} in {}.\n", counted(matches.len(), "text"), counted(nodes, "place"))
 }
 
-/// The line with these parts of it marked, as far as it was not cut.
+/// Marks these parts of the line, as far as it was not cut.
 fn highlighted(line: &str, marked: &[(usize, usize)]) -> String {
     let (mut text, mut at) = (String::new(), 0);
     for (from, to) in marked {

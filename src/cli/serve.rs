@@ -1,7 +1,7 @@
 //! `tot-report --serve`: the site from memory, in which an investigation is rendered again whenever it has grown.
 //!
-//! A thread looks at the heads of the repositories, cheaply; only an investigation of which one is another is read and rendered.
-//! What then fails is told on stderr, and the last good site stays.
+//! A thread checks the heads of the repositories, which is cheap; only an investigation with a changed head is read and rendered.
+//! Errors are reported on stderr, and the last good site stays.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -18,16 +18,16 @@ use crate::report::serve::{Publisher, Served, serve};
 use crate::report::{SiteOptions, Sources, Templates, Waiting, publish};
 use crate::store::Store;
 
-/// Where it listens when nobody says where.
+/// The default port.
 const PORT: u16 = 8420;
-/// How often the heads are looked at; less often where a look takes longer than a tenth of it.
+/// The interval of checks; longer if a check takes more than a tenth of it.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// An address to listen at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Address(SocketAddr);
 
-/// A text that is no address.
+/// The error of an invalid address.
 #[derive(Debug, thiserror::Error)]
 #[error("give an address like 127.0.0.1:8420 or [::1]:8420, and folders of investigations before --serve")]
 pub(super) struct NoAddress;
@@ -88,17 +88,17 @@ fn listen(address: Option<&Address>, allow_remote: bool) -> Result<TcpListener, 
     }
 }
 
-/// What is shown, and in which state it was last read.
+/// The site, and the state in which it was last read.
 struct Shown {
     source: Source,
     options: SiteOptions,
-    /// Remembers what was read, for the next time.
+    /// The store, which caches what was read.
     store: Store,
     state: String,
 }
 
 impl Shown {
-    /// What stands for the state of all repositories.
+    /// Returns a key of the state of all repositories.
     fn look(&self) -> Result<String, Box<dyn std::error::Error>> {
         let mut hasher = DefaultHasher::new();
         for folder in self.source.folders()? {
@@ -132,7 +132,7 @@ impl Shown {
             let started = Instant::now();
             let looked = self.look();
             interval = INTERVAL.max(started.elapsed() * 10);
-            // A folder that is gone is a state too: told once.
+            // A missing folder is a state, too, and is reported once.
             let state = looked.unwrap_or_else(|error| error.to_string());
             if state == self.state {
                 continue;

@@ -1,4 +1,4 @@
-//! How `tot-mcp` serves: what it logs, and whether over HTTP.
+//! The serving options of `tot-mcp`: its log, and HTTP.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -17,7 +17,7 @@ use crate::platform::is_open_to_others;
 use crate::service::Service;
 use crate::service::sharing::Told;
 
-/// What `--help` ends with.
+/// The end of `--help`.
 pub(super) const EXAMPLES: &str = "\
 Examples:
   A client starts the server itself, and speaks with it over stdio. In its configuration:
@@ -83,7 +83,7 @@ impl LogArguments {
     }
 }
 
-/// Begins to sync beside the calls.
+/// Starts syncing in the background.
 pub(super) fn background(
     service: &Arc<Service>,
     channel: (Sender<Told>, Receiver<Told>),
@@ -142,7 +142,7 @@ pub(super) struct HttpArguments {
 }
 
 impl HttpArguments {
-    /// What was asked for, if it was.
+    /// Returns the options of HTTP, if it was asked for.
     pub(super) fn options(self, log: &Log) -> Result<Option<Options>, Box<dyn std::error::Error>> {
         let Some(address) = self.http else { return Ok(None) };
         let token = match (&self.token_file, std::env::var("TOT_TOKEN")) {
@@ -170,7 +170,7 @@ impl HttpArguments {
     }
 }
 
-/// An address and a port; a name is looked up.
+/// Parses an address and a port; a name is looked up.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let hint = "give an address and a port, like 127.0.0.1:8080";
     let found: Vec<SocketAddr> =

@@ -11,7 +11,7 @@ use super::{Outcome, misused, say};
 use crate::platform;
 use crate::setup::{Client, ConfigFile, Edit, SKILL, ServerEntry, alone, put, put_paragraph, servers};
 
-/// What the server is called in a client, where nobody says otherwise.
+/// The default name of the server in a client.
 pub(super) const NAME: &str = "tot";
 
 #[derive(Args)]
@@ -97,7 +97,7 @@ impl Known {
     }
 }
 
-/// What all clients take as a server's name.
+/// Checks a server's name: all clients must accept it.
 fn name(text: &str) -> Result<String, String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if text.is_empty() || text.len() > 64 || !text.chars().all(fits) {
@@ -185,7 +185,7 @@ fn is_installed(client: Client) -> Result<bool, &'static str> {
     Ok(client.program().and_then(on_path).is_some() || resolve(client.folder())?.is_dir())
 }
 
-/// The file that a program is started from by its name.
+/// Finds the file of a program by its name.
 pub(super) fn on_path(program: &str) -> Option<PathBuf> {
     let suffixes = platform::PROGRAM_SUFFIXES;
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -272,7 +272,7 @@ fn write_entry(arguments: &SetupArguments, client: Client) -> Outcome {
     change(&file, arguments.replace, &format!("server `{name}`"), put, &said)
 }
 
-/// The file that a client reads.
+/// Returns the configuration file of a client.
 fn file(client: Client) -> Result<PathBuf, &'static str> {
     resolve(client.place())
 }
@@ -288,18 +288,18 @@ fn resolve(place: ConfigFile) -> Result<PathBuf, &'static str> {
     })
 }
 
-/// A client, and what it starts.
+/// A client, and the servers that it starts.
 pub(super) struct SetUp {
     pub name: &'static str,
-    /// What it is called in `tot setup`.
+    /// Its name in `tot setup`.
     pub word: String,
     pub file: PathBuf,
     pub is_installed: bool,
-    /// The servers in its file, or why they can't be told.
+    /// The servers in its file, or the error of reading it.
     pub servers: Result<Vec<ServerEntry>, String>,
 }
 
-/// The clients, as they are set up for this folder and this user.
+/// Returns the clients, as they are set up for this folder and this user.
 pub(super) fn clients() -> Vec<SetUp> {
     let of = |known: &Known| {
         let client = known.client()?;
@@ -312,7 +312,7 @@ pub(super) fn clients() -> Vec<SetUp> {
     Known::value_variants().iter().filter_map(of).collect()
 }
 
-/// What is left to do in the client.
+/// Returns what is left to do in the client.
 fn hint(client: Client) -> &'static str {
     match client {
         Client::ClaudeCode => "It asks once, when it starts in this folder, whether it may use it.",
@@ -328,7 +328,7 @@ fn hint(client: Client) -> &'static str {
     }
 }
 
-/// The configuration by which the client starts the server.
+/// Returns the configuration by which the client starts the server.
 fn entry(arguments: &SetupArguments, client: Client) -> Result<ServerEntry, Box<dyn std::error::Error>> {
     let shared = matches!(client.place(), ConfigFile::Project(_));
     let (command, mut words) = program(shared)?;
@@ -362,7 +362,7 @@ fn program(shared: bool) -> Result<(String, Vec<String>), Box<dyn std::error::Er
     Ok((text(&own)?, vec!["mcp".to_owned()]))
 }
 
-/// A path as a text, which is all that a configuration can hold.
+/// Returns a path as text, the only form that a configuration can contain.
 fn text(path: &Path) -> Result<String, String> {
     let text = path.to_str().map(str::to_owned);
     text.ok_or_else(|| {
@@ -376,7 +376,7 @@ fn home() -> Result<PathBuf, &'static str> {
         .ok_or("there is no home folder to find the settings in: set HOME")
 }
 
-/// Where Codex keeps its settings.
+/// Returns the folder of Codex's settings.
 fn codex_home() -> Result<PathBuf, &'static str> {
     match std::env::var_os("CODEX_HOME").filter(|folder| !folder.is_empty()) {
         Some(folder) => Ok(folder.into()),
@@ -384,7 +384,7 @@ fn codex_home() -> Result<PathBuf, &'static str> {
     }
 }
 
-/// Where applications keep their settings of this user.
+/// Returns the folder of applications' settings for this user.
 fn settings() -> Result<PathBuf, &'static str> {
     let (variable, in_home) = platform::SETTINGS;
     let named = variable.and_then(std::env::var_os).map(PathBuf::from).filter(|folder| folder.is_absolute());
@@ -394,7 +394,7 @@ fn settings() -> Result<PathBuf, &'static str> {
     }
 }
 
-/// The file's text; `None` where there is no file.
+/// Reads the file's text; `None` if the file does not exist.
 fn read(file: &Path) -> Result<Option<String>, String> {
     match std::fs::read_to_string(file) {
         Ok(text) => Ok(Some(text)),

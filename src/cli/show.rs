@@ -1,4 +1,4 @@
-//! `tot show`: an investigation on a screen, or one of its nodes.
+//! `tot show`: shows an investigation, or one of its nodes.
 
 mod node;
 mod tree;
@@ -74,7 +74,7 @@ struct Document<'a> {
     verdict: Option<Cow<'static, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     conclusion: Option<&'a str>,
-    /// What came of the commands that the whole rests on, or what there is instead.
+    /// The outcome of the commands that the whole rests on, or the evidence instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<String>,
     /// The answers that the conclusion rests on.
@@ -82,7 +82,7 @@ struct Document<'a> {
     rests_on: Vec<BoundAnswer>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     not_covered: &'a [String],
-    /// Those that the conclusion rests on, then the others, the best first.
+    /// The answers that the conclusion rests on, then the others, best first.
     answers: Vec<Answer<'a>>,
     open_objections: Vec<String>,
     blockers: Vec<Blocker>,
@@ -92,7 +92,7 @@ struct Document<'a> {
     nodes: Vec<Entry>,
 }
 
-/// An answer, and what others make of it.
+/// An answer and its confirmations and objections.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer<'a> {
@@ -107,15 +107,15 @@ struct Answer<'a> {
     refuted_by: Vec<String>,
 }
 
-/// A node that confirms another, and what that is worth.
+/// A node that confirms another, and the worth of that.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Confirmation<'a> {
     node_id: String,
     grade: Grade,
-    /// How far it is from the answer, in a line.
+    /// Its distance from the answer, in a line.
     distance: String,
-    /// What it did not try.
+    /// Its caveats: what it did not try.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     caveats: &'a [String],
     #[serde(skip)]
@@ -140,9 +140,9 @@ struct Entry {
     parent: Option<String>,
 }
 
-/// How many answers the screen lists.
+/// The most answers listed on the screen.
 const ANSWERS: usize = 20;
-/// How many blockers and objections.
+/// The most blockers and objections listed.
 const LISTED: usize = 10;
 
 pub(super) fn run(arguments: &ShowArguments) -> ExitCode {
@@ -247,7 +247,7 @@ fn refuted_by(answer: Option<&assess::Answer<'_>>) -> Vec<String> {
     answer.iter().flat_map(|answer| &answer.refuted_by).map(ToString::to_string).collect()
 }
 
-/// All but the tree.
+/// Formats everything but the tree.
 fn shown(document: &Document<'_>, assessment: &Assessment<'_>, screen: Screen) -> String {
     let investigation = assessment.investigation;
     let minute = |at: Timestamp| at.to_minute();

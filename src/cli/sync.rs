@@ -1,4 +1,4 @@
-//! `tot sync`: gets what others did, and gives what was done here.
+//! `tot sync`: fetches the work of others, and pushes the work done here.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -49,7 +49,7 @@ Examples:
   tot sync --index         the same, and the list of all that a forge shows in front
   tot sync --rejoin        after somebody has rewritten what is there, and you know why";
 
-/// All that was done.
+/// The whole outcome, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document<'a> {
@@ -111,7 +111,7 @@ pub(super) fn run(arguments: &SyncArguments) -> ExitCode {
     }
 }
 
-/// Gives how many failed.
+/// Returns the number of failures.
 fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error>> {
     let place = arguments.common.place();
     let (folders, all) = place.folders(&arguments.ids)?;
@@ -132,7 +132,7 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
             !outcome.done.is_nothing() && place.store.wants_upkeep(&outcome.path).unwrap_or(false)
         };
         let grown: Vec<_> = outcomes.iter().filter(has_grown).map(|outcome| outcome.path.clone()).collect();
-        // Where it can't be started, they only stay larger than they need be.
+        // If it can't be started, the repositories only stay larger than necessary.
         let _ = git.maintain(&grown);
     }
     let indexes = if arguments.index { syncing.index(&outcomes) } else { Vec::new() };
@@ -229,7 +229,7 @@ fn lines(outcomes: &[Outcome], investigations: usize, failed: usize, dry_run: bo
     )
 }
 
-/// The error with what to do. What a remote said stands on lines of its own.
+/// Formats the error with its hint. Messages of a remote are on separate lines.
 pub(super) fn shown(error: &SyncError) -> String {
     match error.hint() {
         Some(hint) => format!("{error}\n  {hint}."),

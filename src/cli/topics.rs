@@ -69,12 +69,12 @@ fn publish(dir: &Path) -> Outcome {
     say(&format!("{} in {}\n", counted(TOPICS.len() + 1, "page"), dir.join("index.html").display()))
 }
 
-/// The title of a topic's text.
+/// Returns the title of a topic's text.
 pub(super) fn title(text: &str) -> &str {
     text.lines().next().unwrap_or_default().trim_start_matches("# ")
 }
 
-/// The topic of that name, as the terminal shows Markdown; in a pipe as it is.
+/// Returns the named topic, formatted for the terminal; in a pipe as it is.
 fn topic(words: &[String]) -> Option<String> {
     /// Longer lines are hard to read.
     const WIDEST: usize = 90;
@@ -90,7 +90,7 @@ fn listing() -> String {
     format!("Topics:\n{topics}\nCommands: tot help COMMAND explains one.\n\n{commands}")
 }
 
-/// What `--help` shows of the command of these words.
+/// Returns the `--help` of the command with these words.
 fn help_of(words: &[String]) -> Option<String> {
     let words = ["tot"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
     let shown = command().try_get_matches_from(words).err()?;
@@ -101,7 +101,7 @@ fn help_of(words: &[String]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The words of a line as a shell splits it, without what is piped, redirected or a comment.
+    /// Splits a line into words as a shell does, without pipes, redirections and comments.
     fn words(line: &str) -> Vec<String> {
         let mut words = vec![String::new()];
         let mut quote = None;

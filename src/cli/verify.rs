@@ -1,4 +1,4 @@
-//! `tot verify`: what the sign-offs of an investigation are worth.
+//! `tot verify`: checks the sign-offs of an investigation.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> ExitCode {
     }
 }
 
-/// With what sign-offs are checked.
+/// Returns the keys that sign-offs are checked with.
 pub(super) fn signers(allowed: Option<&Path>) -> Result<Signers, Box<dyn std::error::Error>> {
     if let Some(file) = allowed {
         // Else all would be called unchecked, for another reason than this one.
@@ -74,7 +74,7 @@ pub(super) fn signers(allowed: Option<&Path>) -> Result<Signers, Box<dyn std::er
     Ok(Signers { git: GitProgram::find(false)?, allowed: allowed.map(Path::to_owned) })
 }
 
-/// Gives whether it is approved.
+/// Returns whether it is approved.
 fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Error>> {
     let signers = signers(arguments.allowed_signers.as_deref())?;
     let place = arguments.common.place();

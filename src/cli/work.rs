@@ -1,8 +1,9 @@
-//! What the commands share that do what a tool does: `tot start`, `next`, `propose`, `commit`, `reclassify`, `amend`, `end`.
+//! The shared part of the commands that do what a tool does: `tot start`, `next`, `propose`, `commit`, `reclassify`, `amend`,
+//! `end`.
 //!
 //! 1. The command makes the arguments of its tool, of its options, of a file, or of what is written in an editor.
-//! 2. The tool answers them in this process, so that the same is refused, in the same words and with the same codes. The
-//!    author of the commit is git's; what is stored says that it was a person, see [`super::caller`].
+//! 2. The tool answers them in this process, with the same refusals, words and codes. The author of the commit is git's; what is
+//!    stored says that it was a person, see [`super::caller`].
 //! 3. The reply is printed: as it is with `--json`, or else in lines. A refusal ends with status 1.
 
 use std::fs;
@@ -43,10 +44,10 @@ pub(super) struct WorkArguments {
     clock_file: Option<PathBuf>,
 }
 
-/// Either what was done and may be told, or why not.
+/// The exit status of finished work, or its error.
 pub(super) type Worked = Result<ExitCode, Box<dyn std::error::Error>>;
 
-/// The exit status of a command, with its error on stderr.
+/// Returns the exit status of a command, and prints its error on stderr.
 pub(super) fn status(name: &str, worked: Worked) -> ExitCode {
     worked.unwrap_or_else(|error| finish(name, Err(error)))
 }
@@ -66,7 +67,7 @@ pub(super) struct Subject {
     /// Its folder.
     pub path: PathBuf,
     pub standing: Standing,
-    /// How the user has named it, for commands that are suggested.
+    /// The name by which the user gave it, for suggested commands.
     named: Option<String>,
 }
 
@@ -90,14 +91,14 @@ impl Work {
     }
 
     fn on(name: &'static str, arguments: &WorkArguments, service: Service) -> Work {
-        // Who stands in the folder of an investigation is in no project.
+        // The folder of an investigation is not a project.
         let is_project = |project: &Project| !project.root().join(layout::META).is_file();
         let project = if arguments.no_project { None } else { Project::here().filter(is_project) };
         let service = Arc::new(service.with_project(project));
         Work { name, place: arguments.common.place(), service, json: arguments.common.json }
     }
 
-    /// The investigation of that id or part of one; without, the one that is meant.
+    /// Returns the investigation with this id or part of one; without an id, the default one.
     pub(super) fn subject(self, id: Option<&str>) -> Result<Subject, Box<dyn std::error::Error>> {
         let path = self.place.one(id)?;
         let session = self.place.store.id(&path)?.to_string();
@@ -105,12 +106,12 @@ impl Work {
         Ok(Subject { work: self, path, standing, named: id.map(str::to_owned) })
     }
 
-    /// Whether somebody is there to be asked.
+    /// Whether a person can be asked.
     pub(super) fn may_ask(&self) -> bool {
         can_ask() && !self.json
     }
 
-    /// What the tool answers.
+    /// Returns the tool's answer.
     fn ask(&self, tool: &str, arguments: Fields, caller: Caller) -> io::Result<Answered> {
         let around = around_the_only(&arguments);
         let reply = tools::call(&self.service, tool, Value::Object(arguments), caller)?.content;

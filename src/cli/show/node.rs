@@ -1,4 +1,4 @@
-//! One node, with all that is stored of it and what others make of it.
+//! One node, with everything stored about it and its judgement by others.
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub(super) struct Document<'a> {
     confirmed_by: Vec<Confirmation<'a>>,
     refuted_by: Vec<String>,
     comments: Vec<&'a Comment>,
-    /// What was run for it, and what its results name.
+    /// The runs for it, and those that its results name.
     runs: Vec<RunEntry>,
     attachments: Vec<&'a str>,
 }
@@ -44,7 +44,7 @@ pub(super) fn document<'a>(assessment: &'a Assessment<'a>, node: &'a Node) -> Do
     }
 }
 
-/// The node on the screen.
+/// Formats the node for the screen.
 pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) -> String {
     let investigation = assessment.investigation;
     let line = NodeLine::new(assessment, node);
@@ -58,7 +58,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
         .partition(|field| field.is_text);
     for field in texts {
         text.push_str(&match field.name {
-            // It is the title, which stands above.
+            // It is the title, shown above.
             HEADLINE => String::new(),
             COMMANDS => section(&format!("{COMMANDS}, as the agent says"), &plain_lines(&field.value, 2)),
             // As Markdown its fields would be one paragraph.
@@ -107,7 +107,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
         )
     });
     text.push_str(&section("Attachments", &attached.collect::<String>()));
-    // What it is called, and what it extends, stands above.
+    // Its name and its parent are shown above.
     let facts = facts.iter().filter(|field| field.name != "Parent" && field.value != node.name());
     let facts: String = facts.map(|field| fact(field.name, &field.value, screen)).collect();
     text + &section("Facts", &facts)
@@ -119,7 +119,7 @@ const OUTPUT_CHARACTERS: usize = 2_000;
 /// How many repetitions and expectations.
 const AGAIN: usize = 5;
 
-/// A command that was run, with what came of it and the beginning of what it printed.
+/// Formats a run of a command, with its outcome and the beginning of its output.
 fn ran(run: &CapturedRun<'_>, screen: Screen) -> String {
     let RunEntry { command, ended, by, note, expectations, standing, repetitions, id, .. } =
         run.entry(usize::MAX, AGAIN);
@@ -140,7 +140,7 @@ fn ran(run: &CapturedRun<'_>, screen: Screen) -> String {
     text
 }
 
-/// Lines that stay lines, indented.
+/// Indents lines without joining them.
 fn lines(text: &str, screen: Screen) -> String {
     let wrapped = |line: &str| match line.trim().is_empty() {
         true => "\n".to_owned(),
@@ -153,7 +153,7 @@ fn lines(text: &str, screen: Screen) -> String {
 const NAME: usize = 20;
 const BEFORE: usize = NAME + 4;
 
-/// The name of a fact, and its value beside it.
+/// Formats the name of a fact with its value beside it.
 fn fact(name: &str, value: &str, screen: Screen) -> String {
     let lines = value.lines().flat_map(|line| screen.wrapped(line, BEFORE));
     let line = |(at, line): (usize, String)| match at {

@@ -7,22 +7,22 @@ use crate::cli::screen::{NodeLine, QUIET, Screen, styled};
 use crate::domain::{Node, NodeId};
 use crate::text::columns;
 
-/// How much of the tree is shown.
+/// The extent of the tree that is shown.
 #[derive(Clone, Copy)]
 pub(super) struct Extent {
     /// Every node, not only what matters.
     pub all: bool,
-    /// So many rounds.
+    /// The most rounds shown.
     pub depth: Option<u32>,
 }
 
-/// A line of the tree: a node, or how many are not shown.
+/// A line of the tree: a node, or the number of hidden ones.
 enum Line<'a> {
     Node(&'a Node),
     More(Vec<&'a Node>),
 }
 
-/// The tree. What is folded is counted by state.
+/// Formats the tree. Folded nodes are counted by state.
 pub(super) fn shown(assessment: &Assessment<'_>, extent: Extent, screen: Screen) -> String {
     let investigation = assessment.investigation;
     let order = investigation.preorder();
@@ -32,7 +32,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, extent: Extent, screen: Screen)
         matters.as_ref().is_none_or(|ids| ids.contains(&node.id))
             && extent.depth.is_none_or(|depth| node.round() <= depth)
     };
-    // How many nodes there are from each on down, itself too: children come after their parents.
+    // The size of each subtree, its root included: children come after their parents.
     let mut sizes: BTreeMap<&NodeId, usize> = BTreeMap::new();
     for node in order.iter().rev() {
         let size = *sizes.entry(&node.id).and_modify(|size| *size += 1).or_insert(1);
@@ -50,7 +50,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, extent: Extent, screen: Screen)
         let mut lines: Vec<Line<'_>> = seen.into_iter().map(Line::Node).collect();
         match hidden.as_slice() {
             [] => {}
-            // A line that says that one is missing may as well be that one.
+            // Instead of a line for one hidden node, that node is shown.
             [only]
                 if sizes.get(&only.id) == Some(&1)
                     && extent.depth.is_none_or(|depth| only.round() <= depth) =>
@@ -99,14 +99,14 @@ pub(super) fn shown(assessment: &Assessment<'_>, extent: Extent, screen: Screen)
             }
         }
     }
-    // What only --depth leaves out was not asked for.
+    // Nodes omitted only by --depth were not asked for.
     if is_folded {
         text.push_str(&format!("  {}\n", styled(QUIET, "--all shows every node")));
     }
     text
 }
 
-/// The lines before a node, without the outer ones where they would leave no room for it.
+/// Returns the lines before a node, without the outer ones if they would leave no room for it.
 fn within(prefix: &str, screen: Screen) -> String {
     let most = screen.columns.map_or(usize::MAX, |all| all / 2);
     let length = prefix.chars().count();
@@ -117,7 +117,7 @@ fn within(prefix: &str, screen: Screen) -> String {
     format!("…{kept}")
 }
 
-/// How many of these and what is below them are in which state, the most first.
+/// Counts these nodes and their descendants by state, most frequent first.
 fn by_state(nodes: &[&Node], assessment: &Assessment<'_>) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut stack: Vec<&Node> = nodes.to_vec();
@@ -134,7 +134,7 @@ fn by_state(nodes: &[&Node], assessment: &Assessment<'_>) -> String {
 /// So many nodes are a screenful: all are shown.
 const FEW: usize = 20;
 
-/// How many nodes of a kind are shown at first.
+/// The most nodes of a kind shown at first.
 const SHOWN: usize = 20;
 
 /// What the tree shows at first: the surest answers, theories, what waits to be confirmed, what is refuted, contested or proposed,
