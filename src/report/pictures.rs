@@ -40,17 +40,17 @@ pub(super) struct PathDrawing {
     tall: SafeHtml,
     /// The map of the whole, where one of cards would be too large.
     map: Option<SafeHtml>,
-    /// How many nodes there are.
+    /// The number of nodes.
     nodes: usize,
 }
 
 /// A page with a map: of the whole investigation, or of a part of one.
 #[derive(Serialize)]
 pub(super) struct PicturePage {
-    /// How it is drawn: `cards` or `icicle`.
+    /// Its form: `cards` or `icicle`.
     kind: &'static str,
     drawing: Drawing,
-    /// How many nodes it is about.
+    /// The number of nodes it is about.
     nodes: usize,
     /// The root of its part; absent for the whole.
     root: Option<GraphLink>,
@@ -111,13 +111,13 @@ struct GraphLink {
 
 /// All pictures of an investigation.
 pub(super) struct Pictures<'i> {
-    /// For the first page; absent where there is nothing to draw.
+    /// For the first page; absent if there is nothing to draw.
     pub(super) path: Option<PathDrawing>,
     /// The pages, by path: the first is `graph.html`.
     pub(super) pages: Vec<(String, PicturePage)>,
     /// The files, by path.
     pub(super) files: Vec<(String, Vec<u8>)>,
-    /// Where each node's card is, relative to the investigation's folder.
+    /// The address of each node's card, relative to the investigation's folder.
     places: HashMap<NodeId, String>,
     maps: Pages<'i>,
 }
@@ -189,7 +189,7 @@ impl<'i> Pictures<'i> {
         PathDrawing::of(assessment, &self.maps, Some(answer), links)
     }
 
-    /// Where a node's card is.
+    /// Returns the address of a node's card.
     pub(super) fn on_graph(&self, id: &NodeId) -> &str {
         self.places.get(id).map_or("graph.html", String::as_str)
     }

@@ -40,7 +40,7 @@ pub struct Sources<'s> {
     pub store: Option<&'s Store>,
 }
 
-/// Where a site is put, and what is there of an earlier one.
+/// The destination of a site, with the parts of an earlier one.
 pub trait Target: Sync {
     /// The parts that are there, if the same maker has made them.
     fn earlier(&self, maker: &str) -> &[Part];
@@ -57,13 +57,13 @@ pub trait Target: Sync {
     ///
     /// # Errors
     ///
-    /// Whatever the file system says.
+    /// The errors of the file system.
     fn keep(&self, part: &Part) -> Result<bool, ReportError>;
 }
 
 /// The caller that a site is made for.
 pub trait Waiting: Sync {
-    /// What is done now: one step of many, in a few words.
+    /// The current step, in a few words.
     fn show(&self, _what: &dyn Fn() -> String) {}
 
     /// Whether it is still wanted.
@@ -87,19 +87,19 @@ pub struct Published {
     pub(super) maker: Option<String>,
     /// The files beside those of the parts.
     pub(super) rest: Marks,
-    /// How many parts are as they were in the earlier site.
+    /// The number of parts unchanged since the earlier site.
     pub kept: usize,
-    /// Those that could not be read.
+    /// The unreadable investigations.
     pub unreadable: Vec<Unreadable>,
 }
 
 impl Published {
-    /// How many investigations it has.
+    /// The number of investigations.
     pub fn shown(&self) -> usize {
         self.parts.len()
     }
 
-    /// How many files it has.
+    /// The number of files.
     pub fn files(&self) -> usize {
         self.rest.len() + self.parts.iter().map(|part| part.files.len()).sum::<usize>()
     }
@@ -200,7 +200,7 @@ pub fn publish(
                     made.unreadable.push(Unreadable { name: name_of(subject.folder), reason });
                 }
                 Made::Failed(error) => return Err(error),
-                // Another one has failed, which is told.
+                // Another thread has failed and reports its error.
                 Made::LeftOut => {}
             }
         }
@@ -276,7 +276,7 @@ struct Subject<'s> {
     id: Option<SessionId>,
 }
 
-/// What became of one of several.
+/// The outcome for one of several investigations.
 enum Made {
     /// Its part, and whether it is that of the earlier site.
     Part(Box<Part>, bool),
@@ -285,7 +285,7 @@ enum Made {
     LeftOut,
 }
 
-/// What the threads share.
+/// The data that the threads share.
 struct Work<'w, T> {
     sources: Sources<'w>,
     builder: Builder<'w>,

@@ -17,7 +17,7 @@ pub struct Reading {
     pub rev: Option<String>,
     /// Two commits that are compared, of which the second is shown.
     pub range: Option<Range>,
-    /// The repository that the investigation is about: how what is cited stands there now.
+    /// The repository that the investigation is about, where the cited files are checked.
     pub project: Option<Project>,
     /// Where people see its files, where its remote does not say so.
     pub forge: Option<Forge>,
@@ -62,7 +62,7 @@ pub enum ReadError {
     /// Its repository.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What is to be left out of it.
+    /// The nodes to leave out of it.
     #[error(transparent)]
     Withheld(#[from] WithheldError),
     /// Its sign-offs.
@@ -71,7 +71,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// What to do about it, where that is known.
+    /// Returns a hint, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             ReadError::Store(error) | ReadError::SignOffs(signoff::ReadError::Store(error)) => error.hint(),

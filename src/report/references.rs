@@ -1,4 +1,4 @@
-//! What the findings cite, each with the nodes that cite it.
+//! The sources of the findings, each with the nodes that cite it.
 
 use std::collections::HashMap;
 

@@ -31,9 +31,9 @@ struct Data<'a> {
     cut: usize,
     /// Word, class, and meaning of each state that nodes are in.
     states: Vec<(&'a str, &'a str, &'a str)>,
-    /// What the texts are: `Findings`, `Comments` …
+    /// The kind of the texts: `Findings`, `Comments` …
     fields: Vec<&'static str>,
-    /// What is said of the whole, and then the nodes.
+    /// The texts about the whole, and then the nodes.
     found: Vec<Found<'a>>,
 }
 
@@ -78,7 +78,7 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
     let mut states: Vec<&StateView> = Vec::new();
     for view in &report.nodes {
         let card = &view.card;
-        // What refutes is in the state of what confirms.
+        // A refuting node is in a state that otherwise confirms.
         let is_it = |state: &&StateView| state.name == card.state.name && state.word == card.state.word;
         let state = states.iter().position(is_it).unwrap_or_else(|| {
             states.push(&card.state);
@@ -101,7 +101,7 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
 /// A title, an address, and what is said there.
 type OfTheWhole = (&'static str, String, Said);
 
-/// What was said of the nodes, by their ids, and of the whole.
+/// The comments on the nodes, by their ids, and on the whole.
 fn comments(investigation: &Investigation) -> (HashMap<String, Vec<Said>>, Vec<OfTheWhole>) {
     let (mut of_nodes, mut whole) = (HashMap::<String, Vec<Said>>::new(), Vec::new());
     let most = (MOST_CHARACTERS / investigation.comments().count().max(1)).min(MOST_OF_ONE);

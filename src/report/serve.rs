@@ -32,9 +32,9 @@ use super::{Published, ReportError, Target};
 use crate::connections::{self, Event, Limits};
 use crate::platform::Signals;
 
-/// Where pages ask whether another state is shown.
+/// The path where pages ask for a new state.
 const SHOWN: &str = "/-/shown";
-/// How long such a question stays open: below the minute after which others give up on a silent connection.
+/// How long such a request stays open: less than the minute after which others give up on a silent connection.
 const PATIENCE: Duration = Duration::from_secs(25);
 
 /// A browser opens six connections at a time, and keeps those that it may need again.
@@ -144,7 +144,7 @@ impl Publisher {
         Publisher(watch::Sender::new(Arc::new(first)))
     }
 
-    /// What is served now.
+    /// The site that is served now.
     pub fn shown(&self) -> Arc<Served> {
         Arc::clone(&self.0.borrow())
     }
@@ -155,7 +155,7 @@ impl Publisher {
     }
 }
 
-/// Serves until the process is told to end: Ctrl-C, or SIGTERM.
+/// Serves until Ctrl-C or SIGTERM.
 ///
 /// # Errors
 ///

@@ -128,7 +128,7 @@ impl<'t> Builder<'t> {
         pages(input, &folder, comparison, site, self.templates, progress, put)
     }
 
-    /// What is above the investigations: the index, and the feed.
+    /// The files above the investigations: the index, and the feed.
     ///
     /// # Errors
     ///
@@ -167,19 +167,19 @@ impl<'t> Builder<'t> {
     }
 }
 
-/// What every page knows of the site.
+/// The data about the site on every page.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Site<'a> {
     pub(super) generator: &'a str,
     /// Whether there is an index above the investigations.
     pub(super) several: bool,
-    /// Whether there is a page of what lies between two commits.
+    /// Whether the site has a page comparing two commits.
     pub(super) compared: bool,
     /// For served pages, what stands for the state that they show.
     pub(super) live: Option<&'a str>,
 }
 
-/// What a page knows of itself.
+/// The data of a page about itself.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Page<'a> {
     /// Which page it is: for the navigation.
@@ -258,7 +258,7 @@ struct PrintContent<'a> {
     commit_count: usize,
     references: &'a References,
     judged: &'a Judged,
-    /// How many nodes stand in it by their title alone.
+    /// The number of nodes that it shows only by title.
     in_short: usize,
 }
 
@@ -290,7 +290,7 @@ struct PrintNode<'a> {
 #[derive(Serialize)]
 struct NodeContent<'a> {
     node: &'a NodePage,
-    /// Where its card is on the graph.
+    /// The address of its card on the graph.
     on_graph: &'a str,
     /// The page of the way to it, where it is an answer.
     way: Option<&'a WayLink>,

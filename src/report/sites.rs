@@ -39,7 +39,7 @@ pub struct SiteEntry {
     pub(super) query_excerpt: String,
     /// Its first page, from the folder of the site.
     pub(super) href: String,
-    /// What was found, in one sentence.
+    /// Its finding, in one sentence.
     pub(super) verdict: String,
     /// Its best answer, and how sure all is.
     pub(super) in_short: InShort,
@@ -48,7 +48,7 @@ pub struct SiteEntry {
     pub(super) stopped: bool,
     pub(super) has_conclusion: bool,
     pub(super) answers: usize,
-    /// How many objections nobody has resolved.
+    /// The number of unresolved objections.
     pub(super) objections: usize,
     pub(super) confirmed: usize,
     pub(super) self_checked: usize,
@@ -64,12 +64,12 @@ pub struct SiteEntry {
     pub(super) ended_at: Option<Time>,
     /// The time of its last commit.
     pub(super) changed_at: Time,
-    /// What people have signed off, by what that is worth.
+    /// The sign-offs, by validity.
     pub(super) sign_offs: Vec<SignOffCount>,
     pub(super) has_rules: bool,
-    /// What is wrong with its files.
+    /// The faults of its files.
     pub(super) faults: Vec<String>,
-    /// How sure it is, as a word of the style sheet: the class of a verdict, `unanswered`, `unknown`.
+    /// Its certainty, as a word of the style sheet: the class of a verdict, `unanswered`, `unknown`.
     pub(super) sure: Cow<'static, str>,
     /// The beginning of its conclusion; empty where it has none.
     pub(super) conclusion: String,
@@ -77,14 +77,14 @@ pub struct SiteEntry {
     pub(super) concluded_by: String,
 }
 
-/// How many sign-offs are worth the same.
+/// The number of sign-offs of the same validity.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SignOffCount {
     pub mark: Mark,
     pub count: usize,
 }
 
-/// How many entries each filter shows.
+/// The number of entries that each filter shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Counts {
     pub open: usize,

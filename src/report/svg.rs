@@ -25,7 +25,7 @@ const ATTRIBUTES_MAX: usize = 200;
 /// The most that is drawn anew by uses, and cut by clip paths, in elements.
 const DRAWN_MAX: usize = 50_000;
 
-/// How deep elements may stand in each other.
+/// The deepest nesting of elements.
 const DEPTH_MAX: usize = 64;
 
 const SVG: &str = "http://www.w3.org/2000/svg";
@@ -263,7 +263,7 @@ mod tests {
         <defs><path d="M 0 0 h 1" id="m0" stroke="#1f77b4" stroke-width="0.8"></path><clipPath id="c"><rect height="9" width="9"></rect></clipPath></defs>
         <g clip-path="url(#c)"><use fill="url(#g)" href="#m0" x="1"></use></g><text x="1">a &lt; b</text></svg>
         "##);
-        // What is clean stays as it is.
+        // A clean drawing stays as it is.
         assert_eq!(sanitized(&clean), Some(clean));
     }
 

@@ -31,7 +31,7 @@ const LARGEST_PAGE: usize = 256 << 20;
 const LARGEST: u64 = 16 << 20;
 /// All files of a user's template together.
 const LARGEST_SET: u64 = 64 << 20;
-/// How many files and folders a user's template may have.
+/// The most files and folders in a user's template.
 const MOST_ENTRIES: usize = 10_000;
 /// Folders inside of each other in a user's template.
 const DEEPEST: usize = 8;
@@ -58,7 +58,7 @@ pub struct TemplateError {
     pub file: String,
     /// The line, from 1, where it is known.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
     /// The lines around it with a mark below, and the values there. It may hold texts of strangers.
     pub excerpt: String,
@@ -295,7 +295,7 @@ fn raise_headings(html: String, level: u8) -> String {
     raised + rest
 }
 
-/// Data that stands in several places, for templates converted once.
+/// Data used in several places, converted for templates once.
 #[derive(Debug)]
 pub(super) struct SharedValue<T> {
     data: Arc<T>,

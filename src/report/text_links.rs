@@ -14,15 +14,15 @@ use crate::text::escape;
 const NODE: &str = "<a class=\"node-ref\" href=\"#node:";
 const FILE: &str = "<a class=\"file-ref\" href=\"#file:";
 const CLOSE: &str = "</a>";
-/// How much of a commit's id a tooltip has.
+/// The characters of a commit's id in a tooltip.
 const SHORT: usize = 10;
 
-/// What texts may lead to: by default nowhere.
+/// The targets of links in texts: by default none.
 #[derive(Default)]
 pub(super) struct TextLinks<'r> {
     /// By id.
     nodes: HashMap<&'r str, &'r Card>,
-    /// Where the project's files are seen.
+    /// The address where the project's files are shown.
     forge: Option<&'r Forge>,
     /// The files that results cite, as they were then, by their names without folders; each with the node.
     pins: HashMap<&'r str, Vec<(&'r str, &'r Pin)>>,

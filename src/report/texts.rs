@@ -1,4 +1,4 @@
-//! What the pages show of the texts of each node. Each text is parsed once, for all of it.
+//! The texts of each node as the pages show them. Each text is parsed only once.
 
 use std::collections::HashMap;
 use std::thread;
@@ -17,10 +17,10 @@ pub(super) const CARD_EXCERPT: usize = 220;
 const HEADING_LEVEL: u8 = 3;
 /// Fewer nodes than this are read by one thread: starting others would take longer.
 const FEW: usize = 64;
-/// How many threads read at most.
+/// The most threads that read.
 const THREADS: usize = 8;
 
-/// What is shown of a node's texts.
+/// The texts of a node as they are shown.
 #[derive(Clone, Debug)]
 pub(super) struct NodeTexts {
     /// The beginning of its findings, or of its plan while it is pending.
@@ -28,11 +28,11 @@ pub(super) struct NodeTexts {
     pub planned_action: Option<SafeHtml>,
     pub findings: Option<SafeHtml>,
     pub texts: Vec<TextHtml>,
-    /// What the findings cite.
+    /// The sources of the findings.
     pub mentions: Vec<Mention>,
     /// Whether the findings have a list of references of their own.
     pub lists_references: bool,
-    /// What a search finds it by, beside its id, its title and its comments.
+    /// The text that a search finds it by, beside its id, its title and its comments.
     pub search: Vec<search::Said>,
 }
 

@@ -1,4 +1,4 @@
-//! What the list in an investigation leaves out of all that is published of it.
+//! The texts that the list in an investigation withholds from everything published.
 
 use std::path::Path;
 

@@ -40,7 +40,7 @@ const HEADLINE: &str = "Written by tot-report 1. This folder is replaced by its 
 /// Files that desktops leave behind in folders they have shown.
 const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
 
-/// How long another process may take to write the report of an investigation: several times what a large one takes.
+/// The longest wait for another process that writes the report: several times what a large report takes.
 pub const LOCK_WAIT: Duration = Duration::from_secs(60);
 
 /// The file whose lock has who writes the report of an investigation into a folder that several processes write to. A process
@@ -82,16 +82,16 @@ pub fn write(site: &BTreeMap<String, Vec<u8>>, out: &Path) -> Result<(), ReportE
 pub struct Writing {
     out: PathBuf,
     parent: PathBuf,
-    /// How the folders begin in which sites of this name are written.
+    /// Returns the prefix of the folders in which sites of this name are written.
     prefix: String,
     /// Holds the new site, and the old one while they change places.
     folder: TemporaryFolder,
     aside: PathBuf,
-    /// The earlier site; absent where there is none.
+    /// The earlier site, if there is one.
     earlier: Option<Earlier>,
 }
 
-/// The site that stands there.
+/// The existing site.
 #[derive(Debug)]
 struct Earlier {
     /// When it was done; absent where nobody knows.
@@ -151,7 +151,7 @@ impl Writing {
     ///
     /// # Errors
     ///
-    /// Whatever the file system says.
+    /// The errors of the file system.
     pub fn finish(self, published: &Published) -> Result<(), ReportError> {
         let mut paths: BTreeSet<String> = published.rest.keys().cloned().collect();
         paths.extend(published.parts.iter().flat_map(|part| part.files.keys().cloned()));
@@ -207,7 +207,7 @@ impl Target for Writing {
         }
         for path in part.files.keys() {
             let (from, to) = (self.out.join(path), self.aside.join(path));
-            // The same file under a second name, where the file system has that.
+            // A hard link, if the file system has them.
             let made = make(&to, || fs::hard_link(&from, &to));
             made.or_else(|_| fs::copy(&from, &to).map(drop)).map_err(failed("take over", &from))?;
         }
