@@ -53,7 +53,7 @@ impl Screen {
     }
 }
 
-/// Indents lines of others, with control characters removed.
+/// Indents lines of others, with control characters made visible.
 pub(super) fn plain_lines(text: &str, indent: usize) -> String {
     let lines = text.trim_end().lines().map(|line| made_visible(&line.replace('\t', "    ")) + "\n");
     indented(&lines.collect::<String>(), indent)

@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> ExitCode {
     }
 }
 
-/// Returns the keys that sign-offs are checked with.
+/// Returns git and the file of keys that sign-offs are checked with.
 pub(super) fn signers(allowed: Option<&Path>) -> Result<Signers, Box<dyn std::error::Error>> {
     if let Some(file) = allowed {
         // Else all would be called unchecked, for another reason than this one.

@@ -118,7 +118,7 @@ impl Work {
         Ok(Answered { reply, around })
     }
 
-    /// Has the tool answer, and prints the reply; `lines` says what of it is told without `--json`.
+    /// Calls the tool and prints the reply; `lines` formats it without `--json`.
     pub(super) fn call(
         &self,
         tool: &str,
@@ -151,7 +151,7 @@ impl Work {
             Ok(())
         };
         match edited.filter(|_| !is_stored) {
-            // The same again would change nothing.
+            // Repeating the call would change nothing.
             Some(edited) if is_done => tell(&edited.place()),
             Some(edited) => tell(&edited.kept()),
             None => {}
@@ -166,10 +166,10 @@ impl Work {
     }
 }
 
-/// What a tool answered.
+/// The answer of a tool.
 struct Answered {
     reply: Value,
-    /// Where the fields of the only entry stand.
+    /// The path of the fields of the only entry.
     around: Option<String>,
 }
 
@@ -178,7 +178,7 @@ impl Answered {
         self.reply["status"] == "OK"
     }
 
-    /// Why nothing was done, a line for each reason.
+    /// Returns the reasons why nothing was done, a line each.
     fn reasons(&self, indent: &str) -> String {
         let line = |error: &Value| format!("{indent}{}\n", one_line(&diagnostic(error)).trim_end());
         let text: String = list(&self.reply, "errors").map(line).collect();
@@ -207,7 +207,7 @@ impl Subject {
         &self.work.service
     }
 
-    /// The name that git has for the user here, where somebody has said it.
+    /// Returns the user's name in git here, if it is set.
     pub(super) fn author(&self) -> Result<Option<String>, Box<dyn std::error::Error>> {
         Ok(self.work.place.store.author(&self.path)?)
     }
@@ -229,7 +229,7 @@ impl Subject {
         })
     }
 
-    /// Has the tool answer, and prints the reply; `lines` says what of it is told without `--json`.
+    /// Calls the tool and prints the reply; `lines` formats it without `--json`.
     pub(super) fn call(&self, tool: &str, arguments: Fields, lines: impl FnOnce(&Value) -> String) -> Worked {
         self.tell(&self.ask(tool, arguments)?, None, lines)
     }
@@ -290,7 +290,7 @@ pub(super) fn id_and_rest(what: &[String]) -> (Option<&str>, &[String]) {
     }
 }
 
-/// The text of a file, or of standard input for `-`. Lines end as in all files of an investigation, whatever system wrote it.
+/// Reads a file, or standard input for `-`. Line ends become those of all files of an investigation, whatever system wrote it.
 pub(super) fn read(file: &str) -> Result<String, String> {
     let read = match file {
         "-" => {
@@ -303,12 +303,12 @@ pub(super) fn read(file: &str) -> Result<String, String> {
     read.map_err(|error| format!("cannot read {}: {error}", one_line(file)))
 }
 
-/// Standard input where that is no terminal, so that nobody is there to write in an editor.
+/// Reads standard input if it is not a terminal, where nobody could write in an editor.
 pub(super) fn piped() -> Result<Option<String>, String> {
     if std::io::stdin().is_terminal() { Ok(None) } else { read("-").map(Some) }
 }
 
-/// The fields that have a value.
+/// Returns the fields that have a value.
 pub(super) fn fields<const N: usize>(given: [(&str, Value); N]) -> Fields {
     let is_given = |value: &Value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty());
     given
@@ -318,7 +318,7 @@ pub(super) fn fields<const N: usize>(given: [(&str, Value); N]) -> Fields {
         .collect()
 }
 
-/// What the tools say in words that mean something to agents alone, and what a person is told.
+/// Phrases of the tools that only agents understand, with those for a person.
 const SPOKEN: &[(&str, &str)] = &[
     (" (parent: null)", ""),
     ("tot_propose for round", "`tot propose --next` for round"),
@@ -396,18 +396,17 @@ pub(super) fn spoken(text: &str) -> String {
     alike.iter().fold(text, |text, name| text.replace(&format!("tot_{name}"), &format!("tot {name}")))
 }
 
-/// The text of a field; empty where there is none.
+/// Returns the text of a field; empty if it is absent.
 pub(super) fn word<'a>(entry: &'a Value, field: &str) -> &'a str {
     entry[field].as_str().unwrap_or_default()
 }
 
-/// The entries of a list; none where it was left out.
+/// Returns the entries of a list; empty if it is absent.
 pub(super) fn list<'a>(reply: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
     reply[field].as_array().into_iter().flatten()
 }
 
-/// What each command that writes says last: the states of parents that changed, the commit, what is doubtful, and what comes
-/// next.
+/// Returns the last lines of each command that writes: changed states of parents, the commit, the warnings, and the next step.
 pub(super) fn outcome(reply: &Value) -> String {
     let mut lines: Vec<String> = list(reply, "transitions")
         .map(|it| {
@@ -448,13 +447,13 @@ fn around_the_only(arguments: &Fields) -> Option<String> {
     ["results", "nodes"].into_iter().find(is_only).map(|list| format!("`{list}[0]."))
 }
 
-/// A code, its node, and what it says.
+/// Formats a code, its node, and its message.
 fn diagnostic(it: &Value) -> String {
     let (code, mut message) = (word(it, "code"), spoken(word(it, "message")));
     if !message.ends_with(['.', '!', '?', ':', '…']) {
         message.push('.');
     }
-    // Most messages name it.
+    // Most messages name the node.
     let node = word(it, "nodeId");
     let node = if node.is_empty() || message.contains(node) { String::new() } else { format!(" {node}:") };
     format!("{code}{node} {message} {}", spoken(word(it, "suggestion")))
