@@ -32,9 +32,9 @@ pub struct Attach {
 /// A file as it is to be stored, not yet checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// What it is to be called.
+    /// The name that it gets.
     pub name: String,
-    /// What it holds.
+    /// Its content.
     pub content: Vec<u8>,
 }
 

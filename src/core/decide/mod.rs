@@ -2,11 +2,10 @@
 //!
 //! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`], [`comment`],
 //! [`run`], [`end`]. Each checks the rules that all rulesets share, then asks the kinds of
-//! [`rules`](crate::ruleset::rules) in their order. What follows from a state,
-//! whoever asks, is in [`standing`] (what is owed, whether it can end), [`references`] (the sources) and [`next`]
-//! (tasks, and the next call that is legal).
+//! [`rules`](crate::ruleset::rules) in their order. The consequences of a state, for every caller, are in [`standing`] (what is
+//! owed, whether it can end), [`references`] (the sources) and [`next`] (tasks, and the next legal call).
 //!
-//! A rejection lists every error that was found, not only the first, and nothing of a rejected request is kept.
+//! A rejection lists all errors, not only the first, and nothing of a rejected request is stored.
 //! The codes and rules are those of the method's specification; each check names its code.
 
 pub mod amend;

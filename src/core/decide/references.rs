@@ -8,7 +8,7 @@ use crate::domain::{Citation, Classification, Investigation, NodeId};
 use crate::markdown::{self, Mention, MentionKind};
 use crate::text::one_line;
 
-/// One source, with the nodes that cite it.
+/// A source, with the nodes that cite it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reference {

@@ -14,7 +14,7 @@ use crate::ruleset::rules::{Verdict, secrets};
 /// Runs to be stored in one commit, not yet checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// What was run, repeated or judged.
+    /// The runs, repetitions and judgements.
     pub runs: Vec<NewRun>,
     /// Files that are put beside the node of the one run that is new.
     pub attachments: Vec<File>,

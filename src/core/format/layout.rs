@@ -157,7 +157,7 @@ pub fn place(path: &str) -> Place {
     }
 }
 
-/// Where a file with the name of a node's belongs, wherever it is.
+/// Returns the right path of a file that is named like a node, wherever it is.
 pub fn home(path: &str) -> Option<String> {
     named(path).map(|id| node(&id))
 }

@@ -49,7 +49,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// Of the class of its role (`role-pending` for a proposal), the word for its state, and how sure it is.
+    /// Returns the kind of a role's class (`role-pending` for a proposal), given the word for its state, and how sure it is.
     pub fn of(class: &str, word: &str, verdict: Option<Verdict>) -> Kind {
         let rank = ORDER.iter().position(|known| *known == class).unwrap_or(ORDER.len());
         let Some(verdict) = verdict.filter(|_| class == ORDER[0]) else {

@@ -30,8 +30,8 @@ pub type PageHref<'a> = &'a dyn Fn(usize, &NodeId) -> String;
 pub struct SvgOptions<'a> {
     /// The address of a card's link; without it the cards are not links.
     pub href: Option<&'a dyn Fn(&NodeId) -> String>,
-    /// Where a node's card is on another page, which is given by its number: the way into a part, and back. Without it there
-    /// are no such links.
+    /// The address of a node's card on another page, given by its number: the way into a part, and back. Without it there are
+    /// no such links.
     pub page_href: Option<PageHref<'a>>,
     /// A file of its own, with namespace, style (light and dark), background, title and, from this ruleset, a
     /// legend. Otherwise it is part of a page whose stylesheet colours it, and holds neither `<style>` nor a `style`

@@ -107,7 +107,7 @@ pub(super) fn file_lines(text: &str) -> Vec<FileLines<'_>> {
         let start = before
             .rfind(|c: char| !is_part(c))
             .map_or(0, |end| end + before[end..].chars().next().map_or(0, char::len_utf8));
-        // If it continues before that, it is an address, a version or a file of another repository.
+        // If the path continues to the left, it is an address, a version or a file of another repository.
         let goes_on = text[..at - before.len() + start]
             .chars()
             .next_back()

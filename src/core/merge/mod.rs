@@ -9,10 +9,10 @@
 //! 5. The list of withheld nodes follows them.
 //! 6. All other files are taken from the side that has changed them. If both have, the merge is refused.
 //!
-//! Guarantees: the outcome is the same from either side. It is the same in any order of three, but for the ids where somebody
-//! took back one of two proposals that had met under one id: `places` says why. No text is lost but that of a proposal that
-//! was taken back. What can't be decided is refused as a whole, and named. No rule of a method is applied: what the
-//! merged tree owes or breaks is found by whoever looks at it, as after any commit.
+//! Guarantees: the outcome is the same from either side. It is the same in any order of three, except for ids if somebody took
+//! back one of two proposals that had met under one id: `places` says why. No text is lost except that of a proposal that was
+//! taken back. Undecidable cases are refused as a whole, and named. No rule of a method is applied: debts and violations of the
+//! merged tree are found when it is next read, as after any commit.
 
 mod end;
 pub mod markers;

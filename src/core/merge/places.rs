@@ -229,9 +229,9 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
     let mut here: Vec<(bool, usize)> = Vec::new();
     for (number, seat) in seats.iter().enumerate().filter(|(_, seat)| is_here(seat) && seat.is_present) {
         let made = made_step(seats, seat);
-        // It has not moved there, or whoever it made way for is taken back or has made way as well: had that been heard first, it
-        // would not have moved. A side that has not worked on it says nothing: were it taken back elsewhere, nothing would be
-        // left there of its move.
+        // It has not moved there, or the proposal that it made way for is taken back or has made way as well: had that been
+        // known first, it would not have moved. A side that has not worked on it does not count: had it been taken back
+        // elsewhere, nothing would be left there of its move.
         let claims_on = |side: usize| {
             let node = seat.sides[side].as_ref().filter(|_| is_kept_by(seat, side))?;
             let own = below(node.parent.as_ref(), &node.id, made?)?;

@@ -162,7 +162,7 @@ struct Wide<'m> {
     columns: Vec<f64>,
     /// Whether every other label is below the line.
     is_close: bool,
-    /// Where something is already.
+    /// The places that are already taken.
     taken: Vec<Area>,
     /// The heights of the lanes.
     at: Vec<f64>,
