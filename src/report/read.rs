@@ -62,7 +62,7 @@ pub enum ReadError {
     /// Its repository.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The nodes to leave out of it.
+    /// The list of withheld nodes can't be used.
     #[error(transparent)]
     Withheld(#[from] WithheldError),
     /// Its sign-offs.

@@ -144,7 +144,7 @@ impl Publisher {
         Publisher(watch::Sender::new(Arc::new(first)))
     }
 
-    /// The site that is served now.
+    /// Returns the site that is served now.
     pub fn shown(&self) -> Arc<Served> {
         Arc::clone(&self.0.borrow())
     }

@@ -82,7 +82,7 @@ pub fn write(site: &BTreeMap<String, Vec<u8>>, out: &Path) -> Result<(), ReportE
 pub struct Writing {
     out: PathBuf,
     parent: PathBuf,
-    /// Returns the prefix of the folders in which sites of this name are written.
+    /// The prefix of the folders in which sites of this name are written.
     prefix: String,
     /// Holds the new site, and the old one while they change places.
     folder: TemporaryFolder,
