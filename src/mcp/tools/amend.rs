@@ -1,4 +1,4 @@
-//! `tot_amend`: what a node says is corrected.
+//! `tot_amend`: corrects the texts of a node.
 
 use std::sync::Arc;
 
@@ -40,14 +40,14 @@ struct Input {
     model: Option<String>,
 }
 
-/// What was changed.
+/// The outcome of a correction.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     /// The node.
     #[serde(skip_serializing_if = "Option::is_none")]
     node_id: Option<String>,
-    /// What changed.
+    /// The names of the changed fields.
     amended: Vec<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! `tot_comment`: what an agent says of a node, or to what others have said.
+//! `tot_comment`: a comment of an agent on a node, or a reply.
 
 use std::sync::Arc;
 
@@ -40,11 +40,11 @@ struct Input {
     model: Option<String>,
 }
 
-/// What was written.
+/// The written comment.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body {
-    /// The comment; absent where it was said before.
+    /// The comment; absent if it was already there.
     #[serde(skip_serializing_if = "Option::is_none")]
     comment_id: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `tot_commit`: what was found.
+//! `tot_commit`: stores results.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ struct Input {
     model: Option<String>,
 }
 
-/// What came of the results.
+/// The outcome of the results.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Stored {
@@ -65,7 +65,7 @@ struct Committed {
     node_id: String,
     /// The state it has now.
     state: String,
-    /// The state that was asked for, where another was stored.
+    /// The requested state, if another was stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     requested_state: Option<String>,
 }
@@ -82,7 +82,7 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Stor
 }
 
 impl Stored {
-    /// What a commit of results wrote.
+    /// Returns the outcome of a commit of results.
     pub(super) fn of(decision: &Decision) -> Self {
         let (nodes, transitions) = match &decision.event {
             Some(Event::Committed { nodes, transitions, .. }) => (nodes.as_slice(), transitions.as_slice()),

@@ -1,4 +1,4 @@
-//! `tot_end`: the answer.
+//! `tot_end`: ends an investigation with its answer.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -69,23 +69,23 @@ struct Body {
     /// The answers that the conclusion rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     answers: Vec<BoundAnswer>,
-    /// How many nodes were ruled out.
+    /// The number of ruled out nodes.
     dead_ends: usize,
     /// What the person in front of the client said.
     #[serde(skip_serializing_if = "Option::is_none")]
     asked: Option<Said>,
 }
 
-/// What the person in front of the client said to the end.
+/// The answer of the person in front of the client to the end.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Said {
-    /// What was chosen.
+    /// The choice.
     answer: PersonsAnswer,
     /// In the person's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<String>,
-    /// How much it is worth.
+    /// Its worth.
     note: &'static str,
 }
 
@@ -116,11 +116,11 @@ struct Solution {
     verdict: Cow<'static, str>,
     /// Whether another has confirmed it, and nothing speaks against it.
     verified: bool,
-    /// By whom: independent, second-agent, self, none.
+    /// The grade of its confirmation: independent, second-agent, self, none.
     confirmation: Grade,
     /// The nodes that confirm it, the best first.
     verified_by: Vec<String>,
-    /// How far the best of them is from it.
+    /// The distance of the best of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     distance: Option<String>,
     /// The nodes that refute it.
@@ -129,7 +129,7 @@ struct Solution {
     /// The open objections to what it rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contested_by: Vec<String>,
-    /// What came of the commands that it rests on.
+    /// The outcome of the commands that it rests on.
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<String>,
 }
@@ -164,7 +164,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     })
 }
 
-/// What a person is asked before the end.
+/// Returns the question to a person before the end.
 fn question(standing: &Standing, request: &End) -> String {
     /// The most characters of the conclusion.
     const CONCLUSION: usize = 3_000;

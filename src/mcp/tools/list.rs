@@ -1,4 +1,4 @@
-//! `tot_list`: which investigations there are.
+//! `tot_list`: lists investigations.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ const ABOUT: About = About {
     budget: 3_000,
 };
 
-/// How many entries a page has.
+/// The number of entries on a page.
 const PAGE: usize = 10;
 
 /// The most characters of a text in an entry.
@@ -90,7 +90,7 @@ struct Listed {
     /// How far to trust what it concludes, or its best answer so far: `Conclusion, stopped early`.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<String>,
-    /// What is wrong with it.
+    /// Its fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
 }
@@ -132,7 +132,7 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body, Nothing), Refus
 
 impl Listed {
     fn of(service: &Service, entry: ListEntry) -> Self {
-        // A folder's name is all that there is to know one by that can't be read.
+        // An unreadable investigation is known only by the name of its folder.
         let name = || entry.path.file_name().map(|name| name.to_string_lossy().into_owned());
         let facts = entry.facts.as_ref();
         Listed {
@@ -149,7 +149,7 @@ impl Listed {
     }
 }
 
-/// How far to trust what it concludes, or its best answer so far.
+/// Returns how far to trust its conclusion, or its best answer so far.
 pub(in crate::mcp) fn verdict(service: &Service, entry: &ListEntry) -> Option<String> {
     let snapshot = entry.facts.as_ref().and_then(|_| service.store().load(&entry.path).ok())?;
     Some(Assessment::new(&snapshot.investigation, snapshot.rules()).top().to_string())

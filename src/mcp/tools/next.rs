@@ -35,7 +35,7 @@ const ABOUT: About = About {
     budget: 4_000,
 };
 
-/// How many bytes the tasks may have, as they are sent.
+/// The most bytes of the tasks, as sent.
 const ROOM: usize = 2_700;
 
 /// How many characters a task may have: the first at which all of them fit, else the last.
@@ -131,7 +131,7 @@ struct Body {
     next_call: Option<NextCallEntry>,
 }
 
-/// What else it says.
+/// The advice of the reply.
 #[derive(Serialize)]
 struct Advice {
     /// How far the combinations of `dimensions` are covered, pending nodes included.
@@ -173,7 +173,7 @@ pub(super) struct TaskEntry {
     id: String,
     /// The nodes from the root to it, with their titles.
     path: String,
-    /// What is to be done.
+    /// The task.
     ask: String,
     /// The values of what varies that it covers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -237,7 +237,7 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
     Ok((shared, Body { tasks, next_call }, advice))
 }
 
-/// What another agent than the author could run again, the command to type first.
+/// Returns the runs that an agent other than the author could repeat, the command to type first.
 fn run_again(assessment: &Assessment<'_>, agent: Option<&str>, caller: &Caller) -> Vec<String> {
     let session = assessment.investigation.meta().id;
     let runs = assessment.to_repeat(agent, caller).into_iter().take(RUNS);

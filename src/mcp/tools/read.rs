@@ -37,7 +37,7 @@ const ABOUT: About = About {
     budget: 12_000,
 };
 
-/// How many bytes of JSON the nodes may have. A client refuses a reply of 25,000 tokens.
+/// The most bytes of JSON of the nodes. A client refuses a reply of 25,000 tokens.
 const ROOM: usize = 8_000;
 
 /// The least of a finding that is worth a piece, in bytes.
@@ -135,7 +135,7 @@ fn not_found(investigation: &Investigation, id: &str) -> Diagnostic {
     Diagnostic::new(Code::NodeNotFound, format!("There is no node `{shown}`.")).about(id).suggest(suggestion)
 }
 
-/// Some of the nodes, and what is left of them.
+/// Some of the nodes, and the rest.
 struct Read<'n> {
     nodes: Vec<Map<String, Value>>,
     /// The nodes whose findings go on, and where.
@@ -311,14 +311,14 @@ fn fields(
     fields
 }
 
-/// The files that stand beside a node.
+/// Returns the attachments of a node.
 fn attachments(investigation: &Investigation, node: &NodeId) -> Value {
     let files = investigation.attachments_of(node).iter();
     let file = |(name, bytes): (&AttachmentName, &u64)| json!({"name": name.as_str(), "bytes": bytes, "path": layout::attachment(node, name)});
     files.map(file).collect()
 }
 
-/// Takes out what has no value: `null` and empty lists, at every depth.
+/// Removes fields without a value: `null` and empty lists, at every depth.
 fn without_absent(fields: &mut Map<String, Value>) {
     fields.retain(|_, value| match value {
         Value::Null => false,

@@ -1,4 +1,4 @@
-//! `tot_reclassify`: a node is revived, corrected or given up.
+//! `tot_reclassify`: revives, corrects or gives up a node.
 
 use std::sync::Arc;
 

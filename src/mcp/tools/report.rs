@@ -64,11 +64,11 @@ struct Input {
 struct Body {
     /// The path of the first page.
     index: String,
-    /// How many nodes it shows.
+    /// The number of nodes it shows.
     nodes: usize,
-    /// How many commits it tells of.
+    /// The number of commits it shows.
     commits: usize,
-    /// How many files it has.
+    /// The number of its files.
     files: usize,
 }
 
@@ -150,7 +150,7 @@ impl Reports {
     }
 }
 
-/// The investigation that is meant, and the folder of its repository.
+/// Finds the investigation, and the folder of its repository.
 fn find(service: &Service, session: &str) -> Result<(SessionId, PathBuf), Refusal> {
     let snapshot = match service.look(session)? {
         Ok(standing) => standing.snapshot,

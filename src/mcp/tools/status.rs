@@ -1,5 +1,5 @@
-//! `tot_status`: how an investigation stands. Its digest is for an agent that comes back without its context: the question,
-//! a line for each node that matters, and the next step.
+//! `tot_status`: the state of an investigation. Its digest is for an agent that comes back without its context: the question, a
+//! line for each node that matters, and the next step.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
