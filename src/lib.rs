@@ -88,6 +88,7 @@
 //! - `uuid`: `world` (makes ids), `domain::id` (reads them), `domain::attachment` (a name that follows from a content).
 //! - `jiff`: `domain::time`.
 //! - `serde_yaml`: `yaml`.
+//! - `layout-rs`: `graph::place`.
 //! - `pulldown-cmark`, `ammonia`, `linkify`: `markdown`.
 //! - `minijinja`, `include_dir`: `report::templates`.
 //! - `sha2`: `report::parts`, `runs`.

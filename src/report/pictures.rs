@@ -130,17 +130,16 @@ impl<'i> Pictures<'i> {
     ) -> Result<Pictures<'i>, serde_json::Error> {
         let investigation = assessment.investigation;
         let href = |id: &NodeId| report.href(id);
-        let drawn = Pages::maps(assessment);
+        let drawn = Pages::new(assessment);
         let names: Vec<String> = drawn.all().iter().map(|page| name(page, report)).collect();
         let places: HashMap<NodeId, String> = drawn
             .homes()
             .map(|(id, page)| (id.clone(), format!("{}#{id}", page_path(&names, page))))
             .collect();
 
-        let whole = Pages::new(assessment);
         let standalone = SvgOptions { href: Some(&href), standalone: Some(ruleset), ..SvgOptions::default() };
         let mut files =
-            vec![("graph.svg".to_owned(), graph::svg(&whole, 0, &standalone).markup.into_bytes())];
+            vec![("graph.svg".to_owned(), graph::svg(&drawn, 0, &standalone).markup.into_bytes())];
         if investigation.nodes().next().is_none() {
             return Ok(Pictures { path: None, pages: Vec::new(), files, places, maps: drawn });
         }

@@ -498,7 +498,7 @@ mod tests {
     }
 
     fn drawn(investigation: &Investigation, standalone: bool) -> String {
-        let pages = Pages::maps(&samples::assessed(investigation));
+        let pages = Pages::new(&samples::assessed(investigation));
         let page_href = |page: usize, id: &NodeId| format!("{page}.html#{id}");
         let options = SvgOptions {
             href: Some(&link),
@@ -570,7 +570,7 @@ mod tests {
     #[test]
     fn a_cell_is_as_wide_as_the_leaves_below_it_and_stands_below_its_parent() {
         let tree = samples::tree(&samples::complete(700, 4), |_| Some("EXPLORE"));
-        let pages = Pages::maps(&samples::assessed(&tree));
+        let pages = Pages::new(&samples::assessed(&tree));
         let page = &pages.all()[0];
         let layout = Layout::new(&pages, page);
         for (cell, item) in pages.items.iter().enumerate() {

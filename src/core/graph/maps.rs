@@ -57,7 +57,7 @@ struct Todo {
 
 impl<'i> Pages<'i> {
     /// The maps: first that of the whole.
-    pub fn maps(assessment: &Assessment<'i>) -> Self {
+    pub fn new(assessment: &Assessment<'i>) -> Self {
         let mut pages = Pages::none(assessment);
         let mut groups: HashMap<Option<usize>, usize> = HashMap::new();
         let roots = pages.children(None).collect();
@@ -373,7 +373,7 @@ mod tests {
     }
 
     fn maps(investigation: &Investigation) -> Pages<'_> {
-        let pages = Pages::maps(&samples::assessed(investigation));
+        let pages = Pages::new(&samples::assessed(investigation));
         check(&pages);
         pages
     }

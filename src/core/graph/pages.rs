@@ -1,4 +1,4 @@
-//! The nodes on each picture: all of them ([`Pages::new`]), or those of a map (`maps`).
+//! The nodes on each picture: all of them, or those of a map (`maps`).
 //!
 //! The time is linear in the number of nodes; nothing recurses.
 
@@ -169,13 +169,6 @@ pub(super) struct Part {
 }
 
 impl<'i> Pages<'i> {
-    /// One picture of everything.
-    pub fn new(assessment: &Assessment<'i>) -> Self {
-        let mut pages = Pages::none(assessment);
-        pages.pages.push(Page::of_cards(None, None, (0..pages.items.len()).collect()));
-        pages
-    }
-
     /// No page yet.
     pub(super) fn none(assessment: &Assessment<'i>) -> Self {
         let items = items(assessment);

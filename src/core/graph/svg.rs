@@ -104,8 +104,7 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
 
 // All in CSS pixels.
 const WIDTH: f64 = 196.0;
-const COLUMN_GAP: f64 = 38.0;
-const GAPS: Gaps = Gaps { siblings: 10.0, cousins: 18.0 };
+const GAPS: Gaps = Gaps { columns: 38.0, cards: 12.0 };
 const MARGIN: f64 = 12.0;
 /// The width of the bar at the left edge.
 const BAR: f64 = 5.0;
@@ -156,26 +155,18 @@ impl<'i> Scene<'i> {
         let cards: Vec<Card<'i>> = page.cards.iter().map(card).collect();
         let parents: Vec<Option<usize>> = cards.iter().map(|card| card.parent).collect();
         let heights: Vec<f64> = cards.iter().map(Card::height).collect();
-        let tops = place::tops(&parents, &heights, GAPS);
-        let first = cards.first().map_or(0, |card| card.item.depth);
+        let mut places = place::places(&parents, WIDTH, &heights, GAPS);
         let left = MARGIN + if page.up.is_some() { WAY_UP } else { 0.0 };
-        let column = |card: &Card<'_>| f64::from(card.item.depth - first) * (WIDTH + COLUMN_GAP);
-        let mut width = cards.iter().map(|card| left + column(card) + WIDTH + MARGIN).fold(0.0, f64::max);
+        let mut width = places.iter().map(|place| left + place.x + WIDTH + MARGIN).fold(0.0, f64::max);
         let mut head = 0.0;
         if let Some(ruleset) = options.standalone {
             width = width.max(legend::LEAST_WIDTH);
             head = legend::height(ruleset, width);
         }
-        let places: Vec<Bounds> = cards
-            .iter()
-            .zip(tops.iter().zip(&heights))
-            .map(|(card, (top, height))| Bounds {
-                x: left + column(card),
-                y: head + MARGIN + top,
-                width: WIDTH,
-                height: *height,
-            })
-            .collect();
+        for place in &mut places {
+            place.x += left;
+            place.y += head + MARGIN;
+        }
         let height = places.iter().map(|place| place.y + place.height + MARGIN).fold(0.0, f64::max);
         Scene { cards, places, width, height }
     }

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::graph::maps::MOST_CARDS;
 use crate::graph::samples::{self, well_formed};
 
 fn drawn(investigation: &Investigation, options: &SvgOptions<'_>) -> Svg {
@@ -67,7 +68,7 @@ fn inline_there_is_no_style_and_alone_there_is() {
 #[test]
 fn a_map_of_cards_leads_back_to_the_map_of_which_it_is_a_part() {
     let tree = samples::tree(&samples::complete(150, 3), |_| Some("EXPLORE"));
-    let pages = Pages::maps(&samples::assessed(&tree));
+    let pages = Pages::new(&samples::assessed(&tree));
     let page_href = |page: usize, id: &NodeId| format!("{page}.html#{id}");
     let options = SvgOptions {
         href: Some(&link),
@@ -128,23 +129,11 @@ fn a_long_id_and_a_long_state_share_the_head() {
 
 #[test]
 fn a_very_deep_chain_and_a_very_wide_level_are_drawn() {
-    let chain: Vec<Option<usize>> = (0..5_000_usize).map(|node| node.checked_sub(1)).collect();
+    let chain: Vec<Option<usize>> = (0..MOST_CARDS).map(|node| node.checked_sub(1)).collect();
     let svg = drawn(&samples::tree(&chain, |_| Some("EXPLORE")), &SvgOptions::default());
     assert!(svg.width.is_finite() && svg.height < 100.0);
-    let wide: Vec<Option<usize>> = (0..2_000_usize).map(|node| node.checked_sub(1).map(|_| 0)).collect();
+    let wide: Vec<Option<usize>> = (0..MOST_CARDS).map(|node| node.checked_sub(1).map(|_| 0)).collect();
     check(&samples::tree(&wide, |_| Some("EXPLORE")));
-}
-
-#[test]
-fn twice_the_nodes_are_twice_the_elements() {
-    let elements = |nodes| {
-        let tree = samples::tree(&samples::complete(nodes, 4), |_| Some("EXPLORE"));
-        let markup = drawn(&tree, &SvgOptions { href: Some(&link), ..SvgOptions::default() }).markup;
-        roxmltree::Document::parse(&markup).unwrap().descendants().filter(|node| node.is_element()).count()
-    };
-    let (once, twice) = (elements(1_000) as f64, elements(2_000) as f64);
-    assert!((1.95..2.05).contains(&(twice / once)), "{once} and {twice}");
-    assert!(once < 12.0 * 1_000.0);
 }
 
 #[test]
@@ -180,7 +169,7 @@ proptest! {
 
     #[test]
     fn any_tree_is_drawn_without_overlaps_and_crossings(
-        picks in prop::collection::vec((any::<u32>(), 0_u8..7), 0..300),
+        picks in prop::collection::vec((any::<u32>(), 0_u8..7), 0..=MOST_CARDS),
         reach in 1_usize..40,
     ) {
         // Parents among the last few nodes yield deep trees, among all of them broad ones.
@@ -210,7 +199,7 @@ proptest! {
 fn check(investigation: &Investigation) {
     let pages = Pages::new(&samples::assessed(investigation));
     let scene = Scene::new(&pages, &pages.all()[0], &SvgOptions::default());
-    const NEARLY: f64 = 1e-6;
+    const NEARLY: f64 = 0.1;
     let centre = |at: usize| scene.places[at].y + scene.places[at].height / 2.0;
 
     assert_eq!(scene.cards.len(), investigation.nodes().count());
@@ -228,7 +217,7 @@ fn check(investigation: &Investigation) {
         for pair in column.windows(2) {
             let (upper, lower) = (pair[0], pair[1]);
             let gap = scene.places[lower].y - (scene.places[upper].y + scene.places[upper].height);
-            assert!(gap >= GAPS.siblings - NEARLY, "{gap}");
+            assert!(gap >= GAPS.cards - NEARLY, "{gap}");
             if let (Some(above), Some(below)) = (scene.cards[upper].parent, scene.cards[lower].parent) {
                 assert!(centre(above) <= centre(below));
             }
@@ -236,14 +225,14 @@ fn check(investigation: &Investigation) {
     }
     let mut children: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (from, to) in scene.edges() {
-        assert!(scene.places[to].x >= scene.places[from].x + WIDTH + COLUMN_GAP - NEARLY);
+        assert!(scene.places[to].x >= scene.places[from].x + WIDTH + GAPS.columns - NEARLY);
         children.entry(from).or_default().push(to);
     }
     for (parent, children) in &children {
         let ids: Vec<&NodeId> = children.iter().map(|child| &scene.cards[*child].item.node.id).collect();
         assert!(ids.is_sorted());
         let (first, last) = (centre(children[0]), centre(children[children.len() - 1]));
-        assert!((centre(*parent) - (first + last) / 2.0).abs() < NEARLY);
+        assert!((first - NEARLY..=last + NEARLY).contains(&centre(*parent)), "{parent}");
     }
     let svg = drawn(investigation, &SvgOptions { href: Some(&link), ..file() });
     assert!(svg.width.is_finite() && svg.height.is_finite());
