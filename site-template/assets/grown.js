@@ -87,8 +87,38 @@
       slider.setAttribute("aria-valuetext", `${number} of ${commits.length}: ${subject}`);
       picture.setAttribute("aria-label", `The tree after commit ${number}, a row for each round: ${parts.map(([text]) => text).join(", ") || "empty"}`);
     };
-    slider.addEventListener("input", draw);
-    part.append(label, picture, said);
+    const play = document.createElement("button");
+    Object.assign(play, { type: "button", className: "plain-button", textContent: "Play" });
+    let playing = null;
+    const stop = () => {
+      clearInterval(playing);
+      playing = null;
+      play.textContent = "Play";
+      said.removeAttribute("aria-busy");
+    };
+    // All of it in half a minute.
+    const step = Math.ceil(commits.length / 300);
+    const next = () => {
+      slider.stepUp(step);
+      draw();
+      if (Number(slider.value) === commits.length) stop();
+    };
+    play.addEventListener("click", () => {
+      if (playing !== null) return stop();
+      if (Number(slider.value) === commits.length) slider.value = 1;
+      play.textContent = "Pause";
+      said.setAttribute("aria-busy", "true");
+      playing = setInterval(next, (30_000 * step) / commits.length);
+      draw();
+    });
+    slider.addEventListener("input", () => {
+      stop();
+      draw();
+    });
+    const tools = document.createElement("div");
+    tools.className = "grown-tools";
+    tools.append(play, label);
+    part.append(tools, picture, said);
     draw();
   };
 

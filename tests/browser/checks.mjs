@@ -393,6 +393,11 @@ export async function grown(page) {
   if (!said.startsWith("1 of ")) faults.push(`the slider says ${said}`);
   await page.keyboard.press("End");
   if ((await drawn()) !== last) faults.push("the slider does not come back to the last commit");
+  const play = page.locator(".grown button");
+  await play.click();
+  await page.waitForFunction(() => Number(document.querySelector(".grown input").value) > 1);
+  await play.click();
+  if ((await play.textContent()) !== "Play") faults.push("playing can't be stopped");
   return faults;
 }
 

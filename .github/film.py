@@ -1,0 +1,149 @@
+"""Makes the film of the README, `film.svg`: how the tree of an investigation grew, commit by commit, in thirty seconds.
+
+    python3 .github/film.py SITE > .github/film.svg
+
+SITE is the folder of one investigation's report. The film is drawn from the data of its history page (`grown.js`) and its
+`investigation.json`, so it shows what happened; .ci/run compares it with one that is made anew.
+"""
+
+import json
+import sys
+from html import escape
+from pathlib import Path
+
+SECONDS, HOLD = 30, 4
+WIDTH, HEIGHT, TOP, SIDE = 960, 470, 88, 40
+COLOURS = {
+    "open": ("#2666bd", "#58a6ff"),
+    "awaitingConfirmation": ("#0f6f7c", "#39c5cf"),
+    "solution": ("#1a7f37", "#3fb950"),
+    "confirmation": ("#1a7f37", "#3fb950"),
+    "theory": ("#7a45d1", "#bc8cff"),
+    "refutation": ("#b3373a", "#f47067"),
+    "exhausted": ("#6e7781", "#8b949e"),
+    "deadEnd": ("#b3373a", "#f47067"),
+}
+STYLE = """text { font: 15px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; fill: #1f2328 }
+.quiet { fill: #59636e; font-size: 13px } .said { font-weight: 600 }
+.edge { fill: none; stroke: #c5ccd4; stroke-width: 1.5 } .way { fill: none; stroke: #1a7f37; stroke-width: 5 }
+circle { stroke-width: 2; stroke: currentColor; fill: currentColor }
+.question { color: #1f2328 } .role-pending { color: #59636e; fill: #ffffff; stroke-dasharray: 3 2 } .page { fill: #ffffff }
+"""
+DARK = """text { fill: #e6edf3 } .quiet { fill: #9da7b3 } .edge { stroke: #3d444d } .way { stroke: #3fb950 }
+.question { color: #e6edf3 } .role-pending { color: #9da7b3; fill: #0d1117 } .page { fill: #0d1117 }
+"""
+
+
+def shorten(text, most):
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def placed(commits):
+    """Where each node that ever was has its place, and its parent: `{id: (x, y, parent)}`."""
+    parents = {}
+    for _, _, changes in commits:
+        for node, parent, _ in changes:
+            parents.setdefault(node, parent)
+    leaves = dict.fromkeys(parents, 0)
+    for node in reversed(parents):
+        leaves[node] = max(leaves[node], 1)
+        if parents[node] in leaves:
+            leaves[parents[node]] += leaves[node]
+    rounds = {node: int(node[1:].split(".")[0]) for node in parents}
+    step = (WIDTH - 2 * SIDE) / max(rounds.values())
+    height = (HEIGHT - TOP - SIDE) / max(1, sum(leaves[node] for node in parents if parents[node] not in parents))
+    used, places = {None: 0.0}, {}
+    for node, parent in parents.items():
+        parent = parent if parent in parents else None
+        above = used[parent]
+        used[node] = above
+        used[parent] = above + leaves[node] * height
+        places[node] = (SIDE + rounds[node] * step, TOP + above + leaves[node] * height / 2, parent)
+    return places
+
+
+def film(states, commits, investigation):
+    places = placed(commits)
+    names = {node["id"]: node.get("headline") or node["title"] for node in investigation["nodes"]}
+    answer = next((it["id"] for it in investigation["restsOn"]), None)
+    slot = (SECONDS - HOLD) / len(commits)
+    start = (SIDE, (TOP + HEIGHT - SIDE) / 2)
+    edges, captions, frames, keys = {}, [], [], []
+    now = {}
+
+    def percent(at):
+        return f"{max(0, at * slot) / SECONDS * 100:.2f}%"
+
+    def appear(at, until, content):
+        """What is there from one commit on, until before another; without `until` it stays."""
+        name = f"k{len(keys)}"
+        away = "100%{opacity:1}" if until is None else f"{percent(until)},100%{{opacity:0}}"
+        keys.append(f"@keyframes {name}{{0%{{opacity:0}}{percent(at)}{{opacity:1}}{away}}}")
+        kept = "" if until is None else " once"
+        return f'<g class="f{kept}" style="animation-name:{name}">{content}</g>'
+
+    def edge(node):
+        x, y, parent = places[node]
+        from_x, from_y = places[parent][:2] if parent else start
+        middle = (from_x + x) / 2
+        return f"M{from_x:.0f} {from_y:.1f}C{middle:.0f} {from_y:.1f} {middle:.0f} {y:.1f} {x:.0f} {y:.1f}"
+
+    for at, (time, subject, changes) in enumerate(commits):
+        for node, _, state in changes:
+            since, old = now.get(node, (at, None))
+            if old == state:
+                continue
+            if old is None:
+                edges[node] = (at, None)
+            else:
+                frames.append((since, at, node, old))
+            if state is None:
+                edges[node] = (edges[node][0], at)
+            now[node] = (at, state)
+        until = at + 1 if at + 1 < len(commits) else None
+        caption = f'<text class="quiet" x="{SIDE}" y="30">Commit {at + 1} of {len(commits)} · {escape(time)}</text>'
+        touched = [node for node, _, state in changes if state is not None] if until else [answer]
+        about = shorten(names.get(touched[0], ""), 110) if len(touched) == 1 else ""
+        caption += f'<text class="said" x="{SIDE}" y="52">{escape(shorten(subject, 100))}</text>'
+        caption += f'<text class="quiet" x="{SIDE}" y="72">{escape(about)}</text>'
+        captions.append(appear(at, until, caption))
+    last = {node: state for node, (_, state) in now.items() if state is not None}
+    frames += [(now[node][0], None, node, state) for node, state in last.items()]
+    body = [appear(*times, f'<path class="edge" d="{edge(node)}"/>') for node, times in edges.items()]
+    way, node = [], answer
+    while node:
+        way.append(f'<path class="way" d="{edge(node)}"/>')
+        node = places[node][2]
+    body.append(appear(len(commits) - 1, None, "".join(way)))
+    body.append(f'<circle class="question" cx="{start[0]}" cy="{start[1]:.1f}" r="6"/>')
+    body.append(f'<text class="quiet" x="{start[0] - 6}" y="{start[1] - 14:.1f}">Question</text>')
+    for since, until, node, state in frames:
+        x, y, _ = places[node]
+        body.append(appear(since, until, f'<circle class="{states[state][1]}" cx="{x:.0f}" cy="{y:.1f}" r="6"/>'))
+    legend, x = [], SIDE
+    for word, kind in (states[state] for state in sorted(set(last.values()))):
+        legend.append(f'<circle class="{kind}" cx="{x + 5}" cy="{HEIGHT - 17}" r="5"/>')
+        legend.append(f'<text class="quiet" x="{x + 16}" y="{HEIGHT - 12}">{escape(word)}</text>')
+        x += 32 + 8 * len(word)
+    roles = "".join(f".role-{role} {{ color: {light} }} " for role, (light, _) in COLOURS.items())
+    dark = "".join(f".role-{role} {{ color: {dark} }} " for role, (_, dark) in COLOURS.items())
+    title = escape(investigation["meta"]["title"])
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">\n'
+        f"<style>{STYLE}{roles}\n@media (prefers-color-scheme: dark) {{ {DARK}{dark}}}\n"
+        f".f {{ animation: {SECONDS}s step-end infinite }}\n{''.join(keys)}\n"
+        "@media (prefers-reduced-motion: reduce) { .f { animation: none } .once { opacity: 0 } }</style>\n"
+        f'<rect class="page" width="{WIDTH}" height="{HEIGHT}"/>\n' + "\n".join(body + captions + legend) + "\n</svg>\n"
+    )
+
+
+def main():
+    site = Path(sys.argv[1])
+    script = (site / "grown.js").read_text(encoding="utf-8").strip()
+    grown = json.loads(script.removeprefix("totGrown(").removesuffix(");"))
+    investigation = json.loads((site / "investigation.json").read_text(encoding="utf-8"))
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    sys.stdout.write(film(grown["states"], grown["commits"], investigation))
+
+
+main()
