@@ -185,6 +185,20 @@ pub fn first_sentence(text: &str) -> &str {
     ends.map_or(text, |end| &text[..end])
 }
 
+/// The first sentence of an excerpt that says something by itself: not one that ends in a colon, before a table or code that the
+/// excerpt leaves out.
+pub fn telling_sentence(excerpt: &str) -> &str {
+    let mut rest = excerpt;
+    loop {
+        let first = first_sentence(rest);
+        let after = rest[first.len()..].trim_start();
+        if after.is_empty() || !first.trim_end_matches(['…', ' ']).ends_with(':') {
+            return first;
+        }
+        rest = after;
+    }
+}
+
 /// The natural order of names: `A2` before `A10`. Numbers in them compare as numbers, all else by character. Only identical
 /// names are equal.
 pub fn natural_order(one: &str, other: &str) -> Ordering {
@@ -298,6 +312,18 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(first_sentence(text), first, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_before_a_table_tells_nothing() {
+        for (excerpt, telling) in [
+            ("WAL, 10 s: … FULL holds the lock. One run", "FULL holds the lock."),
+            ("In turn: none. At most: … 5 s.", "In turn: none."),
+            ("WAL, 10 s: …", "WAL, 10 s: …"),
+            ("It waits… So: yes.", "It waits…"),
+        ] {
+            assert_eq!(telling_sentence(excerpt), telling, "{excerpt:?}");
         }
     }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::address::{BaseUrl, IssueUrl};
-use super::model::{Header, NodePage};
+use super::model::{Card, Header};
 use crate::text::{one_line, shorten};
 
 /// Characters of a title, and of an excerpt.
@@ -25,19 +25,18 @@ pub(super) struct Challenge {
 /// Returns the text for a node; `address` is that of its page, if known.
 pub(super) fn challenge(
     header: &Header,
-    node: &NodePage,
+    card: &Card,
     base: Option<(&BaseUrl, &str)>,
     issues: Option<&IssueUrl>,
 ) -> Challenge {
     let short = |text: &str| shorten(&one_line(text), TITLE);
-    let (session, id) = (&header.id, &node.card.id);
-    let title = short(&node.card.title);
-    let page =
-        base.map(|(base, folder)| format!("Page: {}\n", base.of(&format!("{folder}{}", node.card.href))));
+    let (session, id) = (&header.id, &card.id);
+    let title = short(&card.title);
+    let page = base.map(|(base, folder)| format!("Page: {}\n", base.of(&format!("{folder}{}", card.href))));
     let facts = format!(
         "Investigation: {} ({session})\nNode: {id}, {}: {title}\nCommit: {}\n{}",
         short(&header.title),
-        node.card.state.name,
+        card.state.name,
         header.head,
         page.unwrap_or_default()
     );

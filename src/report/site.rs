@@ -219,6 +219,8 @@ struct OverviewContent<'a> {
     sign_offs: &'a SignOffsView,
     path: &'a Option<PathDrawing>,
     ends: &'a [BetweenEnds],
+    /// What a reader gives on to object to the answer on top.
+    challenge: Option<Challenge>,
 }
 
 #[derive(Serialize)]
@@ -367,7 +369,11 @@ fn pages(
     let states = report.judged.states.as_slice();
     let outline = report.outline.as_slice();
     let between = ends::links(input);
+    let of_project = input.evidence.forge.as_ref().and_then(IssueUrl::on);
+    let issues = templates.options().issue_url.as_ref().or(of_project.as_ref());
+    let challenge = |card: &Card| challenge(&report.header, card, base.map(|base| (base, folder)), issues);
     let overview = OverviewContent {
+        challenge: report.overview.best.as_ref().map(|best| challenge(&best.card)),
         overview: &report.overview,
         doubts: &report.doubts,
         sign_offs: &report.sign_offs,
@@ -411,7 +417,6 @@ fn pages(
         let content = Content::Compare(CompareContent { compare: &compare });
         add(&path, "compare.html", page("ends", "What changed"), content)?;
     }
-    let of_project = input.evidence.forge.as_ref().and_then(IssueUrl::on);
     for (at, node) in report.nodes.iter().enumerate() {
         progress(at, report.nodes.len());
         let heading = format!("{} {}", node.card.id, node.card.title);
@@ -423,15 +428,12 @@ fn pages(
             description: &node.card.excerpt,
         };
         let on_graph = pictures.on_graph(&node.card.id);
-        let issues = templates.options().issue_url.as_ref().or(of_project.as_ref());
         let is_result = !node.card.state.pending;
-        let challenge =
-            is_result.then(|| challenge(&report.header, node, base.map(|base| (base, folder)), issues));
         let content = Content::Node(NodeContent {
             node,
             on_graph,
             way: report.arguments.way(&node.card.id),
-            challenge,
+            challenge: is_result.then(|| challenge(&node.card)),
         });
         add(&node.card.href, "node.html", page, content)?;
     }

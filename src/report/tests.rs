@@ -195,7 +195,10 @@ fn a_reader_can_have_each_result_challenged() {
         assert!(node.contains(text), "{text} is missing in {node}");
     }
     let index = page(&files, "index.html");
-    assert!(index.contains("href=\"nodes/R4.A1a1.html#challenge\">Object to this answer</a>"), "{index}");
+    let (_, button) = index.split_once("<a class=\"button strong\" href=\"").unwrap();
+    let (address, text) = button.split_once("\" rel=\"noopener noreferrer\">").unwrap();
+    assert!(address.starts_with("https://github.com/o/n/issues/new?title=Objection+to+R4.A1a1"), "{address}");
+    assert!(text.starts_with("Object to this answer</a>"), "{text}");
     // Without a forge there is the text alone, and of a proposal there is nothing to challenge.
     let files = render(&[unfinished()]);
     let pages = pages(&files).into_iter().filter(|(path, _)| path.starts_with("nodes/"));
@@ -482,7 +485,7 @@ fn an_unfinished_one_says_what_it_needs() {
     let page = page(&render(&[unfinished()]), "index.html");
     for text in [
         "<span class=\"status unfinished\">Unfinished</span>",
-        " things keep it from its end</h2>",
+        " steps left before it can end</h2>",
         "Unfinished: its rules still ask for ",
         "Round 5 must be reached; the deepest committed node is in round 2.",
         "needs 2 children; it has 0.",
@@ -816,7 +819,7 @@ fn one_that_was_stopped_early_says_so_everywhere_with_what_was_owed() {
     for shown in [
         "Stopped early: the budget was spent",
         "No calls are left.",
-        " still asked for</h2>",
+        " skipped</h2>",
         "accepted: “Then stop.” (said through the client, which is not a sign-off)",
     ] {
         assert!(overview.contains(shown), "{shown}");
@@ -1055,7 +1058,7 @@ fn a_run_stands_at_its_node_with_what_came_of_it_again_and_all_are_on_the_page_o
     let files = render(&[input]);
     let node = page(&files, "nodes/R4.A1a1.html");
     for told in [
-        "<code class=\"break\">program argument</code>",
+        "<pre class=\"command\"><code>program argument</code></pre>",
         "not run: reason",
         "at commit <code class=\"break\">3f2a91c</code> with 1 changed file",
         "Of 100.0 kB the beginning and the end:",

@@ -19,7 +19,7 @@ use crate::assess::{Answer, Assessment, Bound, CapturedRun, RunStanding, Verdict
 use crate::domain::{BoundAs, Node, NodeId};
 use crate::markdown;
 use crate::ruleset::Role;
-use crate::text::{counted, first_sentence};
+use crate::text::{counted, telling_sentence};
 
 /// Lanes: answers that the conclusion rests on.
 const MOST_LANES: usize = 3;
@@ -489,7 +489,7 @@ impl<'i> Sketch<'_, 'i> {
             let (sign, class) = match standing.class() {
                 "same" => ("✓", "confirmed"),
                 "differs" => ("!", "contested"),
-                class => ("·", class),
+                _ => ("!", "unconfirmed"),
             };
             joins.push(Twig { sign, class, text, title, href: own.clone(), ..Twig::default() });
         }
@@ -681,7 +681,7 @@ fn found(node: &Node) -> String {
     let result = node.classification.as_ref();
     let findings = || {
         let excerpt = markdown::excerpt(&result?.findings, FINDINGS);
-        let first = first_sentence(&excerpt);
+        let first = telling_sentence(&excerpt);
         let is_short = first.len() <= SENTENCE && !first.is_empty() && !first.ends_with([':', '…']);
         is_short.then(|| first.to_owned())
     };

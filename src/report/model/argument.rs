@@ -17,7 +17,7 @@ use crate::domain::{Comment, NodeId};
 use crate::markdown;
 use crate::report::templates::SharedValue;
 use crate::report::text_links;
-use crate::text::{first_sentence, one_line, shorten};
+use crate::text::{one_line, shorten, telling_sentence};
 
 /// The most answers that have a page: the first ones on the first page.
 pub(super) const MOST: usize = 100;
@@ -266,7 +266,7 @@ impl<'r> Reading<'r> {
 
 /// Returns the first sentence of a node's findings, if it differs from the title.
 fn sentence(card: &Card) -> String {
-    let sentence = shorten(first_sentence(&card.excerpt), SENTENCE);
+    let sentence = shorten(telling_sentence(&card.excerpt), SENTENCE);
     if sentence == card.title || card.excerpt == card.title { String::new() } else { sentence }
 }
 

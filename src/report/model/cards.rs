@@ -12,7 +12,7 @@ use crate::report::templates::SharedValue;
 use crate::ruleset::rules::states::as_words;
 use crate::ruleset::rules::verification::Confirming;
 use crate::ruleset::{EffectiveRules, Role};
-use crate::text::first_sentence;
+use crate::text::telling_sentence;
 
 /// A short form of a node, as a link to its page.
 #[derive(Clone, Debug, Serialize)]
@@ -175,7 +175,7 @@ impl<'a> Cards<'a> {
             href,
             round: node.round(),
             state: self.state_of(node),
-            first: first_sentence(&excerpt).to_owned(),
+            first: telling_sentence(&excerpt).to_owned(),
             excerpt,
             sure,
             child_count: self.investigation.children(&node.id).count(),

@@ -35,7 +35,7 @@ pub(in crate::report) struct Doubts {
 /// The number of notes of one kind.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct NoteKind {
-    /// `Overturned while the work went on`, or what a warning means.
+    /// `Overturned during the work`, or what a warning means.
     pub label: String,
     /// The code of a warning.
     pub code: Option<String>,
@@ -102,7 +102,7 @@ impl Kind {
             Kind::Contested => ["contested", "!", "Contested"],
             Kind::Unconfirmed => ["unconfirmed", "?", "Not checked"],
             Kind::SelfChecked => ["self-checked", "~", "Checked only by its author"],
-            Kind::Overturned => ["overturned", "↺", "Overturned while the work went on"],
+            Kind::Overturned => ["overturned", "↺", "Overturned during the work"],
             Kind::Warned => ["warned", "!", "Warning"],
             Kind::Unsourced => ["unsourced", "–", "Cites no source"],
             Kind::Drifted => ["drifted", "≠", "What it cites has changed"],

@@ -23,7 +23,7 @@ use crate::report::ReportInput;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::CARD_EXCERPT;
 use crate::signoff::{Decision, State};
-use crate::text::{counted, first_sentence, one_line, shorten};
+use crate::text::{counted, one_line, shorten, telling_sentence};
 
 /// Characters of the beginning of a conclusion.
 const LEAD: usize = 480;
@@ -283,7 +283,7 @@ impl<'a> Cards<'a> {
         let result = node.classification.as_ref()?;
         let evidence = evidence_of(node, &card);
         Some(Solution {
-            in_short: shorten(first_sentence(&evidence), SENTENCE),
+            in_short: shorten(telling_sentence(&evidence), SENTENCE),
             evidence,
             has_commands: !result.commands.is_empty(),
             is_withheld: self.withheld.contains(&node.id),
@@ -487,7 +487,7 @@ impl<'a> Cards<'a> {
                 .filter_map(|node| {
                     let card = self.card(node)?;
                     Some(Finding {
-                        in_short: shorten(first_sentence(&evidence_of(node, &card)), SENTENCE),
+                        in_short: shorten(telling_sentence(&evidence_of(node, &card)), SENTENCE),
                         card,
                     })
                 })

@@ -223,7 +223,9 @@ fn a_long_list_of_runs_is_cut_to_the_newest_and_what_differs_stays() {
     // What its node's page leaves out is led to without a place on it.
     assert_eq!(all.matches("<a href=\"nodes/R1.A.html#run-").count(), 20);
     assert!(
-        all.contains("<a href=\"nodes/R1.A.html\"><code class=\"break\">sh -c &#39;echo 0.&#39;"),
+        all.contains(
+            "<a href=\"nodes/R1.A.html\" title=\"sh -c &#39;echo 0.&#39;\"><code class=\"break\">sh -c"
+        ),
         "{all}"
     );
 }
