@@ -197,7 +197,7 @@ impl Syncer {
             if self.service.store().wants_upkeep(&job.path).unwrap_or(false) {
                 self.service.maintain(&job.path);
             }
-            let what = format!("{} came, {} went", counted(done.came, "commit"), done.went);
+            let what = format!("{} received, {} sent", counted(done.came, "commit"), done.went);
             (self.tell)(Event::Synced { session, what });
         }
         let Some(error) = error else {

@@ -142,7 +142,7 @@ pub fn review(
     for (node, pin) in after.pins() {
         if let Some(drift) = evidence.drift.get(pin).filter(|drift| drift.is_lost()) {
             let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
-            let text = format!("{}{lines}, which it cites, is {}", pin.path, drift.as_str());
+            let text = format!("it cites {}{lines}, which is {}", pin.path, drift.as_str());
             notes.add(Some(&node.id), Risk::Evidence, text);
         }
     }
@@ -164,7 +164,7 @@ impl Notes {
         let by = |who: Option<String>| who.map(|who| format!(", by {who}")).unwrap_or_default();
         let (risk, text) = match happening {
             Happening::Proposed(_) => (Risk::Other, "proposed".to_owned()),
-            Happening::Withdrawn(_) => (Risk::Other, "the proposal was taken back".to_owned()),
+            Happening::Withdrawn(_) => (Risk::Other, "the proposal was withdrawn".to_owned()),
             Happening::Committed(node) => {
                 let Some(result) = &node.classification else { return };
                 self.warned(id, &result.warnings);
@@ -196,10 +196,10 @@ impl Notes {
             Happening::Removed(_) => (Risk::Warning, "removed by hand".to_owned()),
             Happening::Attached(_, name) => (Risk::Other, format!("{name} was attached")),
             Happening::AttachmentChanged(_, name) => {
-                (Risk::Warning, format!("the attachment {name} was changed by hand, or in a merge"))
+                (Risk::Warning, format!("the attachment {name} was changed by hand or in a merge"))
             }
             Happening::AttachmentRemoved(_, name) => {
-                (Risk::Warning, format!("the attachment {name} was removed by hand, or moved in a merge"))
+                (Risk::Warning, format!("the attachment {name} was removed by hand or moved in a merge"))
             }
             Happening::Claimed(_)
             | Happening::Released(_)
@@ -226,7 +226,7 @@ impl Notes {
         let who = comment.author.label();
         let (risk, verb) = match comment.kind {
             CommentKind::Objection if is_open => (Risk::Objection, "objects"),
-            CommentKind::Objection => (Risk::Other, "objected, and it is resolved"),
+            CommentKind::Objection => (Risk::Other, "objected (resolved)"),
             CommentKind::Comment => (Risk::Other, "says"),
             CommentKind::Answer => (Risk::Other, "answers"),
             CommentKind::Resolution => (Risk::Other, "resolves an objection"),
@@ -301,19 +301,19 @@ fn answers(notes: &mut Notes, [before, after]: [&Assessment<'_>; 2]) {
         notes.add(Some(id), Risk::Turned, format!("refuted by {}", by.join(", ")));
     }
     for id in &turned.unconfirmed {
-        notes.add(Some(id), Risk::Unconfirmed, "it was confirmed, and is not any more".to_owned());
+        notes.add(Some(id), Risk::Unconfirmed, "it is no longer confirmed".to_owned());
     }
 }
 
 fn conclusion(notes: &mut Notes, before: &Investigation, after: &Investigation) {
     let text = |investigation: &Investigation| {
         let end = investigation.conclusion();
-        end.map(|end| end.conclusion.clone().unwrap_or_else(|| "it has none".to_owned()))
+        end.map(|end| end.conclusion.clone().unwrap_or_else(|| "it has no conclusion".to_owned()))
     };
     let told = match (text(before), text(after)) {
-        (Some(_), None) => "it was opened again".to_owned(),
+        (Some(_), None) => "it was reopened".to_owned(),
         (None, Some(text)) => format!("it was ended: {text}"),
-        (Some(was), Some(text)) if was != text => format!("it is another now: {text}"),
+        (Some(was), Some(text)) if was != text => format!("it changed: {text}"),
         _ => return,
     };
     notes.add(None, Risk::Conclusion, told);

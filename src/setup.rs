@@ -191,16 +191,16 @@ pub enum Edit {
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The file is not valid JSON.
-    #[error("it is not JSON that can be read: {0}")]
+    #[error("it is not valid JSON: {0}")]
     Json(String),
     /// The file is not valid TOML.
-    #[error("it is not TOML that can be read: {0}")]
+    #[error("it is not valid TOML: {0}")]
     Toml(#[from] toml_edit::TomlError),
     /// A key is duplicated: a client would use one of the two without saying which.
-    #[error("`{0}` stands in it twice")]
+    #[error("it has `{0}` twice")]
     Twice(String),
     /// The key of the servers has another kind of value.
-    #[error("`{0}` in it is not a list of servers by name")]
+    #[error("its `{0}` is not a map of servers by name")]
     NotATable(&'static str),
 }
 
@@ -314,7 +314,7 @@ fn json_file(present: &str) -> Result<(&'static str, CstRootNode), SetupError> {
 fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -> Result<Edit, SetupError> {
     let (mark, root) = json_file(present)?;
     let file =
-        root.object_value().ok_or_else(|| SetupError::Json("it holds something else than `{…}`".into()))?;
+        root.object_value().ok_or_else(|| SetupError::Json("it is not an object `{…}`".into()))?;
     let mut servers = file;
     for key in client.keys() {
         if holds_servers(client, &servers) {

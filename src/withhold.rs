@@ -62,13 +62,13 @@ pub struct List(Labels);
 #[derive(Debug, thiserror::Error)]
 pub enum WithheldError {
     /// The file does not have the form of such a list.
-    #[error("the list of what is not to be public, {WITHHELD}, can't be read")]
+    #[error("the list of withheld nodes, {WITHHELD}, can't be read")]
     Yaml(#[source] YamlError),
     /// A listed node does not exist in the investigation.
-    #[error("{0} is to be withheld, and is not a node of the investigation")]
+    #[error("{0} can't be withheld: it is not a node of the investigation")]
     Stranger(NodeId),
     /// The file has uncommitted changes, and only the committed list counts.
-    #[error("{WITHHELD} is not committed as it is now, and only what is committed would be withheld")]
+    #[error("{WITHHELD} has uncommitted changes, and only the committed list would be withheld")]
     Uncommitted,
     /// An error of git.
     #[error(transparent)]
@@ -80,8 +80,8 @@ impl WithheldError {
     pub fn hint(&self) -> Option<String> {
         match self {
             WithheldError::Uncommitted => Some(format!(
-                "Commit it in the investigation's folder: `git add {WITHHELD}` and `git commit -m Withhold {WITHHELD}`. \
-                 --ignore-uncommitted withholds what is committed"
+                "Commit it in the investigation's folder: `git add {WITHHELD}` and `git commit -m Withhold {WITHHELD}`. To \
+                 withhold only the committed list, give --ignore-uncommitted"
             )),
             WithheldError::Store(error) => error.hint(),
             WithheldError::Yaml(_) | WithheldError::Stranger(_) => None,

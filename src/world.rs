@@ -45,7 +45,7 @@ impl World {
                 .and_then(|since| i64::try_from(since.as_millis()).ok())
                 .and_then(Timestamp::from_milliseconds)
                 .ok_or_else(|| {
-                    WorldError::NoTime("the machine's clock stands outside of 1970 to 9999".into())
+                    WorldError::NoTime("the system clock is outside the years 1970 to 9999".into())
                 }),
             World::File(path) => {
                 let text = std::fs::read_to_string(path)

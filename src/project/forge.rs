@@ -34,7 +34,7 @@ enum Kind {
 
 /// Why a template of addresses is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}: give an address like https://git.example.org/project/src/{{commit}}/{{path}}#L{{line}}")]
+#[error("{0}: give an address such as https://git.example.org/project/src/{{commit}}/{{path}}#L{{line}}")]
 pub struct SourceUrlError(String);
 
 /// Parses a template: an `http` or `https` address with `{path}` in it, and optionally `{line}`, `{last}` and `{commit}`.
@@ -54,22 +54,22 @@ impl FromStr for Forge {
             return wrong(&reason);
         }
         if !text.contains(PATH) {
-            return wrong("it has no {path}");
+            return wrong("it lacks {path}");
         }
         if filled.contains(|c: char| c.is_whitespace() || c.is_control() || "\"'<>\\`^|".contains(c)) {
-            return wrong("it has a character that no address has");
+            return wrong("it has a character that addresses can't contain");
         }
-        let Ok(url) = Url::parse(&filled) else { return wrong("it is not a whole URL") };
+        let Ok(url) = Url::parse(&filled) else { return wrong("it is not a complete URL") };
         if !matches!(url.scheme(), "http" | "https") {
             return wrong("it is not an http or https URL");
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return wrong("it holds a user name or password, which every page would show");
+            return wrong("it contains a user name or password, which every page would show");
         }
         // A citation must not choose the host.
         let host_ends = text.match_indices('/').nth(2).map_or(text.len(), |(at, _)| at);
         if text[..host_ends].contains('{') {
-            return wrong("the name of the machine must be fixed");
+            return wrong("the host name can't contain a placeholder");
         }
         Ok(Forge { kind: Kind::Template, base: text.to_owned() })
     }

@@ -76,7 +76,7 @@ pub struct Evidence {
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
     /// The folder does not exist.
-    #[error("the project {path} can't be found")]
+    #[error("the project {path} does not exist")]
     NotFound {
         /// The folder.
         path: PathBuf,
@@ -85,7 +85,7 @@ pub enum ProjectError {
     },
     /// No repository contains the folder.
     #[error(
-        "{path} is in no git repository with files, apart from investigations: give the folder of the project"
+        "{path} is not in a git repository with files of a project: give the folder of the project"
     )]
     NoRepository {
         /// The folder.
@@ -419,7 +419,7 @@ fn found(
         let number = text.lines().count();
         if number < lines.last as usize {
             let has = counted(number, "line");
-            return Some(LookedUp::Missing(format!("{path} has {has}, and line {} is cited", lines.last)));
+            return Some(LookedUp::Missing(format!("{path} has {has}, but line {} is cited", lines.last)));
         }
     }
     let is_hidden = committed.is_none() && path.split('/').any(|part| part.starts_with('.'));
@@ -447,8 +447,8 @@ fn found(
 fn misquote(path: &str, text: &str, lines: Option<Lines>, quote: &str) -> Option<String> {
     let stand = match stands(text, lines, quote) {
         Stands::There => return None,
-        Stands::At(line) => format!("it stands at line {line}"),
-        Stands::Nowhere => "it stands nowhere in that file".to_owned(),
+        Stands::At(line) => format!("it is at line {line}"),
+        Stands::Nowhere => "it is not in that file".to_owned(),
     };
     let lines = lines.map(|lines| format!(":{lines}")).unwrap_or_default();
     Some(format!("“{}” is not at {path}{lines}, {stand}", shorten(&one_line(quote), QUOTE_SHOWN)))

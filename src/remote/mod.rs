@@ -50,10 +50,10 @@ use crate::store::CommitId;
 #[non_exhaustive]
 pub enum RemoteError {
     /// git is missing, or can't be started.
-    #[error("the program git can't be started")]
+    #[error("can't start the program git")]
     NoGit(#[source] io::Error),
     /// git is too old.
-    #[error("git is of version {found}, and {least} is needed", least = LEAST_VERSION)]
+    #[error("git {found} is too old: {least} or later is needed", least = LEAST_VERSION)]
     TooOld {
         /// Its version, as it reports it.
         found: String,
@@ -75,7 +75,7 @@ pub enum RemoteError {
         what: &'static str,
     },
     /// The remote already has another address.
-    #[error("the remote {name} has the address {address} already")]
+    #[error("the remote {name} already exists, with the address {address}")]
     Taken {
         /// The name.
         name: String,
@@ -83,7 +83,7 @@ pub enum RemoteError {
         address: String,
     },
     /// The time limit was exceeded.
-    #[error("{what} took longer than {seconds} s and was ended")]
+    #[error("{what} was stopped: it took longer than {seconds} s")]
     TimedOut {
         /// The action.
         what: String,
@@ -91,13 +91,13 @@ pub enum RemoteError {
         seconds: u64,
     },
     /// The caller ended first.
-    #[error("{what} was not done before the server ended")]
+    #[error("{what} was not finished before the server ended")]
     Ending {
         /// The action.
         what: String,
     },
     /// The output exceeded the limit.
-    #[error("{what} gave more than is read")]
+    #[error("{what} printed more than is read")]
     TooMuch {
         /// The action.
         what: String,
@@ -111,7 +111,7 @@ pub enum RemoteError {
         said: String,
     },
     /// git gave an unknown answer.
-    #[error("{what} gave an answer that can't be read: {answer}")]
+    #[error("{what} printed an unexpected answer: {answer}")]
     Unreadable {
         /// The action.
         what: String,
@@ -132,8 +132,8 @@ impl RemoteError {
     /// Returns the hint, if there is one.
     pub fn hint(&self) -> Option<String> {
         let said = match self {
-            RemoteError::NoGit(_) => return Some("Install git, or put it on the PATH".to_owned()),
-            RemoteError::TooOld { .. } => return Some("Install a newer one".to_owned()),
+            RemoteError::NoGit(_) => return Some("Install git, or add it to PATH".to_owned()),
+            RemoteError::TooOld { .. } => return Some("Install a newer version".to_owned()),
             RemoteError::Address { .. } => {
                 return Some("An address is a URL, host:path or the path of a folder".to_owned());
             }
@@ -141,7 +141,7 @@ impl RemoteError {
                 return Some(format!("Choose another name, or change it with `git remote set-url {name}`"));
             }
             RemoteError::TimedOut { .. } => {
-                return Some("Nothing here has changed: try it again, or try `git fetch` there".to_owned());
+                return Some("Nothing changed here. Try again, or run `git fetch` there".to_owned());
             }
             RemoteError::Failed { said, .. } => said,
             _ => return None,
@@ -149,20 +149,20 @@ impl RemoteError {
         let advice = [
             (
                 &["Authentication failed", "could not read Username", "unable to get password"][..],
-                "Log in with a credential helper, or with `git fetch` there by hand",
+                "Log in with a credential helper, or by running `git fetch` there",
             ),
-            (&["Permission denied (publickey", "Host key verification failed"], "Try `ssh` to that host"),
+            (&["Permission denied (publickey", "Host key verification failed"], "Check that `ssh` to that host works"),
             (
                 &["Could not resolve host", "Connection refused", "Connection timed out", "unreachable"],
-                "Nothing here has changed: try it again when the remote can be reached",
+                "Nothing changed here. Try again when the remote can be reached",
             ),
             (
                 &["does not appear to be a git repository", "not found", "does not exist"],
-                "Look at the address with `tot remote`",
+                "Check the address with `tot remote`",
             ),
             (
                 &["lazy fetching disabled", "promisor remote"],
-                "That repository lacks objects itself: take it from where it came from",
+                "That repository is itself incomplete: clone the one that it came from",
             ),
         ];
         let fits = |words: &&[&str]| words.iter().any(|word| said.contains(word));

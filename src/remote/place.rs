@@ -77,7 +77,7 @@ pub fn is_address(address: &str) -> Result<()> {
     let reason = if address.trim().is_empty() {
         "it is empty"
     } else if address.starts_with('-') {
-        "it begins like an option"
+        "it begins with a hyphen, like an option"
     } else if address.starts_with("ext::") || address.starts_with("fd::") {
         "it would run a command"
     } else if address.chars().any(char::is_control) {

@@ -150,7 +150,7 @@ impl Ran {
     pub(super) fn error(&self, what: &str) -> RemoteError {
         let said = match self.said.as_str() {
             "" => self.status.map_or_else(
-                || "git was ended".to_owned(),
+                || "git was stopped".to_owned(),
                 |status| format!("git ended with status {status}"),
             ),
             said => said.to_owned(),

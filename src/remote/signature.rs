@@ -124,8 +124,8 @@ impl RemoteError {
     /// The hint for a failed signature.
     pub fn without_key(&self) -> Option<&'static str> {
         matches!(self, RemoteError::Failed { what, .. } if what == "signing").then_some(
-            "Tell git your key: `git config --global user.signingkey` KEY, for a key of ssh with `gpg.format ssh`; or give \
-             --unsigned, which is shown as such",
+            "Set your key with `git config --global user.signingkey KEY`, for an SSH key also `git config --global \
+             gpg.format ssh`; or give --unsigned, which every page shows",
         )
     }
 }
@@ -147,31 +147,31 @@ fn read(succeeded: bool, said: &str) -> Signature {
     if succeeded {
         return match good.or_else(|| said.lines().find_map(ssh)) {
             Some(signer) => Signature::Good { signer },
-            None => bad("git calls it good and does not say by whom"),
+            None => bad("git calls it good but names no signer"),
         };
     }
     const BAD: [(&str, &str); 5] = [
-        ("BADSIG", "the signature does not fit what is signed"),
+        ("BADSIG", "the signature does not match the signed content"),
         ("EXPSIG", "the signature has expired"),
         ("EXPKEYSIG", "the key has expired"),
         ("REVKEYSIG", "the key was revoked"),
-        ("TRUST_NEVER", "your keyring says that the key is not to be trusted"),
+        ("TRUST_NEVER", "your keyring marks the key as untrusted"),
     ];
     const SSH: [(&str, bool, &str); 5] = [
-        ("allowedSignersFile needs to be configured", false, "no file says whose keys are allowed"),
-        ("Unable to open allowed keys file", false, "no file says whose keys are allowed"),
-        ("cannot run ", false, "the program that checks such signatures can't be started"),
+        ("allowedSignersFile needs to be configured", false, "no file lists the allowed keys"),
+        ("Unable to open allowed keys file", false, "no file lists the allowed keys"),
+        ("cannot run ", false, "can't start the program that checks such signatures"),
         (
             "Signature verification failed: incorrect signature",
             true,
-            "the signature does not fit what is signed",
+            "the signature does not match the signed content",
         ),
         ("No principal matched", true, "its key belongs to no allowed signer"),
     ];
     if let Some((_, why)) = BAD.iter().find(|(word, _)| status(word).is_some()) {
         bad(why)
     } else if let Some(signer) = good {
-        unchecked(&format!("your keyring does not say that the key of {signer} is to be trusted"))
+        unchecked(&format!("your keyring does not mark the key of {signer} as trusted"))
     } else if status("NO_PUBKEY").is_some() {
         unchecked("the public key is not in your keyring")
     } else if let Some((_, is_bad, why)) = SSH.iter().find(|(words, ..)| said.contains(words)) {

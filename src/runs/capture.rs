@@ -110,7 +110,7 @@ pub fn capture(request: Request<'_>, asked: &mut dyn FnMut() -> Option<i32>) -> 
                 Ok(()) => wait.end_of(&mut child, asked, &mut captured.interrupted),
                 Err(error) => {
                     kill(&mut child);
-                    Ended::NotRun(format!("the machine has no thread for its output: {error}"))
+                    Ended::NotRun(format!("can't start a thread for its output: {error}"))
                 }
             };
             captured.seconds = Seconds { milliseconds: milliseconds(started.elapsed()) };
@@ -135,11 +135,11 @@ fn milliseconds(duration: Duration) -> u64 {
 fn start(words: &[String], starter: &[OsString], folder: &Path, input: Input) -> Result<Child, String> {
     let Some(program) = words.first() else { return Err("the command is empty".to_owned()) };
     if !folder.is_dir() {
-        return Err(format!("the folder {} is not there", folder.display()));
+        return Err(format!("the folder {} does not exist", folder.display()));
     }
     // The starter would report this in its own words.
     if !starter.is_empty() && !is_there(program) {
-        return Err(format!("the program {program} is not there"));
+        return Err(format!("the program {program} does not exist"));
     }
     let all: Vec<OsString> = starter.iter().cloned().chain(words.iter().map(OsString::from)).collect();
     let mut command = Command::new(&all[0]);
@@ -152,9 +152,9 @@ fn start(words: &[String], starter: &[OsString], folder: &Path, input: Input) ->
     });
     platform::begin_group(&mut command);
     let mut child = command.spawn().map_err(|error| match error.kind() {
-        ErrorKind::NotFound => format!("the program {program} is not there"),
-        ErrorKind::PermissionDenied => format!("the program {program} may not be started"),
-        _ => format!("the program {program} can't be started: {error}"),
+        ErrorKind::NotFound => format!("the program {program} does not exist"),
+        ErrorKind::PermissionDenied => format!("no permission to start the program {program}"),
+        _ => format!("can't start the program {program}: {error}"),
     })?;
     if let Some(mut pipe) = child.stdin.take() {
         // A group of its own may not read the terminal. The thread is not waited for.
@@ -214,7 +214,7 @@ impl Wait {
                 Ok(None) => {}
                 Err(error) => {
                     kill(child);
-                    return Ended::NotRun(format!("nobody can wait for it: {error}"));
+                    return Ended::NotRun(format!("can't wait for it: {error}"));
                 }
             }
             if let Some(signal) = asked() {
@@ -333,8 +333,8 @@ mod tests {
             Ended::NotRun(reason) => reason,
             ended => panic!("{ended}"),
         };
-        assert_eq!(reason(Path::new(".")), "the program no-such-program is not there");
-        assert_eq!(reason(Path::new("no/such")), "the folder no/such is not there");
+        assert_eq!(reason(Path::new(".")), "the program no-such-program does not exist");
+        assert_eq!(reason(Path::new("no/such")), "the folder no/such does not exist");
         assert!(matches!(capture(request(&[], Path::new(".")), &mut || None).ended, Ended::NotRun(_)));
     }
 

@@ -51,14 +51,13 @@ impl Expected {
             None => None,
             Some(text) => {
                 let (low, high) =
-                    bounds(text).ok_or_else(|| format!("`{text}` is not a range, as 0..50 is"))?;
+                    bounds(text).ok_or_else(|| format!("`{text}` is not a range such as 0..50"))?;
                 if low > high {
-                    return Err(format!("no number lies in {text}: the lower end comes first"));
+                    return Err(format!("the range {text} is empty: the lower end comes first"));
                 }
                 if expression.captures_len() < 2 {
                     return Err(format!(
-                        "`{pattern}` has no group for the number that lies in {text}: put it in brackets, as in \
-                         `took ([0-9.]+) ms`"
+                        "`{pattern}` has no group for the number in {text}: put it in parentheses, as in `took ([0-9.]+) ms`"
                     ));
                 }
                 Some((text.to_owned(), low, high))

@@ -27,8 +27,8 @@ pub fn try_sandbox(folder: &Path) -> Result<(), String> {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(format!(
             "bubblewrap does not work here: {}",
-            String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("it says nothing")
+            String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("it printed nothing")
         )),
-        Err(_) => Err("the program bwrap is not there: install bubblewrap".to_owned()),
+        Err(_) => Err("the program bwrap is missing: install bubblewrap".to_owned()),
     }
 }

@@ -53,7 +53,7 @@ impl<'a> Workspace<'a> {
     ) -> Result<Workspace<'a>, String> {
         let failed = |error: RemoteError| one_line(&causes(&error));
         let folder = TemporaryFolder::new(&std::env::temp_dir(), PREFIX)
-            .map_err(|error| format!("no temporary folder can be made: {error}"))?;
+            .map_err(|error| format!("can't create a temporary folder: {error}"))?;
         let mut workspace = Workspace { git, folder, worktrees: Vec::new() };
         let place = workspace.root();
         workspace.check_out(root, &place, commit, DEPTH)?;

@@ -39,8 +39,8 @@ impl Service {
         let file = self.rulesets.get(name).ok_or_else(|| {
             let shown: String = name.chars().take(60).collect();
             let known = self.rulesets.name_list();
-            Diagnostic::new(Code::UnknownRuleset, format!("There is no ruleset `{shown}`."))
-                .suggest(format!("The rulesets are {known}; without one, it is {}.", builtin::DEFAULT))
+            Diagnostic::new(Code::UnknownRuleset, format!("Unknown ruleset `{shown}`."))
+                .suggest(format!("The rulesets are {known}; the default is {}.", builtin::DEFAULT))
         })?;
         let now = self.now()?;
         let secrets = secrets(&request, self.secrets(&file.ruleset));

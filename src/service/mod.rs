@@ -314,7 +314,7 @@ impl Service {
                 .collect();
             if let Some(error) = refusal.errors.first_mut().filter(|_| !named.is_empty()) {
                 error.suggestion = Some(format!(
-                    "The newest are {}; tot_list has all. tot_start begins another one.",
+                    "The newest are {}; tot_list lists all, tot_start begins a new one.",
                     named.join(", ")
                 ));
             }
@@ -361,10 +361,10 @@ impl Service {
             {
                 return Err(Diagnostic::new(
                     Code::StoreError,
-                    format!("Whether this investigation has ended can't be read: {fault}."),
+                    format!("Can't tell whether this investigation has ended: {fault}."),
                 )
                 .suggest(format!(
-                    "Mend {} in {} by hand, or remove it, and commit that.",
+                    "Fix or remove {} in {} by hand, and commit that.",
                     fault.path,
                     path.display()
                 ))
@@ -441,8 +441,8 @@ fn judged(path: &Path, snapshot: Snapshot) -> Result<Standing, Unjudged> {
             format!("This investigation can't be judged: {fault}."),
         )
         .suggest(format!(
-            "Mend {} in {} and commit it there (git log -p {} shows how it was); until then tot_status and tot-report \
-             show what can be said without rules.",
+            "Fix {} in {} and commit it (git log -p {} shows earlier versions); until then tot_status and tot-report show \
+             only what needs no rules.",
             fault.path,
             path.display(),
             fault.path
@@ -463,12 +463,12 @@ fn check_sizes(files: &[FileChange]) -> Result<(), Refusal> {
         let is_read = std::str::from_utf8(content).is_ok_and(|text| node_file::read(text).is_ok());
         if content.len() > MOST || !is_read {
             let message = format!(
-                "All texts of {id} together make a file of {} bytes; the most is {MOST}.",
+                "The texts of {id} have {} bytes in total; the limit is {MOST}.",
                 content.len()
             );
             return Err(Diagnostic::new(Code::TextTooLong, message)
                 .about(&id)
-                .suggest("Shorten them, or keep long material in a file and cite its path.")
+                .suggest("Shorten them, or put long material into a file and cite its path.")
                 .into());
         }
     }
@@ -492,14 +492,14 @@ impl From<FindError> for Refusal {
         let message = sentence(&causes(&error));
         match error {
             FindError::NotFound { .. } => Diagnostic::new(Code::SessionNotFound, message)
-                .suggest("Use the sessionId that tot_start gave, or begin with tot_start."),
+                .suggest("Use the sessionId from tot_start, or start an investigation with tot_start."),
             FindError::Ambiguous { candidates, .. } => {
                 let shown: Vec<String> =
                     candidates.iter().take(CANDIDATES).map(ToString::to_string).collect();
                 let more = candidates.len().saturating_sub(CANDIDATES);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 Diagnostic::new(Code::AmbiguousSession, message)
-                    .suggest(format!("Give more characters; it could be {}{more}.", shown.join(", ")))
+                    .suggest(format!("Give more characters; the matches are {}{more}.", shown.join(", ")))
             }
             FindError::Twice { .. } => Diagnostic::new(Code::AmbiguousSession, message)
                 .suggest("Move one of the two folders out of the server's root."),

@@ -15,10 +15,10 @@ pub(super) fn warning(moved: &Moved) -> Diagnostic {
     let (message, suggestion) = match &moved.left {
         Left::KeptBy(name) => (
             format!(
-                "HEAD is at another commit, which did not come from {from}, the last one that this server knew; \
-                 {name} still has that one."
+                "HEAD has moved to a commit that does not descend from {from}, the last commit that this server knew; \
+                 {name} still has it."
             ),
-            format!("Nothing is lost: git -C {path} merge {name} brings it here."),
+            format!("Nothing is lost: git -C {path} merge {name} brings it back."),
         ),
         Left::Astray { newest, number, end } => {
             let named: Vec<String> = newest
@@ -27,24 +27,23 @@ pub(super) fn warning(moved: &Moved) -> Diagnostic {
                 .collect();
             let more = number.saturating_sub(named.len());
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let as_far = end.as_ref().map(|end| format!(", as far as it can be read ({end})"));
+            let as_far = end.as_ref().map(|end| format!(", as far as the history can be read ({end})"));
             (
                 format!(
-                    "The history has moved: it had {} that no branch leads to any more{}: {}{more}. git still has \
-                     what they hold.",
+                    "The history has moved: no branch contains {} any more{}: {}{more}. git still has their objects.",
                     counted(*number, "commit"),
                     as_far.unwrap_or_default(),
                     named.join(", ")
                 ),
                 format!(
-                    "If nobody meant that, git -C {path} merge {from} brings it all back. tot check --lost {path} finds \
-                     it later, until git gc removes it, by default after some weeks."
+                    "If this was a mistake, git -C {path} merge {from} brings them back. tot check --lost {path} finds them \
+                     until git gc removes them, by default after some weeks."
                 ),
             )
         }
         Left::Gone => (
             format!("The repository no longer has {from}, the last commit that this server knew."),
-            format!("If nobody meant that, fetch it into {path} from a clone that has it."),
+            format!("If this was a mistake, fetch it into {path} from a clone that has it."),
         ),
     };
     Diagnostic::new(Code::HistoryMoved, message).suggest(suggestion)

@@ -151,7 +151,7 @@ impl Service {
         let message = format!("This investigation has no remote yet: {}", sentence(&causes(&error)));
         Some(
             Diagnostic::new(Code::StoreError, message)
-                .suggest("A person can give it one with `tot remote add`."),
+                .suggest("A person can add one with `tot remote add`."),
         )
     }
 

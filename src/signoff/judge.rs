@@ -102,10 +102,10 @@ fn one(tag: &SignOffTag, signature: &Signature) -> Option<SignOff> {
     let (state, reason) = match annotation {
         Err(reason) => (State::Invalid, Some(reason.clone())),
         Ok(annotation) if annotation.name != tag.name => {
-            (State::Invalid, Some(format!("it was made with the name {}", annotation.name)))
+            (State::Invalid, Some(format!("the tag was made with the name {}", annotation.name)))
         }
         Ok(_) if tag.since == Since::Elsewhere => {
-            (State::Invalid, Some("this state did not come from its commit".to_owned()))
+            (State::Invalid, Some("the present state does not descend from its commit".to_owned()))
         }
         Ok(annotation) => {
             let contradiction =
@@ -120,7 +120,7 @@ fn one(tag: &SignOffTag, signature: &Signature) -> Option<SignOff> {
                 {
                     (
                         State::Unchecked,
-                        Some("it says that it was signed before its commit was made".to_owned()),
+                        Some("its date is before that of its commit".to_owned()),
                     )
                 }
                 (_, Signature::Good { .. }) if tag.since == Since::Nothing => (State::Valid, None),
@@ -150,9 +150,9 @@ fn one(tag: &SignOffTag, signature: &Signature) -> Option<SignOff> {
 /// The contradiction between a message and the commit, if any.
 fn contradiction(said: &SignedFiles, there: &SignedFiles) -> Option<&'static str> {
     if said.conclusion != there.conclusion {
-        Some("it names another conclusion than its commit has")
+        Some("it names another conclusion than its commit contains")
     } else if said.ruleset != there.ruleset {
-        Some("it names another ruleset than its commit has")
+        Some("it names another ruleset than its commit contains")
     } else {
         None
     }

@@ -92,7 +92,7 @@ impl SignOff {
     pub fn by(&self) -> String {
         match (&self.signer, &self.tagger) {
             (Some(signer), _) => signer.clone(),
-            (None, Some(tagger)) => format!("somebody who gives the name {tagger}"),
+            (None, Some(tagger)) => format!("somebody using the name {tagger}"),
             (None, None) => "somebody".to_owned(),
         }
     }

@@ -146,7 +146,7 @@ pub(super) fn faults(investigation: &Investigation) -> impl Iterator<Item = Faul
     false_names(investigation).map(|(path, Person { name, email }, _)| {
         let email = email.as_ref().map(|email| format!(" <{email}>")).unwrap_or_default();
         let reason =
-            format!("it says that {name}{email} wrote it, and git names another author; it is nobody's");
+            format!("the file names {name}{email} as its author, but git names another; it counts as unsigned");
         Fault::of_history(path, reason, Code::AuthorDiffers)
     })
 }

@@ -19,11 +19,11 @@ impl HistoryEntry {
             return Vec::new();
         };
         let Some(fits) = judge(tool, &self.happenings) else {
-            return vec![format!("It names the tool {tool}, which this program does not have.")];
+            return vec![format!("It names an unknown tool, {tool}.")];
         };
         let unreadable = !self.faults.is_empty();
         if !fits && !unreadable {
-            return vec![format!("It says that it is a call of {tool}, but it {}.", told(&self.happenings))];
+            return vec![format!("Its message names a call of {tool}, but it {}.", told(&self.happenings))];
         }
         let mut misfits = Vec::new();
         let first = self.parents.is_empty();
@@ -38,7 +38,7 @@ impl HistoryEntry {
             Place::Stray => true,
         });
         if let Some(path) = strange {
-            misfits.push(format!("It says that it is a call of {tool}, but it also changed {path}."));
+            misfits.push(format!("Its message names a call of {tool}, but it also changed {path}."));
         }
         let says: BTreeSet<&str> =
             self.trailers().into_iter().filter(|(key, _)| *key == "Node").map(|(_, node)| node).collect();
@@ -52,7 +52,7 @@ impl HistoryEntry {
             let list = |ids: Vec<&str>| if ids.is_empty() { "none".into() } else { ids.join(", ") };
             let (says, does) =
                 (list(says.into_iter().collect()), list(does.iter().map(String::as_str).collect()));
-            misfits.push(format!("It says that it is about {says}, but it changed {does}."));
+            misfits.push(format!("Its message names {says}, but it changed {does}."));
         }
         misfits
     }
@@ -148,9 +148,9 @@ fn told(happenings: &[Happening]) -> String {
             Happening::Ran(_) => "ran a command for",
             Happening::RunEdited(_) => "edited a run of",
             Happening::RunRemoved(_) => "removed a run of",
-            Happening::Attached(..) => "put a file beside",
-            Happening::AttachmentChanged(..) => "changed a file beside",
-            Happening::AttachmentRemoved(..) => "removed a file beside",
+            Happening::Attached(..) => "attached a file to",
+            Happening::AttachmentChanged(..) => "changed an attachment of",
+            Happening::AttachmentRemoved(..) => "removed an attachment of",
         };
         let what = match happening.node_id() {
             Some(node) => node.as_str(),

@@ -24,7 +24,7 @@ pub enum FindError {
         root: PathBuf,
     },
     /// Several investigations match.
-    #[error("`{id}` fits several investigations")]
+    #[error("`{id}` is ambiguous: several investigations match")]
     Ambiguous {
         /// The requested id.
         id: String,
@@ -32,7 +32,7 @@ pub enum FindError {
         candidates: Vec<SessionId>,
     },
     /// Two folders have the same id.
-    #[error("{id} stands in {} and in {}", folders[0].display(), folders[1].display())]
+    #[error("{id} is in two folders: {} and {}", folders[0].display(), folders[1].display())]
     Twice {
         /// The id.
         id: SessionId,
@@ -47,7 +47,7 @@ impl FindError {
         let FindError::Ambiguous { candidates, .. } = self else { return None };
         let ids: Vec<String> = candidates.iter().take(5).map(SessionId::to_string).collect();
         let more = if candidates.len() > ids.len() { " …" } else { "" };
-        Some(format!("They are {}{more}", ids.join(", ")))
+        Some(format!("Matches: {}{more}", ids.join(", ")))
     }
 }
 

@@ -301,8 +301,8 @@ impl<'a> Past<'a> {
     ) -> bool {
         let mut are_others = false;
         let Some(first) = self.first else {
-            let reason = "the first commit can't be read, so nobody can tell whether its terms and rules are still \
-                          these; in a shallow clone, `git fetch --unshallow` gets it";
+            let reason = "the first commit can't be read, so its terms and rules can't be compared with the present ones; \
+                          in a shallow clone, `git fetch --unshallow` gets it";
             faults.push(Fault::of_history(layout::META, reason, Code::HistoryCut));
             return false;
         };
@@ -315,7 +315,7 @@ impl<'a> Past<'a> {
             if are_others {
                 let were = if differing.len() == 1 { "was" } else { "were" };
                 let reason = format!(
-                    "{} {were} changed{}; the terms of the first commit decide",
+                    "{} {were} changed{}; the terms of the first commit apply",
                     differing.join(", "),
                     changed(layout::META)
                 );
@@ -329,7 +329,7 @@ impl<'a> Past<'a> {
             && now.ruleset != then.ruleset
         {
             let reason =
-                format!("it was changed{}; the rules of the first commit decide", changed(layout::RULESET));
+                format!("it was changed{}; the rules of the first commit apply", changed(layout::RULESET));
             faults.push(Fault::of_history(layout::RULESET, reason, Code::RulesetDiffers));
             *now = then;
         }

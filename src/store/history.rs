@@ -78,7 +78,7 @@ pub(super) fn history(
     {
         let why = end
             .unwrap_or_else(|| "this is a shallow clone, and `git fetch --unshallow` gets the rest".into());
-        last.gaps.push(format!("The history is not read beyond this commit: {why}."));
+        last.gaps.push(format!("Earlier commits are not shown: {why}."));
     }
     Ok(entries)
 }
@@ -88,7 +88,7 @@ fn without_changes(commit: CommitInfo) -> HistoryEntry {
     let at = Timestamp::from_milliseconds(commit.seconds.saturating_mul(1_000));
     let mut gaps = Vec::new();
     if commit.message_left_out > 0 {
-        gaps.push(format!("Bytes left out of its message: {}.", commit.message_left_out));
+        gaps.push(format!("The message is cut: {} bytes are left out.", commit.message_left_out));
     }
     HistoryEntry {
         commit: commit.id,
@@ -113,14 +113,14 @@ fn changes(files: &mut Files<'_>, entry: &mut HistoryEntry) {
     let changes = match files.git.diff(entry.parents.first().copied(), entry.commit) {
         Ok(changes) => changes,
         Err(error) => {
-            entry.gaps.push(format!("What it changed can't be read: {}.", error.with_hint()));
+            entry.gaps.push(format!("The changes of this commit can't be read: {}.", error.with_hint()));
             return;
         }
     };
     let (mut unread, mut other_paths) = (0, 0);
     for change in changes {
         if files.budget.entries == 0 {
-            entry.gaps.push("Not all that it changed is read.".to_owned());
+            entry.gaps.push("Only some changes of this commit are read.".to_owned());
             break;
         }
         let place = layout::place(&change.path);
@@ -175,11 +175,11 @@ fn changes(files: &mut Files<'_>, entry: &mut HistoryEntry) {
         entry.paths.push(change.path);
     }
     if let Some(more @ 1..) = other_paths.checked_sub(OTHER_PATHS) {
-        entry.gaps.push(format!("Other files that it changed and that are not named: {more}."));
+        entry.gaps.push(format!("Other changed files, not named: {more}."));
     }
     if unread > 0 {
-        let why = "as the earlier texts have too many bytes to hold them all";
-        entry.gaps.push(format!("Files that it changed and that are not read, {why}: {unread}."));
+        let why = "since the earlier texts are too large to keep in memory";
+        entry.gaps.push(format!("Changed files that are not read, {why}: {unread}."));
     }
 }
 
@@ -398,7 +398,7 @@ mod tests {
         assert!((2..8).contains(&entries.len()), "{}", entries.len());
         let (last, newer) = entries.split_last().unwrap();
         assert!(newer.iter().all(|entry| entry.gaps.is_empty()));
-        let end = "The history is not read beyond this commit: the entries have more than 3000 bytes.";
+        let end = "Earlier commits are not shown: the entries have more than 3000 bytes.";
         assert_eq!(last.gaps.last().map(String::as_str), Some(end));
     }
 }

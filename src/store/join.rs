@@ -55,7 +55,7 @@ pub enum JoinError {
         theirs: CommitId,
     },
     /// The commit belongs to another investigation.
-    #[error("{path} is the investigation {ours}, and the commit {commit} is of {theirs}")]
+    #[error("{path} is the investigation {ours}, but the commit {commit} belongs to {theirs}")]
     Another {
         /// The repository.
         path: PathBuf,
@@ -67,7 +67,7 @@ pub enum JoinError {
         theirs: String,
     },
     /// A tree to be merged contains a name that git itself does not accept.
-    #[error("the commit {theirs} has {file:?} in its tree: a name that no checkout accepts")]
+    #[error("the commit {theirs} contains {file:?}, a name that git refuses to check out")]
     Refused {
         /// Their commit.
         theirs: CommitId,
@@ -76,7 +76,7 @@ pub enum JoinError {
     },
     /// Its files exceed the limit of bytes together.
     #[error(
-        "the commit {commit} has files of {bytes} bytes together, and at most {} are taken in",
+        "the files of the commit {commit} have {bytes} bytes; the limit is {}",
         limits::CHECKOUT_MAX
     )]
     TooLarge {
@@ -94,7 +94,7 @@ pub enum JoinError {
         conflicts: Vec<Conflict>,
     },
     /// Committed files with conflict markers, which the other side has changed as well.
-    #[error("{path} has conflict markers in committed files, which the commit {theirs} has changed: {}", .files.join(", "))]
+    #[error("{path} has conflict markers in committed files that the commit {theirs} has changed: {}", .files.join(", "))]
     Marked {
         /// The repository.
         path: PathBuf,
@@ -120,20 +120,20 @@ impl JoinError {
     pub fn hint(&self) -> String {
         match self {
             JoinError::Unrelated { .. } => {
-                "If they are two investigations, import one of them as another; in a shallow clone, `git fetch --unshallow` \
-                 gets the rest of the history"
+                "If they are two investigations, import one of them with a new id; in a shallow clone, `git fetch \
+                 --unshallow` gets the rest of the history"
                     .to_owned()
             }
             JoinError::Another { .. } => "Check the address and the branch".to_owned(),
             JoinError::Refused { theirs, .. } => {
-                format!("Look at it with `git ls-tree -r {theirs}`, and ask who made it to take it out")
+                format!("List its files with `git ls-tree -r {theirs}`, and ask its author to remove this one")
             }
             JoinError::TooLarge { commit, .. } => format!(
-                "`git ls-tree -r -l {commit}` shows the sizes; ask who made it to remove what is large in another commit"
+                "`git ls-tree -r -l {commit}` shows the sizes; ask its author to remove the large files in a new commit"
             ),
-            JoinError::Unresolved { .. } => "Put the file right by hand, and commit it".to_owned(),
+            JoinError::Unresolved { .. } => "Fix the file by hand and commit it".to_owned(),
             JoinError::Marked { .. } => {
-                "`tot merge --resolve` merges both sides of the markers by node; then call again".to_owned()
+                "Merge both sides of the markers with `tot merge --resolve`, then call again".to_owned()
             }
             JoinError::Conflicts { path, theirs, .. } => {
                 format!("Merge it by hand: `git -C {} merge {theirs}`. {BY_HAND}", path.display())
@@ -143,8 +143,8 @@ impl JoinError {
 }
 
 /// How to finish a merge by hand that has begun.
-pub const BY_HAND: &str = "Put right what is named here, and commit all with `git commit -a`: `tot merge --resolve` then merges by \
-                           node what still has conflict markers";
+pub const BY_HAND: &str = "Fix these files and commit everything with `git commit -a`; `tot merge --resolve` then merges \
+                           the files that still have conflict markers";
 
 fn list(conflicts: &[Conflict]) -> String {
     conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")

@@ -223,7 +223,7 @@ fn name_twins(found: &mut [(ListEntry, bool)]) {
     for (entry, _) in found {
         let folders = entry.id.and_then(|id| folders.get(&id)).into_iter().flatten();
         if let Some(other) = folders.into_iter().find(|path| **path != entry.path) {
-            let twice = format!("the same id stands in {}", other.display());
+            let twice = format!("the same id is in {}", other.display());
             entry.fault = Some(match entry.fault.take() {
                 None => twice,
                 Some(fault) => format!("{fault}; {twice}"),

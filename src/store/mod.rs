@@ -90,7 +90,7 @@ pub struct Store {
 #[non_exhaustive]
 pub enum StoreError {
     /// A git repository that is not an investigation.
-    #[error("{path} is a git repository, but not an investigation: {reason}")]
+    #[error("{path} is a git repository but not an investigation: {reason}")]
     NotAnInvestigation {
         /// The repository.
         path: PathBuf,
@@ -98,7 +98,7 @@ pub enum StoreError {
         reason: String,
     },
     /// The owner has opened the store read-only.
-    #[error("this store is only read")]
+    #[error("this store is read-only")]
     ReadOnly,
     /// No commit goes by that name.
     #[error("{path} has no commit `{rev}`")]
@@ -116,7 +116,7 @@ pub enum StoreError {
     },
     /// The write would make the investigation larger than what can be read.
     #[error(
-        "the investigation in {path} would have more than {limit}, and is kept below what can be read again"
+        "the investigation in {path} is full: it would have more than {limit}, which could not be read again"
     )]
     Full {
         /// The repository.
@@ -154,9 +154,9 @@ impl StoreError {
             StoreError::UnknownRevision { path, .. } => {
                 Some(format!("`git -C {} log` lists them", path.display()))
             }
-            StoreError::UnknownCursor { .. } => Some("Begin without a cursor".to_owned()),
+            StoreError::UnknownCursor { .. } => Some("Leave out the cursor to begin at the first page".to_owned()),
             StoreError::Full { .. } => {
-                Some("End it with tot_end, and begin another one for what is still open".to_owned())
+                Some("End it with tot_end, and start another one for the open questions".to_owned())
             }
             StoreError::NotAnInvestigation { .. }
             | StoreError::ReadOnly

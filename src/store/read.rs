@@ -76,7 +76,7 @@ pub(super) fn of_tree(
             continue;
         }
         if !seen.insert(file.path.clone()) {
-            let reason = "the tree names this file twice; the first is read";
+            let reason = "the tree contains this file twice; the first is read";
             faults.push(Fault::new(file.path, None, reason));
             continue;
         }
@@ -110,7 +110,7 @@ pub(super) fn of_tree(
                 match size.map_or_else(|| git.size(file.blob), |size| Ok(*size)) {
                     Ok(size) => drop(attachments.entry(id).or_default().insert(name, size)),
                     Err(error) => {
-                        let reason = format!("what it holds can't be read: {error}");
+                        let reason = format!("its content can't be read: {error}");
                         faults.push(Fault::new(file.path, None, reason));
                     }
                 }
@@ -188,24 +188,24 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
     match file.kind {
         FileKind::File | FileKind::Executable if *place == Place::Stray => {
             Some(match layout::home(&file.path) {
-                Some(home) => format!("not the path of that node's file, {home}; it is left out"),
+                Some(home) => format!("the file of that node must be {home}; this one is left out"),
                 None if file.path.starts_with(layout::COMMENTS) => {
-                    "not the path of a comment's file; it is left out".into()
+                    "not a valid path for a comment; it is left out".into()
                 }
                 None if file.path.starts_with(layout::RUNS) => {
-                    "not the path of a run's file; it is left out".into()
+                    "not a valid path for a run; it is left out".into()
                 }
                 None if file.path.starts_with(layout::ATTACHMENTS) => {
-                    "not the path of an attachment, attachments/<node>/<name>; it is left out".into()
+                    "not a valid path for an attachment (attachments/<node>/<name>); it is left out".into()
                 }
-                None if !file.path.contains('/') => "a file, where a folder is to be; it is left out".into(),
-                None => "not the path of a node's file; it is left out".into(),
+                None if !file.path.contains('/') => "a file where a folder is expected; it is left out".into(),
+                None => "not a valid path for a node; it is left out".into(),
             })
         }
         FileKind::File | FileKind::Executable => None,
-        FileKind::Symlink => Some("a symbolic link, which is not followed".into()),
-        FileKind::Submodule => Some("another repository, which is not entered".into()),
-        FileKind::Unsafe => Some("a name that no checkout accepts".into()),
+        FileKind::Symlink => Some("a symbolic link; links are not followed".into()),
+        FileKind::Submodule => Some("another repository; it is not read".into()),
+        FileKind::Unsafe => Some("a name that git refuses to check out".into()),
     }
 }
 
@@ -298,7 +298,7 @@ fn within<T>(
 ) -> Result<T, Fault> {
     let beyond = || {
         let reason = format!(
-            "the nodes, comments and runs have more than {TEXT_MAX} bytes together; from here on they are not read"
+            "the nodes, comments and runs have more than {TEXT_MAX} bytes in total; the rest is not read"
         );
         Fault::new(&file.path, None, reason)
     };
@@ -314,7 +314,7 @@ fn record_in<T: Record>(text: &str, path: &str, id: T::Id) -> Result<T, Fault> {
     match record.id() == id {
         true => Ok(record),
         false => {
-            let reason = format!("it says that it is {}, but its path says {id}", record.id());
+            let reason = format!("the file names {}, but its path names {id}", record.id());
             Err(Fault::new(path, None, reason))
         }
     }
@@ -323,7 +323,7 @@ fn record_in<T: Record>(text: &str, path: &str, id: T::Id) -> Result<T, Fault> {
 fn node_in(text: &str, path: &str, id: &NodeId) -> Result<Node, Fault> {
     let node = node_file::read(text).map_err(|error| fault(path, error))?;
     if &node.id != id {
-        let reason = format!("it says that it is {}, but its path says {id}", node.id);
+        let reason = format!("the file names {}, but its path names {id}", node.id);
         return Err(Fault::new(path, None, reason));
     }
     Ok(node)

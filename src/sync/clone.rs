@@ -149,7 +149,7 @@ pub(super) fn build(
     let wanted: Vec<_> = std::iter::once((place.branch_ref(), tracking.clone())).chain(tags).collect();
     git.fetch(&aside, &remote, &wanted)?;
     let Some(tip) = git.references(&aside)?.commit(&tracking) else {
-        let said = format!("the branch {} was not given", place.branch);
+        let said = format!("the remote did not send the branch {}", place.branch);
         return Err(RemoteError::Failed { what: format!("fetch from {address}"), said }.into());
     };
     let id = store.inspect(&aside, tip)?.investigation.meta().id;

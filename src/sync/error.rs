@@ -28,7 +28,7 @@ pub enum SyncError {
         id: String,
     },
     /// The remote branch has the name of another investigation.
-    #[error("{branch} on {remote} is named after another investigation, and this one is {id}")]
+    #[error("the branch {branch} on {remote} is named after another investigation; this one is {id}")]
     AnotherBranch {
         /// The name of the remote.
         remote: String,
@@ -38,7 +38,7 @@ pub enum SyncError {
         id: SessionId,
     },
     /// A branch contains another investigation than its name says.
-    #[error("the branch {branch} holds the investigation {id}, which has another name")]
+    #[error("the branch {branch} contains the investigation {id}, which the branch is not named after")]
     Misnamed {
         /// The branch on the remote.
         branch: String,
@@ -46,13 +46,13 @@ pub enum SyncError {
         id: SessionId,
     },
     /// HEAD is on no branch.
-    #[error("HEAD of {path} is on no branch")]
+    #[error("HEAD of {path} is detached")]
     Detached {
         /// The folder.
         path: PathBuf,
     },
     /// The remote's earlier commits are missing from its present ones.
-    #[error("{remote} was rewritten: {missing}. Nothing here was moved")]
+    #[error("{remote} was rewritten: {missing}. Nothing changed here")]
     Rewritten {
         /// The name of the remote.
         remote: String,
@@ -68,7 +68,7 @@ pub enum SyncError {
         said: String,
     },
     /// Others were faster at each attempt.
-    #[error("others pushed to {remote} in between, {tries} times")]
+    #[error("gave up after {tries} attempts: others keep pushing to {remote}")]
     LostRaces {
         /// The name of the remote.
         remote: String,
@@ -76,7 +76,7 @@ pub enum SyncError {
         tries: u32,
     },
     /// A push would contain what looks like a credential.
-    #[error("not pushed, since {} to hold {}", seems(.tags), .places.join(", "))]
+    #[error("not pushed: {} to contain {}", seems(.tags), .places.join(", "))]
     SecretSuspected {
         /// The places: node, file and line.
         places: Vec<String>,
@@ -84,7 +84,7 @@ pub enum SyncError {
         tags: Vec<String>,
     },
     /// A push would contain unreadable files.
-    #[error("not pushed, since it can't be read: {}", .faults.join("; "))]
+    #[error("not pushed: it can't be read: {}", .faults.join("; "))]
     Unreadable {
         /// File, line and reason.
         faults: Vec<String>,
@@ -92,13 +92,13 @@ pub enum SyncError {
         is_marked: bool,
     },
     /// A push would contain files that are left out of work trees.
-    #[error("not pushed, since no clone would get {}", .files.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    #[error("not pushed: a clone would not get {}", .files.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unfit {
         /// The files, and why.
         files: Vec<LeftOut>,
     },
     /// Another investigation has the id.
-    #[error("{path} has the id {id} already, and not this history")]
+    #[error("{path} already has the id {id}, with another history")]
     AlreadyHere {
         /// Its folder.
         path: PathBuf,
@@ -109,7 +109,7 @@ pub enum SyncError {
     #[error("{0}")]
     Remote(Arc<RemoteError>),
     /// Both sides have changed a file that only a person can merge.
-    #[error("{}\n  what was changed here:\n{here}\n  what was changed there:\n{there}", crate::text::causes(&**.error))]
+    #[error("{}\n  changed here:\n{here}\n  changed there:\n{there}", crate::text::causes(&**.error))]
     BothChanged {
         /// The error that names the files.
         error: Arc<StoreError>,
@@ -171,42 +171,42 @@ impl SyncError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             SyncError::NoRemote { .. } => "Add one with `tot remote add origin URL`".to_owned(),
-            SyncError::NotThere { .. } => "`git ls-remote` there lists its branches".to_owned(),
+            SyncError::NotThere { .. } => "List its branches with `git ls-remote`".to_owned(),
             SyncError::AnotherBranch { remote, .. } => {
-                format!("Nothing was moved. `tot remote add {remote} URL` goes back to the branch of its own name")
+                format!("Nothing changed. `tot remote add {remote} URL` switches back to the branch of its own name")
             }
             SyncError::Misnamed { .. } => {
-                "Nothing was taken from it. Ask who pushed it to push it under its own name".to_owned()
+                "Nothing was fetched from it. Ask whoever pushed it to push it under its own name".to_owned()
             }
-            SyncError::Detached { .. } => "Go back to its branch with `git switch main`".to_owned(),
+            SyncError::Detached { .. } => "Switch back to its branch with `git switch main`".to_owned(),
             SyncError::Rewritten { .. } => {
-                "Find out who did it and why. `tot sync --rejoin` joins what is there with what is here"
+                "Find out who rewrote it and why. `tot sync --rejoin` merges both sides"
                     .to_owned()
             }
             SyncError::Refused { .. } => {
-                "Work goes on here, and the next `tot sync` tries it again".to_owned()
+                "Local work can continue; the next `tot sync` tries again".to_owned()
             }
-            SyncError::LostRaces { .. } => "Try it again".to_owned(),
+            SyncError::LostRaces { .. } => "Try again".to_owned(),
             SyncError::SecretSuspected { tags, .. } => {
                 let delete = match tags.as_slice() {
                     [] => String::new(),
-                    tags => format!(" `git tag -d {}` deletes what should not go there.", tags.join(" ")),
+                    tags => format!(" `git tag -d {}` deletes tags that should not be shared.", tags.join(" ")),
                 };
                 format!(
-                    "Whoever can read the remote can read it, also after it was removed.{delete} \
-                     If it is not a credential, or may be known, `tot sync --allow-secrets` pushes it"
+                    "Everyone who can read the remote could read it, even after it is removed.{delete} If it is not a \
+                     secret, push it with `tot sync --allow-secrets`"
                 )
             }
             SyncError::Unreadable { is_marked: true, .. } => {
-                "`tot merge --resolve` merges both sides of the conflict markers by node".to_owned()
+                "Merge both sides of the conflict markers with `tot merge --resolve`".to_owned()
             }
-            SyncError::Unreadable { .. } => "Mend the file and commit it; `tot check` tells more".to_owned(),
+            SyncError::Unreadable { .. } => "Fix the file and commit it; `tot check` says more".to_owned(),
             SyncError::Unfit { .. } => {
-                "Take it out with `git rm --cached` and commit that. It may stay in the history and in your folder".to_owned()
+                "Remove it with `git rm --cached` and commit that. It may stay in the history and in your folder".to_owned()
             }
             SyncError::AlreadyHere { .. } => {
-                "Nothing was moved. Import it into another folder with --root; a JSON file can become another \
-                 investigation with --as-new"
+                "Nothing changed. Import it into another folder with --root, or import a JSON file under a new id with \
+                 --as-new"
                     .to_owned()
             }
             SyncError::Remote(error) => return error.hint(),

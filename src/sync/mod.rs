@@ -120,7 +120,7 @@ impl Syncing<'_> {
     /// Syncs the investigations in these folders; with `all`, skips those without a remote. Reports progress to `tell`. The
     /// outcomes are in the order of the folders.
     pub fn run(&self, folders: &[PathBuf], all: bool, tell: &(dyn Fn(&str) + Sync)) -> Vec<Outcome> {
-        tell("looking at the investigations");
+        tell("reading the investigations");
         let subjects = at_once(folders, |path| self.subject(path, all));
         let mut groups: BTreeMap<&str, Vec<&Subject>> = BTreeMap::new();
         for subject in subjects.iter().filter_map(|subject| subject.as_ref().ok()?.as_ref()) {

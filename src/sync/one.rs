@@ -157,7 +157,7 @@ impl Syncing<'_> {
             _ => {
                 let said = match fetched {
                     Fetched::Rejected { said } => said,
-                    Fetched::All => "it does not give what it says that it has".to_owned(),
+                    Fetched::All => "it does not send the objects that it lists".to_owned(),
                 };
                 let what = format!("fetch from {}", upstream.remote);
                 return Err(crate::remote::RemoteError::Failed { what, said }.into());
@@ -180,7 +180,7 @@ impl Syncing<'_> {
             let kept = super::keep(self.git, self.world, &subject.path, seen)?;
             let remote = &subject.upstream.remote;
             done.notes.push(format!(
-                "what {remote} had before, and was never joined here, is kept in the branch {kept}"
+                "the earlier history of {remote}, never merged here, is kept in the branch {kept}"
             ));
         }
         Ok(())
@@ -228,13 +228,13 @@ impl Syncing<'_> {
     ) -> Result<SyncError, SyncError> {
         let (path, upstream) = (&subject.path, &subject.upstream);
         let missing = match theirs {
-            None => format!("its branch {} is not there any more", upstream.place.branch),
+            None => format!("its branch {} no longer exists", upstream.place.branch),
             Some(theirs) => {
                 let number = counted(self.git.count(path, seen, Some(theirs))?, "commit");
                 let newest = self.git.newest(path, seen, Some(theirs))?;
                 let kept = super::keep(self.git, self.world, path, theirs)?;
                 format!(
-                    "it had {number} that it has no more, the newest {newest}; what it has now is kept in the branch {kept}"
+                    "it lost {number}, the newest {newest}; its present history is kept in the branch {kept}"
                 )
             }
         };
@@ -305,9 +305,9 @@ impl Syncing<'_> {
         done.tags_came.extend(tags);
         if theirs != Some(ours) {
             match theirs {
-                None if seen.is_some() => done.notes.push("the branch is not there any more".to_owned()),
+                None if seen.is_some() => done.notes.push("the branch no longer exists".to_owned()),
                 Some(theirs) if !self.git.has_commit(path, theirs)? => {
-                    done.notes.push("there is something new, which a sync would fetch".to_owned());
+                    done.notes.push("the remote has new commits, which a sync would fetch".to_owned());
                 }
                 Some(theirs) => done.came = self.git.count(path, theirs, Some(ours))?,
                 None => {}
@@ -352,7 +352,7 @@ fn new_tags(subject: &Subject, advertised: &Advertised, here: &Here, done: &mut 
             None => new.push(tag.to_owned()),
             Some(ours) if ours != object => {
                 let note = format!(
-                    "the tag {tag} is another one on {}; both stay as they are",
+                    "the tag {tag} differs on {}; both are left as they are",
                     subject.upstream.remote
                 );
                 if !done.notes.contains(&note) {

@@ -188,7 +188,7 @@ fn the_doctor_says_what_is_there_and_what_to_do() {
         note  server    tot-mcp is not on PATH
                         Agents can start it by its whole path, which tot setup writes; or put its folder on PATH.
         ok    client    Claude Code starts the server, by .mcp.json
-        wrong client    Cursor: .cursor/mcp.json: it is not JSON that can be read: Unterminated object on line 1 column 1
+        wrong client    Cursor: .cursor/mcp.json: it is not valid JSON: Unterminated object on line 1 column 1
                         Mend the file.
         wrong root      /here/investigations, 2 investigations, of which 1 can't be read
                         tot check says why.
@@ -203,7 +203,7 @@ fn the_doctor_says_what_is_there_and_what_to_do() {
     assert!(of("root")["advice"].is_string());
     let no_git = sandbox.command(TOT).env("PATH", "").arg("doctor").output().unwrap();
     assert_eq!(no_git.status.code(), Some(1));
-    assert!(text(no_git.stdout).starts_with("wrong git       the program git can't be started"));
+    assert!(text(no_git.stdout).starts_with("wrong git       can't start the program git"));
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn the_doctor_takes_no_other_server_for_ours_and_names_clients_without_it() {
     assert_eq!(said.status.code(), Some(1), "servers stand there twice");
     std::fs::remove_file(sandbox.path(".vscode/mcp.json")).unwrap();
     assert!(
-        text(said.stdout).contains("wrong client    VS Code: .vscode/mcp.json: `servers` stands in it twice")
+        text(said.stdout).contains("wrong client    VS Code: .vscode/mcp.json: it has `servers` twice")
     );
     assert_snapshot!(clients().replace(&sandbox.path("").display().to_string(), "/here/"), @"
         note  client    Claude Code starts totally-else as tot, by .mcp.json

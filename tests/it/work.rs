@@ -402,7 +402,7 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
         ");
     assert_snapshot!(person.refused(&["start", "Why?", "--ruleset", "none"], ""), @"
         tot start: rejected, and nothing was written
-          UNKNOWN_RULESET There is no ruleset `none`. The rulesets are single-root, drill, multi-gate, found-verify, exhaust, review; without one, it is single-root.
+          UNKNOWN_RULESET Unknown ruleset `none`. The rulesets are single-root, drill, multi-gate, found-verify, exhaust, review; the default is single-root.
         ");
     assert!(!person.sandbox.root().exists());
     person.ok(&["start", "Why?", "--mode", "smoke"]);

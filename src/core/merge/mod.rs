@@ -138,9 +138,9 @@ impl fmt::Display for Decision {
                 let states: Vec<&str> = states.iter().map(StateName::as_str).collect();
                 write!(f, "{node} is contested: {}", states.join(" against "))
             }
-            Decision::Kept { node } => write!(f, "{node} stays, which was taken back and researched"),
+            Decision::Kept { node } => write!(f, "{node} was withdrawn and researched; the result is kept"),
             Decision::BothReclassified { node, state } => {
-                write!(f, "{node} was reclassified twice, and is {state} by the later change")
+                write!(f, "{node} was reclassified twice; it is {state} by the later change")
             }
             Decision::BothAmended { node } => {
                 write!(f, "{node} was amended twice; the later text is in force")
@@ -152,7 +152,7 @@ impl fmt::Display for Decision {
             Decision::OtherEnds { others } => {
                 write!(f, "it was ended {} times; the earliest end stands", others + 1)
             }
-            Decision::EndedThenContinued => write!(f, "it was ended on one side and went on on the other"),
+            Decision::EndedThenContinued => write!(f, "it ended on one side and continued on the other"),
         }
     }
 }
@@ -177,7 +177,7 @@ pub enum Reason {
     #[error("both sides have changed it, and it can't be read: {0}")]
     Unreadable(String),
     /// There is no other id for a node.
-    #[error("its id is taken on the other side, and no other would be short enough")]
+    #[error("the other side uses its id, and no free id is short enough")]
     NoFreeId,
     /// It can't be written.
     #[error("{0}")]
@@ -447,7 +447,7 @@ fn read<T>(
 fn node_of(text: &str, id: &NodeId) -> Result<Node, YamlError> {
     let node = node_file::read(text)?;
     if node.id != *id {
-        let message = format!("it says that it is {}, but its path says {id}", node.id);
+        let message = format!("the file names {}, but its path names {id}", node.id);
         return Err(YamlError { line: None, column: None, message });
     }
     Ok(node)

@@ -728,7 +728,7 @@ fn a_proposal_that_was_taken_back_and_researched_stays() {
     theirs.commit("R2.A2", "DEAD", "nothing", 10);
     let (tree, decisions) = merged(&base, &ours, &theirs).unwrap();
     assert_eq!(tree.nodes[&"R2.A2".parse().unwrap()], theirs.nodes[&"R2.A2".parse().unwrap()]);
-    assert_eq!(said(&decisions), ["R2.A2 stays, which was taken back and researched"]);
+    assert_eq!(said(&decisions), ["R2.A2 was withdrawn and researched; the result is kept"]);
     let (tree, _) = merged(&base, &ours, &base).unwrap();
     assert_eq!(tree, ours);
 }
@@ -752,7 +752,7 @@ fn changes_of_state_and_texts_on_both_sides_stand_by_time() {
     assert_eq!(
         said(&decisions),
         [
-            "R2.A1 was reclassified twice, and is DEAD by the later change",
+            "R2.A1 was reclassified twice; it is DEAD by the later change",
             "R2.A1 was amended twice; the later text is in force"
         ]
     );
@@ -801,7 +801,7 @@ fn what_two_people_turned_round_stays_turned_round_where_a_clock_was_ahead() {
             "DEAD→EXPLORE z, to look again",
         ]
     );
-    assert_eq!(said(&decisions), ["R2.A1 was reclassified twice, and is EXPLORE by the later change"]);
+    assert_eq!(said(&decisions), ["R2.A1 was reclassified twice; it is EXPLORE by the later change"]);
 }
 
 #[test]
@@ -895,8 +895,8 @@ fn an_end_that_one_side_has_opened_again_is_kept_only_where_the_other_has_change
     amend_end(amended.end.as_mut().unwrap(), "amended", 55);
     for (other, expected, decided) in [
         (&base, Vec::new(), Vec::new()),
-        (&again, vec!["second"], vec!["it was ended on one side and went on on the other"]),
-        (&amended, vec!["conclusion amended"], vec!["it was ended on one side and went on on the other"]),
+        (&again, vec!["second"], vec!["it ended on one side and continued on the other"]),
+        (&amended, vec!["conclusion amended"], vec!["it ended on one side and continued on the other"]),
     ] {
         let (tree, decisions) = merged(&base, &opened, other).unwrap();
         assert_eq!(
@@ -994,7 +994,7 @@ fn an_end_here_and_research_that_went_on_there_are_both_kept() {
     let (tree, decisions) = merged(&base, &ours, &theirs).unwrap();
     assert_eq!(tree.end, ours.end);
     assert!(!tree.nodes[&"R2.A2".parse().unwrap()].is_pending());
-    assert_eq!(said(&decisions), ["it was ended on one side and went on on the other"]);
+    assert_eq!(said(&decisions), ["it ended on one side and continued on the other"]);
 }
 
 #[test]

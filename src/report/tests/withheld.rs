@@ -203,7 +203,7 @@ fn secret() -> ReportInput {
     input.history[3].happenings.clear();
     input.history[3].paths.push(path);
     input.history[3].message = text("message of a file that is not read");
-    input.history[4].gaps.push("Not all that it changed is read.".to_owned());
+    input.history[4].gaps.push("Only some changes of this commit are read.".to_owned());
     input.history[4].message = text("message of what is not read");
     input
 }

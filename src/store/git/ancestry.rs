@@ -257,7 +257,7 @@ impl<'g> Walk<'g> {
                 continue;
             }
             if self.seen.len() == MAX_COMMITS {
-                self.ends(|| format!("more than {MAX_COMMITS} commits are not looked at"));
+                self.ends(|| format!("the search ends after {MAX_COMMITS} commits"));
                 return false;
             }
             self.seen.insert(id);
@@ -277,7 +277,7 @@ impl<'g> Walk<'g> {
         match self.git.object(id, Kind::Commit) {
             Ok(data) => CommitRefIter::from_bytes(&data, gix::hash::Kind::Sha1).parent_ids().collect(),
             Err(_) => {
-                self.ends(|| format!("the commit {id} can't be read, and `git fsck` tells more"));
+                self.ends(|| format!("the commit {id} can't be read; `git fsck` says why"));
                 Vec::new()
             }
         }

@@ -24,7 +24,7 @@ pub enum GitError {
         source: Option<Box<gix::Error>>,
     },
     /// The repository's layout would lead reads or writes outside of it.
-    #[error("the repository is not opened: {path} {reason}")]
+    #[error("the repository was not opened: {path} {reason}")]
     Refused {
         /// The file or folder in question.
         path: Shown,
@@ -44,7 +44,7 @@ pub enum GitError {
         hint: &'static str,
     },
     /// The location of a new repository is occupied.
-    #[error("{path} exists already")]
+    #[error("{path} already exists")]
     AlreadyExists {
         /// The location.
         path: Shown,
@@ -68,7 +68,7 @@ pub enum GitError {
         is: &'static str,
     },
     /// Someone else has committed, or the head was set elsewhere.
-    #[error("the head of {path} is {} and no longer {expected}", shown_head(.actual))]
+    #[error("the head of {path} has moved: it is {}, not {expected}", shown_head(.actual))]
     HeadMoved {
         /// The repository.
         path: Shown,
@@ -78,7 +78,7 @@ pub enum GitError {
         actual: Option<CommitId>,
     },
     /// A user's operation is in progress, and a commit would become part of it.
-    #[error("{what} is in progress in {path}, and a commit now would become part of it")]
+    #[error("{what} is in progress in {path}: a commit now would become part of it")]
     InProgress {
         /// The repository.
         path: Shown,
@@ -94,7 +94,7 @@ pub enum GitError {
         path: Shown,
     },
     /// Another writer has held the right to write for too long.
-    #[error("{path} is being written to by {holder}")]
+    #[error("another process is writing to {path}: {holder}")]
     Held {
         /// The git folder.
         path: Shown,
@@ -102,13 +102,13 @@ pub enum GitError {
         holder: String,
     },
     /// Another process holds a lock.
-    #[error("{path} is held by another process")]
+    #[error("{path} is locked by another process")]
     Locked {
         /// The lock file.
         path: Shown,
     },
     /// The tag exists already.
-    #[error("the tag {name:?} exists in {path}")]
+    #[error("the tag {name:?} already exists in {path}")]
     TagExists {
         /// The repository.
         path: Shown,
@@ -116,7 +116,7 @@ pub enum GitError {
         name: String,
     },
     /// Several objects have ids with this prefix.
-    #[error("{rev:?} is the beginning of several ids in {path}")]
+    #[error("{rev:?} is ambiguous in {path}: several ids begin with it")]
     Ambiguous {
         /// The repository.
         path: Shown,
@@ -134,7 +134,7 @@ pub enum GitError {
         id: String,
     },
     /// A file is larger than the caller's limit.
-    #[error("the file {blob} in {path} has {size} bytes and at most {limit} are read")]
+    #[error("the file {blob} in {path} has {size} bytes; the limit is {limit}")]
     TooLarge {
         /// The repository.
         path: Shown,
@@ -146,7 +146,7 @@ pub enum GitError {
         limit: u64,
     },
     /// A tree exceeds the limits, which no investigation does.
-    #[error("{what} in {path} has more than {limit}, and is not read")]
+    #[error("{what} in {path} was not read: it has more than {limit}")]
     TooMuch {
         /// The repository.
         path: Shown,
@@ -166,7 +166,7 @@ pub enum GitError {
         reason: String,
     },
     /// The change is made and visible, but the disk did not confirm it: a power cut may undo it.
-    #[error("{what} in {path} is made, but the disk did not confirm it")]
+    #[error("{what} in {path} was created, but the disk did not confirm it")]
     Unconfirmed {
         /// The repository.
         path: Shown,
@@ -220,12 +220,12 @@ impl GitError {
             GitError::Refused { hint, .. } | GitError::Unsupported { hint, .. } => hint,
             GitError::AlreadyExists { .. } => "Choose another name, or remove it first",
             GitError::InvalidPath { .. } => "Use plain names with '/' between them",
-            GitError::PathConflict { .. } => "Move one of them with git",
+            GitError::PathConflict { .. } => "Rename one of the two with git",
             GitError::HeadMoved { .. } => "Load the new head and decide again",
             GitError::Busy { .. } => "Call again",
             GitError::Held { .. } => {
-                "Call again; if that process hangs, end it, which ends its lock. Leave the lock file in place: without it, two \
-                 could write at once"
+                "Call again; if that process hangs, end it to release the lock. Do not delete the lock file: without it, \
+                 two processes could write at once"
             }
             GitError::Locked { .. } => "Try again; if no git process is running there, delete this file",
             GitError::TagExists { .. } => "Choose another name",
@@ -234,9 +234,9 @@ impl GitError {
             GitError::TooLarge { .. } => "Make it smaller",
             GitError::TooMuch { .. } => "Look at it with `git ls-tree`",
             GitError::Damaged { .. } | GitError::Library { .. } => "Run `git fsck` there",
-            GitError::Unconfirmed { .. } => "Check the disk, and load the new head",
-            GitError::Index { .. } => "Delete it and run `git reset` there, which keeps your files",
-            GitError::Io { .. } => "Check that the folder is there, writable and not full",
+            GitError::Unconfirmed { .. } => "Check the disk, then load the new head",
+            GitError::Index { .. } => "Delete it and run `git reset` there; your files are kept",
+            GitError::Io { .. } => "Check that the folder exists and is writable, and that the disk has space",
         };
         plain.to_owned()
     }

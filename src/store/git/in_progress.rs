@@ -18,23 +18,23 @@ const IN_PROGRESS: [(&str, &str, &str); 6] = [
     (
         MERGE,
         "a merge",
-        "Have it joined by node with `tot merge --resolve`, or finish it with `git merge --continue`, or give it up with \
-         `git merge --abort`",
+        "Merge node by node with `tot merge --resolve`, finish it with `git merge --continue`, or abort it with `git merge \
+         --abort`",
     ),
     (
         "CHERRY_PICK_HEAD",
         "a cherry-pick",
-        "Finish it with `git cherry-pick --continue`, or give it up with `git cherry-pick --abort`",
+        "Finish it with `git cherry-pick --continue`, or abort it with `git cherry-pick --abort`",
     ),
     (
         "REVERT_HEAD",
         "a revert",
-        "Finish it with `git revert --continue`, or give it up with `git revert --abort`",
+        "Finish it with `git revert --continue`, or abort it with `git revert --abort`",
     ),
     ("BISECT_LOG", "a bisect", "End it with `git bisect reset`"),
 ];
-const REBASE: &str = "Give it up with `git rebase --abort`, since `tot sync` joins both sides by node and no commit gets another \
-                      id; or finish it with `git rebase --continue`";
+const REBASE: &str = "Abort it with `git rebase --abort` (`tot sync` merges both sides node by node and keeps all commit \
+                      ids), or finish it with `git rebase --continue`";
 
 impl Git {
     /// Refuses while an operation of git is in progress.

@@ -106,7 +106,7 @@ fn holder(path: &Path) -> String {
     let is_note =
         |line: &&str| line.starts_with(HOLDER) && line.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     let line = read.ok().and_then(|_| note.lines().next()).filter(is_note);
-    let Some(line) = line else { return "a process that does not say which it is".to_owned() };
+    let Some(line) = line else { return "an unknown process".to_owned() };
     let since = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
     match since.and_then(|since| since.elapsed().ok()) {
         Some(since) => format!("{line}, for {} s now", since.as_secs()),
@@ -204,7 +204,7 @@ mod tests {
         file.lock().unwrap();
         for note in [&b""[..], b"process 1\x1b[31m\n", b"\0\0\0", b"\xff"] {
             fs::write(&path, note).unwrap();
-            assert!(refused().0.ends_with("a process that does not say which it is"), "{note:?}");
+            assert!(refused().0.ends_with("an unknown process"), "{note:?}");
         }
     }
 

@@ -238,7 +238,7 @@ pub struct PathChange {
 
 /// An invalid object id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no object id. It has 40 hexadecimal digits")]
+#[error("{0:?} is not an object id: an id has 40 hexadecimal digits")]
 pub struct ParseIdError(String);
 
 /// The id of a commit.

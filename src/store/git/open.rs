@@ -212,11 +212,11 @@ pub(super) fn locate(dir: &Path) -> Result<(PathBuf, bool)> {
         Some(metadata) if metadata.is_symlink() => Err(GitError::Refused {
             path: Shown(inner),
             reason: "is a symbolic link",
-            hint: "Open the repository it leads to, or make a clone",
+            hint: "Open the repository it points to, or make a clone",
         }),
         Some(_) => Err(GitError::Refused {
             path: Shown(inner),
-            reason: "is a file that leads to another folder",
+            reason: "is a file that points to another folder",
             hint: "Open the main work tree, or make a clone",
         }),
         None if dir.join("HEAD").is_file() && dir.join("objects").is_dir() => Ok((dir.to_owned(), false)),

@@ -22,9 +22,9 @@ impl Git {
             FileKind::Submodule => Some("another repository".to_owned()),
             FileKind::File | FileKind::Executable if check_path(path).is_ok() => {
                 let size = self.size(blob)?;
-                (size > FILE_MAX).then(|| format!("{size} bytes, and at most {FILE_MAX} are read"))
+                (size > FILE_MAX).then(|| format!("{size} bytes, more than the {FILE_MAX} that are read"))
             }
-            _ => Some("a name that not every system accepts".to_owned()),
+            _ => Some("a name that some systems do not accept".to_owned()),
         })
     }
 

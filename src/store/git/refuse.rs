@@ -75,7 +75,7 @@ pub(super) fn check_format(repository: &gix::Repository, git_dir: &Path) -> Resu
         None => Ok(()),
         Some(name) => Err(GitError::Unsupported {
             path: shown(git_dir),
-            reason: format!("its format has the extension {name:?}, which this program does not know"),
+            reason: format!("its format has the extension {name:?}, which this program does not support"),
             hint: "Make a clone without it",
         }),
     }
@@ -86,13 +86,13 @@ pub(super) fn refuse_link(path: &Path) -> Result<()> {
         Some(metadata) if metadata.is_symlink() => Err(GitError::Refused {
             path: shown(path),
             reason: "is a symbolic link",
-            hint: "Make a clone, which has none",
+            hint: "Make a clone: it has no such link",
         }),
         // Reading a pipe would wait for its writer.
         Some(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(GitError::Refused {
             path: shown(path),
             reason: "is neither a file nor a folder",
-            hint: "Make a clone, which has none",
+            hint: "Make a clone: it has no such link",
         }),
         _ => Ok(()),
     }
@@ -117,10 +117,10 @@ pub(super) fn check_layout(git_dir: &Path) -> Result<()> {
         refuse_link(&git_dir.join(name))?;
     }
     for (name, reason, hint) in [
-        ("commondir", "leads to another repository", "Open the main work tree, or make a clone"),
+        ("commondir", "points to another repository", "Open the main work tree, or make a clone"),
         (
             "objects/info/alternates",
-            "leads to the objects of another repository",
+            "points to the objects of another repository",
             "Run `git repack -ad` and delete the file, or make a clone",
         ),
     ] {
@@ -149,8 +149,8 @@ pub(super) fn check_where_it_leads(
     if !is_same_place(local.git_dir(), git_dir)? || !is_same_place(local.common_dir(), git_dir)? {
         return Err(GitError::Refused {
             path: shown(git_dir),
-            reason: "leads to another repository",
-            hint: "Open that one, or make a clone",
+            reason: "points to another repository",
+            hint: "Open that repository, or make a clone",
         });
     }
     let leads_out = match local.workdir() {

@@ -68,7 +68,7 @@ impl Git {
         let unreadable = |_| "its object can't be read".to_owned();
         let header = self.repository.find_header(object).map_err(unreadable)?;
         if header.kind() != Kind::Tag {
-            return Err("it is a light tag, which says nothing".to_owned());
+            return Err("it is a lightweight tag, without a message".to_owned());
         }
         if header.size() > MAX_TAG_BYTES {
             return Err(format!("its object has more than {MAX_TAG_BYTES} bytes"));
@@ -76,7 +76,7 @@ impl Git {
         let data = self.object(object, Kind::Tag).map_err(|_| "its object can't be read".to_owned())?;
         let tag = TagRef::from_bytes(&data, gix::hash::Kind::Sha1).map_err(unreadable)?;
         if tag.target() != commit.0 {
-            return Err("it is the tag of another tag".to_owned());
+            return Err("it points to another tag".to_owned());
         }
         let tagger = tag.tagger().ok().flatten().unwrap_or_default();
         let short = |text: &BStr| text[..text.len().min(MAX_NAME)].to_str_lossy().into_owned();

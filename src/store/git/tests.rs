@@ -1355,10 +1355,10 @@ fn a_repository_that_leads_elsewhere_is_refused() {
     open(&bench.dir()).unwrap();
 
     run_in(bench.folder.path(), &["clone", "-q", "--shared", "it", "shared"]);
-    assert_eq!(refused(&bench.folder.path().join("shared")), "leads to the objects of another repository");
+    assert_eq!(refused(&bench.folder.path().join("shared")), "points to the objects of another repository");
 
     bench.run(&["worktree", "add", "-q", "../linked"]);
-    assert_eq!(refused(&bench.folder.path().join("linked")), "is a file that leads to another folder");
+    assert_eq!(refused(&bench.folder.path().join("linked")), "is a file that points to another folder");
 
     let empty = bench.folder.path().join("empty");
     fs::create_dir(&empty).unwrap();

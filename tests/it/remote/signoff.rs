@@ -191,7 +191,7 @@ fn each_kind_of_sign_off_is_told_apart() {
     let again = approve(&machine, &["--reject"]);
     git(&["update-ref", &format!("refs/tags/{as_approval}"), &format!("refs/tags/{again}")]);
     git(&["tag", "-d", &again]);
-    invalid(&as_approval, "it was made with the name rejected/");
+    invalid(&as_approval, "the tag was made with the name rejected/");
     // A light tag.
     git(&["tag", "approved/light"]);
     invalid("approved/light", "a light tag");

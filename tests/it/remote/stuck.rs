@@ -373,7 +373,7 @@ fn a_file_that_nobody_takes_in_is_not_pushed() {
 const STRANGE: [(&str, &str); 3] = [
     ("notes", "a symbolic link"),
     ("large.bin", "17825793 bytes"),
-    ("a:b.md", "a name that not every system accepts"),
+    ("a:b.md", "a name that some systems do not accept"),
 ];
 
 fn make(repository: &Path, file: &str) {

@@ -399,12 +399,12 @@ fn references_that_are_not_in_the_project() {
     table.known = cited
         .into_iter()
         .zip([
-            missing("src/a.rs has 7 lines, and line 9 is cited"),
+            missing("src/a.rs has 7 lines, but line 9 is cited"),
             missing("src/b.rs is not in the project"),
         ])
         .collect();
     assert_snapshot!(said(table.try_commit(vec![result])), @"
-    REFERENCE_NOT_FOUND R2.A2: R2.A2 cites what is not there: src/a.rs has 7 lines, and line 9 is cited; src/b.rs is not in the project. Look again, and correct it with tot_amend; name another repository as `owner/name path:line`.
+    REFERENCE_NOT_FOUND R2.A2: R2.A2 cites what is not there: src/a.rs has 7 lines, but line 9 is cited; src/b.rs is not in the project. Look again, and correct it with tot_amend; name another repository as `owner/name path:line`.
     INCOMPLETE_EXPLORE R2.A1: 2 EXPLORE nodes still lack children: R2.A1, R2.A2.
     ");
     let stored = &table.node("R2.A2").classification.as_ref().unwrap().warnings;

@@ -51,7 +51,7 @@ fn an_invalid_one_refuses_every_writing_call_and_leaves_everything_readable() {
         insta::allow_duplicates! {
             insta::assert_snapshot!(told, @"
             This investigation can't be judged: ruleset.yaml:47: EXPLORED is not one of the states (did you mean EXPLORE?).
-            Mend ruleset.yaml in [repository] and commit it there (git log -p ruleset.yaml shows how it was); until then tot_status and tot-report show what can be said without rules.
+            Fix ruleset.yaml in [repository] and commit it (git log -p ruleset.yaml shows earlier versions); until then tot_status and tot-report show only what needs no rules.
             ");
         }
         session.refused(tool, arguments);

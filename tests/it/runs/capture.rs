@@ -251,7 +251,7 @@ fn a_missing_program_is_stored_as_not_run() {
     let world = World::new();
     let said = world.tot(&["run", "R1.A", "--", "no-such-program"]);
     assert_eq!(said.status, 127);
-    assert_eq!(world.captured().ended, Ended::NotRun("the program no-such-program is not there".into()));
+    assert_eq!(world.captured().ended, Ended::NotRun("the program no-such-program does not exist".into()));
 }
 
 #[test]

@@ -246,7 +246,7 @@ fn what_can_not_run_is_named_and_is_no_difference() {
     let said = world.again(&["--at", "HEAD"]);
     assert_eq!(
         reasons(&said),
-        ["the program ./tool is not there, 0.0 s)", "the folder sub is not there, 0.0 s)"]
+        ["the program ./tool does not exist, 0.0 s)", "the folder sub does not exist, 0.0 s)"]
     );
     assert!(said.out.contains("\n0 of 2 same, 2 could not run\n"), "{said:?}");
     // Where the project is not, and where it has no such commit.
@@ -512,7 +512,7 @@ fn without_a_sandbox_that_works_nothing_runs_that_was_to_be_in_one() {
         Said::from(command.env("PATH", path_with(&world, bwrap)).output().unwrap())
     };
     for (bwrap, reason) in [
-        (None, "tot rerun: the program bwrap is not there: install bubblewrap\n"),
+        (None, "tot rerun: the program bwrap is missing: install bubblewrap\n"),
         (
             Some("echo No permissions >&2; exit 1"),
             "tot rerun: bubblewrap does not work here: No permissions\n",
@@ -553,7 +553,7 @@ fn in_a_sandbox_there_is_no_network_and_nothing_to_write_to_but_the_work_tree() 
     world.edit(|ran| ran.command = vec!["no-such-program".to_owned()]);
     assert_eq!(world.again(&["--all", "--sandbox"]).status, 1);
     let last = world.repeated().remove(1).2;
-    assert_eq!(last.ended, Ended::NotRun("the program no-such-program is not there".into()));
+    assert_eq!(last.ended, Ended::NotRun("the program no-such-program does not exist".into()));
 }
 
 #[test]

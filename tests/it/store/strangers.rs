@@ -630,7 +630,7 @@ fn one_nodes_bytes_under_two_paths_are_a_fault_each_time() {
     for store in [store, Store::new(stranger.sandbox.root())] {
         let snapshot = store.load(&stranger.repository).unwrap();
         let faults: Vec<String> = snapshot.faults.iter().map(ToString::to_string).collect();
-        assert_eq!(faults, ["nodes/R2/R2.A7.yaml: it says that it is R2.A1, but its path says R2.A7"]);
+        assert_eq!(faults, ["nodes/R2/R2.A7.yaml: the file names R2.A1, but its path names R2.A7"]);
         let nodes: Vec<&str> = snapshot.investigation.nodes().map(|node| node.id.as_str()).collect();
         assert_eq!(nodes, ["R1.A", "R2.A1", "R2.A2"]);
         let history = store.history(&snapshot).unwrap();
@@ -677,7 +677,7 @@ fn long_messages_do_not_fill_the_memory() {
         assert!(entry.message.len() < 100_000, "{}", entry.message.len());
         assert_eq!(entry.subject(), "A subject");
         assert_eq!(entry.trailers(), [("Tool", "tot_commit"), ("Node", "R1.A")]);
-        assert!(entry.gaps[0].starts_with("Bytes left out of its message: "), "{:?}", entry.gaps);
+        assert!(entry.gaps[0].starts_with("The message is cut: "), "{:?}", entry bytes are left out.gaps);
     }
     assert!(history[5..].iter().all(|entry| entry.gaps.is_empty()));
     let (lines, exit) = stranger.check();
@@ -702,9 +702,9 @@ fn commits_of_many_paths_do_not_fill_the_memory() {
     }
     let history = history(&stranger);
     let gaps: Vec<String> = history[..4].iter().map(|entry| entry.gaps.concat()).collect();
-    assert_eq!([&*gaps[0], &*gaps[3]], ["Other files that it changed and that are not named: 500."; 2]);
+    assert_eq!([&*gaps[0], &*gaps[3]], ["Other changed files, not named: 500."; 2]);
     for gap in &gaps[1..3] {
-        assert!(gap.starts_with("What it changed can't be read: ") && gap.contains("50000 files"), "{gap}");
+        assert!(gap.starts_with("The changes of this commit can't be read: ") && gap.contains("50000 files"), "{gap}");
     }
     assert_eq!(history.iter().map(|entry| entry.paths.len()).max(), Some(1_000));
     let (lines, exit) = stranger.check();
