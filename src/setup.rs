@@ -313,8 +313,7 @@ fn json_file(present: &str) -> Result<(&'static str, CstRootNode), SetupError> {
 
 fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -> Result<Edit, SetupError> {
     let (mark, root) = json_file(present)?;
-    let file =
-        root.object_value().ok_or_else(|| SetupError::Json("it is not an object `{…}`".into()))?;
+    let file = root.object_value().ok_or_else(|| SetupError::Json("it is not an object `{…}`".into()))?;
     let mut servers = file;
     for key in client.keys() {
         if holds_servers(client, &servers) {

@@ -139,6 +139,8 @@ enum Command {
     Search(search::SearchArguments),
     /// Tells an MCP client of this server: prints what goes into its configuration, or writes it
     Setup(setup::SetupArguments),
+    // Who comes from git types it.
+    #[command(alias = "status")]
     Show(show::ShowArguments),
     Start(start::StartArguments),
     Sync(sync::SyncArguments),

@@ -476,7 +476,7 @@ impl<'a> Again<'a> {
     ) -> Result<Captured, String> {
         let Some(place) = folder_in(root, folder) else {
             let folder = one_line(folder.unwrap_or_default());
-            return Err(format!("the folder {folder} is not there"));
+            return Err(format!("the folder {folder} does not exist"));
         };
         let expected = first.expectations.iter().map(Expected::again).collect::<Result<Vec<_>, _>>()?;
         let starter = if self.arguments.sandbox { sandbox(root, &place) } else { Vec::new() };

@@ -263,22 +263,22 @@ mod tests {
     #[test]
     fn what_is_no_template_is_refused() {
         for (text, reason) in [
-            ("", "no {path}"),
-            ("https://example.org/", "no {path}"),
-            ("{path}", "not a whole URL"),
-            ("example.org/{path}", "not a whole URL"),
+            ("", "lacks {path}"),
+            ("https://example.org/", "lacks {path}"),
+            ("{path}", "not a complete URL"),
+            ("example.org/{path}", "not a complete URL"),
             ("javascript:alert({path})", "not an http"),
             ("javascript://x/%0aalert(1)//{path}", "not an http"),
             ("file:///{path}", "not an http"),
-            ("https://{path}/", "must be fixed"),
-            ("https://{commit}.example.org/{path}", "must be fixed"),
+            ("https://{path}/", "a placeholder"),
+            ("https://{commit}.example.org/{path}", "a placeholder"),
             ("https://me:secret@example.org/{path}", "user name or password"),
             ("https://example.org/{path}/{branch}", "`{branch}` is unknown"),
             ("https://example.org/{path}}", "`}` is unknown"),
-            ("https://example.org/{path}\" onclick=", "a character that no address has"),
+            ("https://example.org/{path}\" onclick=", "a character that addresses can't contain"),
         ] {
             let error = text.parse::<Forge>().unwrap_err().to_string();
-            assert!(error.contains(reason) && error.contains("like https://"), "{text}: {error}");
+            assert!(error.contains(reason) && error.contains("such as https://"), "{text}: {error}");
         }
     }
 }

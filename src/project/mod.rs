@@ -84,9 +84,7 @@ pub enum ProjectError {
         source: std::io::Error,
     },
     /// No repository contains the folder.
-    #[error(
-        "{path} is not in a git repository with files of a project: give the folder of the project"
-    )]
+    #[error("{path} is not in a git repository with files of a project: give the folder of the project")]
     NoRepository {
         /// The folder.
         path: PathBuf,

@@ -23,7 +23,10 @@ impl GitProgram {
             command.status().map_err(|source| RemoteError::Io { action: format!("run {editor}"), source })?;
         match status.success() {
             true => Ok(()),
-            false => Err(RemoteError::Failed { what: editor, said: "the editor was left without saving".to_owned() }),
+            false => Err(RemoteError::Failed {
+                what: editor,
+                said: "the editor was left without saving".to_owned(),
+            }),
         }
     }
 

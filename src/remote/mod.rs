@@ -151,7 +151,10 @@ impl RemoteError {
                 &["Authentication failed", "could not read Username", "unable to get password"][..],
                 "Log in with a credential helper, or by running `git fetch` there",
             ),
-            (&["Permission denied (publickey", "Host key verification failed"], "Check that `ssh` to that host works"),
+            (
+                &["Permission denied (publickey", "Host key verification failed"],
+                "Check that `ssh` to that host works",
+            ),
             (
                 &["Could not resolve host", "Connection refused", "Connection timed out", "unreachable"],
                 "Nothing changed here. Try again when the remote can be reached",

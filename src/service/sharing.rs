@@ -150,8 +150,7 @@ impl Service {
         };
         let message = format!("This investigation has no remote yet: {}", sentence(&causes(&error)));
         Some(
-            Diagnostic::new(Code::StoreError, message)
-                .suggest("A person can add one with `tot remote add`."),
+            Diagnostic::new(Code::StoreError, message).suggest("A person can add one with `tot remote add`."),
         )
     }
 

@@ -118,10 +118,7 @@ fn one(tag: &SignOffTag, signature: &Signature) -> Option<SignOff> {
                 (_, Signature::Good { .. })
                     if tag.committed_at.is_some_and(|commit| annotation.at < commit) =>
                 {
-                    (
-                        State::Unchecked,
-                        Some("its date is before that of its commit".to_owned()),
-                    )
+                    (State::Unchecked, Some("its date is before that of its commit".to_owned()))
                 }
                 (_, Signature::Good { .. }) if tag.since == Since::Nothing => (State::Valid, None),
                 (_, Signature::Good { .. }) => (State::Stale, None),

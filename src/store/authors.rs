@@ -145,8 +145,9 @@ impl Past<'_> {
 pub(super) fn faults(investigation: &Investigation) -> impl Iterator<Item = Fault> {
     false_names(investigation).map(|(path, Person { name, email }, _)| {
         let email = email.as_ref().map(|email| format!(" <{email}>")).unwrap_or_default();
-        let reason =
-            format!("the file names {name}{email} as its author, but git names another; it counts as unsigned");
+        let reason = format!(
+            "the file names {name}{email} as its author, but git names another; it counts as unsigned"
+        );
         Fault::of_history(path, reason, Code::AuthorDiffers)
     })
 }

@@ -44,7 +44,13 @@ pub enum FindError {
 impl FindError {
     /// Returns the hint, if there is one.
     pub fn hint(&self) -> Option<String> {
-        let FindError::Ambiguous { candidates, .. } = self else { return None };
+        let candidates = match self {
+            FindError::Ambiguous { candidates, .. } => candidates,
+            FindError::NotFound { id, .. } if id.contains(' ') => {
+                return Some("An id has no spaces: a command that takes a text has -m for it".to_owned());
+            }
+            FindError::NotFound { .. } | FindError::Twice { .. } => return None,
+        };
         let ids: Vec<String> = candidates.iter().take(5).map(SessionId::to_string).collect();
         let more = if candidates.len() > ids.len() { " …" } else { "" };
         Some(format!("Matches: {}{more}", ids.join(", ")))

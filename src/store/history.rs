@@ -383,11 +383,7 @@ mod tests {
             entries.iter().map(|entry| (entry.happenings.len(), entry.gaps.len())).collect();
         // The newest version is the snapshot's, and three more have room.
         assert_eq!(told, [(1, 0), (1, 0), (1, 0), (0, 1), (0, 1), (0, 1), (0, 1), (0, 1), (1, 0)]);
-        assert!(
-            entries[3].gaps[0].starts_with("Files that it changed and that are not read, "),
-            "{:?}",
-            entries[3]
-        );
+        assert!(entries[3].gaps[0].starts_with("Changed files that are not read, "), "{:?}", entries[3]);
         let whole = proposals(8, Budget::DEFAULT);
         assert!(whole.iter().all(|entry| entry.happenings.len() == 1 && entry.gaps.is_empty()), "{whole:?}");
     }

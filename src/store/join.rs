@@ -75,10 +75,7 @@ pub enum JoinError {
         file: String,
     },
     /// Its files exceed the limit of bytes together.
-    #[error(
-        "the files of the commit {commit} have {bytes} bytes; the limit is {}",
-        limits::CHECKOUT_MAX
-    )]
+    #[error("the files of the commit {commit} have {bytes} bytes; the limit is {}", limits::CHECKOUT_MAX)]
     TooLarge {
         /// The commit.
         commit: CommitId,

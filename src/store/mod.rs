@@ -154,7 +154,9 @@ impl StoreError {
             StoreError::UnknownRevision { path, .. } => {
                 Some(format!("`git -C {} log` lists them", path.display()))
             }
-            StoreError::UnknownCursor { .. } => Some("Leave out the cursor to begin at the first page".to_owned()),
+            StoreError::UnknownCursor { .. } => {
+                Some("Leave out the cursor to begin at the first page".to_owned())
+            }
             StoreError::Full { .. } => {
                 Some("End it with tot_end, and start another one for the open questions".to_owned())
             }

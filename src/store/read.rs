@@ -198,7 +198,9 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
                 None if file.path.starts_with(layout::ATTACHMENTS) => {
                     "not a valid path for an attachment (attachments/<node>/<name>); it is left out".into()
                 }
-                None if !file.path.contains('/') => "a file where a folder is expected; it is left out".into(),
+                None if !file.path.contains('/') => {
+                    "a file where a folder is expected; it is left out".into()
+                }
                 None => "not a valid path for a node; it is left out".into(),
             })
         }

@@ -235,9 +235,7 @@ fn the_doctor_takes_no_other_server_for_ours_and_names_clients_without_it() {
     let said = run(&sandbox, &["doctor"]);
     assert_eq!(said.status.code(), Some(1), "servers stand there twice");
     std::fs::remove_file(sandbox.path(".vscode/mcp.json")).unwrap();
-    assert!(
-        text(said.stdout).contains("wrong client    VS Code: .vscode/mcp.json: it has `servers` twice")
-    );
+    assert!(text(said.stdout).contains("wrong client    VS Code: .vscode/mcp.json: it has `servers` twice"));
     assert_snapshot!(clients().replace(&sandbox.path("").display().to_string(), "/here/"), @"
         note  client    Claude Code starts totally-else as tot, by .mcp.json
                         tot setup claude-code --write --name NAME puts this server beside it, and --replace in its place.

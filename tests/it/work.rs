@@ -241,7 +241,8 @@ fn a_small_tree_is_shown_whole_and_a_folded_one_says_how_to_see_the_rest() {
     };
     let show = |arguments: &[&str]| {
         let mut command = person.sandbox.command(TOT);
-        command.arg("show").args(arguments);
+        // As somebody types it who comes from git.
+        command.arg("status").args(arguments);
         person.run(command, "").out
     };
     nodes("R1.A", &["R2.A1".to_owned(), "R2.A2".to_owned()]);
@@ -409,6 +410,8 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
     let head = person.sandbox.head(&person.repository());
     assert_snapshot!(person.refused(&["commit", "there-is.none"], ""), @"tot commit: cannot read there-is.none: No such file or directory (os error 2)");
     assert_snapshot!(person.refused(&["commit", "zzzz", "-"], ROOT), @"tot commit: investigation `zzzz` not found in investigations");
+    let text = person.refused(&["end", "Because of this"], ROOT);
+    assert!(text.contains("An id has no spaces: a command that takes a text has -m for it"), "{text}");
     assert_snapshot!(person.refused(&["commit", "-"], "Only a text."), @"tot commit: it is neither Markdown with a head of fields between two lines `---`, nor fields in YAML or JSON; --help shows both");
     assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nheadline: a: b\n---\n"), @"tot commit: line 3, column 12: mapping values are not allowed in this context. A text that holds `: ` or ` #`, or begins with a mark such as `-`, stands in quotes");
     assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nstat: EXPLORE\n---\nText.\n"), @r#"

@@ -236,7 +236,9 @@ impl GitError {
             GitError::Damaged { .. } | GitError::Library { .. } => "Run `git fsck` there",
             GitError::Unconfirmed { .. } => "Check the disk, then load the new head",
             GitError::Index { .. } => "Delete it and run `git reset` there; your files are kept",
-            GitError::Io { .. } => "Check that the folder exists and is writable, and that the disk has space",
+            GitError::Io { .. } => {
+                "Check that the folder exists and is writable, and that the disk has space"
+            }
         };
         plain.to_owned()
     }

@@ -195,7 +195,7 @@ mod tests {
             error.contains(&format!("process {} on {}, for 0 s now", process::id(), host_name())),
             "{error}"
         );
-        assert!(hint.contains("Leave the lock file") && !hint.contains("delete"), "{hint}");
+        assert!(hint.contains("Do not delete the lock file"), "{hint}");
         drop(lock);
         let path = folder.path().join(LOCK_FILE);
         assert!(fs::read(&path).unwrap().is_empty(), "nobody has it");

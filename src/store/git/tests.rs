@@ -329,7 +329,7 @@ fn a_moved_head_is_told_and_nothing_is_written() {
     let error = bench.git.commit_now(bench.first, &[change("b", "2\n")], "Late", AT).unwrap_err();
     assert!(matches!(error, GitError::HeadMoved { expected, actual, .. }
         if expected == bench.first && actual == Some(second)));
-    assert!(error.to_string().contains(&format!("is {second} and no longer {}", bench.first)), "{error}");
+    assert!(error.to_string().contains(&format!("is {second}, not {}", bench.first)), "{error}");
     assert!(!bench.file("b").exists());
     assert_eq!(bench.head(), second);
     bench.assert_clean();

@@ -68,7 +68,7 @@ fn what_findings_quote_of_a_line_in_backticks_is_asked_about_once() {
         )
     };
     let reply = commit_root(&mut server, &session, json!({"findings": findings("")}));
-    let told = "R1.A cites words that are not where it cites them: “line 5” is not at src/db.py:4, it is at line 5; “line 9” is not at src/db.py:8, it stands at line 9.";
+    let told = "R1.A cites words that are not where it cites them: “line 5” is not at src/db.py:4, it is at line 5; “line 9” is not at src/db.py:8, it is at line 9.";
     assert_eq!(warnings(&reply, CODE), [told]);
     let mut amend = |more: &str| {
         let amended =

@@ -247,7 +247,7 @@ fn each_reader_refuses_what_is_not_there_or_broken() {
         };
         refused(None, "zzzz", "`zzzz` not found in investigations");
         refused(None, "ffff", "`ffff` not found in investigations");
-        refused(None, "01a19b7c", "fits several investigations");
+        refused(None, "01a19b7c", "several investigations match");
         refused(Some("nowhere"), "01a1", "there is no folder nowhere");
         refused(None, &hollow, "");
         refused(None, headless, "");

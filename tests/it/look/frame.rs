@@ -72,7 +72,10 @@ fn an_id_that_fits_several_names_them() {
     std::fs::create_dir(sandbox.root().join(other)).unwrap();
     let ran = tot(&sandbox, &["verify", &id[..8]]);
     assert_eq!(ran.status, 1, "{ran:#?}");
-    assert!(ran.err.contains("fits several") && ran.err.contains(&id) && ran.err.contains(other), "{ran:#?}");
+    assert!(
+        ran.err.contains("several investigations match") && ran.err.contains(&id) && ran.err.contains(other),
+        "{ran:#?}"
+    );
     let ambiguous = tot(&sandbox, &["check", &id[..8]]);
     assert_eq!((ambiguous.status, ambiguous.err.contains(other)), (1, true), "{ambiguous:#?}");
     let unknown = tot(&sandbox, &["verify", "ffff"]);

@@ -225,7 +225,7 @@ fn a_comment_that_was_changed_or_removed_by_hand_is_named_by_check() {
     assert_snapshot!(told.replace(&comment, "COMMENT"), @r#"
         REPLY_NOWHERE It is about R7.Z, which is not there.
         REPLY_NOWHERE The answer replies to nothing.
-        STRAY_FILE It is left out: not the path of a comment's file.
+        STRAY_FILE It is left out: not a valid path for a comment.
         STORED_LOST It changed the comment COMMENT.
         STORED_LOST It removed the comment COMMENT.
         "#);

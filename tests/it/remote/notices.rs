@@ -91,7 +91,7 @@ fn a_file_does_not_name_another_person_unnoticed() {
     let entry = told(&sandbox, &one, &other, &id);
     assert_eq!(kinds(&entry), ["authorDiffers"], "{entry:#}");
     let message = entry["notices"][0]["message"].as_str().unwrap();
-    assert!(message.contains("says that Ada") && message.contains("git names another author"), "{message}");
+    assert!(message.contains("the file names Ada") && message.contains("git names another"), "{message}");
     assert!(!entry["notes"].to_string().contains("AUTHOR_DIFFERS"), "said once: {entry:#}");
     // The check still has it.
     let check = other.tot_check(&id);

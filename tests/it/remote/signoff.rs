@@ -185,7 +185,7 @@ fn each_kind_of_sign_off_is_told_apart() {
 
     // Under another name.
     git(&["update-ref", "refs/tags/approved/anna-2", &format!("refs/tags/{anna}")]);
-    invalid("approved/anna-2", "it was made with the name");
+    invalid("approved/anna-2", "the tag was made with the name");
     let as_approval = rejected.replace("rejected", "approved");
     sign_with(&sandbox, &sandbox.path("key-anna.pub"));
     let again = approve(&machine, &["--reject"]);
@@ -194,10 +194,10 @@ fn each_kind_of_sign_off_is_told_apart() {
     invalid(&as_approval, "the tag was made with the name rejected/");
     // A light tag.
     git(&["tag", "approved/light"]);
-    invalid("approved/light", "a light tag");
+    invalid("approved/light", "a lightweight tag");
     // A tag of a tag.
     git(&["tag", "-s", "-m", "x", "approved/twice", &anna]);
-    invalid("approved/twice", "of another tag");
+    invalid("approved/twice", "to another tag");
     // A changed byte, each in another place.
     let object = sandbox.try_git(&repository, &["cat-file", "tag", &anna]).stdout;
     for place in ["Approve", "Open: ", "<tester@", "-----BEGIN SSH SIGNATURE-----\n"] {
@@ -214,7 +214,7 @@ fn each_kind_of_sign_off_is_told_apart() {
     git(&["commit", "-q", "--allow-empty", "-m", "aside"]);
     git(&["tag", "-s", "-m", "x", "approved/aside"]);
     git(&["reset", "-q", "--hard", "HEAD~1"]);
-    invalid("approved/aside", "did not come from its commit");
+    invalid("approved/aside", "does not descend from its commit");
     // By hand: valid, and it says nothing of what was open.
     git(&["tag", "-s", "-m", "Fine.", "approved/by-hand"]);
     let (document, status) = verify(&[]);
@@ -360,7 +360,7 @@ fn a_signature_older_than_its_commit_is_not_called_valid() {
     let document = verify(&machine, &["--allowed-signers", &allowed]).0;
     let said = of(&document, tag);
     assert_eq!(said["state"], "unchecked", "{said}");
-    assert!(said["reason"].as_str().unwrap().contains("before its commit was made"), "{said}");
+    assert!(said["reason"].as_str().unwrap().contains("before that of its commit"), "{said}");
 }
 
 #[test]
@@ -410,7 +410,7 @@ fn a_key_of_openpgp_counts_where_the_keyring_trusts_it() {
     gpg(&other, &["--import", key.to_str().unwrap()]);
     let (checked, _, reason) = state(&other);
     assert_eq!(checked, "unchecked");
-    assert!(reason.contains("does not say that the key of Greta"), "{reason}");
+    assert!(reason.contains("does not mark the key of Greta"), "{reason}");
     let repository = machine.repository(&id);
     let tag = sandbox.git(&repository, &["tag"]);
     let object = sandbox.try_git(&repository, &["cat-file", "tag", tag.trim()]).stdout;
@@ -418,7 +418,7 @@ fn a_key_of_openpgp_counts_where_the_keyring_trusts_it() {
     write_tag(&sandbox, &repository, tag.trim(), object.as_bytes());
     let (checked, _, reason) = state(&own);
     assert_eq!(checked, "invalid");
-    assert!(reason.contains("does not fit"), "{reason}");
+    assert!(reason.contains("does not match"), "{reason}");
     for home in [own, other] {
         sandbox.command("gpgconf").env("GNUPGHOME", home).args(["--kill", "all"]).status().unwrap();
     }

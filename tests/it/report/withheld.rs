@@ -144,7 +144,7 @@ fn nodes_can_be_named_when_it_is_published() {
     assert_eq!(with_word(&site, "Title of R1.A"), Vec::<PathBuf>::new());
     assert!(!with_word(&site, "Withheld by the publisher").is_empty());
     for (arguments, words) in [
-        (["--withhold", "R2.A7"], "R2.A7 is to be withheld, and is not a node"),
+        (["--withhold", "R2.A7"], "R2.A7 can't be withheld: it is not a node"),
         (["--withhold", "nonsense"], "nonsense"),
     ] {
         let said = report(&sandbox, &repository, &arguments).unwrap_err();
@@ -162,7 +162,7 @@ fn where_the_list_is_not_understood_nothing_is_published() {
     let repository = session.repository();
     for (list, words) in [
         ("withheld: [R2.A1]\n", "withheld.yaml"),
-        ("withheld:\n- nodes: [R2.A9]\n  by: Anna\n", "R2.A9 is to be withheld"),
+        ("withheld:\n- nodes: [R2.A9]\n  by: Anna\n", "R2.A9 can't be withheld"),
         ("nodes: [R2.A1]\n", "withheld.yaml"),
     ] {
         commit(&sandbox, &repository, list);
@@ -311,7 +311,8 @@ fn a_list_that_is_not_committed_is_not_passed_over() {
         let output = command.args(arguments).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
-        for part in ["withheld.yaml is not committed", "git add withheld.yaml", "--ignore-uncommitted"] {
+        for part in ["withheld.yaml has uncommitted changes", "git add withheld.yaml", "--ignore-uncommitted"]
+        {
             assert!(said.contains(part), "{arguments:?}: {said}");
         }
         assert!(output.stdout.is_empty() && !out.exists(), "{arguments:?}");
@@ -325,6 +326,6 @@ fn a_list_that_is_not_committed_is_not_passed_over() {
     commit(&sandbox, &repository, LIST);
     assert_eq!(with_word(&report(&sandbox, &repository, &[]).unwrap(), SECRET), none);
     std::fs::write(repository.join("withheld.yaml"), LIST.replace("R2.A1", "R1.A")).unwrap();
-    assert!(report(&sandbox, &repository, &[]).unwrap_err().contains("is not committed"));
+    assert!(report(&sandbox, &repository, &[]).unwrap_err().contains("has uncommitted changes"));
     assert_eq!(with_word(&report(&sandbox, &repository, &["--ignore-uncommitted"]).unwrap(), SECRET), none);
 }

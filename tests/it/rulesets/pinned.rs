@@ -113,7 +113,7 @@ fn an_edit_lowers_no_rule_and_is_named() {
     edit(&sandbox, &repository, "end: {minRounds: 5}", "end: {minRounds: 1}");
     let status = session.ok("tot_status", json!({}));
     assert!(codes(&status["owed"]).contains(&"MIN_ROUNDS".to_owned()), "{status}");
-    let named = "the rules of the first commit decide";
+    let named = "the rules of the first commit apply";
     assert!(status["faults"][0].as_str().unwrap().contains(named), "{status}");
     // A server started later says so, too, and a page says it in words.
     let other = sandbox.server().ok("tot_status", json!({"sessionId": session.id}));
@@ -165,10 +165,10 @@ fn terms_that_a_hand_changed_decide_nothing_and_are_named() {
         assert!(codes(&status["owed"]).contains(&"MIN_ROUNDS".to_owned()), "{status}");
         let fault = status["faults"][0].as_str().unwrap();
         assert!(fault.starts_with("investigation.yaml: minRounds was changed on 20"), "{fault}");
-        assert!(fault.ends_with("by Tester; the terms of the first commit decide"), "{fault}");
+        assert!(fault.ends_with("by Tester; the terms of the first commit apply"), "{fault}");
     }
     for told in told_everywhere(&sandbox, &repository) {
-        assert!(told.contains("by Tester; the terms of the first commit decide"), "{told}");
+        assert!(told.contains("by Tester; the terms of the first commit apply"), "{told}");
     }
     // The mark of a call does not help.
     sandbox.git(&repository, &["commit", "--amend", "-qm", "Amend R2.A1\n\nTool: tot_amend"]);
@@ -184,7 +184,7 @@ fn a_shallow_clone_says_that_the_first_rules_and_terms_are_not_known() {
     let url = format!("file://{}", whole.display());
     let clone = ["clone", "-q", "--depth", "1", &url, shallow.to_str().unwrap()];
     sandbox.git(&sandbox.path(""), &clone);
-    let named = "nobody can tell whether its terms and rules are still these";
+    let named = "be compared with the present ones";
     for told in told_everywhere(&sandbox, &shallow) {
         assert!(told.contains(named), "{told}");
     }

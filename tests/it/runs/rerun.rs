@@ -282,12 +282,12 @@ fn a_run_leads_out_of_no_work_tree() {
     for folder in [outside.to_str().unwrap(), "..", "sub/../../.."] {
         world.edit(|ran| ran.folder = Some(folder.to_owned()));
         let said = world.again(&["--all", "--no-store"]);
-        assert!(said.out.contains("is not there"), "{said:?}");
+        assert!(said.out.contains("does not exist"), "{said:?}");
     }
     std::os::unix::fs::symlink(&outside, world.project.join("link")).unwrap();
     world.commit();
     world.edit(|ran| ran.folder = Some("link".to_owned()));
-    assert!(world.again(&["--all", "--no-store", "--at", "HEAD"]).out.contains("is not there"));
+    assert!(world.again(&["--all", "--no-store", "--at", "HEAD"]).out.contains("does not exist"));
     assert!(!outside.join("marker").exists());
 }
 

@@ -440,7 +440,7 @@ fn files_that_may_not_grow_fail_a_call_and_nothing_else() {
             break;
         }
         let message = store_error(&reply);
-        assert!(message.contains("full") || message.contains("git fsck"), "{blocks}: {message}");
+        assert!(message.contains("has space") || message.contains("git fsck"), "{blocks}: {message}");
         failed += 1;
         assert_unharmed(&mut session, &before);
     }
@@ -474,12 +474,12 @@ fn a_full_disk_fails_a_call_and_nothing_else() {
     let mut big = crate::support::result("R3.A1a", "EXPLORE");
     big["findings"] = json!(noise(900_000));
     let message = store_error(&session.call("tot_commit", json!({"results": [big]})));
-    assert!(message.contains("full") || message.contains("space"), "{message}");
+    assert!(message.contains("has space") || message.contains("space"), "{message}");
     // Now to the last byte, and a small call.
     let filler = disk.join("filler");
     let _ = std::fs::write(&filler, vec![b'x'; 2 << 20]);
     let message = store_error(&session.call("tot_reclassify", change("DEAD")));
-    assert!(message.contains("full") || message.contains("space"), "{message}");
+    assert!(message.contains("has space") || message.contains("space"), "{message}");
     assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], 3, "reading goes on");
     std::fs::remove_file(&filler).unwrap();
     assert_unharmed(&mut session, &before);
@@ -533,7 +533,7 @@ fn a_copy_under_another_ids_name_is_known_before_it_is_used() {
     let mut server = sandbox.server();
     let reply = server.call("tot_status", json!({"sessionId": id}));
     let message = error(&reply, "AMBIGUOUS_SESSION");
-    assert!(message.contains(&format!("{id} stands in")) && message.contains(other), "{message}");
+    assert!(message.contains(&format!("{id} is in two folders")) && message.contains(other), "{message}");
     assert_eq!(
         codes(&server.call("tot_status", json!({"sessionId": other}))["errors"]),
         ["SESSION_NOT_FOUND"]

@@ -436,7 +436,7 @@ fn an_investigation_that_was_ended_here_and_went_on_there_can_be_ended_again() {
     pair.grow(&pair.there, "R2.A1", "There");
     let joined = pair.join(&pair.here, &pair.there).unwrap();
     let Joined::Merged { decisions, .. } = joined else { panic!("{joined:?}") };
-    assert!(decisions.iter().any(|it| it.to_string().contains("went on on the other")), "{decisions:?}");
+    assert!(decisions.iter().any(|it| it.to_string().contains("continued on the other")), "{decisions:?}");
     let checked = pair.checked(&pair.here);
     assert!(!checked.contains(": error "), "{checked}");
     let mut server = pair.server(&pair.here);

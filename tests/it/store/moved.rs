@@ -108,7 +108,7 @@ fn another_branch_is_told_with_the_one_that_still_has_it() {
     let repository = session.repository();
     sandbox.git(&repository, &["checkout", "-q", "-b", "idea", "HEAD~1"]);
     let told = moves(&session.ok("tot_next", json!({})));
-    assert!(told.len() == 1 && told[0].contains("main still has that one"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("main still has it"), "{told:?}");
     assert_eq!(lost(&sandbox, &repository).0, [""; 0]);
     follow(&sandbox, &told[0]);
     assert_eq!(moves(&session.ok("tot_status", json!({}))), [""; 0]);
