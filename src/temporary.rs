@@ -4,7 +4,7 @@
 //!
 //! - A folder is removed when it is dropped.
 //! - Leftovers of a killed run are removed by [`remove_abandoned`], which never removes a folder in use: each run holds a
-//! lock on a file in its folder, which ends with its process.
+//!   lock on a file in its folder, which ends with its process.
 //!
 //! # Limits
 //!

@@ -17,7 +17,7 @@
 //!
 //! - People and times are kept: agents, clients, sessions, and the authors of commits.
 //! - Other texts with the same content are not searched for: the conclusion, the question, and other nodes that quote one of
-//! these. Nothing is removed from the repository.
+//!   these. Nothing is removed from the repository.
 //! - A message counts as a quotation if it has `RUN` words of a text in order, or all of a shorter text.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
