@@ -419,26 +419,44 @@ fn open_starts_the_browser_that_the_environment_names() {
     assert!(!opened.is_empty() && said.ends_with(&opened), "{said}: {opened}");
 }
 
-/// What the session of the README types, and what is in the files that it names.
+/// The session of the README: a whole investigation, with the files that it names.
 const SESSION: &[&str] = &[
-    "tot start 'Why did p99 latency double?' --mode smoke",
+    "tot start 'Why did p99 latency double?' --ruleset review",
     "tot note 'Since the upgrade, one query scans the whole table'",
     "tot propose 'Bring the old plan back'",
-    "cat R2.A1.md",
     "tot commit R2.A1.md",
-    "tot next",
+    "tot propose 'Drop the statistics again' --below R2.A1",
+    "GIT_AUTHOR_NAME=Grace GIT_AUTHOR_EMAIL=grace@example.org tot commit R3.A1a.md",
+    "tot end -m 'After an upgrade, run ANALYZE: p99 is 80 ms again.'",
 ];
 
-const RESULT: &str = "\
----
-nodeId: R2.A1
-state: FOUND
-headline: Fresh statistics bring the old plan back
----
-p99 is 80 ms after ANALYZE, as before the upgrade.
+const ANSWER: &str = "\
+State: ANSWER
+Headline: Fresh statistics bring the old plan back
+
+## Evidence
+p99 was 170 ms after the upgrade, and is 80 ms after ANALYZE, as before.
+
+## Alternatives
+A lock queue: pg_locks shows nobody waiting.
+A cold cache: the hit rate is 99 %, as before.
+
+## Findings
+The planner had no statistics, and scanned the whole table.
 
 ## References
-- logs/slow.log:120 - the plan without it
+- logs/slow.log:120 - the plan without them
+";
+
+const CONFIRMATION: &str = "\
+State: CONFIRMED
+Headline: Without statistics it is slow again
+
+## Evidence
+Without statistics p99 is 169 ms; ANALYZE brings 80 ms back, three times.
+
+## Findings
+Three rounds, in turn.
 ";
 
 /// The width of the picture, in characters.
@@ -478,7 +496,8 @@ fn picture(session: &str) -> String {
 #[test]
 fn the_session_in_the_readme_is_what_the_commands_print() {
     let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path("R2.A1.md"), RESULT).unwrap();
+    std::fs::write(sandbox.path("R2.A1.md"), format!("# R2.A1\n\n{ANSWER}")).unwrap();
+    std::fs::write(sandbox.path("R3.A1a.md"), format!("# R3.A1a\n\n{CONFIRMATION}")).unwrap();
     // The clock stands still within a command.
     let tot = format!("tot() {{ '{TOT}' \"$@\" --clock-file {}; }}", sandbox.path("clock").display());
     let mut session = String::new();
