@@ -872,7 +872,7 @@ impl<'a> Planner<'a> {
         };
         let others = blockers.len().saturating_sub(1);
         let others =
-            if others > 0 { format!(" What else blocks the end: {others} more.") } else { String::new() };
+            if others > 0 { format!(" Left before the end: {others} more.") } else { String::new() };
         match blockers.iter().find(about).or_else(|| blockers.first()) {
             Some(blocker) => format!("{}{others} Propose the tasks, then research them.", blocker.message),
             None => "The rules ask for nothing more; the strategy, the mode or the dimensions do.".to_owned(),

@@ -683,7 +683,7 @@ fn long_messages_do_not_fill_the_memory() {
     let (lines, exit) = stranger.check();
     assert!(lines.contains("note HISTORY_CUT") && exit == 0, "{lines}");
     let page = fs::read_to_string(stranger.report().unwrap().join("history.html")).unwrap();
-    assert!(page.contains("Bytes left out of its message: "));
+    assert!(page.contains("The message is cut: "));
 }
 
 #[test]
