@@ -33,7 +33,7 @@ fn help_explains_topics_and_commands() {
           tot help method      How an investigation goes
           tot help server      Run the server for agents
           tot help evidence    Evidence that runs again
-          tot help git         Where investigations are, and what git knows of them
+          tot help git         Investigations on disk and in git
           tot help sharing     Work on one investigation with others
           tot help review      Judge what was found
           tot help publishing  Show it to people
