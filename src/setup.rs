@@ -528,14 +528,14 @@ fn paragraph(server: &str, root: &str) -> String {
         "{BEGIN}
 ## Investigations
 
-For a question that one look at the code or one search does not settle (a root cause, a choice between designs, research
-with several possible answers), run an investigation with the MCP server `{server}`. Look first whether there is one:
-`tot_list`. Begin with `tot_start`, with the question and all that you were given; then do what `tot_next` asks for,
-until `tot_end`. What a reply says of the method wins over this text. Each finding names what was really run, read or
+For a question that one search or one look at the code does not settle (a root cause, a choice between designs, research
+with several possible answers), run an investigation with the MCP server `{server}`. First check with `tot_list` whether
+there already is one. Start with `tot_start`, the question and everything you were given; then do what `tot_next` asks
+for, until `tot_end`. Instructions in a reply override this text. Each finding names what was really run, read or
 measured.
 
-The investigations are in `{root}`, each a git repository of its own. Do not edit their files by hand: `tot check` would
-tell. `tot list` shows them to people, `tot report` makes pages of them.
+The investigations are in `{root}`, each in its own git repository. Do not edit their files by hand: `tot check` detects
+that. `tot list` shows them to people, `tot report` turns them into pages.
 {END}"
     )
 }
@@ -637,7 +637,7 @@ mod tests {
         };
         assert!(text.starts_with("# Ours\n\n<!-- tree-of-thoughts"), "{text}");
         assert_eq!(put_paragraph(Some(&text), "tot", "investigations", false), Edit::None);
-        let changed = text.replace("Look first", "Never look") + "after\n";
+        let changed = text.replace("First check", "Never check") + "after\n";
         assert!(
             matches!(put_paragraph(Some(&changed), "tot", "investigations", false), Edit::Taken(there) if there.contains("Never"))
         );
