@@ -10,9 +10,8 @@ const PHRASES: &str = "is none, are none of, that are none, which are none, that
 /// At the beginning of a line of a doc comment, which opens with a noun or a verb in the third person.
 const OPENINGS: &str = "The same, Who, What who, As good";
 /// What stays, and why.
-const EXCEPTIONS: [(&str, &str); 3] = [
+const EXCEPTIONS: [(&str, &str); 2] = [
     ("there is none", "names what is absent, in its own sentence"),
-    ("nothing was found, or nothing was said", "is the meaning of a code: a text is empty"),
     ("with --json: {", "is the shape of an output, and no sentence"),
 ];
 /// The most words of a sentence on a page, in a message or in a guide.
