@@ -449,7 +449,7 @@ fn a_small_investigation_takes_a_handful_of_commands_and_no_refusal() {
     assert_snapshot!(noted(&[&answer[..], &alternatives].concat()), @"
         committed R2.A2 as ANSWER
         commit 472fef4b24
-        warning: NOT_RUN R2.A2 is ANSWER, and its evidence is words alone. If something can be run, capture it in your shell: `tot run R2.A2 -- COMMAND`.
+        warning: NOT_RUN R2.A2 is ANSWER, and its evidence is text only. If something can be run, capture it in your shell: `tot run R2.A2 -- COMMAND`.
         Next: `tot propose --next`. R2.A2 is ANSWER and not checked. Propose the tasks, then research them.
         ");
     let mut check = person.sandbox.command(TOT);

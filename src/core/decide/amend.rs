@@ -269,7 +269,7 @@ pub(super) fn check_line(
         errors.push(
             Diagnostic::new(
                 Code::TextTooLong,
-                format!("The {field} has {length} characters; the most is {most}."),
+                format!("The {field} has {length} characters; the limit is {most}."),
             )
             .about(about)
             .suggest("Shorten it, and say the rest in the findings."),

@@ -143,7 +143,7 @@ pub(super) fn checked(
         let most = rules.attachment_max();
         if content.len() as u64 > most {
             let has = counted(content.len(), "byte");
-            let message = format!("The attachment {name} of {node} has {has}; the most is {most}.");
+            let message = format!("The attachment {name} of {node} has {has}; the limit is {most}.");
             wrong(
                 Code::TextTooLong,
                 message,

@@ -210,7 +210,7 @@ pub(super) fn links(
 
 pub(super) fn check_number(about: &str, field: &str, number: usize, errors: &mut Vec<Diagnostic>) {
     if number > MOST {
-        let message = format!("{field} of {about} has {number} entries; the most is {MOST}.");
+        let message = format!("{field} of {about} has {number} entries; the limit is {MOST}.");
         let how = "Keep what matters, and put the rest into a file that you cite.";
         errors.push(Diagnostic::new(Code::InvalidArgument, message).about(about).suggest(how));
     }

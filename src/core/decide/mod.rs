@@ -88,7 +88,7 @@ fn check_lengths<'a>(
             errors.push(
                 Diagnostic::new(
                     Code::TextTooLong,
-                    format!("{field} has {} bytes; the most is {TEXT_MAX}.", text.len()),
+                    format!("{field} has {} bytes; the limit is {TEXT_MAX}.", text.len()),
                 )
                 .about(node)
                 .suggest("Shorten it, or keep the long material in a file and cite its path."),

@@ -209,7 +209,7 @@ fn check_node(
         let length = new.title.chars().count();
         error(
             Code::TextTooLong,
-            format!("The title has {length} characters; the most is {TITLE_MAX}."),
+            format!("The title has {length} characters; the limit is {TITLE_MAX}."),
             "Shorten it, and say the rest in plannedAction.".into(),
         );
     }

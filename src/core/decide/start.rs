@@ -66,14 +66,14 @@ pub fn start(
     let allow_early_terminal = keeps.map_err(|error| errors.push(error)).ok();
     let title = not_blank(request.title).unwrap_or_else(|| title_of(&request.query));
     if title.chars().count() > TITLE_MAX {
-        let message = format!("title has {} characters; the most is {TITLE_MAX}.", title.chars().count());
+        let message = format!("title has {} characters; the limit is {TITLE_MAX}.", title.chars().count());
         errors.push(
             Diagnostic::new(Code::TextTooLong, message).suggest("Shorten it; the query says the rest."),
         );
     }
     for (field, text) in [("query", Some(&request.query)), ("context", request.context.as_ref())] {
         if let Some(text) = text.filter(|text| text.len() > TEXT_MAX) {
-            let message = format!("{field} has {} bytes; the most is {TEXT_MAX}.", text.len());
+            let message = format!("{field} has {} bytes; the limit is {TEXT_MAX}.", text.len());
             errors.push(Diagnostic::new(Code::TextTooLong, message).suggest("Shorten it."));
         }
     }

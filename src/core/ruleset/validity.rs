@@ -222,7 +222,7 @@ modes:
         "name: CLAIM" -> "name: claim"
           line 10: `claim` is not a state's name: A-Z, 0-9 and _, beginning with a letter, at most 40 characters
         "name: STOP" -> "name: GO"
-          line 16: GO stands twice (each state has one entry)
+          line 16: GO is repeated (each state has one entry)
           line 35: STOP is not one of the states (the states are GO, CLAIM, GO, YES)
         "terminal: true" -> "terminal: true\n  children: [{min: 1}]"
           line 21: STOP is terminal and can't owe children (leave children out, or terminal)
@@ -231,11 +231,11 @@ modes:
         "children: [{min: 1}]" -> "children: [{min: 0}]"
           line 5: GO is open, but owes no child (write `terminal: true`, or what it owes: `children: [{min: 1}]`)
         "children: [{min: 1}]" -> "children: [{min: 1, fromRound: 3, toRound: 2}]"
-          line 9: fromRound 3 and toRound 2 leave no round (rounds are counted from 1, and toRound is the later one)
+          line 9: fromRound 3 and toRound 2 contain no round (rounds are counted from 1, and toRound is the later one)
         "\"#00ff00\"" -> "\"#00ff0\""
-          line 24: `#00ff0` is no colour (give a name that Graphviz knows, like lightblue, or "#rrggbb")
+          line 24: `#00ff0` is not a colour (give a name that Graphviz knows, like lightblue, or "#rrggbb")
         "role: open" -> "role: awaitingConfirmation"
-          line 7: GO awaits a confirmation that no rule under `confirmations` gives (add one, or give it another role)
+          line 7: GO awaits confirmation, but has no rule under `confirmations` (add one, or give it another role)
         "- {min: 1}" -> "- {min: 1, of: [YSE]}"
           line 15: YSE is not one of the states (the states are GO, CLAIM, STOP, YES)
         "- {min: 1}" -> "- {min: 1, of: [NOTHING]}"
@@ -257,13 +257,13 @@ modes:
         "[CLAIM], toRound: 1" -> "[], toRound: 1"
           line 28: the rule names no state (name the states that come too early)
         "toRound: 2" -> "fromRound: 3, toRound: 2"
-          line 29: fromRound 3 and toRound 2 leave no round (rounds are counted from 1, and toRound is the later one)
+          line 29: fromRound 3 and toRound 2 contain no round (rounds are counted from 1, and toRound is the later one)
         "toRound: 2" -> "toRound: 200"
-          line 29: toRound 200 is beyond every investigation (100 is the most, and means for ever)
+          line 29: toRound 200 is beyond the last round (use at most 100, which means no limit)
         "toRound: 2" -> "toRound: 2, code: TOO_SOON"
           line 29: a rule that refuses the commit has no code of its own: it is STATE_LOCKED (add storeAs, or leave code out)
         "storeAs: GO" -> "storeAs: GO, code: too soon"
-          line 28: `too soon` is no code (use A-Z, 0-9 and _, as in DEPTH_ENFORCED)
+          line 28: `too soon` is not a code (use A-Z, 0-9 and _, as in DEPTH_ENFORCED)
         "toRound: 2" -> "toRound: 2, storeAs: CLAIM, fromRound: 1"
           line 29: it stores CLAIM, which itself comes too early in round 1 (store a state that may be committed in all these rounds)
         "states: [YES], min" -> "states: [YESS], min"
@@ -277,30 +277,30 @@ modes:
         "roots: {min: 1}" -> "roots: {ids: [R2.A]}"
           line 26: a root is in round 1 (use ids like R1.A)
         "roots: {min: 1}" -> "roots: {min: 5}\nbatchLimit: 4"
-          line 27: batchLimit is below the least number of roots, so that no investigation could begin (raise it, or lower min under roots)
+          line 27: batchLimit is below the minimum of roots, so no investigation could start (raise it, or lower min under roots)
         "roots: {min: 1}" -> "batchLimit: 0"
-          line 26: a batch must be allowed to hold a node (leave batchLimit out for no limit)
+          line 26: a batch must allow at least one node (leave batchLimit out for no limit)
         "roots: {min: 1}" -> "breadth: {round: 0, recommended: 3}"
           line 26: rounds are counted from 1 (write `round: 2`, say)
         "roots: {min: 1}" -> "terminalRatio: {limits: [{maxPercent: 101}], alsoClosed: [CLAM]}"
           line 26: CLAM is not one of the states (did you mean CLAIM?)
-          line 26: 101 % is more than all (100 is the most)
+          line 26: 101 % is over 100 % (use at most 100)
         "becomes: GO" -> "becomes: CLAIM"
-          line 33: CLAIM would become what it is (name another state under becomes)
+          line 33: CLAIM would not change (name another state under becomes)
         "role: awaitingConfirmation" -> "role: solution"
-          line 32: CLAIM waits for a confirmation, but its role is solution (give that state `role: awaitingConfirmation`)
+          line 32: CLAIM awaits confirmation, but its role is solution (give that state `role: awaitingConfirmation`)
         "children: [{min: 1}]" -> "children: [{min: 1}]\n  childStates: [GO, CLAIM, STOP]"
           line 35: CLAIM may become YES below GO, which does not allow it (add it to the childStates of that parent)
           line 36: CLAIM may have a YES child, which GO does not allow (give both states the same childStates)
         "minRounds: 2" -> "minRounds: 21"
-          line 36: minRounds is 21 (it is from 1 to 20)
+          line 36: minRounds is 21 (use 1 to 20)
         "minRounds: 2" -> "minRounds: 2, minQualityPercent: 120"
-          line 36: the quality can't be above 100 % (100 is the most, and 50 is a lot)
+          line 36: the quality can't be above 100 % (use at most 100; 50 is already high)
         "name: quick" -> "name: deep"
-          line 39: the mode deep stands twice (each mode has one entry)
+          line 39: the mode deep is repeated (each mode has one entry)
         "name: quick" -> "name: quick, maxChildrenOwed: 0, minRounds: 0"
-          line 39: minRounds is 0 (it is from 1 to 20)
-          line 39: maxChildrenOwed 0 would let open nodes end an investigation (1 is the least)
+          line 39: minRounds is 0 (use 1 to 20)
+          line 39: maxChildrenOwed 0 would let open nodes end an investigation (use at least 1)
         "##);
     }
 

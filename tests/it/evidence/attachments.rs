@@ -97,7 +97,7 @@ fn what_is_no_attachment_is_refused_and_nothing_is_written() {
         (
             json!([{"name": "a.log", "text": large}]),
             "TEXT_TOO_LONG",
-            "has 1048577 bytes; the most is 1048576",
+            "has 1048577 bytes; the limit is 1048576",
         ),
         (json!(many), "INVALID_ARGUMENT", "51 entries"),
     ] {

@@ -13,7 +13,7 @@ fn two_roots() -> Table {
 fn the_first_batch_brings_the_roots() {
     let mut table = Table::new("drill");
     let roots = [("R1.A", ""), ("R1.B", ""), ("R1.C", ""), ("R1.D", ""), ("R1.E", "")];
-    assert_snapshot!(table.propose(&roots[..4]), @"INSUFFICIENT_ROOTS: There would be 4 of at least 5 roots. Bring 5 roots in this batch (parent: null), from different angles.");
+    assert_snapshot!(table.propose(&roots[..4]), @"INSUFFICIENT_ROOTS: There would be 4 of at least 5 roots. Give 5 roots in this batch (parent: null), from different angles.");
     assert_snapshot!(table.next_action(), @"tot_propose 5 roots (parent: null) in one batch.");
     assert_eq!(table.propose(&roots), "");
     // Pending ones count, too.
@@ -29,7 +29,7 @@ fn the_number_of_roots_is_chosen_within_the_batch() {
     let of = |min_roots| Start { query: "q".into(), min_roots: Some(min_roots), ..Start::default() };
     assert_eq!(start_of("drill", of(1)), "");
     assert_eq!(start_of("drill", of(5)), "");
-    assert_snapshot!(start_of("drill", of(6)), @"INVALID_ARGUMENT: minRoots is 6; it is from 1 to 5, since more could never start in one batch. Leave it out for 5, or choose within these bounds.");
+    assert_snapshot!(start_of("drill", of(6)), @"INVALID_ARGUMENT: minRoots is 6; use 1 to 5, since one batch allows no more. Leave it out for 5, or choose within this range.");
     assert_eq!(codes(&start_of("drill", of(0))), ["INVALID_ARGUMENT"]);
 }
 
@@ -74,6 +74,6 @@ fn the_end_is_in_round_three() {
 fn taking_roots_back_leaves_none_or_enough() {
     let mut table = Table::new("drill");
     table.propose(&[("R1.A", ""), ("R1.B", ""), ("R1.C", ""), ("R1.D", ""), ("R1.E", "")]);
-    assert_snapshot!(said(table.try_propose(vec![], &["R1.E"])), @"INSUFFICIENT_ROOTS: There would be 4 of at least 5 roots. Take all of them back to begin anew, or leave at least 5.");
+    assert_snapshot!(said(table.try_propose(vec![], &["R1.E"])), @"INSUFFICIENT_ROOTS: There would be 4 of at least 5 roots. Withdraw all of them to start over, or keep at least 5.");
     assert_eq!(said(table.try_propose(vec![], &["R1.A", "R1.B", "R1.C", "R1.D", "R1.E"])), "");
 }

@@ -61,8 +61,8 @@ fn a_start_asks_for_a_query_and_known_settings() {
     INVALID_ARGUMENT: query is empty. Say what is to be found out, in a sentence or more.
     INVALID_ARGUMENT: mode: single-root has no mode `fast`. Choose one of deep, exhaustive, smoke, or leave it out.
     INVALID_ARGUMENT: minRoots: single-root has a fixed number of 1. Leave minRoots out.
-    TEXT_TOO_LONG: title has 301 characters; the most is 300. Shorten it; the query says the rest.
-    TEXT_TOO_LONG: context has 1048577 bytes; the most is 1048576. Shorten it.
+    TEXT_TOO_LONG: title has 301 characters; the limit is 300. Shorten it; the query says the rest.
+    TEXT_TOO_LONG: context has 1048577 bytes; the limit is 1048576. Shorten it.
     ");
     let request = Start {
         query: "q".into(),
@@ -71,8 +71,8 @@ fn a_start_asks_for_a_query_and_known_settings() {
         ..Start::default()
     };
     assert_snapshot!(start_of("drill", request), @"
-    INVALID_ARGUMENT: minRounds is 21; the most is 20. Ask for fewer rounds.
-    INVALID_ARGUMENT: allowEarlyTerminal: drill stores no state as another one, so there is nothing to allow. Leave allowEarlyTerminal out.
+    INVALID_ARGUMENT: minRounds is 21; the limit is 20. Ask for fewer rounds.
+    INVALID_ARGUMENT: allowEarlyTerminal: drill converts no states, so there is nothing to allow. Leave allowEarlyTerminal out.
     ");
 }
 
@@ -181,8 +181,8 @@ fn texts() {
     };
     assert_snapshot!(said(table.try_propose(vec![node(" \n", String::new())], &[])), @"MISSING_TITLE R3.A1a: `R3.A1a` has no title. Give it a title of one line.");
     assert_snapshot!(said(table.try_propose(vec![node(&"é".repeat(301), "x".repeat((1 << 20) + 1))], &[])), @"
-    TEXT_TOO_LONG R3.A1a: The title has 301 characters; the most is 300. Shorten it, and say the rest in plannedAction.
-    TEXT_TOO_LONG R3.A1a: plannedAction has 1048577 bytes; the most is 1048576. Shorten it, or keep the long material in a file and cite its path.
+    TEXT_TOO_LONG R3.A1a: The title has 301 characters; the limit is 300. Shorten it, and say the rest in plannedAction.
+    TEXT_TOO_LONG R3.A1a: plannedAction has 1048577 bytes; the limit is 1048576. Shorten it, or keep the long material in a file and cite its path.
     ");
     assert_eq!(said(table.try_propose(vec![node(&"é".repeat(300), "x".repeat(1 << 20))], &[])), "");
     table.sleep(60);
@@ -196,11 +196,11 @@ fn texts() {
         ..found("R3.A1a", "EXPLORE")
     }];
     assert_snapshot!(said(table.try_commit(results)), @"
-    TEXT_TOO_LONG R3.A1a: findings has 1048577 bytes; the most is 1048576. Shorten it, or keep the long material in a file and cite its path.
-    TEXT_TOO_LONG R3.A1a: evidence has 1048577 bytes; the most is 1048576. Shorten it, or keep the long material in a file and cite its path.
-    TEXT_TOO_LONG R3.A1a: verificationMethod has 1048577 bytes; the most is 1048576. Shorten it, or keep the long material in a file and cite its path.
-    TEXT_TOO_LONG R3.A1a: agentId has 1048577 bytes; the most is 1048576. Shorten it, or keep the long material in a file and cite its path.
-    TEXT_TOO_LONG R3.A1a: alternativesConsidered has 1048577 bytes; the most is 1048576. Shorten it, or keep the long material in a file and cite its path.
+    TEXT_TOO_LONG R3.A1a: findings has 1048577 bytes; the limit is 1048576. Shorten it, or keep the long material in a file and cite its path.
+    TEXT_TOO_LONG R3.A1a: evidence has 1048577 bytes; the limit is 1048576. Shorten it, or keep the long material in a file and cite its path.
+    TEXT_TOO_LONG R3.A1a: verificationMethod has 1048577 bytes; the limit is 1048576. Shorten it, or keep the long material in a file and cite its path.
+    TEXT_TOO_LONG R3.A1a: agentId has 1048577 bytes; the limit is 1048576. Shorten it, or keep the long material in a file and cite its path.
+    TEXT_TOO_LONG R3.A1a: alternativesConsidered has 1048577 bytes; the limit is 1048576. Shorten it, or keep the long material in a file and cite its path.
     ");
     let request = Reclassify {
         node_id: "R2.A1".into(),
@@ -208,10 +208,10 @@ fn texts() {
         reason: long(),
         ..Reclassify::default()
     };
-    assert_snapshot!(said(table.try_reclassify(request)), @"TEXT_TOO_LONG R2.A1: reason has 1048577 bytes; the most is 1048576. Shorten it, or keep the long material in a file and cite its path.");
+    assert_snapshot!(said(table.try_reclassify(request)), @"TEXT_TOO_LONG R2.A1: reason has 1048577 bytes; the limit is 1048576. Shorten it, or keep the long material in a file and cite its path.");
     let request = End { conclusion: long(), ..End::default() };
     let refused = end(&table.investigation, &table.rules(), request, table.now).unwrap_err();
-    assert_snapshot!(told(&refused.errors[refused.errors.len() - 1..]), @"TEXT_TOO_LONG: conclusion has 1048577 bytes; the most is 1048576. Shorten it, or keep the long material in a file and cite its path.");
+    assert_snapshot!(told(&refused.errors[refused.errors.len() - 1..]), @"TEXT_TOO_LONG: conclusion has 1048577 bytes; the limit is 1048576. Shorten it, or keep the long material in a file and cite its path.");
 }
 
 #[test]

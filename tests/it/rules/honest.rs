@@ -163,7 +163,7 @@ fn a_refutation_that_is_turned_round_confirms_nothing_until_another_looks_again(
     table.caller = session("three");
     table.try_reclassify(turn("CONFIRMED")).unwrap();
     assert_eq!(grade(&table), Grade::None);
-    assert_snapshot!(said(table.try_end()), @"UNCONFIRMED_ANSWER R1.A: R1.A is ANSWER and not checked. Let another agent, or a person, try to refute it, and commit a child with what came of it.");
+    assert_snapshot!(said(table.try_end()), @"UNCONFIRMED_ANSWER R1.A: R1.A is ANSWER and not checked. Let another agent, or a person, try to refute it, and commit a child with the result.");
     table.propose(&[("R2.A2", "R1.A")]);
     table.try_commit(vec![by("fourth", "R2.A2", "CONFIRMED")]).unwrap();
     assert_eq!(grade(&table), Grade::Independent);
@@ -282,7 +282,7 @@ fn an_amendment_that_can_t_be_made() {
     assert_snapshot!(said(table.try_amend(amend("R1.A", " ", Some("Y")))), @"MISSING_REASON R1.A: The amendment of R1.A has no reason. Say in `reason` what was wrong.");
     assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", None))), @"EMPTY_BATCH R1.A: The call holds nothing to put in place of what stands there. Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.");
     let long = "x".repeat(301);
-    assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", Some(&long)))), @"TEXT_TOO_LONG R1.A: The title has 301 characters; the most is 300. Shorten it, and say the rest in the findings.");
+    assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", Some(&long)))), @"TEXT_TOO_LONG R1.A: The title has 301 characters; the limit is 300. Shorten it, and say the rest in the findings.");
     let same = table.try_amend(amend("R1.A", "It is wrong.", Some("Title of R1.A"))).unwrap();
     assert_eq!(same.event, None);
 }
@@ -521,11 +521,11 @@ fn a_review_needs_evidence_alternatives_and_another_who_attacks_the_answer() {
     let mut table = answer("review", "ANSWER");
     let own = NodeResult { agent_id: Some("researcher".into()), ..found("R2.A1", "CONFIRMED") };
     table.try_commit(vec![own]).unwrap();
-    assert_snapshot!(said(table.try_end()), @"UNCONFIRMED_ANSWER R1.A: R1.A is ANSWER and checked only by its author. Let another agent, or a person, try to refute it, and commit a child with what came of it.");
+    assert_snapshot!(said(table.try_end()), @"UNCONFIRMED_ANSWER R1.A: R1.A is ANSWER and checked only by its author. Let another agent, or a person, try to refute it, and commit a child with the result.");
     table.propose(&[("R2.A2", "R1.A")]);
     table.commit(&[("R2.A2", "CONFIRMED")]);
     assert_snapshot!(said(table.try_end_with(End::default())), @"MISSING_CONCLUSION: It ends without a conclusion. Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.");
-    assert_snapshot!(said(table.try_end()), @"NOT_INDEPENDENT R1.A: R1.A is ANSWER and confirmed by another agent, same session. Let an agent in another session, or a person, try to refute it, and commit a child with what came of it.");
+    assert_snapshot!(said(table.try_end()), @"NOT_INDEPENDENT R1.A: R1.A is ANSWER and confirmed by another agent, same session. Let an agent in another session, or a person, try to refute it, and commit a child with the result.");
 }
 
 #[test]
@@ -538,7 +538,7 @@ fn in_a_review_a_command_is_evidence_and_an_answer_of_words_alone_is_warned_of()
     begun.propose(&[("R1.A", "")]);
     let mut table = begun.clone();
     assert_snapshot!(said(table.try_commit(vec![words()])), @"
-    NOT_RUN R1.A: R1.A is ANSWER, and its evidence is words alone. If something can be run, capture it in your shell: `tot run R1.A -- COMMAND`.
+    NOT_RUN R1.A: R1.A is ANSWER, and its evidence is text only. If something can be run, capture it in your shell: `tot run R1.A -- COMMAND`.
     INCOMPLETE_ANSWER R1.A: R1.A needs 1 CONFIRMED or REFUTED child, and has 0.
     ");
     // With a file that was found; with a command that was run, which is evidence without words.

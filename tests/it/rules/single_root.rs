@@ -110,7 +110,7 @@ fn what_a_child_may_be() {
 #[test]
 fn breadth_of_round_two() {
     let mut table = tree(1);
-    assert_snapshot!(table.propose(&[("R2.A1", "R1.A"), ("R2.A2", "R1.A")]), @"R2_BREADTH: Round 2 has 2 nodes so far; 5 or more are recommended. Propose further, really different directions in this round.");
+    assert_snapshot!(table.propose(&[("R2.A1", "R1.A"), ("R2.A2", "R1.A")]), @"R2_BREADTH: Round 2 has 2 nodes so far; 5 or more are recommended. Propose more, clearly different directions in this round.");
     let more = [("R2.A3", "R1.A"), ("R2.A4", "R1.A"), ("R2.A5", "R1.A")];
     assert_eq!(table.propose(&more), "");
     assert_eq!(tree(2).propose(&[("R3.A1a", "R2.A1")]), "", "only where the batch has nodes of round 2");
@@ -136,9 +136,9 @@ fn early_states_and_minimum_rounds_are_fixed_at_the_start() {
         ..Start::default()
     };
     assert_eq!(start_of("single-root", of("deep", Some(20), None)), "");
-    assert_snapshot!(start_of("single-root", of("exhaustive", Some(4), None)), @"INVALID_ARGUMENT: minRounds is 4, below 5, what single-root asks for in mode exhaustive. Leave it out, or ask for 5 or more.");
+    assert_snapshot!(start_of("single-root", of("exhaustive", Some(4), None)), @"INVALID_ARGUMENT: minRounds is 4, below 5, the minimum of single-root in mode exhaustive. Leave it out, or ask for 5 or more.");
     assert_eq!(start_of("single-root", of("smoke", Some(1), None)), "");
-    assert_snapshot!(start_of("single-root", of("smoke", Some(0), None)), @"INVALID_ARGUMENT: minRounds is 0, below 1, what single-root asks for in mode smoke. Leave it out, or ask for 1 or more.");
+    assert_snapshot!(start_of("single-root", of("smoke", Some(0), None)), @"INVALID_ARGUMENT: minRounds is 0, below 1, the minimum of single-root in mode smoke. Leave it out, or ask for 1 or more.");
     let kept = |request: Start| {
         let table = Table::started("single-root", request);
         table.investigation.meta().allow_early_terminal

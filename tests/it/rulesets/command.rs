@@ -67,7 +67,7 @@ fn a_ruleset_can_be_read() {
       - ROOT_CAUSE (awaiting confirmation): It explains what was seen, and waits for evidence. Needs 1
         child. From round 3. A child in EVIDENCE makes it CONFIRMED. A child in REFUTED makes it
         HYPOTHESIS.
-      - CONFIRMED (solution): A root cause that evidence bears out. Terminal. No commit gives it.
+      - CONFIRMED (solution): A root cause that evidence bears out. Terminal. No commit stores it.
 
     Rules
       - In rounds 1 to 2, REFUTED, ROOT_CAUSE, CONFIRMED are stored as HYPOTHESIS.
@@ -75,13 +75,12 @@ fn a_ruleset_can_be_read() {
       - At most 10 nodes in a proposal.
       - One root, R1.A.
       - 3 or more nodes are recommended in round 2.
-      - A commit less than 10 s after its proposal that is no person's triggers a warning, which stays
-        in the history.
-      - A result without agentId that is no person's is refused.
+      - An agent's commit less than 10 s after its proposal triggers a warning, which stays in the
+        history.
+      - An agent's result without agentId is refused.
       - A change of state without a reason triggers a warning, which stays in the history.
       - An end without a conclusion triggers a warning, which stays in the history.
-      - An end that does not name its answers, where there are several, triggers a warning, which stays
-        in the history.
+      - An end that names none of several answers triggers a warning, which stays in the history.
       - A text that holds what looks like a credential triggers a warning, which stays in the history.
 
     End
@@ -114,14 +113,13 @@ fn a_ruleset_can_be_read() {
       - In rounds 1 to 2, FOUND, VERIFY, EXHAUST, DEAD are stored as EXPLORE.
       - One root, R1.A.
       - 5 or more nodes are recommended in round 2.
-      - A commit less than 10 s after its proposal that is no person's triggers a warning, which stays
-        in the history.
-      - A result without agentId that is no person's triggers a warning, which stays in the history.
-      - An agentId that already stands on another node triggers a warning, which stays in the history.
+      - An agent's commit less than 10 s after its proposal triggers a warning, which stays in the
+        history.
+      - An agent's result without agentId triggers a warning, which stays in the history.
+      - An agentId that is already on another node triggers a warning, which stays in the history.
       - A change of state without a reason triggers a warning, which stays in the history.
       - An end without a conclusion triggers a warning, which stays in the history.
-      - An end that does not name its answers, where there are several, triggers a warning, which stays
-        in the history.
+      - An end that names none of several answers triggers a warning, which stays in the history.
       - A text that holds what looks like a credential triggers a warning, which stays in the history.
 
     End
@@ -163,7 +161,7 @@ fn files_are_checked() {
     let told = String::from_utf8(output.stdout).unwrap();
     let (told, absent) = told.split_at(told.find("rules/absent.yaml").unwrap());
     insta::assert_snapshot!(told, @"
-    rules/broken.yaml:37: a batch must be allowed to hold a node (leave batchLimit out for no limit)
+    rules/broken.yaml:37: a batch must allow at least one node (leave batchLimit out for no limit)
     rules/broken.yaml:48: CONFIRMD is not one of the states (did you mean CONFIRMED?)
     rules/other.yaml:3: the file is called other.yaml, but its ruleset post-mortem (call the file post-mortem.yaml)
     rules/single-root.yaml:3: single-root is the name of a built-in ruleset, which can't be replaced (give yours another name, in the file and as the file's name)
@@ -190,7 +188,7 @@ fn a_server_does_not_start_on_a_broken_folder() {
     };
     insta::assert_snapshot!(refused("rules"), @"
     tot-mcp: the rulesets in rules can't be used:
-      rules/one.yaml:41: toRound 101 is beyond every investigation (100 is the most, and means for ever)
+      rules/one.yaml:41: toRound 101 is beyond the last round (use at most 100, which means no limit)
       rules/one.yaml:43: it stores ROOT_CAUSE, which itself comes too early in round 3 (store a state that may be committed in all these rounds)
       rules/two.yaml:2: missing field `summary` (add the key summary)
     ");

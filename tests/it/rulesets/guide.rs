@@ -48,11 +48,11 @@ fn the_example_runs_from_start_to_report_as_written() {
         "EVIDENCE: An observation that bears out the node above.",
         "REFUTED",
         "A child in EVIDENCE makes it CONFIRMED.",
-        "CONFIRMED: A root cause that evidence bears out. Terminal. No commit gives it.",
+        "CONFIRMED: A root cause that evidence bears out. Terminal. No commit stores it.",
         "Look for what would",
         "In rounds 1 to 2, REFUTED, ROOT_CAUSE, CONFIRMED are stored as HYPOTHESIS.",
         "In round 3 and later, CONFIRMED is stored as ROOT_CAUSE.",
-        "A result without agentId that is no person's is refused.",
+        "An agent's result without agentId is refused.",
     ] {
         assert!(instructions.contains(text), "{text} is not in\n{instructions}");
     }
@@ -78,7 +78,7 @@ fn the_example_runs_from_start_to_report_as_written() {
     );
     assert_eq!(codes(&third["warnings"]), ["CONFIRM_FIRST"]);
     let message = third["warnings"][0]["message"].as_str().unwrap();
-    assert!(message.contains("CONFIRMED is never given by a commit"), "{message}");
+    assert!(message.contains("no commit stores CONFIRMED"), "{message}");
     let blockers = session.ok("tot_status", json!({}))["owed"].clone();
     assert!(codes(&blockers).contains(&"AWAITING_CONFIRMATION".to_owned()), "{blockers}");
     session.ok(

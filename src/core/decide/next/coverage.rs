@@ -82,7 +82,7 @@ impl Grid {
         if number > COMBINATIONS_MAX {
             return Err(Diagnostic::new(
                 Code::InvalidArgument,
-                format!("dimensions: there would be {number} combinations; the most is {COMBINATIONS_MAX}."),
+                format!("dimensions: there would be {number} combinations; the limit is {COMBINATIONS_MAX}."),
             )
             .suggest("Give fewer values, or cover a part of them at a time.")
             .into());
@@ -218,7 +218,7 @@ fn checked(dimensions: &[Dimension]) -> Result<Vec<Dimension>, Rejection> {
     };
     if dimensions.len() > DIMENSIONS_MAX {
         return Err(invalid(format!(
-            "dimensions: there are {}; the most is {DIMENSIONS_MAX}.",
+            "dimensions: there are {}; the limit is {DIMENSIONS_MAX}.",
             dimensions.len()
         )));
     }

@@ -75,17 +75,14 @@ pub(super) const KIND: Kind = Kind { key: "checks", sentences, commit, reclassif
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
     let checks = &rules.ruleset().checks;
-    let early = format!(
-        "A commit less than {} s after its proposal that is no person's",
-        checks.min_research_seconds
-    );
+    let early = format!("An agent's commit less than {} s after its proposal", checks.min_research_seconds);
     let each = [
         checks.suspicious.sentence(&early),
-        checks.missing_agent.sentence("A result without agentId that is no person's"),
-        checks.reused_agent.sentence("An agentId that already stands on another node"),
+        checks.missing_agent.sentence("An agent's result without agentId"),
+        checks.reused_agent.sentence("An agentId that is already on another node"),
         checks.no_reason.sentence("A change of state without a reason"),
         checks.missing_conclusion.sentence("An end without a conclusion"),
-        checks.conclusion_unbound.sentence("An end that does not name its answers, where there are several,"),
+        checks.conclusion_unbound.sentence("An end that names none of several answers"),
     ];
     each.into_iter().flatten().collect()
 }

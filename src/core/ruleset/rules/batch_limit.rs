@@ -13,11 +13,11 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
     let Some(limit) = ruleset.batch_limit else { return };
     if limit == 0 {
         faults.push(
-            Fault::new("batchLimit", "batchLimit", "a batch must be allowed to hold a node")
+            Fault::new("batchLimit", "batchLimit", "a batch must allow at least one node")
                 .suggest("leave batchLimit out for no limit"),
         );
     } else if limit < ruleset.roots.min {
-        let reason = "batchLimit is below the least number of roots, so that no investigation could begin";
+        let reason = "batchLimit is below the minimum of roots, so no investigation could start";
         faults.push(
             Fault::new("batchLimit", "batchLimit", reason).suggest("raise it, or lower min under roots"),
         );

@@ -63,7 +63,7 @@ fn propose(proposal: &Proposed, verdict: &mut Verdict) {
             format!("Round {round} has {} nodes so far; {recommended} or more are recommended.", ids.len());
         verdict.warnings.push(
             Diagnostic::new(Code::Breadth(round), message)
-                .suggest("Propose further, really different directions in this round."),
+                .suggest("Propose more, clearly different directions in this round."),
         );
     }
 }

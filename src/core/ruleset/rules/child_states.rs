@@ -71,7 +71,7 @@ fn commit(result: &Committed, verdict: &mut Verdict) {
     if let Some(above) = parent.state().filter(|above| !rules.allows_child(above, state)) {
         let stored = match asked == state {
             true => String::new(),
-            false => format!(" (as which {asked} is stored in round {})", node.round()),
+            false => format!(" (stored for {asked} in round {})", node.round()),
         };
         let message = format!("{} can't be {state}{stored} under {}, which is {above}.", node.id, parent.id);
         let error = Diagnostic::new(Code::InvalidChildState, message);

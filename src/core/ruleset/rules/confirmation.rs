@@ -77,7 +77,7 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
             faults.push(Fault::new("confirmations", needle, reason).at(at).suggest(suggestion));
         };
         if !waiting.insert(name) {
-            fault(name.as_str(), format!("{name} waits twice"), "put all its outcomes into one rule");
+            fault(name.as_str(), format!("{name} has two rules"), "put all its outcomes into one rule");
         }
         if confirmation.outcomes.is_empty() {
             let reason = format!("{name} waits for an outcome, but none is named");
@@ -89,13 +89,13 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
             fault(name.as_str(), reason, "leave `terminal: true` out of that state");
         }
         if let Some(state) = state.filter(|state| state.role != Role::AwaitingConfirmation) {
-            let reason = format!("{name} waits for a confirmation, but its role is {}", state.role.label());
+            let reason = format!("{name} awaits confirmation, but its role is {}", state.role.label());
             fault(name.as_str(), reason, "give that state `role: awaitingConfirmation`");
         }
         for outcome in &confirmation.outcomes {
             let (child, becomes) = (&outcome.child, &outcome.becomes);
             if becomes == name {
-                let reason = format!("{name} would become what it is");
+                let reason = format!("{name} would not change");
                 fault("outcomes", reason, "name another state under becomes");
             }
             let allowed = state.and_then(|state| state.child_states.as_ref()).filter(|some| !some.is_empty());
@@ -130,8 +130,7 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
     }
     for (at, state) in ruleset.states.iter().enumerate() {
         if state.role == Role::AwaitingConfirmation && !waiting.contains(&state.name) {
-            let reason =
-                format!("{} awaits a confirmation that no rule under `confirmations` gives", state.name);
+            let reason = format!("{} awaits confirmation, but has no rule under `confirmations`", state.name);
             faults.push(
                 Fault::new("states", "role", reason).at(at).suggest("add one, or give it another role"),
             );

@@ -85,7 +85,7 @@ pub fn chosen(ruleset: &Ruleset, asked: Option<bool>, min_rounds: u32) -> Result
         Some(asked) if ruleset.has_conversions() => Ok(asked),
         Some(_) => {
             let message = format!(
-                "allowEarlyTerminal: {} stores no state as another one, so there is nothing to allow.",
+                "allowEarlyTerminal: {} converts no states, so there is nothing to allow.",
                 ruleset.name
             );
             Err(Diagnostic::new(Code::InvalidArgument, message).suggest("Leave allowEarlyTerminal out."))
@@ -107,12 +107,12 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
             continue;
         }
         if rule.to_round > LAST_ROUND {
-            let reason = format!("toRound {} is beyond every investigation", rule.to_round);
-            fault("toRound", reason, &format!("{LAST_ROUND} is the most, and means for ever"));
+            let reason = format!("toRound {} is beyond the last round", rule.to_round);
+            fault("toRound", reason, &format!("use at most {LAST_ROUND}, which means no limit"));
             continue;
         }
         if let Some(code) = rule.code.as_ref().filter(|code| !is_code(code)) {
-            let reason = format!("`{code}` is no code");
+            let reason = format!("`{code}` is not a code");
             fault("code", reason, "use A-Z, 0-9 and _, as in DEPTH_ENFORCED");
         }
         let Some(target) = &rule.store_as else {
@@ -156,7 +156,7 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
     match rules.first_round(&state.name) {
         Some(1) => Vec::new(),
         Some(first) => vec![format!("From round {first}.")],
-        None => vec!["No commit gives it.".to_owned()],
+        None => vec!["No commit stores it.".to_owned()],
     }
 }
 
@@ -206,7 +206,7 @@ pub fn stored_instead(
         let available = names.filter(|state| rules.early_rule(state, round).is_none());
         let message = match first {
             Some(first) => format!("{asked} is locked until round {first}; {} is in round {round}.", node.id),
-            None => format!("{asked} is never given by a commit."),
+            None => format!("No commit stores {asked}."),
         };
         return Err(Diagnostic::new(Code::StateLocked, message)
             .about(&node.id)
@@ -220,7 +220,7 @@ pub fn stored_instead(
     };
     let why = match first {
         Some(first) => format!("{asked} is kept from round {first}"),
-        None => format!("{asked} is never given by a commit"),
+        None => format!("no commit stores {asked}"),
     };
     let code = rule.code.as_deref().map_or(Code::DepthEnforced, Code::parse);
     let message = format!(

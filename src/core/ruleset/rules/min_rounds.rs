@@ -49,14 +49,14 @@ pub fn chosen(
     let least = if may_be_lowered { *BOUNDS.start() } else { own }.max(floor.unwrap_or(0));
     let asked = asked.unwrap_or(own.max(least));
     if asked > *BOUNDS.end() {
-        let message = format!("minRounds is {asked}; the most is {}.", BOUNDS.end());
+        let message = format!("minRounds is {asked}; the limit is {}.", BOUNDS.end());
         return invalid(message, "Ask for fewer rounds.".into());
     }
     // The minimum of an unknown mode is unknown.
     if asked < least && ruleset.mode_names().contains(&mode) {
         let why = match floor {
-            Some(floor) if floor == least && floor > own => "this server's least".to_owned(),
-            _ => format!("what {} asks for in mode {mode}", ruleset.name),
+            Some(floor) if floor == least && floor > own => "this server's minimum".to_owned(),
+            _ => format!("the minimum of {} in mode {mode}", ruleset.name),
         };
         let message = format!("minRounds is {asked}, below {least}, {why}.");
         return invalid(message, format!("Leave it out, or ask for {least} or more."));
@@ -67,7 +67,7 @@ pub fn chosen(
 fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
     if !BOUNDS.contains(&ruleset.end.min_rounds) {
         let reason = format!("minRounds is {}", ruleset.end.min_rounds);
-        faults.push(Fault::new("end", "minRounds", reason).suggest("it is from 1 to 20"));
+        faults.push(Fault::new("end", "minRounds", reason).suggest("use 1 to 20"));
     }
 }
 

@@ -281,10 +281,10 @@ fn applies(from: Option<u32>, to: Option<u32>, round: u32) -> bool {
     from.unwrap_or(1) <= round && to.is_none_or(|last| round <= last)
 }
 
-/// Returns the fault of bounds that leave no round.
+/// Returns the fault of bounds that contain no round.
 fn no_round(from: Option<u32>, to: Option<u32>) -> Option<String> {
     let (from, to) = (from.unwrap_or(1), to.unwrap_or(u32::MAX));
-    (from == 0 || from > to).then(|| format!("fromRound {from} and toRound {to} leave no round"))
+    (from == 0 || from > to).then(|| format!("fromRound {from} and toRound {to} contain no round"))
 }
 
 /// The remedy.

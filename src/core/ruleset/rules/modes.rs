@@ -81,17 +81,17 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
             faults.push(Fault::new("modes", needle, reason).at(at).suggest(suggestion));
         };
         if !is_plain_name(&mode.name) {
-            fault(&mode.name, format!("`{}` is no name for a mode", mode.name), PLAIN_NAME);
+            fault(&mode.name, format!("`{}` is not a mode name", mode.name), PLAIN_NAME);
         }
         if !seen.insert(&mode.name) {
-            fault(&mode.name, format!("the mode {} stands twice", mode.name), "each mode has one entry");
+            fault(&mode.name, format!("the mode {} is repeated", mode.name), "each mode has one entry");
         }
         if let Some(rounds) = mode.min_rounds.filter(|rounds| !min_rounds::BOUNDS.contains(rounds)) {
-            fault("minRounds", format!("minRounds is {rounds}"), "it is from 1 to 20");
+            fault("minRounds", format!("minRounds is {rounds}"), "use 1 to 20");
         }
         if mode.max_children_owed == Some(0) {
             let reason = "maxChildrenOwed 0 would let open nodes end an investigation";
-            fault("maxChildrenOwed", reason.into(), "1 is the least");
+            fault("maxChildrenOwed", reason.into(), "use at least 1");
         }
     }
 }

@@ -93,7 +93,7 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
     if ruleset.end.min_quality_percent.is_some_and(|percent| percent > 100) {
         faults.push(
             Fault::new("end", "minQualityPercent", "the quality can't be above 100 %")
-                .suggest("100 is the most, and 50 is a lot"),
+                .suggest("use at most 100; 50 is already high"),
         );
     }
 }

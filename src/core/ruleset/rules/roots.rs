@@ -55,10 +55,8 @@ pub fn chosen(ruleset: &Ruleset, asked: Option<u32>) -> Result<u32, Diagnostic> 
         let message = format!("minRoots: {} has a fixed number of {own}.", ruleset.name);
         (message, "Leave minRoots out.".to_owned())
     } else if asked < 1 || asked > most {
-        let message = format!(
-            "minRoots is {asked}; it is from 1 to {most}, since more could never start in one batch."
-        );
-        (message, format!("Leave it out for {own}, or choose within these bounds."))
+        let message = format!("minRoots is {asked}; use 1 to {most}, since one batch allows no more.");
+        (message, format!("Leave it out for {own}, or choose within this range."))
     } else {
         return Ok(asked);
     };
@@ -149,10 +147,10 @@ fn propose(proposal: &Proposed, verdict: &mut Verdict) {
     if (!asked_roots.is_empty() || takes_back) && total < least {
         let message = format!("There would be {total} of at least {least} roots.");
         let suggestion = match asked_roots.is_empty() {
-            true => format!("Take all of them back to begin anew, or leave at least {least}."),
+            true => format!("Withdraw all of them to start over, or keep at least {least}."),
             false => {
                 let missing = least - kept;
-                format!("Bring {missing} roots in this batch (parent: null), from different angles.")
+                format!("Give {missing} roots in this batch (parent: null), from different angles.")
             }
         };
         verdict.errors.push(Diagnostic::new(Code::InsufficientRoots, message).suggest(suggestion));

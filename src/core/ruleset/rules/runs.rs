@@ -41,7 +41,7 @@ fn asks(rules: &EffectiveRules, state: &StateName) -> bool {
 }
 
 fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
-    let sentence = "Warns of evidence that is words alone: run a command with `tot run`, or cite a file.";
+    let sentence = "Warns if the evidence is text only: run a command with `tot run`, or cite a file.";
     asks(rules, &state.name).then(|| sentence.to_owned()).into_iter().collect()
 }
 
@@ -64,7 +64,7 @@ fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
 }
 
 fn warning(node: &NodeId, state: &StateName) -> Diagnostic {
-    Diagnostic::new(Code::NotRun, format!("{node} is {state}, and its evidence is words alone."))
+    Diagnostic::new(Code::NotRun, format!("{node} is {state}, and its evidence is text only."))
         .about(node)
         .suggest(format!("If something can be run, capture it in your shell: `tot run {node} -- COMMAND`."))
 }

@@ -168,14 +168,14 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
             faults.push(Fault::new("states", needle, reason).at(at).suggest(suggestion));
         };
         if !seen.insert(name) {
-            fault(name.as_str(), format!("{name} stands twice"), "each state has one entry");
+            fault(name.as_str(), format!("{name} is repeated"), "each state has one entry");
         }
         if let Some(label) = &state.label {
             let is_plain = one_line(label) == *label && !label.is_empty() && label.chars().count() <= LABEL;
             if !is_plain {
                 fault(
                     "label",
-                    format!("the label of {name} is no short word"),
+                    format!("the label of {name} is not a short word"),
                     "give a word or two, at most 30 characters",
                 );
             }
@@ -194,19 +194,19 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
             .is_some_and(|hex| hex.len() == 6 && hex.bytes().all(|b| b.is_ascii_hexdigit()));
         let named = state.colour.bytes().all(|b| b.is_ascii_alphanumeric()) && !state.colour.is_empty();
         if !rgb && !named {
-            let reason = format!("`{}` is no colour", state.colour);
+            let reason = format!("`{}` is not a colour", state.colour);
             fault("colour", reason, "give a name that Graphviz knows, like lightblue, or \"#rrggbb\"");
         }
     }
     if !ruleset.states.is_empty() && !ruleset.states.iter().any(|state| state.terminal) {
         faults.push(
-            whole("no state is terminal, so that no investigation could end")
+            whole("no state is terminal, so no investigation could end")
                 .suggest("write `terminal: true` in those that need nothing further"),
         );
     }
     if ruleset.states.iter().all(|state| state.terminal) && ruleset.end.min_rounds > 1 {
         faults.push(
-            whole("every state is terminal, so that no round after the first could be reached")
+            whole("every state is terminal, so no round after the first could be reached")
                 .suggest("add an open state, or `minRounds: 1` under end"),
         );
     }
@@ -271,9 +271,9 @@ mod tests {
     #[test]
     fn a_label_is_a_short_word_of_its_own() {
         for (label, reason) in [
-            ("' '", "no short word"),
-            ("'a\u{202e}b'", "no short word"),
-            ("a very long label that nobody reads", "no short word"),
+            ("' '", "not a short word"),
+            ("'a\u{202e}b'", "not a short word"),
+            ("a very long label that nobody reads", "not a short word"),
             ("Refuted", "that of another state"),
             ("Explored", "that of another state"),
         ] {

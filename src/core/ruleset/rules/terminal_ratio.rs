@@ -94,8 +94,8 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
     }
     for limit in &ratio.limits {
         if limit.max_percent > 100 {
-            let reason = format!("{} % is more than all", limit.max_percent);
-            faults.push(Fault::new("terminalRatio", limit.max_percent, reason).suggest("100 is the most"));
+            let reason = format!("{} % is over 100 %", limit.max_percent);
+            faults.push(Fault::new("terminalRatio", limit.max_percent, reason).suggest("use at most 100"));
         }
         if let Some(reason) = no_round(limit.from_round, limit.to_round) {
             faults.push(Fault::new("terminalRatio", "limits", reason).suggest(MEND_ROUNDS));
@@ -114,7 +114,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
         states => format!(" (with {})", list(states)),
     };
     let mut sentences =
-        vec![format!("Of one commit's nodes, at most so many may be closed{also}: {}.", list(limits))];
+        vec![format!("At most this share of a commit's nodes may be closed{also}: {}.", list(limits))];
     sentences.extend(ratio.not_counted.iter().map(|exception| {
         let nodes = match &exception.states {
             Some(states) => format!("nodes in {}", list(states)),

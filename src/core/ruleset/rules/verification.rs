@@ -351,7 +351,7 @@ fn missing(investigation: &Investigation, rules: &EffectiveRules, asked: Enforce
     let lacking = investigation.committed().filter_map(|(node, state)| {
         let (code, grade, by) = rules.lacks(verification, asked, investigation, node)?;
         let message = format!("{} is {state} and {}.", node.id, grade.label());
-        let how = format!("Let {by} try to refute it, and commit a child with what came of it.");
+        let how = format!("Let {by} try to refute it, and commit a child with the result.");
         Some(Diagnostic::new(code, message).about(&node.id).suggest(how))
     });
     lacking.collect()
