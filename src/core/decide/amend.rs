@@ -124,10 +124,13 @@ fn of_node(
     })?;
     let found = about.parse::<NodeId>().ok().and_then(|id| investigation.committed_node(&id));
     let Some(node) = found else {
-        return Err(Diagnostic::new(Code::NodeNotFound, format!("{} is no committed node.", quoted(&about)))
-            .about(&about)
-            .suggest("Amend a committed node; a pending proposal is proposed again with its new title.")
-            .into());
+        return Err(Diagnostic::new(
+            Code::NodeNotFound,
+            format!("{} is not a committed node.", quoted(&about)),
+        )
+        .about(&about)
+        .suggest("Amend a committed node; a pending proposal is proposed again with its new title.")
+        .into());
     };
     let line = |text: Option<String>| not_blank(text).map(|text| text.trim().to_owned());
     let errors = &mut verdict.errors;
@@ -232,7 +235,7 @@ fn of_conclusion(
 }
 
 fn nothing_given() -> Diagnostic {
-    Diagnostic::new(Code::EmptyBatch, "The call holds nothing to put in place of what stands there.")
+    Diagnostic::new(Code::EmptyBatch, "The call changes nothing.")
         .suggest("Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.")
 }
 

@@ -131,8 +131,8 @@ pub(super) fn checked(
             let is_there =
                 investigation.attachments_of(node).keys().any(|it| it.without_case() == name.without_case());
             let message = match is_there {
-                true => format!("{node} has an attachment {name} already, and none is ever replaced."),
-                false => format!("The call has two attachments {name} of {node} already."),
+                true => format!("{node} already has {name}, and attachments are never replaced."),
+                false => format!("The call attaches {name} to {node} twice."),
             };
             wrong(
                 Code::InvalidArgument,

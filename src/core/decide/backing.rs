@@ -99,7 +99,7 @@ pub(super) fn started_at(
     let text = text.map(str::trim).filter(|text| !text.is_empty())?;
     let wrong = match text.parse::<Timestamp>() {
         Ok(time) if time <= now => return Some(time),
-        Ok(_) => format!("startedAt of {about} is still to come: it is {now} now."),
+        Ok(_) => format!("startedAt of {about} is in the future: it is {now} now."),
         Err(error) => format!("startedAt of {about}: {error}."),
     };
     errors.push(
@@ -153,15 +153,12 @@ pub(super) fn references(about: &str, given: Vec<Cited>, errors: &mut Vec<Diagno
             errors.push(Diagnostic::new(Code::InvalidArgument, what).about(about).suggest(how));
         };
         if cited.target.trim().is_empty() {
-            wrong(
-                format!("A reference of {about} has no target."),
-                "Give the URL or path that it stands for.",
-            );
+            wrong(format!("A reference of {about} has no target."), "Give its URL or path.");
             continue;
         }
         let lines = not_blank(cited.lines);
         if let Some(lines) = lines.as_deref().filter(|lines| lines.parse::<Lines>().is_err()) {
-            let what = format!("The lines {} of a reference of {about} are no lines.", quoted(lines));
+            let what = format!("The lines {} of a reference of {about} are invalid.", quoted(lines));
             wrong(what, "Write one line as 18, several as 18-24.");
         }
         references.push(Citation {
@@ -194,11 +191,7 @@ pub(super) fn links(
             None => errors.push(
                 Diagnostic::new(
                     Code::NodeNotFound,
-                    format!(
-                        "{} links to {}, and there is no other node of that id.",
-                        node.id,
-                        quoted(&linked.to)
-                    ),
+                    format!("{} links to {}, but no other node has that id.", node.id, quoted(&linked.to)),
                 )
                 .about(&node.id)
                 .suggest("Link to a node that is committed or pending."),

@@ -94,7 +94,7 @@ pub fn release(investigation: &Investigation, nodes: &[NodeId]) -> Result<Decisi
 fn not_pending(id: &NodeId) -> Diagnostic {
     Diagnostic::new(Code::NotProposed, format!("{} is not a pending proposal.", quoted(id.as_str())))
         .about(id)
-        .suggest("Only what is proposed and not committed can be claimed: tot_status lists it.")
+        .suggest("Only pending proposals can be claimed: tot_status lists them.")
 }
 
 /// The warning that another agent has claimed the node.

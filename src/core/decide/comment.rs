@@ -82,7 +82,7 @@ pub fn comment(
     let reply_to = reply_to(investigation, kind, request.reply_to.as_deref(), &mut verdict.errors);
     let node = node(investigation, request.node_id.as_deref(), reply_to, &mut verdict.errors);
     if kind == CommentKind::Objection && node.is_none() && verdict.errors.is_empty() {
-        let error = Diagnostic::new(Code::InvalidArgument, "An objection is to a node.");
+        let error = Diagnostic::new(Code::InvalidArgument, "An objection needs a node.");
         verdict.errors.push(error.suggest("Name it with nodeId."));
     }
     let text = request.text.trim().to_owned();
@@ -105,16 +105,16 @@ pub fn comment(
         let node = node.as_ref().and_then(|id| investigation.node(id));
         if !may_resolve(investigation, node.map(AsRef::as_ref), &author, None) {
             let message = match about {
-                "" => "An objection to the whole is resolved by somebody with a name.".to_owned(),
+                "" => "Resolving an objection to the whole needs a name.".to_owned(),
                 about => format!(
-                    "An objection to {about} is resolved by somebody with a name, and not by who wrote {about}."
+                    "Resolving an objection to {about} needs a name, and not that of {about}'s author."
                 ),
             };
             let error = Diagnostic::new(Code::ResolvedByAuthor, message);
             verdict.errors.push(
                 error
                     .about(about)
-                    .suggest("Answer the objection; somebody else who has looked into it resolves it then."),
+                    .suggest("Answer the objection; let somebody else check the answer and resolve it."),
             );
         }
     }
@@ -153,10 +153,8 @@ fn reply_to(
     let must = matches!(kind, CommentKind::Answer | CommentKind::Resolution);
     let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else {
         if must {
-            let error = Diagnostic::new(
-                Code::InvalidArgument,
-                format!("What the {} is for is missing.", kind.label()),
-            );
+            let error =
+                Diagnostic::new(Code::InvalidArgument, format!("The {} names no comment.", kind.label()));
             errors.push(error.suggest("Name the comment with replyTo; tot_read of the node lists them."));
         }
         return None;
@@ -171,7 +169,7 @@ fn reply_to(
     if found.is_none() {
         let what = if kind == CommentKind::Resolution { "objection" } else { "comment" };
         let error = Diagnostic::new(Code::CommentNotFound, format!("There is no {what} {}.", quoted(named)));
-        errors.push(error.suggest("tot_read of the node lists what was said of it."));
+        errors.push(error.suggest("tot_read of the node lists its comments."));
     }
     found.map(|it| it.id)
 }

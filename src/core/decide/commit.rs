@@ -127,7 +127,7 @@ pub fn commit(
 ) -> Result<Decision, Rejection> {
     refuse_if_ended(investigation)?;
     if results.is_empty() {
-        return Err(Diagnostic::new(Code::EmptyBatch, "The call holds no result.")
+        return Err(Diagnostic::new(Code::EmptyBatch, "The call has no results.")
             .suggest("Give `results` with at least one {nodeId, state, findings, agentId}.")
             .into());
     }
@@ -142,7 +142,7 @@ pub fn commit(
             verdict.errors.push(
                 Diagnostic::new(
                     Code::DuplicateInBatch,
-                    format!("{} stands twice in the batch.", quoted(&result.node_id)),
+                    format!("{} is in the batch twice.", quoted(&result.node_id)),
                 )
                 .about(&result.node_id)
                 .suggest("Give one result per node."),

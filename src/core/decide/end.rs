@@ -176,7 +176,7 @@ pub fn end(
         let says_more = brings.is_some() || !request.answers.is_empty() || !request.not_covered.is_empty();
         let unstored = says_more.then(|| {
             let message =
-                format!("It was ended at {} already; nothing of this was stored.", ended.ended_at);
+                format!("It already ended at {}; nothing was stored.", ended.ended_at);
             Diagnostic::new(Code::AlreadyEnded, message)
                 .suggest("To change it, call tot_amend with `conclusion`, `answers` or `notCovered`. To go on, reclassify a node to an open state, and end it again.")
         });
@@ -290,7 +290,7 @@ pub(super) fn bound(
                 [] => "No answer stands: leave `answers` out.".to_owned(),
                 standing => format!("The answers that stand: {}.", shortened(standing, NAMED)),
             };
-            wrong(id, format!("{} is no answer that stands.", quoted(id)), how);
+            wrong(id, format!("{} is not an answer that stands.", quoted(id)), how);
             continue;
         };
         if answers.iter().any(|other| other.id == **known) {
@@ -302,7 +302,7 @@ pub(super) fn bound(
     let mains = answers.iter().filter(|it| it.role == BoundAs::Main).count();
     let parts = answers.iter().filter(|it| it.role == BoundAs::Part).count();
     if !answers.is_empty() && (mains > 1 || (mains == 1 && parts > 0) || mains + parts == 0) {
-        let what = "`answers` has to name one main answer, or parts that make the conclusion together.";
+        let what = "`answers` has to name one main answer, or parts that together make the conclusion.";
         wrong("", what.to_owned(), "Give each of several `as: part`, and others `as: rival`.".to_owned());
     }
     (answers, not_covered)
@@ -320,7 +320,7 @@ fn word_of(asked: &Asked) -> Result<Option<Diagnostic>, Rejection> {
             let said = asked.said.as_deref().map(|said| format!(": “{said}”")).unwrap_or_default();
             let message = format!("The person in front of the client was asked and declined the end{said}.");
             Err(Diagnostic::new(Code::EndDeclined, message)
-                .suggest("Ask that person what is missing, do it, and end it then.")
+                .suggest("Ask that person what is missing, do it, then end it.")
                 .into())
         }
         PersonsAnswer::Cancelled | PersonsAnswer::Unanswered | PersonsAnswer::NotOffered => {

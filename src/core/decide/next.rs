@@ -893,7 +893,7 @@ impl<'a> Planner<'a> {
         objections::open(self.investigation).iter().find_map(|objection| {
             let (kind, how) = match objection.is_answered() {
                 _ if !self.is_for_who_asks(objection) => return None,
-                false => (CommentKind::Answer, "Look into it, mend what is wrong, and answer it."),
+                false => (CommentKind::Answer, "Check it, fix what is wrong, and answer it."),
                 true if is_waited_for => (
                     CommentKind::Resolution,
                     "It is answered: judge that, and resolve it or answer again. Who wrote the node can't.",
@@ -937,7 +937,7 @@ impl<'a> Planner<'a> {
         let root = root.map(|id| Slot { id, parent: None, keep_open: false, explores: true });
         let slot = root.or_else(|| self.deeper(ids))?;
         let reason = format!(
-            "No answer stands: refuted is {}. Propose another way, then research it.",
+            "No answer stands; refuted: {}. Propose another way, then research it.",
             shortened(&refuted, 5)
         );
         Some((slot, reason))

@@ -82,7 +82,7 @@ pub fn propose(
 ) -> Result<Decision, Rejection> {
     refuse_if_ended(investigation)?;
     if request.nodes.is_empty() && request.withdraw.is_empty() {
-        return Err(Diagnostic::new(Code::EmptyBatch, "The call holds no node and nothing to withdraw.")
+        return Err(Diagnostic::new(Code::EmptyBatch, "The call has no nodes to propose or withdraw.")
             .suggest("Give `nodes` with at least one {id, parent, title, plannedAction}.")
             .into());
     }
@@ -227,7 +227,7 @@ fn check_node(
         if spellings.in_batch.contains(id) {
             error(
                 Code::DuplicateInBatch,
-                format!("{id} stands twice in the batch."),
+                format!("{id} is in the batch twice."),
                 "Give each node its own id.".into(),
             );
         } else if investigation.committed_node(id).is_some() {
@@ -242,7 +242,7 @@ fn check_node(
             error(
                 Code::DuplicateId,
                 format!("{id} has a file that can't be read or has no place in the tree."),
-                "Choose another suffix, or mend that file by hand and commit it; tot_status names the fault."
+                "Choose another suffix, or fix that file by hand and commit it; tot_status names the fault."
                     .into(),
             );
         } else if let Some(other) = collision {

@@ -91,7 +91,7 @@ pub fn reclassify(
         verdict.errors.push(
             Diagnostic::new(
                 Code::InvestigationEnded,
-                format!("This investigation has ended; {to} would not open it again."),
+                format!("This investigation has ended; {to} would not reopen it."),
             )
             .about(&about)
             .suggest("Reclassify a node to an open state first."),

@@ -56,8 +56,7 @@ pub fn record(
             continue;
         };
         if matches!(what, RunKind::Judged { .. }) && note.is_none() {
-            let error =
-                Diagnostic::new(Code::MissingReason, "A judgement without a reason convinces nobody.");
+            let error = Diagnostic::new(Code::MissingReason, "The judgement has no reason.");
             verdict.errors.push(error.suggest("Say why the evidence holds or fails nevertheless."));
         }
         while investigation.run(id).is_some() {
@@ -79,7 +78,7 @@ pub fn record(
                 ran.attachments = attachments.iter().map(|file| file.name.clone()).collect();
             }
             _ => verdict.errors.push(
-                Diagnostic::new(Code::InvalidArgument, "Files stand beside a node, and the call names none.")
+                Diagnostic::new(Code::InvalidArgument, "Attachments need a node, and the call names none.")
                     .suggest("Name the node that the command was run for."),
             ),
         }
@@ -109,7 +108,7 @@ fn placed(
             if let Some(id) = node.as_ref().filter(|id| investigation.node(id).is_none()) {
                 let error = Diagnostic::new(Code::NodeNotFound, format!("There is no node {id}."));
                 errors.push(error.about(id).suggest(
-                    "Propose it first; or name no node, and the run in `runs` of the result that it belongs to.",
+                    "Propose it first; or name no node, and list the run in the `runs` of its result.",
                 ));
                 return None;
             }
@@ -130,7 +129,7 @@ fn placed(
                 Some((node.clone(), RunKind::Judged { of, holds }))
             }
             _ => {
-                errors.push(missing(of, "repetition that differs,"));
+                errors.push(missing(of, "differing repetition"));
                 None
             }
         },
@@ -157,7 +156,7 @@ pub fn differing<'a>(investigation: &'a Investigation, named: &str) -> Result<&'
     one(
         investigation.runs().filter(|run| differs(run) && is_named(run.id, named)),
         named,
-        "repetition that differs,",
+        "differing repetition",
     )
 }
 

@@ -161,7 +161,7 @@ fn a_person_attaches_files_also_after_the_end() {
     assert!(review.contains("more.md was attached") && !review.contains("plot.svg"), "{review}");
     let head = one.head(&id);
     for (arguments, said) in [
-        (&["attach", "R1.A", plot][..], "has an attachment plot.svg already, and none is ever replaced"),
+        (&["attach", "R1.A", plot][..], "already has plot.svg, and attachments are never replaced"),
         (&["attach", "R1.A", plot, "--name", "PLOT.SVG"], "already"),
         (&["attach", "R9.Z", plot], "There is no committed node R9.Z"),
         (&["attach", "R1.A", plot, "--name", "../x"], "may hold letters"),

@@ -198,7 +198,7 @@ fn where_the_last_answer_is_refuted_nobody_is_asked_to_end() {
     let mut session = answered(&sandbox, "REFUTED");
     let status = session.ok("tot_status", json!({}));
     assert!(
-        status["canEnd"] == true && message(&status).starts_with("No answer stands: refuted is R1.A."),
+        status["canEnd"] == true && message(&status).starts_with("No answer stands; refuted: R1.A."),
         "{status:#}"
     );
     let plan = session.ok("tot_next", json!({}));

@@ -91,7 +91,7 @@ fn what_another_has_is_refused_by_name_and_can_be_released() {
         table.claim("b", &["R2.A1", "R2.A2", "R1.A"], 60),
         @r"
     CLAIMED_BY_OTHER R2.A1: R2.A1 is claimed by `a` until 2026-01-05T10:02:00.000Z.
-    NOT_PROPOSED R1.A: `R1.A` is not a pending proposal. Only what is proposed and not committed can be claimed: tot_status lists it.
+    NOT_PROPOSED R1.A: `R1.A` is not a pending proposal. Only pending proposals can be claimed: tot_status lists them.
     "
     );
     assert_eq!(table.taken("R2.A2"), None, "all or nothing");

@@ -80,8 +80,8 @@ fn a_start_asks_for_a_query_and_known_settings() {
 
 #[test]
 fn empty_batch() {
-    assert_snapshot!(said(tree().try_propose(vec![], &[])), @"EMPTY_BATCH: The call holds no node and nothing to withdraw. Give `nodes` with at least one {id, parent, title, plannedAction}.");
-    assert_snapshot!(said(tree().try_commit(vec![])), @"EMPTY_BATCH: The call holds no result. Give `results` with at least one {nodeId, state, findings, agentId}.");
+    assert_snapshot!(said(tree().try_propose(vec![], &[])), @"EMPTY_BATCH: The call has no nodes to propose or withdraw. Give `nodes` with at least one {id, parent, title, plannedAction}.");
+    assert_snapshot!(said(tree().try_commit(vec![])), @"EMPTY_BATCH: The call has no results. Give `results` with at least one {nodeId, state, findings, agentId}.");
     in_each(|_, mut table| assert_eq!(codes(&said(table.try_propose(vec![], &[]))), ["EMPTY_BATCH"]));
 }
 
@@ -111,7 +111,7 @@ fn invalid_id_format() {
 #[test]
 fn duplicates() {
     let mut table = tree();
-    assert_snapshot!(table.propose(&[("R2.A2", "R1.A"), ("R2.A2", "R1.A")]), @"DUPLICATE_IN_BATCH R2.A2: R2.A2 stands twice in the batch. Give each node its own id.");
+    assert_snapshot!(table.propose(&[("R2.A2", "R1.A"), ("R2.A2", "R1.A")]), @"DUPLICATE_IN_BATCH R2.A2: R2.A2 is in the batch twice. Give each node its own id.");
     assert_snapshot!(table.propose(&[("R2.A1", "R1.A")]), @"DUPLICATE_ID R2.A1: R2.A1 is already committed. To change its state, use tot_reclassify; a new node below its parent could be R2.A2.");
     assert_snapshot!(table.propose(&[("R1.A", "")]), @"DUPLICATE_ID R1.A: R1.A is already committed. To change its state, use tot_reclassify; a new node needs another id.");
     assert_eq!(codes(&table.propose(&[("R2.A2", "R1.A")])), ["R2_BREADTH"]);
@@ -121,7 +121,7 @@ fn duplicates() {
     assert_eq!(table.node("R2.A2").proposed_at, table.now);
     assert_snapshot!(said(table.try_propose(vec![new("R2.A2", "R1.A")], &["R2.A2"])), @"DUPLICATE_IN_BATCH R2.A2: R2.A2 is proposed and withdrawn in one call. Proposing a pending id already replaces the proposal: leave it out of `withdraw`.");
     table.sleep(60);
-    assert_snapshot!(table.commit(&[("R2.A2", "EXPLORE"), ("R2.A2", "EXPLORE")]), @"DUPLICATE_IN_BATCH R2.A2: `R2.A2` stands twice in the batch. Give one result per node.");
+    assert_snapshot!(table.commit(&[("R2.A2", "EXPLORE"), ("R2.A2", "EXPLORE")]), @"DUPLICATE_IN_BATCH R2.A2: `R2.A2` is in the batch twice. Give one result per node.");
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn an_ended_investigation_takes_nothing_until_it_is_reopened() {
     let mut table = ended();
     assert_snapshot!(table.propose(&[("R2.A2", "R1.A")]), @"INVESTIGATION_ENDED: This investigation was ended at 2026-01-05T09:02:00.000Z. To go on with it, reclassify a node to an open state; otherwise start another investigation.");
     assert_snapshot!(table.reclassify("R1.A", "DEAD"), @"
-    INVESTIGATION_ENDED R1.A: This investigation has ended; DEAD would not open it again. Reclassify a node to an open state first.
+    INVESTIGATION_ENDED R1.A: This investigation has ended; DEAD would not reopen it. Reclassify a node to an open state first.
     HAS_CHILDREN R1.A: R1.A has children (R2.A1), and DEAD takes none. A node with committed children stays open: close its last descendants instead.
     ");
     assert_eq!(codes(&table.commit(&[("R2.A1", "DEAD")])), ["INVESTIGATION_ENDED"]);
@@ -238,14 +238,14 @@ fn a_second_conclusion_is_not_stored_unseen() {
         said(end(&table.investigation, &table.rules(), request, table.now))
     };
     assert_eq!(again(None), "");
-    assert_snapshot!(again(Some("It was the cable.")), @"ALREADY_ENDED: It was ended at 2026-01-05T09:02:00.000Z already; nothing of this was stored. To change it, call tot_amend with `conclusion`, `answers` or `notCovered`. To go on, reclassify a node to an open state, and end it again.");
+    assert_snapshot!(again(Some("It was the cable.")), @"ALREADY_ENDED: It already ended at 2026-01-05T09:02:00.000Z; nothing was stored. To change it, call tot_amend with `conclusion`, `answers` or `notCovered`. To go on, reclassify a node to an open state, and end it again.");
 }
 
 #[test]
 fn a_file_that_cannot_be_read_is_not_free_and_not_done() {
     let mut table = tree();
     table.investigation = table.investigation.clone().with_unreadable(["R2.A2".parse().unwrap()]);
-    assert_snapshot!(table.propose(&[("R2.A2", "R1.A")]), @"DUPLICATE_ID R2.A2: R2.A2 has a file that can't be read or has no place in the tree. Choose another suffix, or mend that file by hand and commit it; tot_status names the fault.");
+    assert_snapshot!(table.propose(&[("R2.A2", "R1.A")]), @"DUPLICATE_ID R2.A2: R2.A2 has a file that can't be read or has no place in the tree. Choose another suffix, or fix that file by hand and commit it; tot_status names the fault.");
     assert!(
         table
             .blockers()

@@ -278,9 +278,9 @@ fn an_amendment_that_can_t_be_made() {
         title: title.map(str::to_owned),
         ..Amend::default()
     };
-    assert_snapshot!(said(table.try_amend(amend("R2.A1", "x", Some("Y")))), @"NODE_NOT_FOUND R2.A1: `R2.A1` is no committed node. Amend a committed node; a pending proposal is proposed again with its new title.");
+    assert_snapshot!(said(table.try_amend(amend("R2.A1", "x", Some("Y")))), @"NODE_NOT_FOUND R2.A1: `R2.A1` is not a committed node. Amend a committed node; a pending proposal is proposed again with its new title.");
     assert_snapshot!(said(table.try_amend(amend("R1.A", " ", Some("Y")))), @"MISSING_REASON R1.A: The amendment of R1.A has no reason. Say in `reason` what was wrong.");
-    assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", None))), @"EMPTY_BATCH R1.A: The call holds nothing to put in place of what stands there. Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.");
+    assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", None))), @"EMPTY_BATCH R1.A: The call changes nothing. Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.");
     let long = "x".repeat(301);
     assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", Some(&long)))), @"TEXT_TOO_LONG R1.A: The title has 301 characters; the limit is 300. Shorten it, and say the rest in the findings.");
     let same = table.try_amend(amend("R1.A", "It is wrong.", Some("Title of R1.A"))).unwrap();
@@ -330,7 +330,7 @@ fn every_part_of_what_a_node_says_can_be_amended_and_voids_its_confirmation() {
     }
     let mut table = answer("review", "ANSWER");
     let wrong = |amend: &mut Amend| amend.references = Some(vec![Cited::default()]);
-    assert_snapshot!(said(table.try_amend(part(wrong))), @"INVALID_ARGUMENT R1.A: A reference of R1.A has no target. Give the URL or path that it stands for.");
+    assert_snapshot!(said(table.try_amend(part(wrong))), @"INVALID_ARGUMENT R1.A: A reference of R1.A has no target. Give its URL or path.");
     let nowhere = amend("R1.A", Some("It is the cache.\n\n## References\n- what I remember"), None);
     assert!(said(table.try_amend(nowhere)).contains("UNREADABLE_REFERENCE R1.A"));
 }
@@ -350,7 +350,7 @@ fn a_wrong_conclusion_is_amended_and_kept() {
     let conclusion = Some("It is the cache, as the second run shows.".into());
     table.try_end_with(End { conclusion, stopped, ..End::default() }).unwrap();
     assert_snapshot!(said(table.try_amend(amend(Some("The disk."), Some("R1.A")))), @"INVALID_ARGUMENT: A node has no conclusion. Leave out `nodeId` to amend the conclusion, its `answers` or `notCovered`.");
-    assert_snapshot!(said(table.try_amend(amend(None, None))), @"EMPTY_BATCH: The call holds nothing to put in place of what stands there. Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.");
+    assert_snapshot!(said(table.try_amend(amend(None, None))), @"EMPTY_BATCH: The call changes nothing. Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.");
     table.sleep(60);
     table.caller = session("two");
     assert_eq!(said(table.try_amend(amend(Some("The disk."), None))), "");
@@ -401,7 +401,7 @@ fn research_before_its_proposal_says_when_it_began_or_what_was_run() {
     assert!(!commit(|result| result.commands = vec![ran("cargo test")]).contains("SUSPICIOUS"));
     assert!(commit(|result| result.commands = vec![ran(" ")]).contains("SUSPICIOUS"));
     assert_snapshot!(commit(|result| result.started_at = Some("tomorrow".into())), @"INVALID_ARGUMENT R1.A: startedAt of R1.A: `tomorrow` is not a time like 2026-11-20T09:15:02.114Z. Give the time at which the research began, or leave it out.");
-    assert_snapshot!(commit(|result| result.started_at = Some("2027-01-05T09:00:00Z".into())), @"INVALID_ARGUMENT R1.A: startedAt of R1.A is still to come: it is 2026-01-05T09:00:00.000Z now. Give the time at which the research began, or leave it out.");
+    assert_snapshot!(commit(|result| result.started_at = Some("2027-01-05T09:00:00Z".into())), @"INVALID_ARGUMENT R1.A: startedAt of R1.A is in the future: it is 2026-01-05T09:00:00.000Z now. Give the time at which the research began, or leave it out.");
 }
 
 fn ran(command: &str) -> Ran {
@@ -416,13 +416,13 @@ fn sources_and_links_are_checked() {
         change(&mut result);
         said(table.try_commit(vec![result]))
     };
-    assert_snapshot!(commit(|result| result.references = vec![Cited::default()]), @"INVALID_ARGUMENT R2.A1: A reference of R2.A1 has no target. Give the URL or path that it stands for.");
+    assert_snapshot!(commit(|result| result.references = vec![Cited::default()]), @"INVALID_ARGUMENT R2.A1: A reference of R2.A1 has no target. Give its URL or path.");
     assert_snapshot!(commit(|result| {
         result.references = vec![Cited { target: "a".into(), lines: Some("9-3".into()), ..Cited::default() }];
-    }), @"INVALID_ARGUMENT R2.A1: The lines `9-3` of a reference of R2.A1 are no lines. Write one line as 18, several as 18-24.");
+    }), @"INVALID_ARGUMENT R2.A1: The lines `9-3` of a reference of R2.A1 are invalid. Write one line as 18, several as 18-24.");
     assert_snapshot!(commit(|result| {
         result.links = vec![Linked { to: "R7.Q".into(), kind: LinkKind::Supports }];
-    }), @"NODE_NOT_FOUND R2.A1: R2.A1 links to `R7.Q`, and there is no other node of that id. Link to a node that is committed or pending.");
+    }), @"NODE_NOT_FOUND R2.A1: R2.A1 links to `R7.Q`, but no other node has that id. Link to a node that is committed or pending.");
     assert_eq!(
         commit(|result| {
             result.references =
@@ -446,7 +446,7 @@ fn a_person_who_was_asked_is_heard() {
         ..End::default()
     };
     let no = end(PersonsAnswer::Declined, Some("Not before the disk was looked at."));
-    assert_snapshot!(said(table.try_end_with(no)), @"END_DECLINED: The person in front of the client was asked and declined the end: “Not before the disk was looked at.”. Ask that person what is missing, do it, and end it then.");
+    assert_snapshot!(said(table.try_end_with(no)), @"END_DECLINED: The person in front of the client was asked and declined the end: “Not before the disk was looked at.”. Ask that person what is missing, do it, then end it.");
     assert!(table.investigation.conclusion().is_none());
     assert_snapshot!(said(table.try_end_with(end(PersonsAnswer::Unanswered, None))), @"NOT_ACCEPTED: It ended without a person's yes (asked, and nobody answered in time).");
     let asked = table.investigation.conclusion().and_then(|end| end.asked.clone());

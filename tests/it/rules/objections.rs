@@ -60,7 +60,7 @@ fn an_open_objection_is_warned_of_at_the_end_or_keeps_it_away() {
     table.say(objection("R2.A1"), Commenter::default()).unwrap();
     let id = newest(&table);
     let warned = table.clone().try_end().unwrap();
-    assert_snapshot!(told(&warned.warnings).replace(&id, "ID"), @"OBJECTION_OPEN R2.A1: a reader objects to R2.A1: “The cache was warm.”. Look into it, mend what is wrong with tot_amend or tot_reclassify, and answer it: tot_comment with kind answer and replyTo ID.");
+    assert_snapshot!(told(&warned.warnings).replace(&id, "ID"), @"OBJECTION_OPEN R2.A1: a reader objects to R2.A1: “The cache was warm.”. Check it, fix what is wrong with tot_amend or tot_reclassify, and answer it: tot_comment with kind answer and replyTo ID.");
     // Also after the end, which stands.
     table.try_end().unwrap();
     let later = table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default());
@@ -75,7 +75,7 @@ fn who_wrote_a_node_answers_an_objection_to_it_and_does_not_resolve_it() {
     let open = |table: &Table| objections::open(&table.investigation).len();
     let id = newest(&table);
     let own = table.say(reply(&table, CommentKind::Resolution, " Agent-R2.A1"), Commenter::default());
-    assert_snapshot!(said(own).replace(&id, "ID"), @"RESOLVED_BY_AUTHOR R2.A1: An objection to R2.A1 is resolved by somebody with a name, and not by who wrote R2.A1. Answer the objection; somebody else who has looked into it resolves it then.");
+    assert_snapshot!(said(own).replace(&id, "ID"), @"RESOLVED_BY_AUTHOR R2.A1: Resolving an objection to R2.A1 needs a name, and not that of R2.A1's author. Answer the objection; let somebody else check the answer and resolve it.");
     let nobody = Say { agent_id: None, ..reply(&table, CommentKind::Resolution, "") };
     assert!(said(table.say(nobody, Commenter::default())).contains("RESOLVED_BY_AUTHOR"));
     table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default()).unwrap();
@@ -116,7 +116,7 @@ fn an_objection_is_a_task_until_it_is_answered() {
         next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap().next_call
     };
     let task = plan(&table).unwrap();
-    assert_snapshot!(task.reason, @"a reader objects to R2.A1: “The cache was warm.”. Look into it, mend what is wrong, and answer it.");
+    assert_snapshot!(task.reason, @"a reader objects to R2.A1: “The cache was warm.”. Check it, fix what is wrong, and answer it.");
     assert!(matches!(task.call, Call::Reply(Reply { kind: CommentKind::Answer, .. })));
     table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default()).unwrap();
     assert!(matches!(plan(&table).unwrap().call, Call::End(_)));
@@ -143,7 +143,7 @@ fn where_the_rules_refuse_an_end_with_objections_another_is_asked_to_resolve_the
     table.say(objection("R1.A"), Commenter::default()).unwrap();
     table.say(reply(&table, CommentKind::Answer, "agent-R1.A"), Commenter::default()).unwrap();
     let id = table.investigation.comments().next().unwrap().id.to_string();
-    assert_snapshot!(said(table.try_end()).replace(&id, "ID"), @"OBJECTION_OPEN R1.A: a reader objects to R1.A: “The cache was warm.”. It is answered, and open until somebody else than who wrote R1.A resolves it: tot_comment with kind resolution and replyTo ID.");
+    assert_snapshot!(said(table.try_end()).replace(&id, "ID"), @"OBJECTION_OPEN R1.A: a reader objects to R1.A: “The cache was warm.”. It is answered, and open until somebody other than R1.A's author resolves it: tot_comment with kind resolution and replyTo ID.");
     let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
     let task = plan.next_call.unwrap();
     assert!(matches!(task.call, Call::Reply(Reply { kind: CommentKind::Resolution, .. })));
@@ -167,10 +167,10 @@ fn what_is_said_must_fit() {
     ];
     assert_snapshot!(cases.join("\n"), @r#"
         NODE_NOT_FOUND: There is no node `R9.Z`. tot_status lists the nodes.
-        INVALID_ARGUMENT: An objection is to a node. Name it with nodeId.
-        INVALID_ARGUMENT: What the answer is for is missing. Name the comment with replyTo; tot_read of the node lists them.
-        COMMENT_NOT_FOUND: There is no comment `x`. tot_read of the node lists what was said of it.
-        COMMENT_NOT_FOUND: There is no objection `x`. tot_read of the node lists what was said of it.
+        INVALID_ARGUMENT: An objection needs a node. Name it with nodeId.
+        INVALID_ARGUMENT: The answer names no comment. Name the comment with replyTo; tot_read of the node lists them.
+        COMMENT_NOT_FOUND: There is no comment `x`. tot_read of the node lists its comments.
+        COMMENT_NOT_FOUND: There is no objection `x`. tot_read of the node lists its comments.
         INVALID_ARGUMENT: The text of the objection says nothing. Say in a sentence what is meant, and why.
         INVALID_ARGUMENT: The text of the comment says nothing. Say in a sentence what is meant, and why.
         INVALID_ARGUMENT: The text of the comment says nothing. Say in a sentence what is meant, and why.

@@ -148,12 +148,12 @@ pub fn diagnostic(objection: &Objection) -> Diagnostic {
     let node = comment.node.as_ref().map_or("", NodeId::as_str);
     let how = match objection.is_answered() {
         true => format!(
-            "It is answered, and open until somebody else than who wrote {node} resolves it: tot_comment with kind \
+            "It is answered, and open until somebody other than {node}'s author resolves it: tot_comment with kind \
              resolution and replyTo {}.",
             comment.id
         ),
         false => format!(
-            "Look into it, mend what is wrong with tot_amend or tot_reclassify, and answer it: tot_comment with kind answer \
+            "Check it, fix what is wrong with tot_amend or tot_reclassify, and answer it: tot_comment with kind answer \
              and replyTo {}.",
             comment.id
         ),
