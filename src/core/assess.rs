@@ -251,7 +251,7 @@ impl Bound<'_, '_> {
 
     /// The verdict in words.
     pub fn words(&self) -> Cow<'static, str> {
-        self.answer.map_or(Cow::Borrowed("no answer any more"), Answer::words)
+        self.answer.map_or(Cow::Borrowed("no longer an answer"), Answer::words)
     }
 }
 

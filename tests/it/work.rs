@@ -118,7 +118,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         R1.A Why is the sky blue?
             Take the question apart: what is known, which directions are open, and which of them look promising.
             counts as EXPLORE, FOUND, VERIFY, EXHAUST, DEAD
-        Next: `tot propose --next`. Nothing is committed yet. Left before the end: 1 more. Propose the tasks, then research them.
+        Next: `tot propose --next`. Nothing is committed yet. Other blockers: 1. Propose the tasks, then research them.
           tot propose --next
         ");
     assert_snapshot!(person.ok(&["propose", "--next"]), @"

@@ -186,7 +186,7 @@ impl<'a> Assessment<'a> {
         let line = |sign, text: String| VerdictLine::new(Subject::Checked, sign, text);
         let gone = self.bound().find(|bound| bound.role != BoundAs::Rival && bound.answer.is_none());
         if let Some(gone) = gone {
-            return Some(line(Sign::Against, format!("{} is no answer any more", gone.id)));
+            return Some(line(Sign::Against, format!("{} is no longer an answer", gone.id)));
         }
         let carrying = self.carrying();
         let is_refuted = |answer: &&&Answer<'_>| answer.verdict == Verdict::Refuted;
@@ -310,7 +310,7 @@ impl<'a> Assessment<'a> {
         let line = |sign, text: &str| VerdictLine::new(Subject::NotCovered, sign, text);
         match self.limits().as_slice() {
             [] if self.end().is_none() => None,
-            [] => Some(line(Sign::Note, "Names nothing that it does not cover")),
+            [] => Some(line(Sign::Note, "Lists nothing as not covered")),
             limits => {
                 let own: Vec<String> = limits
                     .iter()

@@ -487,8 +487,7 @@ impl<'a> Planner<'a> {
                     0 => "",
                     _ => ", and say in `answers` which it rests on: `part` of it, or `rival`",
                 };
-                let deeper_all_the_same =
-                    if wanted { "; the tasks are for going deeper all the same" } else { "" };
+                let deeper_all_the_same = if wanted { "; the tasks only go deeper" } else { "" };
                 let reason = format!("Nothing is owed: end with your conclusion{bind}{deeper_all_the_same}.");
                 let slots = if wanted { deeper } else { Vec::new() };
                 let suggested = self.suggest(&slots);
@@ -758,7 +757,7 @@ impl<'a> Planner<'a> {
                 _ => return None,
             };
             let reason = format!(
-                "{} is {state}, but no child that it needs can be committed in round {}; as {} the investigation can go on.",
+                "{} is {state}, but no child that it needs can be committed in round {}; as {}, the investigation can go on.",
                 node.id,
                 node.round().saturating_add(1),
                 other.name
@@ -793,7 +792,7 @@ impl<'a> Planner<'a> {
     fn close(&self, leaf: &Node) -> Option<NextCall> {
         let closed = self.advisor.closing(leaf)?;
         let reason = format!(
-            "{} is an open leaf, and the limit on closing keeps every child of it open: give it a closed state by hand, \
+            "{} is an open leaf, and the limit on closing keeps all its children open: give it a closed state by hand, \
              {} or what its findings say.",
             leaf.id, closed.name
         );
@@ -821,7 +820,7 @@ impl<'a> Planner<'a> {
         let revived = closed.into_iter().rev().find_map(|node| {
             let open = self.advisor.instead(node, true)?;
             let why = blockers.first().map_or("", |blocker| blocker.message.as_str());
-            let reason = format!("{why} No open node is left: {} is the one to go on from.", node.id);
+            let reason = format!("{why} No open node is left: go on from {}.", node.id);
             Some(NextCall { call: Call::Reclassify(self.step(&node.id, &open.name)), reason })
         });
         Gate::Call(revived)
@@ -871,8 +870,7 @@ impl<'a> Planner<'a> {
             })
         };
         let others = blockers.len().saturating_sub(1);
-        let others =
-            if others > 0 { format!(" Left before the end: {others} more.") } else { String::new() };
+        let others = if others > 0 { format!(" Other blockers: {others}.") } else { String::new() };
         match blockers.iter().find(about).or_else(|| blockers.first()) {
             Some(blocker) => format!("{}{others} Propose the tasks, then research them.", blocker.message),
             None => "The rules ask for nothing more; the strategy, the mode or the dimensions do.".to_owned(),
@@ -896,7 +894,7 @@ impl<'a> Planner<'a> {
                 false => (CommentKind::Answer, "Check it, fix what is wrong, and answer it."),
                 true if is_waited_for => (
                     CommentKind::Resolution,
-                    "It is answered: judge that, and resolve it or answer again. Who wrote the node can't.",
+                    "It is answered: judge that, and resolve it or answer again. The node's author can't.",
                 ),
                 true => return None,
             };

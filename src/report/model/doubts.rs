@@ -194,7 +194,7 @@ impl Cards<'_> {
             let text = match (node, &objection.comment.node) {
                 (Some(_), _) => format!(": {by} objects to it: “{said}”"),
                 (None, None) => format!("{by} objects: “{said}”"),
-                (None, Some(gone)) => format!("{by} objects to {gone}, which is not there: “{said}”"),
+                (None, Some(gone)) => format!("{by} objects to {gone}, which is missing: “{said}”"),
             };
             found.add(Kind::Contested, node.and_then(|id| self.get(id)), node, text);
             if let Some(doubt) = found.last() {
@@ -213,7 +213,7 @@ impl Cards<'_> {
             self.of_answer(solution, &mut found);
         }
         for card in self.in_order(self.assessment.awaiting.iter().map(|node| &node.id)) {
-            self.add(&mut found, Kind::Unconfirmed, &card, " waits for a confirmation.".to_owned());
+            self.add(&mut found, Kind::Unconfirmed, &card, " awaits confirmation.".to_owned());
         }
         for it in self.assessment.overturned() {
             let Some(card) = self.get(&it.node.id) else { continue };
@@ -223,7 +223,7 @@ impl Cards<'_> {
             let reason =
                 if reason.is_empty() { ".".to_owned() } else { format!(": {}", first_sentence(&reason)) };
             let text = format!(
-                " was “{}”, and is “{}” now{by}{reason}",
+                " was “{}” and is now “{}”{by}{reason}",
                 self.state(&it.change.from).word,
                 self.state(it.now).word
             );
@@ -267,10 +267,10 @@ impl Cards<'_> {
             None => tell("It has not ended.".to_owned()),
             Some(end) if end.stopped.is_some() => {
                 let why = end.stopped.as_ref().map_or("", |stopped| stopped.reason.label());
-                tell(format!("It was stopped early, since {why}: its rules asked for {things} more."));
+                tell(format!("It was stopped early ({why}): its rules asked for {things} more."));
             }
             Some(_) if owed > 0 => {
-                tell(format!("It was ended, but as it stands now its rules still ask for {things}."));
+                tell(format!("It was ended, but its rules now ask for {things}."));
             }
             Some(_) => {}
         }
@@ -299,8 +299,7 @@ impl Cards<'_> {
         for pin in node.pins() {
             if let Some(drift) = evidence.drift.get(pin).filter(|drift| drift.is_lost()) {
                 let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
-                let text =
-                    format!(" cites {}{lines}, which is {} since.", one_line(&pin.path), drift.as_str());
+                let text = format!(" cites {}{lines}, which is now {}.", one_line(&pin.path), drift.as_str());
                 self.add(found, Kind::Drifted, card, text);
             }
         }
@@ -328,7 +327,7 @@ impl Cards<'_> {
                 self.add(found, Kind::Unconfirmed, card, text);
             }
             Some((Verdict::NotChecked, _)) if by.is_empty() => {
-                self.add(found, Kind::Unconfirmed, card, " was checked by nobody.".to_owned());
+                self.add(found, Kind::Unconfirmed, card, " has not been checked.".to_owned());
             }
             Some((Verdict::NotChecked, _)) => {
                 let why = "which says nothing, or is older than the findings";

@@ -301,7 +301,7 @@ impl<'a> Cards<'a> {
         let is_unbound = assessment.end().is_some() && !assessment.answers.is_empty();
         let heading = match is_unbound && assessment.first().is_none() {
             true => format!(
-                "The conclusion does not say on which of {} answers it rests.",
+                "The conclusion does not say which of {} answers it rests on.",
                 assessment.answers.len()
             ),
             false => assessment.found(),
@@ -342,7 +342,7 @@ impl<'a> Cards<'a> {
                 .map(|card| Other { card, sign: "?", class: "unconfirmed", words: words.to_owned() })
                 .collect()
         };
-        let awaiting = ungraded(&assessment.awaiting, "waits for a confirmation");
+        let awaiting = ungraded(&assessment.awaiting, "awaits confirmation");
         graded.chain(awaiting).chain(ungraded(&assessment.theories, "a theory, not tested")).collect()
     }
 

@@ -77,7 +77,7 @@ fn an_answer_that_nobody_confirms_does_not_look_confirmed() {
 fn what_refutes_an_answer_stands_against_it() {
     let files = render(&[backed()]);
     let page = page(&files, "answers/R2.A1.html");
-    assert!(page.contains("argument-head refuted") && page.contains("Refuted: it is no answer any more"));
+    assert!(page.contains("argument-head refuted") && page.contains("Refuted: it is no longer an answer"));
     assert!(section(&page, "against").contains("R3.A1a Sorting costs as much as it saves"));
     assert!(section(&page, "who").contains("refuted it in R3.A1a"));
     assert!(page.contains("<title>R3.A1a refutes it: Sorting costs"));

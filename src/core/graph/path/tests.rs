@@ -111,7 +111,7 @@ fn parts_of_a_conclusion_meet_where_their_ways_part() {
     let model = model(&ended(&samples::of(sample()), &["R3.A1a", "R3.A1b", "R2.A3", "R3.A2a"]));
     let from: Vec<Option<(usize, usize)>> = model.lanes.iter().map(|lane| lane.from).collect();
     assert_eq!(from, [None, Some((0, 2)), Some((0, 1))]);
-    assert_eq!(stops(&model.lanes[2]), ["Looked, and measured it ✗ no answer any more"]);
+    assert_eq!(stops(&model.lanes[2]), ["Looked, and measured it ✗ no longer an answer"]);
     assert_eq!(twigs(&model.lanes[0].stops[0].twigs), ["+ 1 more part of the conclusion"]);
 }
 
