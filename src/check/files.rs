@@ -29,7 +29,7 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
         round_trip(path, text, &mut findings);
         for suspect in suspects(text) {
             findings.push(
-                Finding::new(Warning, Code::SecretSuspected, format!("It seems to hold {}.", suspect.kind))
+                Finding::new(Warning, Code::SecretSuspected, format!("It may contain {}.", suspect.kind))
                     .at(path, Some(suspect.line))
                     .suggest("If it is real, have it revoked: git keeps what was committed."),
             );

@@ -231,7 +231,7 @@ fn misquoted(investigation: &Investigation, project: &Project) -> Vec<Finding> {
             path: Some(layout::node(id)),
             line: None,
             commit: None,
-            message: format!("{id} cites words that are not where it cites them: {}.", what?),
+            message: format!("{id} cites words that are not there: {}.", what?),
             suggestion: None,
         })
     };

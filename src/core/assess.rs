@@ -609,7 +609,7 @@ impl<'a> Assessment<'a> {
     /// What was found, in a sentence or two.
     pub fn found(&self) -> String {
         if self.rules.is_none() {
-            return "The ruleset can't be read, so it is not known which nodes are answers.".to_owned();
+            return "The ruleset can't be read, so the answers are unknown.".to_owned();
         }
         let found = match self.answers.as_slice() {
             [] => self.found_nothing(),

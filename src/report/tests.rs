@@ -511,7 +511,7 @@ fn faults_are_named_and_the_rest_is_shown() {
     let page = page(&files, "index.html");
     assert!(page.contains("ruleset.yaml:7: unknown state &lt;b&gt;NO&lt;/b&gt;"));
     assert!(page.contains("nodes/R9/R9.X.yaml:7: its parent is missing"));
-    assert!(page.contains("not known which nodes are answers") && page.contains("Not known: the ruleset"));
+    assert!(page.contains("so the answers are unknown") && page.contains("Unknown: the ruleset"));
     // What the conclusion names is not said to be gone, since nobody can tell.
     assert!(!page.contains("no longer an answer"), "{page}");
     assert!(self::page(&files, "tree.html").contains("chip role-unknown"));

@@ -399,7 +399,7 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
     assert_snapshot!(person.refused(&["next"], ""), @"tot next: there is no folder investigations: `tot start` makes it with the first investigation, and --root DIR or TOT_ROOT names another");
     assert_snapshot!(person.refused(&["start", " "], ""), @"
         tot start: rejected, and nothing was written
-          INVALID_ARGUMENT query is empty. Say what is to be found out, in a sentence or more.
+          INVALID_ARGUMENT query is empty. Say what to find out, in a sentence or more.
         ");
     assert_snapshot!(person.refused(&["start", "Why?", "--ruleset", "none"], ""), @"
         tot start: rejected, and nothing was written

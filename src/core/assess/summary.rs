@@ -132,7 +132,7 @@ impl<'a> Assessment<'a> {
         let top = self.top();
         let Some(verdict) = top.verdict else {
             return match (self.outcome, self.owed.len()) {
-                _ if self.rules.is_none() => "Not known: the ruleset can't be read.".to_owned(),
+                _ if self.rules.is_none() => "Unknown: the ruleset can't be read.".to_owned(),
                 (Outcome::Running, 0) => "Unfinished.".to_owned(),
                 (Outcome::Running, owed) => {
                     format!("Unfinished: its rules still ask for {}.", counted(owed, "thing"))

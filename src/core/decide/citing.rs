@@ -147,7 +147,7 @@ pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic>
     let misquoted = warning(
         Code::QuoteNotThere,
         misquoted,
-        "words that are not where it cites them",
+        "words that are not there",
         "Look again, and correct the lines or the words with tot_amend.",
     );
     ignored.sort();

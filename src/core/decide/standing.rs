@@ -152,8 +152,8 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
         let states: Vec<String> = node.results().map(|result| result.current_state().to_string()).collect();
         let message = format!("{} was researched more than once, as {}.", node.id, states.join(" and "));
         Diagnostic::new(Code::Contested, message).about(&node.id).suggest(
-            "Read both results with tot_read, and decide with tot_reclassify, to the state that holds; the state in force may \
-             be named, too.",
+            "Read both results with tot_read, and decide with tot_reclassify to the state that holds, even if it \
+             is the current one.",
         )
     };
     investigation.nodes().filter(is_contested).map(told).collect()

@@ -49,7 +49,7 @@ pub fn start(
         errors.push(Diagnostic::new(Code::InvalidArgument, message).suggest(suggestion));
     };
     if request.query.trim().is_empty() {
-        invalid("query is empty.".into(), "Say what is to be found out, in a sentence or more.".into());
+        invalid("query is empty.".into(), "Say what to find out, in a sentence or more.".into());
     }
     let modes = ruleset.mode_names();
     let mode = request.mode.as_deref().map_or(modes[0], str::trim);

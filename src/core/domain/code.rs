@@ -69,7 +69,7 @@ codes! {
     TextTooLong "TEXT_TOO_LONG" "a title or text over its limit"
     EmptyBatch "EMPTY_BATCH" "nothing to do"
     DuplicateInBatch "DUPLICATE_IN_BATCH" "the call names an id twice"
-    SecretSuspected "SECRET_SUSPECTED" "a text seems to hold a credential"
+    SecretSuspected "SECRET_SUSPECTED" "a text may contain a credential"
     ReadOnly "READ_ONLY" "this server only reads"
     OperationInProgress "OPERATION_IN_PROGRESS" "a merge or rebase is in progress"
     InvalidRuleset "INVALID_RULESET" "the pinned ruleset can't be used"

@@ -22,7 +22,7 @@ fn every_text_is_looked_into_and_the_warning_stays() {
     let mut session = Session::start(&sandbox, json!({"mode": "smoke", "context": text}));
     let start = sandbox.git(&session.repository(), &["log", "-1", "--format=%B"]);
     assert!(
-        start.contains("    SECRET_SUSPECTED: `context` seems to hold a GitHub token (line 2).\n"),
+        start.contains("    SECRET_SUSPECTED: `context` may contain a GitHub token (line 2).\n"),
         "{start}"
     );
     assert!(start.contains("\nWarning: SECRET_SUSPECTED\n"), "{start}");
@@ -39,7 +39,7 @@ fn every_text_is_looked_into_and_the_warning_stays() {
     let reply = session.ok("tot_commit", json!({"results": [result]}));
     assert_eq!(warnings(&reply).len(), 6, "the plan, and each text of the result: {reply:#}");
     assert!(!reply.to_string().contains(&secret), "the secret is not repeated: {reply:#}");
-    insta::assert_snapshot!(reply["warnings"][0]["message"].as_str().unwrap(), @"`findings` of R1.A seems to hold a GitHub token (line 2).");
+    insta::assert_snapshot!(reply["warnings"][0]["message"].as_str().unwrap(), @"`findings` of R1.A may contain a GitHub token (line 2).");
     let stored = sandbox.git(&session.repository(), &["show", "HEAD:nodes/R1/R1.A.yaml"]);
     assert_eq!(stored.matches("code: SECRET_SUSPECTED").count(), 6, "{stored}");
 
@@ -50,7 +50,7 @@ fn every_text_is_looked_into_and_the_warning_stays() {
     let reply = session.ok("tot_end", json!({"conclusion": text}));
     assert_eq!(warnings(&reply).len(), 1, "{reply:#}");
     let message = sandbox.git(&session.repository(), &["log", "-1", "--format=%B"]);
-    assert!(message.contains("SECRET_SUSPECTED: `conclusion` seems to hold a GitHub token"), "{message}");
+    assert!(message.contains("SECRET_SUSPECTED: `conclusion` may contain a GitHub token"), "{message}");
 
     // The report shows it, and the check finds every place.
     let site = sandbox.path("site");

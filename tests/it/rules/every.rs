@@ -58,7 +58,7 @@ fn a_start_asks_for_a_query_and_known_settings() {
         ..Start::default()
     };
     assert_snapshot!(start_of("single-root", request), @"
-    INVALID_ARGUMENT: query is empty. Say what is to be found out, in a sentence or more.
+    INVALID_ARGUMENT: query is empty. Say what to find out, in a sentence or more.
     INVALID_ARGUMENT: mode: single-root has no mode `fast`. Choose one of deep, exhaustive, smoke, or leave it out.
     INVALID_ARGUMENT: minRoots: single-root has a fixed number of 1. Leave minRoots out.
     TEXT_TOO_LONG: title has 301 characters; the limit is 300. Shorten it; the query says the rest.
@@ -434,7 +434,7 @@ fn quotes_that_are_not_where_they_are_cited() {
         |cited| (cited, LookedUp::Misquoted(pin.clone(), "“let n = 3;” is not at src/a.rs:9".into()));
     table.known = cited.into_iter().take(1).map(misquoted).collect();
     assert_snapshot!(said(table.try_commit(vec![result])), @"
-    QUOTE_NOT_THERE R2.A2: R2.A2 cites words that are not where it cites them: “let n = 3;” is not at src/a.rs:9. Look again, and correct the lines or the words with tot_amend.
+    QUOTE_NOT_THERE R2.A2: R2.A2 cites words that are not there: “let n = 3;” is not at src/a.rs:9. Look again, and correct the lines or the words with tot_amend.
     INCOMPLETE_EXPLORE R2.A1: 2 EXPLORE nodes still lack children: R2.A1, R2.A2.
     ");
     let stored = table.node("R2.A2").classification.clone().unwrap();
@@ -498,7 +498,7 @@ fn blockers_do_not_ask_to_propose_what_is_pending() {
     table.propose(&[("R2.A1", "R1.A")]);
     assert_snapshot!(advice(&table), @"
     MIN_ROUNDS: Propose further nodes below open ones, until one of round 5 is committed.
-    INSUFFICIENT_CHILDREN: Commit R2.A1, and propose 1 child below it besides.
+    INSUFFICIENT_CHILDREN: Commit R2.A1, and also propose 1 child below it.
     PENDING_PROPOSALS: Commit it, or take it back with tot_propose's `withdraw`.
     ");
     table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A")]);
@@ -519,7 +519,7 @@ fn what_looks_like_a_credential() {
     let findings = format!("The log shows it:\n\n    token={token}\n");
     let result = NodeResult { findings, ..found("R2.A2", "EXPLORE") };
     assert_snapshot!(said(table.try_commit(vec![result])), @"
-    SECRET_SUSPECTED R2.A2: `findings` of R2.A2 seems to hold a GitHub token (line 3). If it is real, have it revoked: git keeps what was committed, even after it is edited out.
+    SECRET_SUSPECTED R2.A2: `findings` of R2.A2 may contain a GitHub token (line 3). If it is real, have it revoked: git keeps what was committed, even after it is edited out.
     INCOMPLETE_EXPLORE R2.A1: 2 EXPLORE nodes still lack children: R2.A1, R2.A2.
     ");
     let result = NodeResult { findings: "ghp_ begins a token.".into(), ..found("R2.A3", "EXPLORE") };
@@ -650,7 +650,7 @@ fn every_blocker_is_listed() {
     assert_snapshot!(table.end(), @"
     MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 2. Propose further nodes below open ones, until one of round 5 is committed.
     INSUFFICIENT_CHILDREN R1.A: R1.A is EXPLORE and needs 2 children; it has 1. Commit R2.A2.
-    INSUFFICIENT_CHILDREN R2.A1: R2.A1 is EXPLORE and needs 2 children; it has 0. Commit R3.A1a, and propose 1 child below it besides.
+    INSUFFICIENT_CHILDREN R2.A1: R2.A1 is EXPLORE and needs 2 children; it has 0. Commit R3.A1a, and also propose 1 child below it.
     PENDING_PROPOSALS: Proposed, but not committed: R2.A2, R3.A1a. Commit them, or take them back with tot_propose's `withdraw`.
     ");
     assert_snapshot!(table.next_action(), @"Research R2.A2, R3.A1a (if you have sub-agents, one each), then tot_commit with state, findings and agentId.");

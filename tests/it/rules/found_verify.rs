@@ -43,7 +43,7 @@ fn only_verify_children_count_for_found() {
 fn a_batch_holds_five_and_roots_are_several() {
     let mut table = Table::new("found-verify");
     let roots = [("R1.A", ""), ("R1.B", ""), ("R1.C", ""), ("R1.D", ""), ("R1.E", ""), ("R1.F", "")];
-    assert_snapshot!(table.propose(&roots), @"BATCH_OVERFLOW: The batch holds 6 nodes; found-verify allows 5. Propose at most 5 nodes in a call.");
+    assert_snapshot!(table.propose(&roots), @"BATCH_OVERFLOW: The batch has 6 nodes; found-verify allows 5. Propose at most 5 nodes in a call.");
     assert_eq!(table.propose(&roots[..5]), "");
     assert_eq!(table.propose(&roots[5..]), "");
 }

@@ -81,20 +81,20 @@ fn terminal_ratio() {
     // Round 2: 35 %.
     table.propose(&[("R2.A4", "R1.A"), ("R2.A5", "R1.A"), ("R2.A6", "R1.A")]);
     table.sleep(60);
-    assert_snapshot!(table.commit(&[("R2.A4", "DEAD"), ("R2.A5", "DEAD"), ("R2.A6", "DRILL")]), @"TERMINAL_RATIO_EXCEEDED: 2 of 3 nodes of round 2 would be closed; at most 35 % may be, here 1. Commit more nodes of that round as open in the same call; the last open leaves are closed with tot_reclassify.");
+    assert_snapshot!(table.commit(&[("R2.A4", "DEAD"), ("R2.A5", "DEAD"), ("R2.A6", "DRILL")]), @"TERMINAL_RATIO_EXCEEDED: 2 of 3 nodes of round 2 would be closed; the limit is 35 %, here 1. Commit more nodes of that round as open in the same call; the last open leaves are closed with tot_reclassify.");
     assert!(!table.commit(&[("R2.A4", "DEAD"), ("R2.A5", "DRILL"), ("R2.A6", "DRILL")]).contains("RATIO"));
     // Round 3: 50 %, with VALID_PENDING; round by round in a batch that spans two.
     table.propose(&[("R3.A1a", "R2.A1"), ("R3.A1b", "R2.A1"), ("R2.A7", "R1.A")]);
     table.sleep(60);
     let over = [("R3.A1a", "VALID_PENDING"), ("R3.A1b", "VALID"), ("R2.A7", "DRILL")];
-    assert_snapshot!(table.commit(&over), @"TERMINAL_RATIO_EXCEEDED: 2 of 2 nodes of round 3 would be closed; at most 50 % may be, here 1. Commit more nodes of that round as open in the same call; the last open leaves are closed with tot_reclassify.");
+    assert_snapshot!(table.commit(&over), @"TERMINAL_RATIO_EXCEEDED: 2 of 2 nodes of round 3 would be closed; the limit is 50 %, here 1. Commit more nodes of that round as open in the same call; the last open leaves are closed with tot_reclassify.");
     assert!(!table.commit(&[over[0], ("R3.A1b", "DRILL"), over[2]]).contains("RATIO"));
     // A confirmation is terminal by nature.
     assert!(!table.grow(&[("R4.A1a1", "R3.A1a", "SPEC")]).contains("RATIO"));
     // Round 4: 70 %.
     table.propose(&[("R4.A1b1", "R3.A1b"), ("R4.A1b2", "R3.A1b"), ("R4.A1b3", "R3.A1b")]);
     table.sleep(60);
-    assert_snapshot!(table.commit(&[("R4.A1b1", "DEAD"), ("R4.A1b2", "DEAD"), ("R4.A1b3", "DEAD")]), @"TERMINAL_RATIO_EXCEEDED: 3 of 3 nodes of round 4 would be closed; at most 70 % may be, here 2. Commit more nodes of that round as open in the same call; the last open leaves are closed with tot_reclassify.");
+    assert_snapshot!(table.commit(&[("R4.A1b1", "DEAD"), ("R4.A1b2", "DEAD"), ("R4.A1b3", "DEAD")]), @"TERMINAL_RATIO_EXCEEDED: 3 of 3 nodes of round 4 would be closed; the limit is 70 %, here 2. Commit more nodes of that round as open in the same call; the last open leaves are closed with tot_reclassify.");
     assert!(
         !table.commit(&[("R4.A1b1", "DEAD"), ("R4.A1b2", "DEAD"), ("R4.A1b3", "DRILL")]).contains("RATIO")
     );

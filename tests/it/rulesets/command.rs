@@ -81,7 +81,7 @@ fn a_ruleset_can_be_read() {
       - A change of state without a reason triggers a warning, which stays in the history.
       - An end without a conclusion triggers a warning, which stays in the history.
       - An end that names none of several answers triggers a warning, which stays in the history.
-      - A text that holds what looks like a credential triggers a warning, which stays in the history.
+      - A text that may contain a credential triggers a warning, which stays in the history.
 
     End
       - Round 4 is reached.
@@ -120,7 +120,7 @@ fn a_ruleset_can_be_read() {
       - A change of state without a reason triggers a warning, which stays in the history.
       - An end without a conclusion triggers a warning, which stays in the history.
       - An end that names none of several answers triggers a warning, which stays in the history.
-      - A text that holds what looks like a credential triggers a warning, which stays in the history.
+      - A text that may contain a credential triggers a warning, which stays in the history.
 
     End
       - Round 5 is reached.

@@ -32,7 +32,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
 fn propose(proposal: &Proposed, verdict: &mut Verdict) {
     let ruleset = proposal.rules.ruleset();
     if let Some(limit) = ruleset.batch_limit.filter(|limit| proposal.number > *limit as usize) {
-        let message = format!("The batch holds {} nodes; {} allows {limit}.", proposal.number, ruleset.name);
+        let message = format!("The batch has {} nodes; {} allows {limit}.", proposal.number, ruleset.name);
         verdict.errors.push(
             Diagnostic::new(Code::BatchOverflow, message)
                 .suggest(format!("Propose at most {limit} nodes in a call.")),

@@ -25,7 +25,7 @@ impl EffectiveRules<'_> {
 }
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
-    rules.secrets().sentence("A text that holds what looks like a credential").into_iter().collect()
+    rules.secrets().sentence("A text that may contain a credential").into_iter().collect()
 }
 
 /// Checks the fields of a node (or of the whole, without a name). The message gives kinds and lines and never the text, since
@@ -57,7 +57,7 @@ pub fn check<'a>(
             named.push(format!("{} more", found.len() - NAMED));
         }
         let of = if node.is_empty() { String::new() } else { format!(" of {node}") };
-        let message = format!("`{field}`{of} seems to hold {}.", named.join(", "));
+        let message = format!("`{field}`{of} may contain {}.", named.join(", "));
         verdict.add(enforcement, Diagnostic::new(Code::SecretSuspected, message).about(node).suggest(how));
     }
 }
