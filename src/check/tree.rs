@@ -93,8 +93,7 @@ impl Check<'_> {
             && !ruleset.has_conversions()
             && ruleset.allow_early_terminal_below.is_none()
         {
-            let message =
-                format!("{} stores no state as another one, so there is nothing to allow.", ruleset.name);
+            let message = format!("{} converts no states, so there is nothing to allow.", ruleset.name);
             found(Error, Code::EarlyTerminalAllowed, "allowEarlyTerminal", message);
         }
         let folder = self.subject.snapshot.path.file_name().and_then(|name| name.to_str());

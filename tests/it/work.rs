@@ -567,7 +567,7 @@ fn a_title_is_enough_to_propose() {
         ");
     assert_snapshot!(person.refused(&["propose", "-"], "nodes: []"), @"
         tot propose: rejected, and nothing was written
-          EMPTY_BATCH The call holds no node and nothing to withdraw. Give titles, or a file.
+          EMPTY_BATCH The call has no nodes to propose or withdraw. Give titles, or a file.
         ");
     let ids: Vec<&str> = vec!["R2.A1", "R2.A2", "R2.A3", "R2.A4", "R2.A9"];
     person.ok(&[&["propose", "--withdraw"], &ids[..]].concat());
