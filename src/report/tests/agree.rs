@@ -636,7 +636,8 @@ fn doubts_page(case: &Case<'_>) -> Read {
     let lines: Vec<&str> = lines.collect();
     for answer in &case.assessment.answers {
         let of_it = lines.iter().filter(|line| line.contains(&format!("nodes/{}.html\"", answer.node.id)));
-        let words = [" checked by nobody", " confirmed only by", " checked only by", " confirmed it since"];
+        let words =
+            [" has not been checked", " confirmed only by", " checked only by", " confirmed it since"];
         let is_doubted = of_it.clone().any(|line| words.iter().any(|words| line.contains(words)));
         prop_assert_eq!(is_doubted, !answer.grade.is_confirmed(), "{}", page);
         if !answer.against.is_empty() {
