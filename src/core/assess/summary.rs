@@ -289,7 +289,7 @@ impl<'a> Assessment<'a> {
         let place = match &first.comment.node {
             Some(node) if carrying.iter().any(|answer| answer.node.id == *node) => String::new(),
             Some(node) if carrying.is_empty() => format!(" to {node}"),
-            Some(node) if is_against(&first) => format!(" to {node}, on its way"),
+            Some(node) if is_against(&first) => format!(" to {node}, on its path"),
             Some(node) => format!(" to {node}, which it does not rest on"),
             None => " to the whole".to_owned(),
         };

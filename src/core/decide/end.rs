@@ -324,7 +324,7 @@ fn word_of(asked: &Asked) -> Result<Option<Diagnostic>, Rejection> {
                 .into())
         }
         PersonsAnswer::Cancelled | PersonsAnswer::Unanswered | PersonsAnswer::NotOffered => {
-            let message = format!("It ended without a person's yes ({}).", asked.answer.label());
+            let message = format!("Ended without a person's approval ({}).", asked.answer.label());
             Ok(Some(Diagnostic::new(Code::NotAccepted, message)))
         }
     }

@@ -448,7 +448,7 @@ fn a_person_who_was_asked_is_heard() {
     let no = end(PersonsAnswer::Declined, Some("Not before the disk was looked at."));
     assert_snapshot!(said(table.try_end_with(no)), @"END_DECLINED: The person in front of the client was asked and declined the end: “Not before the disk was looked at.”. Ask that person what is missing, do it, then end it.");
     assert!(table.investigation.conclusion().is_none());
-    assert_snapshot!(said(table.try_end_with(end(PersonsAnswer::Unanswered, None))), @"NOT_ACCEPTED: It ended without a person's yes (asked, and nobody answered in time).");
+    assert_snapshot!(said(table.try_end_with(end(PersonsAnswer::Unanswered, None))), @"NOT_ACCEPTED: Ended without a person's approval (asked, and nobody answered in time).");
     let asked = table.investigation.conclusion().and_then(|end| end.asked.clone());
     assert_eq!(asked.unwrap().answer, PersonsAnswer::Unanswered);
 }
