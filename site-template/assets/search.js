@@ -27,11 +27,11 @@
   status.setAttribute("role", "status");
   const states = make("div", { className: "toggles" });
   states.setAttribute("role", "group");
-  states.setAttribute("aria-label", "Only these states");
+  states.setAttribute("aria-label", "Filter by state");
   const list = make("ol", { className: "search-results", id: "search-results" });
   const more = make("button", { type: "button", className: "plain-button", hidden: true });
   const slash = make("input", { type: "checkbox" });
-  const keys = make("label", { className: "search-keys" }, slash, " The key / leads here");
+  const keys = make("label", { className: "search-keys" }, slash, " Press / to search");
   const panel = make("section", { className: "search-panel", hidden: true }, status, states, list, more, keys);
   panel.setAttribute("aria-label", "Search");
   bar.parentElement.append(panel);
@@ -177,7 +177,7 @@
     panel.hidden = given.length === 0;
     if (given.length === 0) return;
     if (failed || !data) {
-      status.textContent = failed ? "The data of the search can’t be loaded." : "Loading …";
+      status.textContent = failed ? "The search data can’t be loaded." : "Loading …";
       more.hidden = true;
       return;
     }

@@ -81,7 +81,7 @@
 
     const said = document.createElement("b");
     said.textContent = counts.map(([what, number]) => `${number} ${what}`).join(", ");
-    if (counts.length === 0) line.append("Since your last visit nothing that was found has changed.");
+    if (counts.length === 0) line.append("No findings have changed since your last visit.");
     else line.append("Since your last visit: ", said, ".");
     if (changes.size > 0 && tree) {
       const link = document.createElement("a");

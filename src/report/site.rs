@@ -438,7 +438,7 @@ fn pages(
         add(&node.card.href, "node.html", page, content)?;
     }
     for argument in &report.arguments.all {
-        let title = format!("The way to {}", argument.card.id);
+        let title = format!("Path to {}", argument.card.id);
         let page = Page {
             kind: "argument",
             root: "../",

@@ -263,7 +263,7 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
         ">Maria objects: “The replay had a warm cache.”</a>",
         "<section class=\"answer contested\"",
         "<h2 id=\"trust\">Contested.",
-        "<h2 id=\"said\">What was said",
+        "<h2 id=\"said\">Comments",
     ] {
         assert!(index.contains(text), "{text} is missing in {index}");
     }
@@ -272,9 +272,9 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
     for text in ["Maria objects to it</a>", "The replay had a warm cache.", "(a person)", "(an agent"] {
         assert!(node.contains(text), "{text} is missing in {node}");
     }
-    assert!(node.contains("It resolves nothing: who wrote a node"));
+    assert!(node.contains("No effect: a node’s author"));
     let confirming = page(&files, "nodes/R5.A1a1v.html");
-    assert!(confirming.contains("objects to the answer that it confirms"), "{confirming}");
+    assert!(confirming.contains("objects to the answer it confirms"), "{confirming}");
     assert!(
         page(&files, "tree.html")
             .contains("<span class=\"sure contested\"><span aria-hidden=\"true\">!</span> contested")
@@ -283,7 +283,7 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
     for text in [
         "role-solution contested on-path doubted best-answer\"",
         ">! contested</text>",
-        "to one that is contested or checked only by its author",
+        "to an answer contested or checked only by its author",
     ] {
         assert!(graph.contains(text), "{text} is missing in {graph}");
     }
@@ -963,7 +963,7 @@ fn one_file_asks_for_nothing_and_says_what_it_leaves_out() {
     let large = export::html(&large(2_100), &SiteOptions::default()).unwrap();
     assert!(large.in_short > 0);
     let text = String::from_utf8(large.bytes).unwrap();
-    assert!(text.contains(&format!("Of 2100 nodes, {} stand here", large.in_short)), "it says so");
+    assert!(text.contains(&format!("{} of 2100 nodes are listed", large.in_short)), "it says so");
     assert!(!text.contains("Each has a page of its own"));
 }
 
@@ -1058,7 +1058,7 @@ fn a_run_stands_at_its_node_with_what_came_of_it_again_and_all_are_on_the_page_o
         "<pre class=\"command\"><code>program argument</code></pre>",
         "not run: reason",
         "at commit <code class=\"break\">3f2a91c</code> with 1 changed file",
-        "Of 100.0 kB the beginning and the end:",
+        "Start and end of 100.0 kB:",
         "<b>Differs</b>, run again by",
         "another",
         "It holds, says",
@@ -1525,14 +1525,14 @@ fn cited_files_stand_beside_the_claim_as_they_were() {
         "{unknown}"
     );
     assert!(unknown.contains("before any commit"));
-    assert!(!unknown.contains("drift") && !unknown.contains("see it there"));
+    assert!(!unknown.contains("drift") && !unknown.contains(">view<"));
     let drifted = |drift: Drift| Evidence {
         drift: [(pin(), drift)].into(),
         forge: Forge::of("git@github.com:o/n.git"),
     };
     let changed = page(drifted(Drift::Changed));
     let link = format!("href=\"https://github.com/o/n/blob/{}/src/sort.rs#L18-L24\"", "0a1b2c3d".repeat(5));
-    assert_eq!(changed.matches("see it there").count(), 1, "only what was committed is linked");
+    assert_eq!(changed.matches(">view<").count(), 1, "only what was committed is linked");
     assert!(
         changed.contains(&link) && changed.contains("<span class=\"drift changed\">changed since</span>")
     );
@@ -2085,13 +2085,13 @@ fn a_long_text_that_is_edited_again_and_again_does_not_fill_the_memory() {
 #[test]
 fn the_first_page_of_the_history_tells_where_something_is_left_out() {
     let mut input = sample();
-    assert!(!page(&render(std::slice::from_ref(&input)), "history.html").contains("not shown whole"));
+    assert!(!page(&render(std::slice::from_ref(&input)), "history.html").contains("shown in part"));
     let oldest = input.history.last_mut().unwrap();
     oldest.gaps.push("What came before is not there.".to_owned());
     let place = format!("href=\"history.html#c-{}\"", &oldest.commit.to_string()[..10]);
     let page = page(&render(&[input]), "history.html");
     let (head, entries) = page.split_once("<div class=\"timeline\">").unwrap();
-    assert!(head.contains("1 commit is not shown whole") && head.contains(&place), "{head}");
+    assert!(head.contains("1 commit is shown in part") && head.contains(&place), "{head}");
     assert!(entries.contains("What came before is not there."));
 }
 

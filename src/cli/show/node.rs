@@ -60,7 +60,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
         text.push_str(&match field.name {
             // It is the title, shown above.
             HEADLINE => String::new(),
-            COMMANDS => section(&format!("{COMMANDS}, as the agent says"), &plain_lines(&field.value, 2)),
+            COMMANDS => section(&format!("{COMMANDS} reported by the agent"), &plain_lines(&field.value, 2)),
             // As Markdown its fields would be one paragraph.
             OTHER_RESULTS => section(field.name, &lines(&field.value, screen)),
             name => section(name, &screen.prose(&field.value, 2)),
@@ -72,7 +72,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
         let rest = format!("… and {more} more: tot show {} --json has all of them", node.id);
         runs.push_str(&format!("  {}\n", styled(QUIET, &screen.rest(&rest, 2))));
     }
-    text.push_str(&section("Commands that were run", &runs));
+    text.push_str(&section("Captured commands", &runs));
     let parent = node.parent.as_ref().and_then(|id| investigation.node(id));
     let parent = parent.map(|parent| format!("  {}\n", NodeLine::new(assessment, parent).text(screen, 2)));
     text.push_str(&section("Extends", &parent.unwrap_or_default()));

@@ -159,7 +159,7 @@ impl<'a> Cards<'a> {
                 word: "Proposed".to_owned(),
                 class: "role-pending",
                 label: "not yet explored",
-                meaning: "Proposed, and not yet explored".to_owned(),
+                meaning: "Proposed, not yet explored".to_owned(),
                 pending: true,
             },
         }

@@ -69,7 +69,7 @@ fn what_was_added_committed_and_withdrawn_is_said() {
     });
     let page = compared(&before, &after, Relation::Forward);
     let committed = section(&page, "committed");
-    assert!(committed.contains("R2.A1.html") && committed.contains("It was a proposal before."));
+    assert!(committed.contains("R2.A1.html") && committed.contains("Previously a proposal."));
     assert!(section(&page, "proposed").contains("nodes/R2.A2.html"));
 
     let page = compared(&after, &before, Relation::Forward);
@@ -80,7 +80,7 @@ fn what_was_added_committed_and_withdrawn_is_said() {
 
     let without_result = with_nodes(&sample(), |node| (node.id.as_str() != "R5.A1a1v").then_some(node));
     let page = compared(&sample(), &without_result, Relation::Forward);
-    assert!(section(&page, "gone").contains("no agent can take away what was explored"));
+    assert!(section(&page, "gone").contains("agents can’t remove explored nodes"));
     let verdict = section(&page, "verdict");
     assert!(
         verdict.contains("2 answers: 1 confirmed by another agent, same session, 1 not checked.")
@@ -192,7 +192,7 @@ fn two_branches_are_no_earlier_and_later() {
         &with_nodes(&unfinished(), |node| (node.id.as_str() != "R2.A2").then_some(node)),
         Relation::Diverged,
     );
-    assert!(page.contains("they stand on two branches"));
+    assert!(page.contains("they are on two branches"));
     assert!(!section(&page, "gone").contains("withdrawn"), "nobody took it back");
 }
 

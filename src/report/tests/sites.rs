@@ -15,7 +15,7 @@ fn published(inputs: Vec<ReportInput>) -> Files {
 fn an_entry_says_what_was_asked_found_and_how_sure() {
     let index = page(&render(&[sample(), unfinished(), empty()]), "index.html");
     for text in [
-        "3 investigations, the newest first: 1 ended, 2 open; 1 with an answer, 1 confirmed, 0 checked only by their authors.",
+        "3 investigations, newest first: 1 ended, 2 open; 1 with an answer, 1 confirmed, 0 checked only by their authors.",
         "data-state=\"ended confirmed answered\"",
         "data-state=\"open unanswered\"",
         "2 answers: 1 confirmed by another agent, same session, 1 not checked. 9 ruled out.",

@@ -43,7 +43,7 @@ fn two_commits_are_compared_whatever_they_are_called() {
     .unwrap();
     sandbox.git(&repository, &["commit", "-qam", "Edit"]);
     let page = page("main..side");
-    assert!(page.contains("they stand on two branches"));
+    assert!(page.contains("they are on two branches"));
     assert!(
         page.contains("<mark>Other findings</mark>") || page.contains("Other findings of R1.A."),
         "{page}"
@@ -64,7 +64,7 @@ fn each_end_is_compared_with_the_next() {
         assert!(good, "{error}");
         std::fs::read_to_string(sandbox.path("site/index.html")).unwrap()
     };
-    assert!(!render().contains("ended more than once"));
+    assert!(!render().contains("Ended more than once"));
     session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "EXPLORE"}));
     session.grow(&[("R3.A1a", Some("R2.A1"))], "DEAD");
     session.ok("tot_end", json!({"conclusion": "It is not the plug either."}));

@@ -177,7 +177,7 @@ fn the_commands_for_several_investigations_work_as_they_stand() {
     std::fs::copy(TOT_REPORT, bin.join("tot-report")).unwrap();
     run(&sandbox, &work, block, &[("BASE_URL", "https://example.org/")]);
     let index = std::fs::read_to_string(work.join("_site/index.html")).unwrap();
-    assert!(index.contains("2 investigations, the newest first"), "{index}");
+    assert!(index.contains("2 investigations, newest first"), "{index}");
 }
 
 #[test]
