@@ -23,7 +23,7 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
         let message = format!("It is left out of the work tree: {}.", left_out.reason);
         Finding::new(Warning, Code::LeftOut, message)
             .at(&left_out.file, None)
-            .suggest("Take it out with `git rm --cached` and commit that.")
+            .suggest("Remove it with `git rm --cached` and commit that.")
     }));
     for (path, text) in &subject.files {
         round_trip(path, text, &mut findings);
@@ -56,9 +56,9 @@ fn page(subject: &Subject, rules: Option<&EffectiveRules>) -> Option<Finding> {
     let text = subject.text(layout::README).filter(|text| readme::is_ours(text))?;
     let expected = readme::readme(&subject.snapshot.investigation, rules?);
     (text != expected && !is_as_a_call_wrote_it(subject)).then(|| {
-        Finding::new(Warning, Code::ReadmeDiffers, "It does not say what follows from the facts.")
+        Finding::new(Warning, Code::ReadmeDiffers, "It does not match the facts.")
             .at(layout::README, None)
-            .suggest("The facts themselves are not affected. The next call that changes what the page says writes it anew; until then, remove it if it misleads.")
+            .suggest("The facts themselves are not affected. The next call that changes the page rewrites it; until then, remove it if it misleads.")
     })
 }
 
@@ -78,7 +78,7 @@ fn stray_attachments(subject: &Subject) -> impl Iterator<Item = Finding> {
     let investigation = &subject.snapshot.investigation;
     let stray = investigation.attachments().iter().filter(|(node, _)| investigation.node(node).is_none());
     stray.flat_map(|(node, files)| files.keys().map(move |name| (node, name))).map(|(node, name)| {
-        Finding::new(Warning, Code::StrayFile, format!("It stands beside {node}, which is not there."))
+        Finding::new(Warning, Code::StrayFile, format!("It belongs to {node}, which is missing."))
             .at(layout::attachment(node, name), None)
             .suggest("Move it to the folder of another node, or remove it.")
     })
@@ -106,7 +106,7 @@ fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
             .suggest("Keep files of your own outside of nodes/, comments/, runs/ and attachments/.");
     }
     if subject.text(&fault.path).is_some_and(|text| markers::sides(text).is_some()) {
-        let reason = "It has conflict markers of git in it, and is left out until they are resolved.";
+        let reason = "It has git conflict markers, and is left out until they are resolved.";
         return Finding::new(Error, Code::UnreadableFile, reason)
             .at(&fault.path, fault.line)
             .suggest("`tot merge --resolve` merges both sides by node.");
@@ -141,7 +141,7 @@ fn ruleset(subject: &Subject, findings: &mut Vec<Finding>) {
             findings.push(
                 Finding::new(Error, Code::InvalidRuleset, format!("{}.", fault.reason.trim_end_matches('.')))
                     .at(&fault.path, fault.line)
-                    .suggest("No call is judged until it is mended, by hand and with a commit."),
+                    .suggest("No call is judged until it is fixed by hand and committed."),
             );
             return;
         }
@@ -169,7 +169,7 @@ fn ruleset(subject: &Subject, findings: &mut Vec<Finding>) {
                 ),
             )
             .at(layout::RULESET, line("name"))
-            .suggest("It is in force as it stands: see what differs, or whether another version wrote it."),
+            .suggest("It applies as it is: see what differs, or whether another version wrote it."),
         );
     }
 }
@@ -221,7 +221,7 @@ fn round_trip(path: &str, text: &str, findings: &mut Vec<Finding>) {
         Finding::new(
             Warning,
             Code::EditedFile,
-            "This line is not as this program writes it; the next call on the node will lay it out anew.",
+            "This program writes this line differently; the next call on the node will rewrite it.",
         )
         .at(path, Some(same as u64 + 1)),
     );

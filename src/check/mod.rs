@@ -141,7 +141,7 @@ pub fn of_facts(investigation: Investigation, ruleset: &RulesetFile) -> Vec<Find
 fn repository(subject: &Subject) -> Vec<Finding> {
     let damaged = subject.damaged.iter().map(|(id, reason)| {
         Finding::new(Severity::Error, Code::DamagedObject, format!("The object {id} is damaged: {reason}."))
-            .suggest("Take it from a clone that has it: `git fsck` names what needs it.")
+            .suggest("Take it from a clone that has it: `git fsck` shows what needs it.")
     });
     let unsigned = subject.wants_signatures.then(|| {
         let message = "commit.gpgSign is set, but calls make commits without a signature.";
@@ -175,12 +175,12 @@ fn lost(path: &Path, chain: &LostChain<LostCommit>) -> Finding {
     let merge = format!("git -C {} merge {:.10} brings it back.", path.display(), chain.tip.to_string());
     let finding = match chain.was_head {
         true => Finding::new(Severity::Warning, Code::LostCommits, format!("{what} HEAD was there once."))
-            .suggest(format!("If nobody meant to take it away, {merge}")),
+            .suggest(format!("If that was not intended, {merge}")),
         false => Finding::new(
             Severity::Note,
             Code::LostCommits,
             format!(
-                "{what} By its reflog, HEAD was never there: the call may have failed, or been done again."
+                "{what} By its reflog, HEAD was never there: the call may have failed, or been repeated."
             ),
         )
         .suggest(format!("If something is missing, {merge}")),

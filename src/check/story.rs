@@ -62,13 +62,13 @@ fn one_commit(
     }
     for path in entry.paths.iter().filter(|_| !first) {
         let (code, what) = match layout::place(path) {
-            Place::Meta => (Code::TermsChanged, "what tot_start fixed for good"),
+            Place::Meta => (Code::TermsChanged, "the settings that tot_start fixed"),
             Place::Ruleset => (Code::RulesetChanged, "the rules that every call is judged by"),
             _ => continue,
         };
         findings.push(
             Finding::new(Warning, code, format!("It changed {path}: {what}."))
-                .suggest("See with `git show` whether that was meant."),
+                .suggest("Check with `git show` whether it was meant."),
         );
     }
     if entry.parents.len() > 1 {
@@ -126,10 +126,10 @@ fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
             Finding::new(
                 Warning,
                 Code::EndedTagMissing,
-                "It ends the investigation, but no tag ended/N is on it.",
+                "It ends the investigation, but has no tag ended/N.",
             )
             .in_commit(end.commit)
-            .suggest("Fetch the tags with `git fetch --tags`; else the next tot_end writes it."),
+            .suggest("Fetch the tags with `git fetch --tags`; or the next tot_end writes it."),
         );
     }
     for entry in subject.history.iter().filter(|entry| !is_end(entry) && entry.gaps.is_empty()) {

@@ -118,12 +118,12 @@ impl Check<'_> {
                 self.findings.push(finding.at(&path, key_line(text, key)));
             };
             if let Some(node) = comment.node.as_ref().filter(|node| self.investigation.node(node).is_none()) {
-                found("node", format!("It is about {node}, which is not there."));
+                found("node", format!("It is about {node}, which is missing."));
             }
             let is_reply = matches!(comment.kind, CommentKind::Answer | CommentKind::Resolution);
             match comment.reply_to {
                 Some(to) if self.investigation.comment(to).is_none() => {
-                    found("replyTo", format!("It replies to {to}, which is not there."));
+                    found("replyTo", format!("It replies to {to}, which is missing."));
                 }
                 None if is_reply => {
                     found("kind", format!("The {} replies to nothing.", comment.kind.label()))
@@ -150,7 +150,7 @@ impl Check<'_> {
         }
         if let Some(most) = rule.max.map(|max| max as usize) {
             for root in ordinary.iter().skip(most) {
-                let message = format!("{name} allows {most}, and there are {}.", ordinary.len());
+                let message = format!("{name} allows {most}, but there are {}.", ordinary.len());
                 let finding = Finding::new(Error, Code::TooManyRoots, message);
                 self.at(root, "id", finding.unless_joined(self.joined.is_root(root)));
             }
@@ -287,7 +287,7 @@ impl Check<'_> {
     /// Checks the result's references to other nodes, and its start of work.
     fn backing(&mut self, node: &Node, classification: &Classification) {
         if classification.refutes && node.parent.is_none() {
-            let message = format!("{} refutes its parent, and it is a root.", node.id);
+            let message = format!("{} refutes its parent, but it is a root.", node.id);
             self.at(node, "refutes", Finding::new(Error, Code::RefutesNothing, message));
         }
         if classification.started_at.is_some_and(|began| began > classification.committed_at) {
@@ -313,7 +313,7 @@ impl Check<'_> {
         let mut time = classification.committed_at;
         for (number, amendment) in classification.amended.iter().enumerate() {
             if amendment.at < time {
-                let message = format!("{} was amended before what was there then was written.", node.id);
+                let message = format!("{} was amended before the earlier text was written.", node.id);
                 let finding = Finding::new(Warning, Code::TimeRunsBack, message);
                 self.at_entry(node, "amended", number, finding);
             }
@@ -336,7 +336,7 @@ impl Check<'_> {
                 let message = format!("{} changed from {}, but it was {state}.", node.id, change.from);
                 self.at_change(node, number, Finding::new(Error, Code::ReclassifiedChain, message));
             } else if change.from == change.to && change.settles == 0 && !self.joined.is_alike(change) {
-                let message = format!("{} changed from {} to the same.", node.id, change.from);
+                let message = format!("{} changed from {} to itself.", node.id, change.from);
                 self.at_change(node, number, Finding::new(Error, Code::ReclassifiedChain, message));
             }
             if change.at < time {
@@ -355,7 +355,7 @@ impl Check<'_> {
                     let is_outcome =
                         rule.is_some_and(|rule| rule.outcomes.iter().any(|it| it.becomes == change.to));
                     if !is_child || !is_outcome {
-                        let why = if is_child { "no rule says so" } else { "it is no child of it" };
+                        let why = if is_child { "no rule says so" } else { "it is not its child" };
                         let message = format!("{} became {} by {child}, but {why}.", node.id, change.to);
                         self.at_change(node, number, Finding::new(Error, Code::NoConfirmation, message));
                     }
@@ -448,7 +448,7 @@ impl Check<'_> {
         let mut last = conclusion.concluded_at.unwrap_or(conclusion.ended_at);
         for amended in &conclusion.amended {
             if amended.at < last {
-                let message = "Its conclusion was amended before what was there then was written.";
+                let message = "Its conclusion was amended before the earlier text was written.";
                 let finding = Finding::new(Warning, Code::TimeRunsBack, message)
                     .at(layout::CONCLUSION, line("amended"));
                 self.findings.push(finding);
@@ -472,7 +472,7 @@ impl Check<'_> {
         }
         if !conclusion.other_conclusions.is_empty() {
             let message = format!(
-                "It was ended {} times, before a merge: the earliest end stands.",
+                "It was ended {} times, before a merge: the earliest end counts.",
                 conclusion.other_conclusions.len() + 1
             );
             let finding = Finding::new(Warning, Code::OtherEnds, message)

@@ -75,7 +75,7 @@ fn amend(arguments: &AmendArguments) -> Worked {
         [file] => of_text(&work::read(file)?)?,
         [] => match piped()? {
             Some(text) => of_text(&text)?,
-            None => return Err(misused("say which node, or --conclusion")),
+            None => return Err(misused("name a node, or --conclusion")),
         },
         _ => return Err(misused("give one node, or one file")),
     };
@@ -119,7 +119,7 @@ fn edit(subject: &Subject, node: Option<&NodeId>, arguments: &AmendArguments) ->
             let node = subject.investigation().committed_node(id);
             let found = node.and_then(|node| Some((node, node.classification.as_ref()?)));
             let (node, result) =
-                found.ok_or_else(|| format!("{id} is no committed node; a proposal is proposed again"))?;
+                found.ok_or_else(|| format!("{id} is not a committed node; propose a proposal again"))?;
             let fields = [
                 ("reason", reason),
                 ("title", &node.title),

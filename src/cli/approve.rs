@@ -94,7 +94,7 @@ pub(super) fn sign(
     refuse_changed(&git, path)?;
     let files = store.files_to_sign(snapshot)?;
     let person = store.author(path)?;
-    let person = person.ok_or("git does not know your name: tell it with `git config --global user.name`")?;
+    let person = person.ok_or("git does not know your name: set it with `git config --global user.name`")?;
     let open = signoff::open(snapshot);
     let message = signoff::statement(decision, snapshot, &files, &open, text);
     let tag = signoff::name(decision, &person, snapshot.head, World::Machine.number());
@@ -115,7 +115,7 @@ fn refuse_changed(git: &GitProgram, path: &Path) -> Outcome {
     match changed.first() {
         None => Ok(()),
         Some(file) => Err(format!(
-            "{} is not as it is committed, and a sign-off covers what is: commit it, or put it back with `git restore`",
+            "{} has uncommitted changes, and a sign-off covers only commits: commit or undo them (`git restore`)",
             one_line(file)
         )
         .into()),

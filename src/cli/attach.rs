@@ -71,7 +71,7 @@ fn attach(arguments: &AttachArguments) -> Outcome {
     let (id, node, files) = match arguments.what.as_slice() {
         [node, files @ ..] if node.parse::<NodeId>().is_ok() => (None, node, files),
         [id, node, files @ ..] if !files.is_empty() => (Some(id.as_str()), node, files),
-        _ => return Err(misused("say which node, and which files")),
+        _ => return Err(misused("name a node and files")),
     };
     let node = place::node(node)?;
     if arguments.name.is_some() && files.len() > 1 {

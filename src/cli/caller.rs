@@ -28,7 +28,7 @@ pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
     }
     let Some((name, email)) = store.person(path)? else {
         tell(
-            "git does not know your name, so nobody's name stands with this: `git config --global user.name 'Your Name'`",
+            "git does not know your name, so this is stored without a name: `git config --global user.name 'Your Name'`",
         );
         return Ok(Caller::default());
     };

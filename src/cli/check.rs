@@ -135,7 +135,7 @@ fn try_run(arguments: &CheckArguments) -> Result<bool, Box<dyn std::error::Error
         _ if !arguments.references => None,
         Some(dir) => Some(Project::around(dir).map_err(|error| misused(chain(&error)))?),
         None => {
-            let reason = "there is no project here whose files could be cited: name it with --project";
+            let reason = "no project here whose files could be cited: name it with --project";
             Some(Project::here().ok_or_else(|| misused(reason))?)
         }
     };
@@ -148,7 +148,7 @@ fn try_run(arguments: &CheckArguments) -> Result<bool, Box<dyn std::error::Error
     for path in &all {
         let folders = folders(&place, path)?;
         if folders.is_empty() {
-            let reason = "holds no investigation: give the folder of one, or a folder of several";
+            let reason = "contains no investigation: give the folder of one, or a folder of several";
             return Err(format!("{} {reason}", path.display()).into());
         }
         let objects = Objects { damaged: arguments.full, lost: arguments.lost };
@@ -274,8 +274,7 @@ fn same_id_twice(reports: &mut [Report]) {
         let Some(this) = rest.first_mut().filter(|this| this.id.is_some()) else { continue };
         if let Some(other) = before.iter().find(|other| other.id == this.id && other.path != this.path) {
             let id = this.id.clone().unwrap_or_default();
-            let message =
-                format!("{id} stands in {} too, so that no server can tell which is meant.", other.path);
+            let message = format!("{id} is also in {}, so no server can tell which is meant.", other.path);
             this.findings.push(fault(&this.path, Code::DuplicateId, message));
         }
     }

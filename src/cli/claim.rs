@@ -118,7 +118,7 @@ impl Subject {
             all => (None, all),
         };
         if nodes.is_empty() {
-            return Err(misused("say which nodes, as R2.A1"));
+            return Err(misused("name nodes, such as R2.A1"));
         }
         let nodes = nodes.iter().map(|node| place::node(node)).collect::<Result<Vec<NodeId>, _>>()?;
         let place = common.place();

@@ -90,7 +90,10 @@ fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Erro
                 say(&one_line(&format!("{branch} is in {}", path.display())))?;
             }
             Ok(Folder { path, .. }) => {
-                say(&one_line(&format!("{branch} was in {} before: `tot sync` updates it", path.display())))?;
+                say(&one_line(&format!(
+                    "{branch} was already in {}: `tot sync` updates it",
+                    path.display()
+                )))?;
             }
             Err(error) => {
                 tell(&format!("tot clone: {}: {}", one_line(branch), shown(error)));

@@ -137,7 +137,7 @@ fn tell(written: &Written, how: &How) -> Outcome {
         };
         return say_json(&document);
     }
-    let Some(comment) = comment else { return say("You have said that before; nothing was written.\n") };
+    let Some(comment) = comment else { return say("You said that before; nothing was written.\n") };
     let about = comment.node.as_ref().map_or("the whole", NodeId::as_str);
     let open = match objections::open(written.standing.investigation()).len() {
         0 => "no objection is open".to_owned(),
@@ -228,7 +228,7 @@ fn find(
         [] => Err(format!("there is no {what} {}", shorten(&one_line(part), 60)).into()),
         several => {
             let ids: Vec<String> = several.iter().take(5).map(|it| it.id.to_string()).collect();
-            Err(format!("several fit: {}", ids.join(", ")).into())
+            Err(format!("several match: {}", ids.join(", ")).into())
         }
     }
 }
@@ -244,7 +244,7 @@ fn edited(
     let about = node.or(reply_to.and_then(|it| it.node.as_ref()));
     let node = about.and_then(|node| investigation.node(node));
     let mut help = format!(
-        "Your {} on {}, in Markdown. What stands below the line is left out.\n",
+        "Your {} on {}, in Markdown. Everything below the line is ignored.\n",
         kind.label(),
         about.map_or("the whole", NodeId::as_str),
     );

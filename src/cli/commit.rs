@@ -88,12 +88,12 @@ fn of_files(files: &[String], node: Option<&NodeId>) -> Result<Fields, String> {
             let own = result.entry("nodeId").or_insert_with(|| node.to_string().into());
             if *own != node.to_string() {
                 return Err(format!(
-                    "{node} is named, and the file is about {}",
+                    "{node} is named, but the file is about {}",
                     one_line(own.as_str().unwrap_or_default())
                 ));
             }
         }
-        (Some(node), _) => return Err(format!("{node} is named, and the files hold more than one result")),
+        (Some(node), _) => return Err(format!("{node} is named, but the files have several results")),
     }
     Ok(Fields::from_iter([("results".to_owned(), Value::Array(results))]))
 }
@@ -105,7 +105,7 @@ fn pending<'a>(subject: &'a Subject, id: Option<&NodeId>) -> Result<&'a Node, St
     found.ok_or_else(|| match id {
         Some(id) if !all.is_empty() => {
             let names = all.iter().take(8).map(|node| node.id.to_string()).collect::<Vec<_>>().join(", ");
-            format!("{id} is no pending proposal; pending are {names}")
+            format!("{id} is not a pending proposal; pending: {names}")
         }
         _ => "nothing is proposed: `tot propose` comes first, or `tot note` stores a finding at once"
             .to_owned(),
@@ -171,7 +171,7 @@ pub(super) fn state_lines(rules: &EffectiveRules<'_>, states: &[&State]) -> Stri
 /// Returns the lines of a commit's reply.
 pub(super) fn lines(reply: &Value) -> String {
     let committed = list(reply, "committed").map(|it| {
-        let asked = it["requestedState"].as_str().map(|state| format!(" ({state} was asked for)"));
+        let asked = it["requestedState"].as_str().map(|state| format!(" ({state} was requested)"));
         one_line(&format!(
             "committed {} as {}{}",
             word(it, "nodeId"),

@@ -278,11 +278,11 @@ fn shown(document: &Document, names: [&str; 2], screen: Screen) -> String {
     text.push_str(&section("The end", &document.end.iter().map(shown_field).collect::<String>()));
     text.push_str(&section("Changed by hand", &document.facts.iter().map(shown_field).collect::<String>()));
     if document.ruleset_changed {
-        text.push_str("\nThe ruleset is another.\n");
+        text.push_str("\nThe ruleset differs.\n");
     }
     let [from, to] = names.map(one_line);
     if text.is_empty() {
-        return format!("Nothing of the investigation changed from {from} to {to}.\n");
+        return format!("Nothing in the investigation changed from {from} to {to}.\n");
     }
     let count = |change: &str| document.nodes.iter().filter(|node| node.change == change).count();
     let counts = format!(

@@ -160,7 +160,7 @@ fn clients() -> Vec<Check> {
             Ok(servers) => servers,
             Err(error) => {
                 let message = format!("{}: {file}: {error}", client.name);
-                checks.push(Check::wrong("client", message, "Mend the file."));
+                checks.push(Check::wrong("client", message, "Fix the file."));
                 continue;
             }
         };
@@ -187,7 +187,7 @@ fn clients() -> Vec<Check> {
         checks.push(Check::note("client", message, format!("{}.", commands.join(", "))));
     }
     if checks.is_empty() {
-        let advice = "For an agent: tot setup finds the clients that are installed, and tells them.";
+        let advice = "For an agent: tot setup finds the installed clients and sets them up.";
         checks.push(Check::note("client", "no client is set up for this folder or user", advice));
     }
     checks
@@ -201,8 +201,8 @@ fn root(place: &Place) -> Check {
         return match error.kind() {
             std::io::ErrorKind::NotFound => Check::note(
                 "root",
-                format!("{shown} is not there yet"),
-                "tot start makes it with the first investigation; --root DIR and TOT_ROOT name another.",
+                format!("{shown} does not exist yet"),
+                "tot start creates it with the first investigation; --root DIR and TOT_ROOT name another.",
             ),
             _ => Check::wrong(
                 "root",

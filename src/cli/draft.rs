@@ -41,13 +41,13 @@ pub(super) type Fields = Map<String, Value>;
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum DraftError {
     /// The fields, or the whole text, can't be parsed.
-    #[error("{0}. A text that holds `: ` or ` #`, or begins with a mark such as `-`, stands in quotes")]
+    #[error("{0}. Quote a text that contains `: ` or ` #`, or begins with a mark such as `-`")]
     Yaml(YamlError),
     /// The head contains the field of the text below it, too.
-    #[error("`{0}` stands in the head, and a text below it: only one of them can be meant")]
+    #[error("`{0}` is in the head, and a text is below it: give only one of them")]
     Twice(&'static str),
     /// YAML converted a text, so that the original can't be restored.
-    #[error("`{0}` is {1} as YAML reads it: write the text in quotes")]
+    #[error("YAML reads `{0}` as {1}: write the text in quotes")]
     NoText(String, String),
     /// The draft is a text without a head, for example, or a number.
     #[error(

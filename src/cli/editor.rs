@@ -56,7 +56,7 @@ impl Edited {
     pub(super) fn kept(&self) -> String {
         let file = self.file.display().to_string();
         let file = if file.contains(char::is_whitespace) { format!("'{file}'") } else { file };
-        format!("{}. Once it is mended: {} {file}", self.place(), self.again)
+        format!("{}. Once it is fixed: {} {file}", self.place(), self.again)
     }
 
     /// Reopens the editor, with the reason above the text. Returns whether the text was changed.
@@ -78,7 +78,7 @@ impl Edited {
         let folder = self.file.parent().unwrap_or(Path::new("."));
         let ran =
             left_to_another(|| GitProgram::find(is_person()).and_then(|git| git.edit(folder, &self.file)));
-        let unread = |error| format!("cannot read what was written, in {}: {error}", self.file.display());
+        let unread = |error| format!("cannot read the edited text in {}: {error}", self.file.display());
         Ok((above(&fs::read_to_string(&self.file).map_err(unread)?), ran))
     }
 }

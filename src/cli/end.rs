@@ -151,8 +151,8 @@ fn help(subject: &Subject) -> String {
         .collect();
     let answers = if answers.is_empty() { "  none\n".to_owned() } else { answers };
     format!(
-        "The conclusion, in Markdown: what was found, how sure it is, what was ruled out. What stands below\n\
-         this line is left out; an empty text gives it up.\n\n\
+        "The conclusion, in Markdown: what was found, how sure it is, what was ruled out. Everything below\n\
+         this line is ignored; an empty text cancels.\n\n\
          {}\n\nAnswers:\n{answers}\n{} ruled out.",
         one_line(&subject.investigation().meta().title),
         counted(assessment.ruled_out().count(), "node"),

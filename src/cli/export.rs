@@ -67,7 +67,7 @@ enum Format {
 /// An error of exporting.
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    #[error("a bundle is no text for a terminal: name a file with -o, or send it into one with >")]
+    #[error("a bundle is not text for a terminal: name a file with -o, or redirect it with >")]
     Terminal,
 }
 
@@ -90,7 +90,7 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
             let attached = input.snapshot.investigation.attachment_count();
             if format == Format::Json && input.attachments.len() < attached {
                 let reason =
-                    "its attachments are too many for one JSON file, which would lose some: take a bundle";
+                    "it has too many attachments for one JSON file, which would lose some: use a bundle";
                 return Err(reason.into());
             }
             text(&input, format)?

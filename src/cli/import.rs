@@ -197,7 +197,7 @@ fn print(entry: &Entry, dry_run: bool) -> super::Outcome {
     }
     let Some(imported) = &entry.imported else { return Ok(()) };
     let is = match (imported.present, dry_run) {
-        (true, _) => "was here before, in",
+        (true, _) => "was already in",
         (false, true) => "would be",
         (false, false) => "is in",
     };

@@ -140,7 +140,7 @@ fn try_run(arguments: &ListArguments) -> Outcome {
         let root = place.store.root().display();
         let none = match place.store.folders().len() {
             0 => format!("There is no investigation in {root}.\n"),
-            several => format!("None fits, of {} in {root}.\n", counted(several, "folder")),
+            several => format!("No matches among {} in {root}.\n", counted(several, "folder")),
         };
         return page(&none);
     }

@@ -87,7 +87,7 @@ fn try_run(arguments: &MergeArguments) -> Outcome {
     }
     let mut text = match &document.commit {
         Some(commit) => format!("Joined in {commit:.10}\n"),
-        None => "Nothing is to be resolved.\n".to_owned(),
+        None => "Nothing to resolve.\n".to_owned(),
     };
     for decision in &document.decisions {
         text.push_str(&format!("  {}\n", one_line(&format!("{decision:#}"))));

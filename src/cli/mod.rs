@@ -499,7 +499,7 @@ fn run_mcp(arguments: McpArguments) -> Outcome {
         None => {
             if std::io::stdin().is_terminal() {
                 print::tell(
-                    "An MCP client speaks to this over standard input; tot setup tells one. Ctrl-C ends it.",
+                    "An MCP client talks to this over standard input; tot setup configures one. Ctrl-C stops it.",
                 );
             }
             let session = std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.trim().is_empty());

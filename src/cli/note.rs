@@ -52,7 +52,7 @@ fn note(arguments: &NoteArguments) -> Worked {
         [text, node] if node.parse::<NodeId>().is_ok() => (None, text, Some(node)),
         [id, text] => (Some(id.as_str()), text, None),
         [id, text, node] => (Some(id.as_str()), text, Some(node)),
-        _ => return Err(misused("say what you found, and of which node")),
+        _ => return Err(misused("say what you found, and for which node")),
     };
     let text = if text == "-" { work::read("-")? } else { text.clone() };
     let named = named.map(|node| super::place::node(node)).transpose()?;

@@ -102,14 +102,14 @@ impl Place {
             Some((meta.id.to_string(), meta.title))
         };
         let mut text = format!(
-            "there are {} investigations here: say which, by the beginning or the end of its id; `tot use ID` chooses one",
+            "there are {} investigations here: name one by the beginning or end of its id; `tot use ID` chooses one",
             folders.len()
         );
         for (id, title) in folders.iter().rev().filter_map(names).take(NAMED) {
             text.push_str(&format!("\n  {}  {}", self.short(&id), shorten(&one_line(&title), 70)));
         }
         if folders.len() > NAMED {
-            text.push_str("\n  tot list has all");
+            text.push_str("\n  tot list shows all");
         }
         text
     }
@@ -126,11 +126,11 @@ impl Place {
         match root.is_dir() {
             true => Ok(&self.store),
             false if root.exists() => Err(format!(
-                "{} is a file, and the investigations are in a folder: --root DIR or TOT_ROOT names it",
+                "{} is a file, but investigations need a folder: --root DIR or TOT_ROOT names it",
                 root.display()
             )),
             false => Err(format!(
-                "there is no folder {}: `tot start` makes it with the first investigation, and --root DIR or TOT_ROOT names \
+                "there is no folder {}: `tot start` creates it with the first investigation; --root DIR or TOT_ROOT names \
                  another",
                 root.display()
             )),

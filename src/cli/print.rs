@@ -47,9 +47,7 @@ pub(super) fn stored(said: Outcome) -> Outcome {
     said.map_err(|error| match error.downcast::<io::Error>() {
         // A closed pipe is not a failure.
         Ok(error) if error.kind() == ErrorKind::BrokenPipe => error.into(),
-        Ok(error) => {
-            format!("it is done and stored, and only what to say of it can't be printed: {error}").into()
-        }
+        Ok(error) => format!("it is done and stored, but its output can't be printed: {error}").into(),
         Err(error) => error,
     })
 }

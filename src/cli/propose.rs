@@ -222,7 +222,7 @@ pub(super) fn fresh(subject: &Subject, ids: &mut Ids, parent: Option<&NodeId>) -
     };
     id.ok_or_else(|| match parent {
         Some(parent) => format!("no id is left below {parent}: propose below another node with --below"),
-        None => "the ruleset takes no further root: propose below a node with --below".to_owned(),
+        None => "the ruleset allows no more roots: propose below a node with --below".to_owned(),
     })
 }
 
@@ -232,5 +232,5 @@ fn lines(reply: &Value) -> String {
             .map(|id| format!("{what} {}\n", id.as_str().unwrap_or_default()))
             .collect::<String>()
     };
-    said("approvedNodes", "proposed") + &said("withdrawn", "taken back") + &work::outcome(reply)
+    said("approvedNodes", "proposed") + &said("withdrawn", "withdrawn") + &work::outcome(reply)
 }

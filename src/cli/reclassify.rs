@@ -46,7 +46,7 @@ fn reclassify(arguments: &ReclassifyArguments) -> Worked {
     let (id, node, state) = match arguments.what.as_slice() {
         [node, state] => (None, node, state),
         [id, node, state] => (Some(id.as_str()), node, state),
-        _ => return Err(misused("say which node, and which state")),
+        _ => return Err(misused("name a node and a state")),
     };
     let node = place::node(node)?;
     let subject = Work::new("tot reclassify", &arguments.work).subject(id)?;
@@ -70,7 +70,7 @@ fn reclassify(arguments: &ReclassifyArguments) -> Worked {
     let known = subject.investigation().node(&node);
     let title = known.map_or("", |node| node.name());
     let help = format!(
-        "Why {node} is to be {state}. What stands below the line is left out; an empty text gives it up.\n\n{}",
+        "Why {node} is to be {state}. Everything below the line is ignored; an empty text cancels.\n\n{}",
         one_line(title)
     );
     let again = format!("{node} {state} <");

@@ -93,7 +93,7 @@ fn list(arguments: &RemoteArguments) -> Outcome {
         return say_json(&document);
     }
     let line = |entry: &Entry| {
-        let branch = entry.branch.as_deref().unwrap_or("(no branch is pushed there)");
+        let branch = entry.branch.as_deref().unwrap_or("(no branch pushed there)");
         let synced = if entry.synced { "" } else { "  not synced" };
         one_line(&format!("{}  {}  {}  {branch}{synced}", entry.path, entry.name, entry.url)) + "\n"
     };
@@ -148,7 +148,7 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
     let mut text = match folders.as_slice() {
         [] => "There is no investigation here yet.\n".to_owned(),
         folders => format!(
-            "{} will go to {}: `tot sync` does it.\n",
+            "{} will be pushed to {} by `tot sync`.\n",
             counted(folders.len(), "investigation"),
             remote::shown_address(&add.url)
         ),
@@ -163,13 +163,13 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
         }
         if sync::set_default_remote(&git, root, &add.name, &url, &add.prefix)? {
             text.push_str(
-                "So will new ones: tot.remote says so in the git configuration of the repository around.\n",
+                "So will new ones: tot.remote is set in the git configuration of the enclosing repository.\n",
             );
         } else {
             let (setting, url) = (sync::REMOTE_SETTING, remote::shown_address(&url));
             text.push_str(&format!(
-                "New ones get no remote: no git project around says so. `git config --global {setting} {url}` gives it to new \
-                 ones everywhere.\n"
+                "New ones get no remote: no enclosing git project sets one. `git config --global {setting} {url}` sets it for \
+                 all new ones.\n"
             ));
         }
     }

@@ -181,7 +181,7 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> Outcome {
     };
     if let Some(dir) = &arguments.dump_template {
         report::dump_template(dir)?;
-        say(&format!("The template stands in {}; give it back with --template.\n", dir.display()))?;
+        say(&format!("The template is in {}; use it with --template.\n", dir.display()))?;
     }
     let progress = Progress::new();
     let hub = arguments.hub.as_ref().map(|address| Hub::clone(address, &progress)).transpose()?;
@@ -230,9 +230,7 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> Outcome {
 fn single_file(source: &Source, options: &SiteOptions, file: &Path, progress: &Progress) -> Outcome {
     let folders = source.folders()?;
     let [folder] = folders.as_slice() else {
-        return Err(
-            format!("--single-file goes with one investigation, and there are {}", folders.len()).into()
-        );
+        return Err(format!("--single-file takes one investigation, and there are {}", folders.len()).into());
     };
     progress.show(&format!("reading {}", folder.display()));
     let (input, _) = source.reading.read(&Store::new(folder), folder)?;
@@ -242,7 +240,7 @@ fn single_file(source: &Source, options: &SiteOptions, file: &Path, progress: &P
     std::fs::write(file, &page.bytes).map_err(|error| format!("can't write {}: {error}", file.display()))?;
     let short = match page.in_short {
         0 => String::new(),
-        number => format!(", {number} nodes of it by their titles alone"),
+        number => format!(", {number} nodes of it by title only"),
     };
     say(&format!("1 investigation{short}: {}\n", file.display()))
 }
@@ -308,7 +306,7 @@ impl Source {
         };
         if self.paths.iter().map(|path| folders_of(path).len()).sum::<usize>() > 1 {
             return Err(format!(
-                "{alone} goes with one investigation: its commits and nodes are not those of another"
+                "{alone} takes one investigation: its commits and nodes are not those of another"
             )
             .into());
         }
@@ -326,7 +324,7 @@ impl Source {
                 );
             }
             if found.is_empty() {
-                let reason = if path.exists() { "holds no investigation" } else { "does not exist" };
+                let reason = if path.exists() { "contains no investigation" } else { "does not exist" };
                 return Err(format!(
                     "{} {reason}: give the folder of one, or a folder of several",
                     path.display()

@@ -176,7 +176,7 @@ fn try_run(arguments: &RerunArguments) -> Worked {
     let (id, nodes) = id_and_rest(&arguments.what);
     let nodes = nodes.iter().map(|node| place::node(node)).collect::<Result<Vec<NodeId>, _>>()?;
     if !nodes.is_empty() && (arguments.all || arguments.answers) {
-        return Err(misused("either nodes, or --all, or --answers"));
+        return Err(misused("give nodes, --all or --answers"));
     }
     let place = arguments.common.place();
     let path = place.one(id)?;
@@ -242,9 +242,7 @@ fn try_run(arguments: &RerunArguments) -> Worked {
         && !chosen.is_empty()
         && (arguments.common.json || !io::stdin().is_terminal() || !io::stdout().is_terminal())
     {
-        return Err(misused(
-            "nobody is at a terminal to be asked: look at the commands with --dry-run, then give --yes",
-        ));
+        return Err(misused("no terminal to ask at: check the commands with --dry-run, then give --yes"));
     }
     let mut repeated = Vec::new();
     let is_interrupted = again.repeat(&chosen, asks, arguments.common.json, &mut repeated)?;
@@ -268,8 +266,8 @@ fn nothing(all: usize, wanted: Wanted<'_>) -> String {
     let none = "tot rerun: no command was captured with `tot run`";
     match (all, wanted) {
         (0, _) | (_, Wanted::All) => none.to_owned(),
-        (_, Wanted::Of(_)) => format!("{none} for these nodes; --all runs those of all"),
-        (_, Wanted::Answers) => format!("{none} for what the answers rest on; --all runs all that were"),
+        (_, Wanted::Of(_)) => format!("{none} for these nodes; --all runs every command"),
+        (_, Wanted::Answers) => format!("{none} for what the answers rest on; --all runs every command"),
     }
 }
 
@@ -341,7 +339,7 @@ impl<'a> Again<'a> {
             (name, None) => {
                 let name = one_line(name);
                 return Err(misused(format!(
-                    "{name} is a commit of the project, and no repository is around here"
+                    "{name} is a commit of the project, but this is not a repository"
                 )));
             }
         };
@@ -440,7 +438,7 @@ impl<'a> Again<'a> {
             return Ok((None, self.run_in(&self.here, None, first, limit)?));
         };
         let Some((git, project)) = &self.project else {
-            return Err("no repository is around here: run it again in a clone of the project".to_owned());
+            return Err("this is not a repository: rerun it in a clone of the project".to_owned());
         };
         let state =
             |commit: &str| ProjectState { commit: Some(commit.to_owned()), changed: Vec::new(), patch: None };
@@ -456,7 +454,7 @@ impl<'a> Again<'a> {
                 };
                 if recorded.patch.is_none() && !recorded.changed.is_empty() {
                     let changed = one_line(&recorded.changed.join(", "));
-                    return Err(format!("what was not committed is not stored: {changed}"));
+                    return Err(format!("uncommitted changes are not stored: {changed}"));
                 }
                 let workspace = Workspace::new(git, project.root(), commit, recorded.patch.as_deref())?;
                 // The changes since the commit are recorded in the first run.

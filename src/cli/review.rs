@@ -157,7 +157,7 @@ impl Look<'_> {
         let told = if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) };
         let told = match items.is_empty() {
             true => format!("Nothing is new: {since}."),
-            false => format!("{nodes} of {of} to look at{told}; {since}."),
+            false => format!("{nodes} of {of} to review{told}; {since}."),
         };
         let top = format!("{}.", assessed(self.after).top());
         let lines =
@@ -194,7 +194,7 @@ impl Look<'_> {
                     let kind = if key == 'c' { CommentKind::Comment } else { CommentKind::Objection };
                     let words = Words { kind, node, reply_to: None, message: None };
                     match write(self.place, self.path, &words) {
-                        Ok(_) => answer("It is committed.")?,
+                        Ok(_) => answer("Committed.")?,
                         Err(error) => answer(&error.to_string())?,
                     }
                     is_new = false;
@@ -216,14 +216,16 @@ impl Look<'_> {
 
     fn mark(&self, git: &GitProgram) -> Outcome {
         git.mark_seen(self.path, self.after.head)?;
-        say("It is marked as seen.\n")
+        say("Marked as seen.\n")
     }
 
     /// Signs off the reviewed commit if nothing was committed since, and returns the outcome as a text.
     fn approve(&self) -> Result<String, Box<dyn std::error::Error>> {
         let now = self.place.store.load(self.path)?;
         let has_moved = now.head != self.after.head;
-        if has_moved && !agrees("There are later commits, if only with your own words. Approve the newest")? {
+        if has_moved
+            && !agrees("There are later commits, perhaps only your own comments. Approve the newest")?
+        {
             return Ok("Nothing was signed.".to_owned());
         }
         if !has_moved && !agrees(&format!("Approve {}", &now.head.to_string()[..10]))? {
@@ -259,7 +261,7 @@ fn said(investigation: &Investigation, node: Option<&NodeId>) -> String {
     let of_it = investigation.comments().filter(|comment| comment.node.as_ref() == node);
     let told = of_it.map(|comment| {
         let (kind, who) = (comment.kind.label(), one_line(comment.author.label()));
-        heading(&format!("{kind} of {who}, {}", comment.at.to_minute()), &comment.text)
+        heading(&format!("{kind} by {who}, {}", comment.at.to_minute()), &comment.text)
     });
     told.collect()
 }

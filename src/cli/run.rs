@@ -150,10 +150,10 @@ fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dy
     let node = match rest {
         [] => None,
         [node] => Some(place::node(node)?),
-        _ => return Err(misused("there is more than one node before --")),
+        _ => return Err(misused("give only one node before --")),
     };
     if !arguments.attach.is_empty() && node.is_none() {
-        return Err(misused("files are put beside a node: name the node before --"));
+        return Err(misused("files are attached to a node: name it before --"));
     }
     let expected = arguments.expect.iter().map(|text| Expected::parse(text).map_err(misused));
     let expected = expected.collect::<Result<Vec<_>, _>>()?;
@@ -167,14 +167,14 @@ fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dy
     let service = Service::new(root.clone(), world, None).rejecting_secrets(arguments.reject_secrets);
     let standing = service.read(&session).map_err(refused)?;
     if let Some(node) = node.as_ref().filter(|node| standing.investigation().node(node).is_none()) {
-        let advice = "propose it first, or name none, and later the run in the result that it belongs to";
+        let advice = "propose it first, or name none and cite the run later in its result";
         return Err(format!("there is no node {node}: {advice}").into());
     }
     let project = Project::here().and_then(|project| match state(&project) {
         Ok(state) => Some((state, project.folder().filter(|folder| !folder.is_empty()))),
         Err(error) => {
             let reason = chain(error.as_ref());
-            tell(&format!("tot run: how the project stands is not stored with the run: {reason}"));
+            tell(&format!("tot run: the state of the project is not stored with the run: {reason}"));
             None
         }
     });
@@ -265,7 +265,7 @@ impl Prepared {
 /// Returns the expectations that a command did not meet, a line each. Pure.
 fn unmet(captured: &Captured, exit: Option<i32>) -> Vec<String> {
     let ended = exit.filter(|exit| captured.ended != Ended::Exit(*exit));
-    let ended = ended.map(|exit| format!("expected exit {exit}, and it was: {}", captured.ended));
+    let ended = ended.map(|exit| format!("expected exit {exit}, but it was: {}", captured.ended));
     let missed = captured.expectations.iter().filter(|it| !it.held).map(missed);
     ended.into_iter().chain(missed).collect()
 }
@@ -275,7 +275,7 @@ pub(super) fn missed(expectation: &Expectation) -> String {
     let pattern = &expectation.pattern;
     match (&expectation.found, &expectation.range) {
         (Some(found), Some(range)) => {
-            format!("`{pattern}`: expected a number in {range}, and it was: {}", one_line(found))
+            format!("`{pattern}`: expected a number in {range}, but it was: {}", one_line(found))
         }
         _ => format!("`{pattern}`: no line of the output matches"),
     }

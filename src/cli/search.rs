@@ -85,7 +85,7 @@ fn try_run(arguments: &SearchArguments) -> Result<bool, Box<dyn std::error::Erro
     let words: Vec<String> =
         arguments.words.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
     if words.is_empty() {
-        return Err(misused("give a word to look for"));
+        return Err(misused("give a word to search for"));
     }
     let place = arguments.common.place();
     let mut folders = place.existing()?.folders();
@@ -232,7 +232,7 @@ fn shown(matches: &[Match], folders: usize, screen: Screen) -> String {
     let nodes =
         matches.iter().map(|it| (&it.id, &it.node_id)).collect::<std::collections::BTreeSet<_>>().len();
     if matches.is_empty() {
-        return format!("Nothing fits in {}.\n", counted(folders, "investigation"));
+        return format!("No matches in {}.\n", counted(folders, "investigation"));
     }
     text + &format!("\n{} in {}.\n", counted(matches.len(), "text"), counted(nodes, "place"))
 }

@@ -61,7 +61,7 @@ pub(super) fn run(
     let publisher = Publisher::new(shown.render(&first, &Served::default(), &watched)?);
     progress.clear();
     tell(&format!(
-        "http://{}/ shows it, and every new commit at once. Ctrl-C ends it.",
+        "http://{}/ shows it, updated with every commit. Ctrl-C stops it.",
         listener.local_addr()?
     ));
     let watched = publisher.clone();
@@ -74,7 +74,7 @@ fn listen(address: Option<&Address>, allow_remote: bool) -> Result<TcpListener, 
     let wanted = address.map_or(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)), |address| address.0);
     if !wanted.ip().is_loopback() && !allow_remote {
         return Err(format!(
-            "{wanted} can be reached from other machines, and everyone who does could read the investigations: \
+            "{wanted} can be reached from other machines, and anyone there could read the investigations: \
              listen at 127.0.0.1:{}, or add --allow-remote",
             wanted.port()
         )
@@ -140,7 +140,7 @@ impl Shown {
             match self.render(&state, &publisher.shown(), &()) {
                 Ok(served) => publisher.publish(served),
                 Err(error) => {
-                    tell(&format!("tot-report: {}; what is shown is from before", chain(error.as_ref())));
+                    tell(&format!("tot-report: {}; the pages shown are older", chain(error.as_ref())));
                 }
             }
         }

@@ -182,6 +182,6 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 fn warn_of_readers(file: &Path, log: &Log) {
     if is_open_to_others(file) {
-        log.warn(format_args!("others may read the token: chmod 600 {}", file.display()));
+        log.warn(format_args!("others can read the token: chmod 600 {}", file.display()));
     }
 }

@@ -125,7 +125,7 @@ pub(super) fn run(arguments: &SetupArguments) -> Outcome {
             }
         }
         Some(Some(client)) => say(&format!(
-            "For {}, put this into {}, beside what is there; the same command with --write does so.\n\n{}",
+            "For {}, add this to {}; the same command with --write does so.\n\n{}",
             client.name(),
             file(client)?.display(),
             alone(client, &entry(arguments, client)?)
@@ -145,7 +145,7 @@ fn all(arguments: &SetupArguments) -> Outcome {
     if found.is_empty() {
         let known: Vec<String> = Known::value_variants().iter().map(|known| known.word()).collect();
         return Err(format!(
-            "no client that is known was found here. Say which: `tot setup CLIENT`, which is one of {}",
+            "no known client was found here. Name one: `tot setup CLIENT`, where CLIENT is one of {}",
             known.join(", ")
         )
         .into());
@@ -168,7 +168,7 @@ fn all(arguments: &SetupArguments) -> Outcome {
             write_entry(arguments, client)?;
             if let Some(skill) = client.skill()
                 && !Path::new(skill).exists()
-                && ask(&format!("Teach it the method, by a skill in {skill}?"), true)?
+                && ask(&format!("Teach it the method with a skill in {skill}?"), true)?
             {
                 write_skill(client, skill, false)?;
             }
@@ -202,7 +202,7 @@ fn agents_md(arguments: &SetupArguments) -> Outcome {
     let Edit::Write(text) = put_paragraph(None, &arguments.name, &root_text(arguments)?, false) else {
         return Ok(());
     };
-    say(&format!("Put this into AGENTS.md; the same command with --write does so.\n\n{text}"))
+    say(&format!("Add this to AGENTS.md; the same command with --write does so.\n\n{text}"))
 }
 
 fn root_text(arguments: &SetupArguments) -> Result<String, String> {
@@ -213,7 +213,7 @@ fn write_paragraph(arguments: &SetupArguments, file: &Path) -> Outcome {
     let root = root_text(arguments)?;
     let present = read(file)?;
     let put = |replace| Ok(put_paragraph(present.as_deref(), &arguments.name, &root, replace));
-    let said = format!("{} says now when to investigate, and how.\n", file.display());
+    let said = format!("{} now says when and how to investigate.\n", file.display());
     change(file, arguments.replace, "text there", put, &said)
 }
 
@@ -228,13 +228,13 @@ fn change(
 ) -> Outcome {
     let mut edit = put(replace)?;
     if let Edit::Taken(there) = &edit {
-        if !may_replace(&format!("{} has another {what} already:\n\n{there}\n", file.display()))? {
+        if !may_replace(&format!("{} already has another {what}:\n\n{there}\n", file.display()))? {
             return say("Nothing was changed.\n");
         }
         edit = put(true)?;
     }
     let Edit::Write(text) = edit else {
-        return say(&format!("{} has it already; nothing was changed.\n", file.display()));
+        return say(&format!("{} already has it; nothing was changed.\n", file.display()));
     };
     write(file, &text)?;
     say(said)
@@ -244,14 +244,14 @@ fn write_skill(client: Client, place: &str, replace: bool) -> Outcome {
     let file = Path::new(place);
     match read(file)? {
         Some(there) if there == SKILL => {
-            return say(&format!("{place} has the skill already; nothing was changed.\n"));
+            return say(&format!("{place} already has the skill; nothing was changed.\n"));
         }
-        Some(_) if !replace && !may_replace(&format!("{place} has another text already.\n"))? => {
+        Some(_) if !replace && !may_replace(&format!("{place} already has another text.\n"))? => {
             return say("Nothing was changed.\n");
         }
         _ => write(file, SKILL)?,
     }
-    say(&format!("{} finds the skill `investigate` in {place} now.\n", client.name()))
+    say(&format!("{} now finds the skill `investigate` in {place}.\n", client.name()))
 }
 
 fn write_entry(arguments: &SetupArguments, client: Client) -> Outcome {
@@ -260,7 +260,7 @@ fn write_entry(arguments: &SetupArguments, client: Client) -> Outcome {
     let put = |replace| {
         put(client, present.as_deref(), &entry, replace).map_err(|error| {
             format!(
-                "{}: {error}. Nothing was written; mend it, or put this in by hand:\n\n{}",
+                "{}: {error}. Nothing was written; fix it, or add this by hand:\n\n{}",
                 file.display(),
                 alone(client, &entry)
             )
@@ -268,7 +268,7 @@ fn write_entry(arguments: &SetupArguments, client: Client) -> Outcome {
         })
     };
     let (who, name) = (client.name(), &entry.name);
-    let said = format!("{who} has the server `{name}` now, by {}. {}\n", file.display(), hint(client));
+    let said = format!("{who} now has the server `{name}`, from {}. {}\n", file.display(), hint(client));
     change(&file, arguments.replace, &format!("server `{name}`"), put, &said)
 }
 
@@ -315,16 +315,14 @@ pub(super) fn clients() -> Vec<SetUp> {
 /// Returns what is left to do in the client.
 fn hint(client: Client) -> &'static str {
     match client {
-        Client::ClaudeCode => "It asks once, when it starts in this folder, whether it may use it.",
+        Client::ClaudeCode => "It asks once for permission, when it starts in this folder.",
         Client::VsCode => "Start it there: `MCP: List Servers` in the command palette.",
         Client::Cursor => "Switch it on in Cursor's settings, under MCP.",
-        Client::Codex => "It starts it with the next session.",
+        Client::Codex => "The server starts with the next session.",
         Client::ClaudeDesktop => "Restart it.",
-        Client::OpenCode | Client::GeminiCli => "It starts it with the next session in this folder.",
+        Client::OpenCode | Client::GeminiCli => "The server starts with the next session in this folder.",
         Client::Windsurf => "Refresh the servers in its MCP panel, or restart it.",
-        Client::CopilotCli => {
-            "It starts it in this folder once you have said there that you trust the folder."
-        }
+        Client::CopilotCli => "It starts the server in this folder once you trust the folder there.",
     }
 }
 
@@ -365,9 +363,7 @@ fn program(shared: bool) -> Result<(String, Vec<String>), Box<dyn std::error::Er
 /// Returns a path as text, the only form that a configuration can contain.
 fn text(path: &Path) -> Result<String, String> {
     let text = path.to_str().map(str::to_owned);
-    text.ok_or_else(|| {
-        format!("{} is no Unicode text, and a configuration can hold nothing else", path.display())
-    })
+    text.ok_or_else(|| format!("{} is not valid Unicode, which a configuration requires", path.display()))
 }
 
 fn home() -> Result<PathBuf, &'static str> {
@@ -416,7 +412,7 @@ fn ask(question: &str, default: bool) -> std::io::Result<bool> {
 fn may_replace(what: &str) -> Result<bool, Box<dyn std::error::Error>> {
     if !can_ask() {
         return Err(format!(
-            "{what}\nNothing was changed. Replace it with --replace, or take another name with --name"
+            "{what}\nNothing was changed. Replace it with --replace, or choose another name with --name"
         )
         .into());
     }

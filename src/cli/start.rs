@@ -55,7 +55,7 @@ Examples:
 
 const HELP: &str = "\
 The question that is to be investigated, in Markdown: what is to be found out, and what
-an answer must say. What stands below the line is left out; an empty text gives it up.";
+an answer must say. Everything below the line is ignored; an empty text cancels.";
 
 /// The choices at a terminal: name, meaning, ruleset.
 const METHODS: [(&str, &str, Option<&str>); 2] = [

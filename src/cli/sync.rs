@@ -188,7 +188,7 @@ fn lines(outcomes: &[Outcome], investigations: usize, failed: usize, dry_run: bo
     for outcome in outcomes {
         let (path, done) = (outcome.path.display(), &outcome.done);
         let mut parts = Vec::new();
-        let verbs = if dry_run { ["would come", "would go"] } else { ["came", "went"] };
+        let verbs = if dry_run { ["to receive", "to send"] } else { ["received", "sent"] };
         for ((commits, tags), verb) in
             [(done.came, &done.tags_came), (done.went, &done.tags_went)].into_iter().zip(verbs)
         {

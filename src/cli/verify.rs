@@ -104,11 +104,11 @@ fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Erro
 
 fn lines(found: &SignOffs, screen: Screen) -> String {
     if found.all.is_empty() {
-        return "There is no sign-off.\n".to_owned();
+        return "No sign-offs.\n".to_owned();
     }
     let mut text: String = found.all.iter().map(|it| block(it, screen)).collect();
     if found.left_out > 0 {
-        text.push_str(&format!("{} not looked at\n", counted(found.left_out, "more sign-off")));
+        text.push_str(&format!("{} skipped\n", counted(found.left_out, "more sign-off")));
     }
     text
 }

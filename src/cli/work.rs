@@ -147,7 +147,7 @@ impl Work {
         } else if is_done {
             say(&wrapped(&lines(reply), columns()))
         } else {
-            tell(&format!("{}: rejected, and nothing was written\n{}", self.name, answered.reasons("  ")));
+            tell(&format!("{}: rejected, nothing was written\n{}", self.name, answered.reasons("  ")));
             Ok(())
         };
         match edited.filter(|_| !is_stored) {

@@ -14,7 +14,7 @@ pub struct BaseUrl(Url);
 
 /// An invalid base URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}: give the address of the folder that the site will stand in, like https://example.org/reports/")]
+#[error("{0}: give the address of the folder that will hold the site, like https://example.org/reports/")]
 pub struct BaseUrlError(&'static str);
 
 impl BaseUrl {
@@ -41,12 +41,12 @@ impl FromStr for BaseUrl {
     type Err = BaseUrlError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut url = Url::parse(text.trim()).map_err(|_| BaseUrlError("it is not a whole URL"))?;
+        let mut url = Url::parse(text.trim()).map_err(|_| BaseUrlError("it is not a complete URL"))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(BaseUrlError("it is not an http or https URL"));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(BaseUrlError("it holds a user name or password, which every page would show"));
+            return Err(BaseUrlError("it has a user name or password, which every page would show"));
         }
         if url.query().is_some() || url.fragment().is_some() {
             return Err(BaseUrlError("it has a part after `?` or `#`"));
@@ -117,12 +117,12 @@ impl FromStr for IssueUrl {
     type Err = IssueUrlError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let url = Url::parse(text.trim()).map_err(|_| IssueUrlError("it is not a whole URL"))?;
+        let url = Url::parse(text.trim()).map_err(|_| IssueUrlError("it is not a complete URL"))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(IssueUrlError("it is not an http or https URL"));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(IssueUrlError("it holds a user name or password, which every page would show"));
+            return Err(IssueUrlError("it has a user name or password, which every page would show"));
         }
         if url.fragment().is_some() {
             return Err(IssueUrlError("it has a part after `#`"));
@@ -157,14 +157,14 @@ mod tests {
     #[test]
     fn what_is_no_address_of_a_folder_is_refused() {
         for (text, reason) in [
-            ("", "not a whole URL"),
-            ("example.org/x", "not a whole URL"),
+            ("", "not a complete URL"),
+            ("example.org/x", "not a complete URL"),
             ("ftp://example.org/", "not an http"),
             ("javascript:alert(1)", "not an http"),
             ("https://me:secret@example.org/", "user name or password"),
             ("https://example.org/?q=1", "after `?`"),
             ("https://example.org/#x", "after `?`"),
-            ("https://", "not a whole URL"),
+            ("https://", "not a complete URL"),
         ] {
             let error = text.parse::<BaseUrl>().unwrap_err().to_string();
             assert!(error.contains(reason) && error.contains("like https://"), "{text}: {error}");
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn what_takes_no_issues_is_refused() {
         for (text, reason) in [
-            ("github.com/o/n", "not a whole URL"),
+            ("github.com/o/n", "not a complete URL"),
             ("javascript:alert(1)", "not an http"),
             ("https://me:secret@example.org/new", "user name or password"),
             ("https://example.org/new#x", "after `#`"),

@@ -42,10 +42,10 @@ pub(super) fn challenge(
     );
     let text = format!(
         "Try to show that this result is wrong.\n\n{facts}Objection: (what seems wrong, and why)\n\n\
-         1. Read the node with tot_read, the way to it and what confirms it.\n\
-         2. Check what it cites, run its commands again, and look for a case that it does not cover.\n\
+         1. Read the node with tot_read, the path to it and its confirmations.\n\
+         2. Check its sources, rerun its commands, and look for a case it does not cover.\n\
          3. If it does not hold, call tot_comment with sessionId {session}, nodeId {id}, kind objection and what you found. \
-         If it holds, say with kind comment what you tried.\n"
+         If it holds, say what you tried, with kind comment.\n"
     );
     let (subject, objection) =
         (format!("Objection to {id}: {title}"), format!("{facts}\nWhat seems wrong, and why:\n\n"));

@@ -45,12 +45,12 @@ pub fn markdown(diff: &Diff<'_>, names: [&str; 2]) -> String {
         list(heading, diff.happenings.iter().filter(of_it).map(line).collect());
     }
     list("The end", end(diff));
-    list("What was fixed at the start, changed by hand", diff.facts.iter().map(field).collect());
-    let rules = diff.ruleset.iter().map(|_| "- `ruleset.yaml` is another text.\n".to_owned());
+    list("Settings fixed at the start, changed by hand", diff.facts.iter().map(field).collect());
+    let rules = diff.ruleset.iter().map(|_| "- `ruleset.yaml` differs.\n".to_owned());
     list("The ruleset, changed by hand", rules.collect());
     list("Answers now", diff.answers.iter().map(|it| answer(diff, it)).collect());
     if diff.is_empty() {
-        page.push_str("Nothing of the investigation changed.\n");
+        page.push_str("Nothing in the investigation changed.\n");
     }
     page
 }
@@ -99,7 +99,7 @@ fn line(happening: &Happening) -> String {
 fn end(diff: &Diff<'_>) -> Vec<String> {
     let Some(end) = &diff.end else { return Vec::new() };
     if end.what == "reopened" {
-        return vec!["- It was opened again.\n".to_owned()];
+        return vec!["- It was reopened.\n".to_owned()];
     }
     let conclusion = diff.after.investigation.conclusion().and_then(|end| end.conclusion.as_deref());
     let is_told = |field: &&FieldDiff| !field.after.is_empty() && !UNTOLD.contains(&field.name);
@@ -108,7 +108,7 @@ fn end(diff: &Diff<'_>) -> Vec<String> {
         .iter()
         .filter(is_told)
         .map(|it| format!("- {}: {}\n", it.name, inline(&it.after.replace('\n', " "), LENGTH)));
-    std::iter::once(quoted(conclusion.unwrap_or("No conclusion was given."), 4_000) + "\n")
+    std::iter::once(quoted(conclusion.unwrap_or("No conclusion given."), 4_000) + "\n")
         .chain(fields)
         .collect()
 }

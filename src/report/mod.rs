@@ -221,7 +221,7 @@ pub enum ReportError {
         out: PathBuf,
     },
     /// The output folder is a file system's root or the like, which can't be replaced.
-    #[error("{} has no folder above it to write aside in: choose a folder inside it", out.display())]
+    #[error("{} has no parent folder for temporary files: choose a folder inside it", out.display())]
     NoParent {
         /// The path.
         out: PathBuf,

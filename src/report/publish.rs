@@ -183,7 +183,7 @@ pub fn publish(
             }
         });
     } else {
-        waiting.show(&|| "looking at the investigations".to_owned());
+        waiting.show(&|| "checking the investigations".to_owned());
         let cores = parallel::cores();
         let own: Vec<Store> = folders.iter().map(Store::new).collect();
         let pairs: Vec<_> = folders.iter().zip(&own).collect();
@@ -252,7 +252,7 @@ fn twins(subjects: &[Subject<'_>]) -> Vec<Option<String>> {
         };
         match known.get(&id) {
             Some(other) => twins.push(Some(format!(
-                "it is the investigation {id}, which stands in {} too",
+                "it is the investigation {id}, which is also in {}",
                 name_of(other.folder)
             ))),
             None => {
@@ -352,7 +352,7 @@ impl<T: Target> Work<'_, T> {
             Err(error) => return Ok(Made::Unreadable(without_place(&error, subject.folder))),
         };
         if Some(input.snapshot.investigation.meta().id) != subject.id {
-            return Ok(Made::Unreadable("it has become another investigation while it was read".to_owned()));
+            return Ok(Made::Unreadable("it became another investigation while being read".to_owned()));
         }
         Ok(Made::Part(Box::new(self.make(subject, &input, None)?), false))
     }

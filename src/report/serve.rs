@@ -119,7 +119,7 @@ impl Served {
             if self.files.contains_key(&index(&folder)) {
                 return moved(&folder);
             }
-            return text(StatusCode::NOT_FOUND, "There is no such page.\n");
+            return text(StatusCode::NOT_FOUND, "Page not found.\n");
         };
         let fresh = known.is_some_and(|known| known == file.tag);
         let mut response = Response::new(if fresh { Body::empty() } else { file.bytes.clone().into() });
@@ -176,7 +176,7 @@ pub fn serve(listener: TcpListener, publisher: &Publisher) -> io::Result<()> {
 
 fn tell(event: Event) {
     if let Event::NotAccepted(fault) = event {
-        eprintln!("tot-report: cannot take a connection in: {fault}");
+        eprintln!("tot-report: cannot accept a connection: {fault}");
     }
 }
 
@@ -205,15 +205,14 @@ async fn respond(State(mut shown): State<watch::Receiver<Arc<Served>>>, request:
 /// Why a request is not answered, if it is not.
 fn refusal(request: &Request) -> Option<Response<Body>> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are answered.\n");
+        let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are allowed.\n");
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         return Some(response);
     }
     let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let in_target = request.uri().authority().map(|authority| authority.as_str());
     if !named.is_some_and(is_this_machine) || !in_target.is_none_or(is_this_machine) {
-        let reason =
-            "The host must be localhost or a number: open the address that tot-report has printed.\n";
+        let reason = "The host must be localhost or an IP address: open the one that tot-report printed.\n";
         return Some(text(StatusCode::MISDIRECTED_REQUEST, reason));
     }
     None

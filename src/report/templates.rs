@@ -148,7 +148,7 @@ impl Templates {
             .and_then(|template| template.render_captured_to(Value::from(Serde(data)), &mut page))
             .map_err(|error| match error.kind() {
                 ErrorKind::WriteFailure => {
-                    let reason = "the page is longer than 256 MiB: is there a loop without end?".to_owned();
+                    let reason = "the page is longer than 256 MiB: is there an endless loop?".to_owned();
                     self.error_in(template, None, reason, String::new())
                 }
                 _ => self.explain(&error),
@@ -169,7 +169,7 @@ impl Templates {
             source = inner.source();
         }
         let reason = match (place.kind(), place.detail()) {
-            (ErrorKind::OutOfFuel, _) => "it takes too many steps: is there a loop without end?".to_owned(),
+            (ErrorKind::OutOfFuel, _) => "it takes too many steps: is there an endless loop?".to_owned(),
             (kind, Some(detail)) => format!("{kind}: {detail}"),
             (kind, None) => kind.to_string(),
         };

@@ -727,7 +727,7 @@ fn a_page_has_a_length() {
     assert!(
         error
             .to_string()
-            .ends_with("judged.html: the page is longer than 256 MiB: is there a loop without end?"),
+            .ends_with("judged.html: the page is longer than 256 MiB: is there an endless loop?"),
         "{error}"
     );
 }

@@ -57,7 +57,7 @@ pub fn lock_file(folder: &Path, id: SessionId) -> io::Result<File> {
     let path = folder.join(format!(".tot-report-{id}.lock"));
     // Opening another kind of file, such as a named pipe, might never end; a link may lead anywhere.
     if fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file()) {
-        return Err(io::Error::other(format!("{} is no file", path.display())));
+        return Err(io::Error::other(format!("{} is not a file", path.display())));
     }
     File::options().create(true).append(true).open(path)
 }
@@ -209,7 +209,7 @@ impl Target for Writing {
             let (from, to) = (self.out.join(path), self.aside.join(path));
             // A hard link, if the file system has them.
             let made = make(&to, || fs::hard_link(&from, &to));
-            made.or_else(|_| fs::copy(&from, &to).map(drop)).map_err(failed("take over", &from))?;
+            made.or_else(|_| fs::copy(&from, &to).map(drop)).map_err(failed("reuse", &from))?;
         }
         Ok(true)
     }
@@ -326,10 +326,10 @@ fn check_path(path: &str) -> Result<(), ReportError> {
         return bad("each part of it must be a name");
     }
     if path.contains(['\\', ':', '\0', '\n', '\r']) {
-        return bad("it holds a character that not every system has in names");
+        return bad("it has a character that not every system allows in names");
     }
     if path == MARKER || path == MANIFEST {
-        return bad("it is a file that tells of the folder");
+        return bad("it is reserved for the program itself");
     }
     Ok(())
 }

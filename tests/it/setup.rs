@@ -81,7 +81,7 @@ fn each_client_finds_it_where_it_looks() {
         if cfg!(windows) && client == "claude-desktop" {
             continue;
         }
-        assert!(printed(setup(&sandbox, &[client, "--write"])).contains("has the server `tot` now"));
+        assert!(printed(setup(&sandbox, &[client, "--write"])).contains("now has the server `tot`"));
         let text = std::fs::read_to_string(sandbox.path(file)).unwrap();
         assert!(text.contains("tot-mcp"), "{text}");
         let again = printed(setup(&sandbox, &[client, "--write"]));

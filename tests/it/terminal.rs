@@ -166,9 +166,9 @@ fn the_doctor_says_what_is_there_and_what_to_do() {
         note  server    tot-mcp is not on PATH
                         Agents can start it by its whole path, which tot setup writes; or put its folder on PATH.
         note  client    no client is set up for this folder or user
-                        For an agent: tot setup finds the clients that are installed, and tells them.
-        note  root      /here/investigations is not there yet
-                        tot start makes it with the first investigation; --root DIR and TOT_ROOT name another.
+                        For an agent: tot setup finds the installed clients and sets them up.
+        note  root      /here/investigations does not exist yet
+                        tot start creates it with the first investigation; --root DIR and TOT_ROOT name another.
         ");
     ok(&sandbox, &["start", "Why?"]);
     ok(&sandbox, &["setup", "claude-code", "--write"]);
@@ -189,7 +189,7 @@ fn the_doctor_says_what_is_there_and_what_to_do() {
                         Agents can start it by its whole path, which tot setup writes; or put its folder on PATH.
         ok    client    Claude Code starts the server, by .mcp.json
         wrong client    Cursor: .cursor/mcp.json: it is not valid JSON: Unterminated object on line 1 column 1
-                        Mend the file.
+                        Fix the file.
         wrong root      /here/investigations, 2 investigations, of which 1 can't be read
                         tot check says why.
         ");
@@ -306,7 +306,7 @@ fn a_server_that_a_person_starts_says_what_it_waits_for() {
     let sandbox = Sandbox::new();
     let (status, said) = at_terminal(&sandbox, &format!("{TOT} mcp"), &[]);
     assert_eq!(status, 0, "{said}");
-    assert!(said.contains("tot setup tells one"), "{said}");
+    assert!(said.contains("tot setup configures one"), "{said}");
 }
 
 /// As git's: the first of `GIT_PAGER`, `core.pager` and `PAGER`, with `LESS` where nobody has set it; none in a pipe.

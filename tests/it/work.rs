@@ -139,7 +139,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         Next: `tot propose --next` for round 2: 1 child below R1.A (EXPLORE).
         ");
     assert_snapshot!(person.refused(&["commit", "-"], ROOT), @"
-        tot commit: rejected, and nothing was written
+        tot commit: rejected, nothing was written
           NOT_PROPOSED R1.A is already committed as EXPLORE. If you had claimed it, `claimed: true` in its file has yours kept beside it; to change its state, use tot reclassify. No proposal is pending: propose nodes with tot propose first.
         ");
 
@@ -161,7 +161,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
 
     let amendment = "---\nnodeId: R2.A1\nheadline: The law holds at noon\n---\n";
     assert_snapshot!(person.refused(&["amend", "-"], amendment), @"
-        tot amend: rejected, and nothing was written
+        tot amend: rejected, nothing was written
           MISSING_REASON The amendment of R2.A1 has no reason. Say with -m what was wrong.
         ");
     assert_snapshot!(person.ok_with(&["amend", "-m", "It had no headline."], amendment), @"
@@ -180,7 +180,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
     ");
     assert_snapshot!(person.refused(&["propose", "--withdraw", "R2.A1"], ""), @"
-        tot propose: rejected, and nothing was written
+        tot propose: rejected, nothing was written
           INVESTIGATION_ENDED This investigation was ended at 2026-01-05T09:11:00.000Z. To go on with it, reclassify a node to an open state; otherwise start another investigation.
         ");
     person.ok(&["reclassify", "R3.A1a", "EXPLORE", "-m", "The filter was the wrong one."]);
@@ -326,9 +326,9 @@ fn a_node_may_be_named_beside_the_file_that_is_about_it() {
     let person = Person::new();
     person.ok(&["start", "Why is the sky blue?", "--ruleset", "single-root", "--mode", "smoke"]);
     person.ok(&["propose", "--next"]);
-    assert_snapshot!(person.refused(&["commit", "R1.B", "-"], ROOT), @"tot commit: R1.B is named, and the file is about R1.A");
+    assert_snapshot!(person.refused(&["commit", "R1.B", "-"], ROOT), @"tot commit: R1.B is named, but the file is about R1.A");
     let two = r#"[{"state": "DEAD"}, {"state": "DEAD"}]"#;
-    assert_snapshot!(person.refused(&["commit", "R1.A", "-"], two), @"tot commit: R1.A is named, and the files hold more than one result");
+    assert_snapshot!(person.refused(&["commit", "R1.A", "-"], two), @"tot commit: R1.A is named, but the files have several results");
     assert!(person.ok_with(&["commit", "R1.A", "-"], &ROOT.replace("nodeId: R1.A\n", "")).contains("R1.A"));
 }
 
@@ -396,13 +396,13 @@ fn the_question_may_come_from_a_pipe_and_the_reply_is_that_of_the_tool() {
 #[test]
 fn what_is_no_call_is_told_and_nothing_is_written() {
     let person = Person::new();
-    assert_snapshot!(person.refused(&["next"], ""), @"tot next: there is no folder investigations: `tot start` makes it with the first investigation, and --root DIR or TOT_ROOT names another");
+    assert_snapshot!(person.refused(&["next"], ""), @"tot next: there is no folder investigations: `tot start` creates it with the first investigation; --root DIR or TOT_ROOT names another");
     assert_snapshot!(person.refused(&["start", " "], ""), @"
-        tot start: rejected, and nothing was written
-          INVALID_ARGUMENT query is empty. Say what to find out, in a sentence or more.
+        tot start: rejected, nothing was written
+          INVALID_ARGUMENT query is empty. Say what is to be found out, in a sentence or more.
         ");
     assert_snapshot!(person.refused(&["start", "Why?", "--ruleset", "none"], ""), @"
-        tot start: rejected, and nothing was written
+        tot start: rejected, nothing was written
           UNKNOWN_RULESET Unknown ruleset `none`. The rulesets are single-root, drill, multi-gate, found-verify, exhaust, review; the default is single-root.
         ");
     assert!(!person.sandbox.root().exists());
@@ -413,15 +413,15 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
     let text = person.refused(&["end", "Because of this"], ROOT);
     assert!(text.contains("An id has no spaces: a command that takes a text has -m for it"), "{text}");
     assert_snapshot!(person.refused(&["commit", "-"], "Only a text."), @"tot commit: it is neither Markdown with a head of fields between two lines `---`, nor fields in YAML or JSON; --help shows both");
-    assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nheadline: a: b\n---\n"), @"tot commit: line 3, column 12: mapping values are not allowed in this context. A text that holds `: ` or ` #`, or begins with a mark such as `-`, stands in quotes");
+    assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nheadline: a: b\n---\n"), @"tot commit: line 3, column 12: mapping values are not allowed in this context. Quote a text that contains `: ` or ` #`, or begins with a mark such as `-`");
     assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nstat: EXPLORE\n---\nText.\n"), @r#"
-        tot commit: rejected, and nothing was written
+        tot commit: rejected, nothing was written
           INVALID_ARGUMENT `stat`: expected one of the fields `nodeId`, `state`, `findings`, `agentId`, `evidence`, `verificationMethod`, `alternativesConsidered`, `caveats`, `headline`, `refutes`, `claimed`, `startedAt`, `commands`, `runs`, `references`, `links`, `attachments`, got an unknown field. Did you mean `state`?
           INVALID_ARGUMENT `state`: expected a string, got nothing. Add `state`, such as "<state>".
         "#);
     assert_snapshot!(person.refused(&["commit", "R1.A"], ""), @"tot commit: nothing is proposed: `tot propose` comes first, or `tot note` stores a finding at once");
     assert_snapshot!(person.refused(&["end", "-m", "Because."], ""), @"
-        tot end: rejected, and nothing was written
+        tot end: rejected, nothing was written
           NO_NODES Nothing is committed yet. Propose a root with tot propose, research it, and commit it.
           MIN_ROUNDS Round 2 must be reached; nothing is committed yet.
         ");
@@ -508,7 +508,7 @@ fn a_note_is_stored_whole_or_not_at_all() {
     person.ok(&["start", "Why?", "--ruleset", "review"]);
     let head = person.sandbox.head(&person.repository());
     assert_snapshot!(person.refused(&["note", "Because", "--state", "ANSWER"], ""), @"
-        tot note: rejected, and nothing was written
+        tot note: rejected, nothing was written
           MISSING_EVIDENCE R1.A: ANSWER needs evidence of at least 40 characters; there are 0. Say what was measured or read: --evidence, or below `## Evidence`.
           MISSING_ALTERNATIVES R1.A: ANSWER needs 2 alternatives; there are 0. Say what else could be the answer, and why it is not, each in a sentence: --alternative, or a line below `## Alternatives`.
         ");
@@ -554,7 +554,7 @@ fn a_title_is_enough_to_propose() {
     assert_eq!(said(&["propose", "--next"]), "proposed R2.A1, proposed R2.A2, ");
     let node = std::fs::read_to_string(person.repository().join("nodes/R2/R2.A2.yaml")).unwrap();
     assert!(node.contains("title: \"Dig deeper: It is blue (2)\"\n"), "{node}");
-    assert_eq!(said(&["propose", "--withdraw", "R2.A1", "R2.A2"]), "taken back R2.A1, taken back R2.A2, ");
+    assert_eq!(said(&["propose", "--withdraw", "R2.A1", "R2.A2"]), "withdrawn R2.A1, withdrawn R2.A2, ");
     assert_eq!(said(&["propose", "At noon", "At night"]), "proposed R2.A1, proposed R2.A2, ");
     assert_eq!(said(&["propose", "At dawn", "--below", "R1.A"]), "proposed R2.A3, ");
     // A file need not say what an id says, nor an id.
@@ -562,12 +562,12 @@ fn a_title_is_enough_to_propose() {
     let ran = person.given(&["propose", "-"], file);
     assert!(ran.out.starts_with("proposed R2.A9\nproposed R2.A4\n"), "{}{}", ran.out, ran.err);
     assert_snapshot!(person.refused(&["propose", "Below", "--below", "R2.A1"], ""), @"
-        tot propose: rejected, and nothing was written
+        tot propose: rejected, nothing was written
           PARENT_NOT_FOUND R3.A1a: The parent R2.A1 is only proposed. Commit R2.A1 first, then propose below it.
         ");
     assert_snapshot!(person.refused(&["propose", "-"], "nodes: []"), @"
-        tot propose: rejected, and nothing was written
-          EMPTY_BATCH The call has no nodes to propose or withdraw. Give titles, or a file.
+        tot propose: rejected, nothing was written
+          EMPTY_BATCH The call holds no node and nothing to withdraw. Give titles, or a file.
         ");
     let ids: Vec<&str> = vec!["R2.A1", "R2.A2", "R2.A3", "R2.A4", "R2.A9"];
     person.ok(&[&["propose", "--withdraw"], &ids[..]].concat());
@@ -684,9 +684,9 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
     let (status, refused) = at_terminal("commit R1.A", fill);
     assert_eq!(status, 1);
     assert_snapshot!(refused, @"
-        tot commit: rejected, and nothing was written
+        tot commit: rejected, nothing was written
           UNKNOWN_STATE R1.A: `NO NO NO NO NO` is not a state of single-root. The states are EXPLORE, FOUND, VERIFY, EXHAUST, DEAD.
-        Your text is kept in investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda/.git/TOT_COMMIT.md. Once it is mended: tot commit investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda/.git/TOT_COMMIT.md
+        Your text is kept in investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda/.git/TOT_COMMIT.md. Once it is fixed: tot commit investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda/.git/TOT_COMMIT.md
         ");
     assert_snapshot!(seen().split("\n## Evidence").next().unwrap(), @"
         #! UNKNOWN_STATE R1.A: `NO NO NO NO` is not a state of single-root. The states are EXPLORE, FOUND, VERIFY, EXHAUST, DEAD.

@@ -115,7 +115,7 @@ fn changed(before: &Output, after: &Output) -> String {
         text.push_str(&format!("    … and {}\n", counted(lines.len() - LINES_MAX, "line")));
     }
     if lines.is_empty() {
-        text.push_str("    the difference is in what is not kept of the output\n");
+        text.push_str("    the difference is in output that was not kept\n");
     }
     text
 }

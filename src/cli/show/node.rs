@@ -69,7 +69,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
     let (newest, more) = newest_runs(assessment.runs_of(&node.id), NEWEST_RUNS);
     let mut runs: String = newest.iter().map(|run| ran(run, screen)).collect();
     if more > 0 {
-        let rest = format!("… and {more} more: tot show {} --json has all of them", node.id);
+        let rest = format!("… and {more} more: tot show {} --json lists them all", node.id);
         runs.push_str(&format!("  {}\n", styled(QUIET, &screen.rest(&rest, 2))));
     }
     text.push_str(&section("Captured commands", &runs));

@@ -287,7 +287,7 @@ mod tests {
         let lock = site.join(format!(".tot-report-{}.lock", fixture.id));
         assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
         let Err(refusal) = fixture.reports.report(fixture.id.to_string()).await else { panic!("written") };
-        assert!(refusal.errors[0].message.contains("is no file"), "{:?}", refusal.errors);
+        assert!(refusal.errors[0].message.contains("is not a file"), "{:?}", refusal.errors);
         fs::remove_file(&lock).unwrap();
         std::os::unix::fs::symlink("/nowhere/at/all", &lock).unwrap();
         assert!(fixture.reports.report(fixture.id.to_string()).await.is_err());

@@ -188,7 +188,7 @@ fn a_root_that_is_not_there_is_not_taken_for_an_empty_one() {
         let ran = tot(&sandbox, &[&["--root", "nowhere"], arguments].concat());
         assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{arguments:?}: {ran:#?}");
         let said = format!(
-            "tot {}: there is no folder nowhere: `tot start` makes it with the first investigation, and --root DIR or TOT_ROOT \
+            "tot {}: there is no folder nowhere: `tot start` creates it with the first investigation; --root DIR or TOT_ROOT \
              names another\n",
             arguments[0]
         );
@@ -218,9 +218,9 @@ fn several_investigations_are_named_where_one_is_to_be_chosen() {
     let lines: Vec<&str> = ran.err.lines().collect();
     assert_eq!(
         lines[0],
-        "tot next: there are 6 investigations here: say which, by the beginning or the end of its id; `tot use ID` chooses one"
+        "tot next: there are 6 investigations here: name one by the beginning or end of its id; `tot use ID` chooses one"
     );
-    assert_eq!((lines.len(), *lines.last().unwrap()), (7, "  tot list has all"), "{ran:#?}");
+    assert_eq!((lines.len(), *lines.last().unwrap()), (7, "  tot list shows all"), "{ran:#?}");
     for (line, number) in lines[1..6].iter().zip((1..=5).rev()) {
         let (id, title) = line.trim().split_once("  ").unwrap();
         assert_eq!(title, format!("Why is the sky blue, part {number}?"));

@@ -137,7 +137,7 @@ fn the_editor_of_git_opens_and_what_is_refused_is_not_lost() {
     let seen = std::fs::read_to_string(one.repository(&id).join(".git/TOT_COMMENT.md.seen")).unwrap();
     assert_snapshot!(seen.trim_start(), @r#"
         # ------------------------ >8 ------------------------
-        # Your comment on R1.A, in Markdown. What stands below the line is left out.
+        # Your comment on R1.A, in Markdown. Everything below the line is ignored.
         #
         # Title of R1.A
         # Findings of R1.A.
@@ -223,7 +223,7 @@ fn a_comment_that_was_changed_or_removed_by_hand_is_named_by_check() {
     sandbox.git(&repository, &["commit", "-q", "-m", "Again"]);
     let told = findings(&one, &id, "COMMIT_BY_HAND");
     assert_snapshot!(told.replace(&comment, "COMMENT"), @r#"
-        REPLY_NOWHERE It is about R7.Z, which is not there.
+        REPLY_NOWHERE It is about R7.Z, which is missing.
         REPLY_NOWHERE The answer replies to nothing.
         STRAY_FILE It is left out: not a valid path for a comment.
         STORED_LOST It changed the comment COMMENT.
@@ -239,7 +239,7 @@ fn a_review_tells_what_is_new_until_it_is_marked() {
     let id = one.start();
     let repository = one.repository(&id);
     let first = one.ok(&["review"]);
-    assert!(first.contains("1 of 1 node to look at; you have not marked anything as seen yet."), "{first}");
+    assert!(first.contains("1 of 1 node to review; you have not marked anything as seen yet."), "{first}");
     one.ok(&["review", "--mark"]);
     let marked = one.head(&id);
     assert_eq!(sandbox.git(&repository, &["rev-parse", "refs/tot/seen"]).trim(), marked);
@@ -252,7 +252,7 @@ fn a_review_tells_what_is_new_until_it_is_marked() {
     assert_snapshot!(told.replace(&marked[..10], "COMMIT"), @r#"
         Why is the sky blue?
         No answer yet.
-        2 of 3 nodes to look at (1 objection); since COMMIT.
+        2 of 3 nodes to review (1 objection); since COMMIT.
 
         R2.A1 EXPLORE Title of R2.A1
           objection   Tester objects: ␛[31mThe cache was warm.
@@ -299,8 +299,8 @@ fn a_review_at_a_terminal_goes_on_by_keys() {
         std::thread::sleep(std::time::Duration::from_millis(1_500));
     }
     let out = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
-    assert!(out.contains("Findings of R1.A.") && out.contains("It is committed."), "{out}");
-    assert!(out.contains("It is marked as seen."), "{out}");
+    assert!(out.contains("Findings of R1.A.") && out.contains("Committed."), "{out}");
+    assert!(out.contains("Marked as seen."), "{out}");
     assert!(sandbox.git(&one.repository(&id), &["log", "-1", "--format=%B"]).contains("    Looks right."));
 }
 

@@ -109,7 +109,7 @@ fn conflict_markers_in_a_commit_keep_nothing_else_from_being_read_and_are_resolv
     let said: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert_eq!(said["files"], json!(["nodes/R2/R2.A1.yaml", "nodes/R2/R2.A2.yaml"]));
     assert_eq!(titles(&one, &id), JOINED);
-    assert_eq!(one.ok(&["merge", "--resolve"]), "Nothing is to be resolved.\n");
+    assert_eq!(one.ok(&["merge", "--resolve"]), "Nothing to resolve.\n");
     let message = sandbox.git(&repository, &["log", "-1", "--format=%B"]);
     assert_snapshot!(with_a3(&one, &id, &message), @r"
     Resolve the conflict in R2.A1, R2.A2

@@ -247,7 +247,7 @@ fn what_is_signed_is_what_a_reviewer_sees() {
     let node = repository.join("nodes/R1/R1.A.yaml");
     let before = std::fs::read_to_string(&node).unwrap();
     std::fs::write(&node, before.replace("Findings", "Finding")).unwrap();
-    refused(&["--unsigned"], "R1.A.yaml is not as it is committed");
+    refused(&["--unsigned"], "R1.A.yaml has uncommitted changes");
     std::fs::write(&node, before).unwrap();
     std::fs::write(repository.join(".git/MERGE_HEAD"), machine.head(&id)).unwrap();
     refused(&["--unsigned"], "a merge");

@@ -95,14 +95,14 @@ fn a_commit_that_is_not_there_is_named_with_what_to_do() {
         assert!(!sandbox.path("site").exists());
     }
     let (good, error) = report(&sandbox, &[source, source, "--compare", "HEAD..HEAD", "--out", "site"]);
-    assert!(!good && error.contains("--compare goes with one investigation"), "{error}");
+    assert!(!good && error.contains("--compare takes one investigation"), "{error}");
     // Nor with a folder of several.
     sandbox.sleep(1);
     let _other = Session::start(&sandbox, json!({"query": "Another one?"}));
     let root = sandbox.root();
     let (good, error) =
         report(&sandbox, &[root.to_str().unwrap(), "--compare", "HEAD..HEAD", "--out", "site"]);
-    assert!(!good && error.contains("--compare goes with one investigation"), "{error}");
+    assert!(!good && error.contains("--compare takes one investigation"), "{error}");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_damaged_investigation_does_not_keep_the_others_from_being_shown() {
     );
     let index = std::fs::read_to_string(sandbox.path("site/index.html")).unwrap();
     assert!(index.contains("2 investigations can’t be read"), "{index}");
-    assert!(index.contains(&damaged_id) && index.contains("stands in"), "{index}");
+    assert!(index.contains(&damaged_id) && index.contains("is also in"), "{index}");
     assert!(!index.contains(sandbox.path("").to_str().unwrap()), "nothing of this machine: {index}");
     let pages = std::fs::read_dir(sandbox.path("site")).unwrap();
     assert_eq!(pages.filter(|entry| entry.as_ref().unwrap().path().join("history.html").exists()).count(), 1);

@@ -107,7 +107,7 @@ fn a_site_over_an_earlier_one_is_what_a_new_one_would_be() {
     sandbox.git(&sandbox.root(), &["clone", "-q", first.to_str().unwrap(), "zz-copy"]);
     assert_eq!(renew(&sandbox, "a copy", &[]), 2);
     let index = fs::read_to_string(sandbox.path("site/index.html")).unwrap();
-    assert!(index.contains(&format!("stands in {} too", all[0].id)), "{index}");
+    assert!(index.contains(&format!("is also in {}", all[0].id)), "{index}");
     fs::remove_dir_all(sandbox.root().join("zz-copy")).unwrap();
     fs::rename(sandbox.path("elsewhere"), &second).unwrap();
     assert_eq!(renew(&sandbox, "one that is back", &[]), 2);

@@ -184,7 +184,7 @@ fn only_this_machine_s_names_get_and_head_and_files_of_the_site_are_answered() {
     ] {
         let answer = site.get(path);
         assert_eq!(answer.status, 404, "{path}");
-        assert_eq!(answer.body, "There is no such page.\n");
+        assert_eq!(answer.body, "Page not found.\n");
     }
     let moved = site.get(&format!("/{}", session.id));
     assert_eq!(moved.status, 308);

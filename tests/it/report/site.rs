@@ -62,14 +62,14 @@ fn one_investigation_is_one_file_where_that_is_asked_for() {
     sandbox.sleep(1);
     Session::start(&sandbox, json!({}));
     let output = report(&sandbox.root());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("goes with one investigation"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("takes one investigation"));
 }
 
 #[test]
 fn what_is_no_investigation_is_named() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("empty")).unwrap();
-    for (name, reason) in [("empty", "holds no investigation"), ("absent", "does not exist")] {
+    for (name, reason) in [("empty", "contains no investigation"), ("absent", "does not exist")] {
         let output = sandbox.command(TOT_REPORT).arg(name).args(["--out", "site"]).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1));

@@ -30,7 +30,7 @@ fn what_came_between_two_commits_is_told_in_markdown() {
     let (status, page) = diff(&[&format!("{before}..HEAD")]);
     assert_eq!(status, 0, "{page}");
     assert_snapshot!(page.replace(&before, "BEFORE"));
-    assert!(diff(&["HEAD..HEAD"]).1.contains("Nothing of the investigation changed."));
+    assert!(diff(&["HEAD..HEAD"]).1.contains("Nothing in the investigation changed."));
     assert_eq!(diff(&["HEAD"]).0, 2);
     assert_eq!(diff(&["nothing..HEAD"]).0, 1);
 }

@@ -54,9 +54,9 @@ fn what_was_expected_and_did_not_come_is_said_and_changes_no_status() {
     assert_eq!(
         lines[..3],
         [
-            "tot run: expected exit 1, and it was: exit 0",
+            "tot run: expected exit 1, but it was: exit 0",
             "tot run: `^yes`: no line of the output matches",
-            "tot run: `n=(.*)`: expected a number in 0..1, and it was: 2",
+            "tot run: `n=(.*)`: expected a number in 0..1, but it was: 2",
         ]
     );
     assert!(world.captured().expectations.iter().all(|it| !it.held));
@@ -201,7 +201,7 @@ fn a_long_list_of_runs_is_cut_to_the_newest_and_what_differs_stays() {
         shown.contains("$ cat value\n") && shown.contains("echo 19.") && !shown.contains("echo 0."),
         "{shown}"
     );
-    assert!(shown.contains("… and 1 more: tot show R1.A --json has all of them\n"), "{shown}");
+    assert!(shown.contains("… and 1 more: tot show R1.A --json lists them all\n"), "{shown}");
     let json: serde_json::Value = serde_json::from_str(&world.tot(&["show", "R1.A", "--json"]).out).unwrap();
     assert_eq!(json["runs"].as_array().unwrap().len(), 21);
     let site = world.sandbox.path("site");

@@ -120,7 +120,7 @@ fn a_conclusion_fails_on_the_day_on_which_it_stops_being_true() {
     let said = world.again(&["--at", "HEAD"]);
     assert_eq!(said.status, 1);
     let expected = "differs       R2.A1 sh -c 'echo value $(cat value)' (exit 0, 0.0 s)\n    \
-                    `value ([0-9]+)`: expected a number in 1..2, and it was: 3\n    -value 1\n    +value 3\n";
+                    `value ([0-9]+)`: expected a number in 1..2, but it was: 3\n    -value 1\n    +value 3\n";
     assert!(said.out.replace("0.1 s", "0.0 s").contains(expected), "{said:?}");
     assert!(
         said.out.contains(
@@ -252,7 +252,7 @@ fn what_can_not_run_is_named_and_is_no_difference() {
     // Where the project is not, and where it has no such commit.
     let elsewhere = world.sandbox.path("tmp");
     let mut command = world.tot_in(&elsewhere, &["rerun", "--yes", "--no-store"]);
-    assert!(reasons(&command.output().unwrap().into())[0].starts_with("no repository is around here"));
+    assert!(reasons(&command.output().unwrap().into())[0].starts_with("this is not a repository"));
     let shallow = world.sandbox.path("shallow");
     let address = format!("file://{}", world.project.display());
     world.git(&["clone", "-q", "--depth", "1", &address, shallow.to_str().unwrap()]);
@@ -270,7 +270,7 @@ fn changes_that_are_not_stored_are_named_and_nothing_is_run_without_them() {
     world.write("value", &"many words\n".repeat(10_000));
     assert_eq!(world.run(&[], "true").status, 0);
     let said = world.again(&["--all"]);
-    assert!(said.out.contains("what was not committed is not stored: value"), "{said:?}");
+    assert!(said.out.contains("uncommitted changes are not stored: value"), "{said:?}");
     assert_eq!(said.status, 1);
 }
 
