@@ -330,7 +330,7 @@ fn a_node_page_tells_its_story() {
     let files = render(&[sample()]);
     let page = page(&files, "nodes/R3.A2b.html");
     for text in [
-        "Asked for",
+        "Requested",
         "DEAD",
         "stored as",
         "EXPLORE",

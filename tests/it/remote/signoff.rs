@@ -566,7 +566,7 @@ fn a_report_shows_as_approved_only_what_was_checked() {
     }
     // An earlier state says nothing of it.
     let page = report(repository.to_str().unwrap(), &[&checked[..], &["--rev", "HEAD~1"]].concat());
-    assert!(!page.contains("signed off") && !page.contains(&signed), "{page}");
+    assert!(!page.contains("Sign-offs") && !page.contains(&signed), "{page}");
     // What a server writes has no way to check.
     let mut server = machine.server();
     let reply = server.ok("tot_report", json!({"sessionId": id}));

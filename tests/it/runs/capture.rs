@@ -68,7 +68,7 @@ fn wrong_usage_and_a_node_that_is_not_there_are_told_before_the_command_takes_it
     for (arguments, status, reason) in [
         (&["R2.A1", "--"][..], 1, "there is no node R2.A1"),
         (&["R1.A", "--expect", "(", "--"], 2, "is not a regular expression"),
-        (&["--attach", "value", "--"], 2, "name the node"),
+        (&["--attach", "value", "--"], 2, "name it"),
         (&["R1.A"], 2, "COMMAND"),
         (&["ffff", "--"], 1, "ffff"),
     ] {
