@@ -230,7 +230,7 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> Outcome {
 fn single_file(source: &Source, options: &SiteOptions, file: &Path, progress: &Progress) -> Outcome {
     let folders = source.folders()?;
     let [folder] = folders.as_slice() else {
-        return Err(format!("--single-file takes one investigation, and there are {}", folders.len()).into());
+        return Err(format!("--single-file takes one investigation, but there are {}", folders.len()).into());
     };
     progress.show(&format!("reading {}", folder.display()));
     let (input, _) = source.reading.read(&Store::new(folder), folder)?;

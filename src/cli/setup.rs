@@ -268,7 +268,7 @@ fn write_entry(arguments: &SetupArguments, client: Client) -> Outcome {
         })
     };
     let (who, name) = (client.name(), &entry.name);
-    let said = format!("{who} now has the server `{name}`, from {}. {}\n", file.display(), hint(client));
+    let said = format!("{who} now has the server `{name}`, in {}. {}\n", file.display(), hint(client));
     change(&file, arguments.replace, &format!("server `{name}`"), put, &said)
 }
 
