@@ -345,7 +345,7 @@ mod tests {
             ("alternativesConsidered: [1.10, b]", "alternativesConsidered"),
         ] {
             let error = results(&format!("---\nnodeId: R1.A\n{line}\n---\n")).unwrap_err();
-            assert!(error.starts_with(&format!("`{key}` is ")), "{line}: {error}");
+            assert!(error.contains(&format!("YAML reads `{key}` as ")), "{line}: {error}");
         }
         let kept = "---\nheadline: '1.10'\nrefutes: true\ncommands: [{command: ls, exitCode: 0}]\n---\n";
         let read =

@@ -1061,7 +1061,7 @@ fn a_run_stands_at_its_node_with_what_came_of_it_again_and_all_are_on_the_page_o
         "Start and end of 100.0 kB:",
         "<b>Differs</b>, run again by",
         "another",
-        "It holds, says",
+        "Judged to hold by",
     ] {
         assert!(node.contains(told), "{told}");
     }

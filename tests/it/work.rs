@@ -399,7 +399,7 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
     assert_snapshot!(person.refused(&["next"], ""), @"tot next: there is no folder investigations: `tot start` creates it with the first investigation; --root DIR or TOT_ROOT names another");
     assert_snapshot!(person.refused(&["start", " "], ""), @"
         tot start: rejected, nothing was written
-          INVALID_ARGUMENT query is empty. Say what is to be found out, in a sentence or more.
+          INVALID_ARGUMENT query is empty. Say what to find out, in a sentence or more.
         ");
     assert_snapshot!(person.refused(&["start", "Why?", "--ruleset", "none"], ""), @"
         tot start: rejected, nothing was written
@@ -448,7 +448,7 @@ fn a_small_investigation_takes_a_handful_of_commands_and_no_refusal() {
         ["--alternative", "Redis: loses the last second.", "--alternative", "RabbitMQ: R2.A1."];
     assert_snapshot!(noted(&[&answer[..], &alternatives].concat()), @"
         committed R2.A2 as ANSWER
-        commit 472fef4b24
+        commit 9af71fec82
         warning: NOT_RUN R2.A2 is ANSWER, and its evidence is text only. If something can be run, capture it in your shell: `tot run R2.A2 -- COMMAND`.
         Next: `tot propose --next`. R2.A2 is ANSWER and not checked. Propose the tasks, then research them.
         ");
@@ -463,7 +463,7 @@ fn a_small_investigation_takes_a_handful_of_commands_and_no_refusal() {
     assert_snapshot!(person.ok(&["end", "-m", "SQLite is fast enough."]), @"
         answer R2.A2 SQLite is fast enough: 4000 jobs a second (confirmed by Bo)
         conclusion confirmed by Bo ended, tag ended/1
-        commit b3e067d229
+        commit 1ac7c0afe0
         Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
         ");
     // A node is what it was in two steps.
@@ -567,7 +567,7 @@ fn a_title_is_enough_to_propose() {
         ");
     assert_snapshot!(person.refused(&["propose", "-"], "nodes: []"), @"
         tot propose: rejected, nothing was written
-          EMPTY_BATCH The call holds no node and nothing to withdraw. Give titles, or a file.
+          EMPTY_BATCH The call has no nodes to propose or withdraw. Give titles, or a file.
         ");
     let ids: Vec<&str> = vec!["R2.A1", "R2.A2", "R2.A3", "R2.A4", "R2.A9"];
     person.ok(&[&["propose", "--withdraw"], &ids[..]].concat());

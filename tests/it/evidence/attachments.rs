@@ -92,7 +92,7 @@ fn what_is_no_attachment_is_refused_and_nothing_is_written() {
         (
             json!([{"name": "a.log", "text": "x"}, {"name": "A.LOG", "text": "y"}]),
             "INVALID_ARGUMENT",
-            "already",
+            "attaches A.LOG to R2.A1 twice",
         ),
         (
             json!([{"name": "a.log", "text": large}]),

@@ -268,7 +268,7 @@ fn people_are_told_of_commands_and_not_of_tools() {
     let id = import_the_demo(&sandbox);
     let release = tot(&sandbox, &["release", "R2.A1"]);
     assert_eq!(release.status, 1, "{release:#?}");
-    assert!(release.err.contains("tot show lists it") && !release.err.contains("tot_"), "{release:#?}");
+    assert!(release.err.contains("tot show lists them") && !release.err.contains("tot_"), "{release:#?}");
     sandbox.git(&sandbox.repository(&id), &["tag", "-d", "ended/1"]);
     let check = tot(&sandbox, &["check"]);
     assert!(check.out.contains("the next tot end writes it") && !check.out.contains("tot_"), "{check:#?}");
