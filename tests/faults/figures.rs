@@ -63,7 +63,7 @@ impl Figures {
 
 /// The figures as a Markdown table, with their sum.
 pub fn table(rows: &[Figures]) -> String {
-    let mut text = "| part | kills | acknowledged | lost | broken | needed a hand | user's work touched |\n\
+    let mut text = "| part | kills | acknowledged | lost | broken | needed repair | user's files changed |\n\
                     |---|---:|---:|---:|---:|---:|---:|\n"
         .to_owned();
     let mut sum = Figures::of("sum");

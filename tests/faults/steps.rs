@@ -130,7 +130,7 @@ fn kinds() -> Vec<Kind> {
         },
         Kind {
             is_large: true,
-            ..kind("tot_commit beside many files", &[propose(two)], &commit(two, "EXPLORE"), &other)
+            ..kind("tot_commit with many untracked files", &[propose(two)], &commit(two, "EXPLORE"), &other)
         },
         kind("tot_reclassify", &dead, &reclassify("R2.A1", "EXPLORE"), &other),
         kind("tot_end", &dead, &end, &end),

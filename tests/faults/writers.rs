@@ -26,7 +26,7 @@ pub fn run(form: Form) -> Vec<Figures> {
     let (times, calls) = if form.long { (5, 50) } else { (1, 10) };
     let mut processes =
         Figures::of(format!("{WRITERS} writers × {calls} calls, {READERS} readers, no kills"));
-    let mut in_flight = Figures::of(format!("{IN_FLIGHT} calls under way in one server, no kills"));
+    let mut in_flight = Figures::of(format!("{IN_FLIGHT} concurrent calls in one server, no kills"));
     for _ in 0..times {
         several_processes(calls, &mut processes);
         one_server(&mut in_flight);
