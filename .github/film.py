@@ -1,36 +1,26 @@
-"""Makes the film of the README, `film.svg`: how the tree of an investigation grew, commit by commit, in thirty seconds.
+"""Makes the film in the README, `film.svg`: the tree of an investigation grows, commit by commit, in thirty seconds.
 
     python3 .github/film.py SITE > .github/film.svg
 
-SITE is the folder of one investigation's report. The film is drawn from the data of its history page (`grown.js`) and its
-`investigation.json`, so it shows what happened; .ci/run compares it with one that is made anew.
+SITE is the folder of one investigation's report. The film shows the data of its history page (`grown.js`) and its
+`investigation.json` in the colours of its `graph.svg`. .ci/run compares film.svg with a new one.
 """
 
 import json
+import re
 import sys
 from html import escape
 from pathlib import Path
 
 SECONDS, HOLD = 30, 4
 WIDTH, HEIGHT, TOP, SIDE = 960, 470, 88, 40
-COLOURS = {
-    "open": ("#2666bd", "#58a6ff"),
-    "awaitingConfirmation": ("#0f6f7c", "#39c5cf"),
-    "solution": ("#1a7f37", "#3fb950"),
-    "confirmation": ("#1a7f37", "#3fb950"),
-    "theory": ("#7a45d1", "#bc8cff"),
-    "refutation": ("#b3373a", "#f47067"),
-    "exhausted": ("#6e7781", "#8b949e"),
-    "deadEnd": ("#b3373a", "#f47067"),
-}
-STYLE = """text { font: 15px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; fill: #1f2328 }
-.quiet { fill: #59636e; font-size: 13px } .said { font-weight: 600 }
-.edge { fill: none; stroke: #c5ccd4; stroke-width: 1.5 } .way { fill: none; stroke: #1a7f37; stroke-width: 5 }
-circle { stroke-width: 2; stroke: currentColor; fill: currentColor }
-.question { color: #1f2328 } .role-pending { color: #59636e; fill: #ffffff; stroke-dasharray: 3 2 } .page { fill: #ffffff }
-"""
-DARK = """text { fill: #e6edf3 } .quiet { fill: #9da7b3 } .edge { stroke: #3d444d } .way { stroke: #3fb950 }
-.question { color: #e6edf3 } .role-pending { color: #9da7b3; fill: #0d1117 } .page { fill: #0d1117 }
+STYLE = """text { font: 15px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; fill: var(--graph-text) }
+.quiet { fill: var(--graph-quiet); font-size: 13px } .said { font-weight: 600 }
+.edge { fill: none; stroke: var(--graph-border); stroke-width: 1.5 }
+.way { fill: none; stroke: var(--role-solution); stroke-width: 5 }
+circle { stroke-width: 2; stroke: currentColor; fill: currentColor } .page { fill: var(--graph-background) }
+.question { color: var(--graph-text) } .role-refutation { color: var(--role-deadEnd) }
+.role-pending { color: var(--graph-quiet); fill: var(--graph-background); stroke-dasharray: 3 2 }
 """
 
 
@@ -39,7 +29,7 @@ def shorten(text, most):
 
 
 def placed(commits):
-    """Where each node that ever was has its place, and its parent: `{id: (x, y, parent)}`."""
+    """Returns the position and the parent of every node of the history: `{id: (x, y, parent)}`."""
     parents = {}
     for _, _, changes in commits:
         for node, parent, _ in changes:
@@ -62,7 +52,7 @@ def placed(commits):
     return places
 
 
-def film(states, commits, investigation):
+def film(states, commits, investigation, palette):
     places = placed(commits)
     names = {node["id"]: node.get("headline") or node["title"] for node in investigation["nodes"]}
     answer = next((it["id"] for it in investigation["restsOn"]), None)
@@ -72,10 +62,10 @@ def film(states, commits, investigation):
     now = {}
 
     def percent(at):
-        return f"{max(0, at * slot) / SECONDS * 100:.2f}%"
+        return f"{at * slot / SECONDS * 100:.2f}%"
 
     def appear(at, until, content):
-        """What is there from one commit on, until before another; without `until` it stays."""
+        """Shows content from one commit until before another one, or to the last frame."""
         name = f"k{len(keys)}"
         away = "100%{opacity:1}" if until is None else f"{percent(until)},100%{{opacity:0}}"
         keys.append(f"@keyframes {name}{{0%{{opacity:0}}{percent(at)}{{opacity:1}}{away}}}")
@@ -125,12 +115,12 @@ def film(states, commits, investigation):
         legend.append(f'<circle class="{kind}" cx="{x + 5}" cy="{HEIGHT - 17}" r="5"/>')
         legend.append(f'<text class="quiet" x="{x + 16}" y="{HEIGHT - 12}">{escape(word)}</text>')
         x += 32 + 8 * len(word)
-    roles = "".join(f".role-{role} {{ color: {light} }} " for role, (light, _) in COLOURS.items())
-    dark = "".join(f".role-{role} {{ color: {dark} }} " for role, (_, dark) in COLOURS.items())
+    used = sorted({kind for _, kind in states} - {"role-pending", "role-refutation"})
+    roles = " ".join(f".{kind} {{ color: var(--{kind}) }}" for kind in used)
     title = escape(investigation["meta"]["title"])
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">\n'
-        f"<style>{STYLE}{roles}\n@media (prefers-color-scheme: dark) {{ {DARK}{dark}}}\n"
+        f"<style>{palette}\n{STYLE}{roles}\n"
         f".f {{ animation: {SECONDS}s step-end infinite }}\n{''.join(keys)}\n"
         "@media (prefers-reduced-motion: reduce) { .f { animation: none } .once { opacity: 0 } }</style>\n"
         f'<rect class="page" width="{WIDTH}" height="{HEIGHT}"/>\n' + "\n".join(body + captions + legend) + "\n</svg>\n"
@@ -142,8 +132,10 @@ def main():
     script = (site / "grown.js").read_text(encoding="utf-8").strip()
     grown = json.loads(script.removeprefix("totGrown(").removesuffix(");"))
     investigation = json.loads((site / "investigation.json").read_text(encoding="utf-8"))
+    graph = (site / "graph.svg").read_text(encoding="utf-8")
+    palette = "\n".join(re.findall(r"^.*\.graph\{--.*$", graph, re.M)).replace(".graph", "svg")
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-    sys.stdout.write(film(grown["states"], grown["commits"], investigation))
+    sys.stdout.write(film(grown["states"], grown["commits"], investigation, palette))
 
 
 main()
