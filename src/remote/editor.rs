@@ -9,45 +9,44 @@ use super::process::{Call, GitProgram};
 use super::{RemoteError, Result};
 
 impl GitProgram {
-    /// Opens a file in the user's editor, and waits until it is closed.
+    /// Opens a file in the user's editor and waits until the editor exits.
     ///
     /// # Errors
     ///
-    /// No editor, as on a dumb terminal, or one that fails, which means that the user cancels.
+    /// There is no editor, as on a dumb terminal, or the editor fails. Users cancel that way.
     pub fn edit(&self, folder: &Path, file: &Path) -> Result<()> {
         let editor = self.variable(folder, &["var", "GIT_EDITOR"])?;
-        // It may have arguments, and git runs it in the same way.
+        // The setting may contain arguments. git runs it in the same way.
         let mut command = Command::new("sh");
         command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(file);
         let status =
             command.status().map_err(|source| RemoteError::Io { action: format!("run {editor}"), source })?;
         match status.success() {
             true => Ok(()),
-            false => Err(RemoteError::Failed {
-                what: editor,
-                said: "the editor was left without saving".to_owned(),
-            }),
+            false => {
+                Err(RemoteError::Failed { what: editor, said: "the editor exited without saving".to_owned() })
+            }
         }
     }
 
-    /// Shows a text in the user's pager, and waits until it is closed.
+    /// Shows text in the user's pager and waits until the pager exits.
     ///
     /// # Errors
     ///
     /// The pager can't be started.
     pub fn page(&self, folder: &Path, text: &str) -> Result<()> {
-        // A folder in a cloned investigation may look like a bare repository with a stranger's configuration.
+        // A folder in a cloned investigation may look like a bare repository with a configuration from a stranger.
         let pager = self.variable(folder, &["-c", "safe.bareRepository=explicit", "var", "GIT_PAGER"])?;
         let mut command = Command::new("sh");
         command.arg("-c").arg(&pager).stdin(Stdio::piped());
         if std::env::var_os("LESS").is_none() {
-            // As git does: a short text needs no key, and colours are shown.
+            // git's own defaults: exit at once if the text is short, and show colours.
             command.env("LESS", "FRX");
         }
         let failed = |source| RemoteError::Io { action: format!("run {pager}"), source };
         let mut child = command.spawn().map_err(failed)?;
         if let Some(mut input) = child.stdin.take() {
-            // A user who closes it early has seen enough.
+            // The user may quit the pager early.
             let _ = input.write_all(text.as_bytes());
         }
         child.wait().map(drop).map_err(failed)

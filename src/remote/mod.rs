@@ -1,27 +1,26 @@
-//! The wall around the `git` program: fetch, push, clone, the configuration of remotes, signatures, and maintenance.
+//! Everything that runs the `git` program: fetch, push, clone, configuration of remotes, signatures, and maintenance.
 //!
-//! gix has no push, and a user's credentials, ssh aliases, proxies and rewritten addresses are set up for git. So the user's
-//! own git, as a child process, does everything that needs the network. One concern per file: `process` (running git),
-//! `place` (the name of an investigation on a remote), `settings` (git's own configuration of remotes), `transfer` (listing,
-//! fetch, push), `objects` (local objects), `signature` (signed tags), `editor` (the user's editor and pager, as git finds
-//! them), `worktree` (a project as it is, and further work trees of it).
+//! gix cannot push, and users configure credentials, ssh aliases, proxies and rewritten addresses for git. Therefore the user's
+//! git does everything that needs the network. The files: `process` (running git), `place` (the name of an investigation on
+//! a remote), `settings` (git's configuration of remotes), `transfer` (listing, fetch, push), `objects` (local objects),
+//! `signature` (signed tags), `editor` (the user's editor and pager), `worktree` (a project and its work trees).
 //!
 //! # Guarantees
 //!
 //! - Never `--force`, `--mirror`, `--prune` or `--no-verify`, and local references move only forward: a rewritten
 //!   remote is noticed, not followed. A fast-forward push is itself the compare-and-swap.
 //! - A push counts only if the remote confirms it, reference by reference.
-//! - Without a person there is no prompt for a password, and no child outlives its time: it ends with all that it started.
-//! - Data from a remote starts nothing: no hook runs on a fetch, and no address runs a command.
-//! - A repository does not decide which program signs and checks signatures, nor whose keys are allowed.
+//! - Without a person there is no prompt for a password. A child that exceeds its time limit is ended with all its children.
+//! - Data from a remote never starts a program: no hook runs on a fetch, and no address runs a command.
+//! - A repository cannot choose the programs that sign and check signatures, or the allowed keys.
 //! - Errors contain the remote's own words, without control characters and without git's advice to force.
 //!
 //! # Limits
 //!
 //! - The configuration of a repository is trusted as git trusts it: `core.sshCommand`, credential helpers, the hook
-//!   `pre-push`. Whoever unpacks a stranger's `.git` folder trusts the stranger with any git command.
-//! - With a person at the terminal there is no time limit, since git may wait for a password; Ctrl-C ends everything.
-//! - Without process groups (Windows) only git itself is ended at the time limit, and its children may stay.
+//!   `pre-push`. Unpacking a stranger's `.git` folder gives the stranger control over git commands in it.
+//! - With a person at the terminal there is no time limit, because git may wait for a password. Ctrl-C ends everything.
+//! - Without process groups (Windows), only git itself is ended at the time limit. Its children may remain.
 
 mod editor;
 mod objects;
@@ -58,12 +57,12 @@ pub enum RemoteError {
         /// Its version, as it reports it.
         found: String,
     },
-    /// An invalid address, or one that git could misunderstand.
+    /// An invalid address, or an address that git could misinterpret.
     #[error("`{address}` is not the address of a repository: {reason}")]
     Address {
         /// The rejected text.
         address: String,
-        /// The fault.
+        /// The problem.
         reason: &'static str,
     },
     /// An invalid name of a remote or of a branch.
@@ -79,7 +78,7 @@ pub enum RemoteError {
     Taken {
         /// The name.
         name: String,
-        /// Its present address, without a password.
+        /// Its current address, without a password.
         address: String,
     },
     /// The time limit was exceeded.
@@ -90,7 +89,7 @@ pub enum RemoteError {
         /// The limit.
         seconds: u64,
     },
-    /// The caller ended first.
+    /// The server shut down first.
     #[error("{what} was not finished before the server ended")]
     Ending {
         /// The action.
@@ -107,15 +106,15 @@ pub enum RemoteError {
     Failed {
         /// The action.
         what: String,
-        /// In the words of git and of the remote.
+        /// The messages of git and the remote.
         said: String,
     },
-    /// git gave an unknown answer.
+    /// git printed unexpected output.
     #[error("{what} printed an unexpected answer: {answer}")]
     Unreadable {
         /// The action.
         what: String,
-        /// The beginning of the answer.
+        /// The start of the output.
         answer: String,
     },
     /// A file or a process failed.
@@ -165,7 +164,7 @@ impl RemoteError {
             ),
             (
                 &["lazy fetching disabled", "promisor remote"],
-                "That repository is itself incomplete: clone the one that it came from",
+                "That repository is incomplete itself: clone its source",
             ),
         ];
         let fits = |words: &&[&str]| words.iter().any(|word| said.contains(word));

@@ -1,4 +1,4 @@
-//! Local references, and queries about commits and files that only the exchange with a remote needs.
+//! Local references, and queries about commits and files that only exchanges with remotes need.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,15 +9,15 @@ use super::{GitProgram, ObjectName, RemoteError, Result};
 use crate::store::CommitId;
 use crate::text::{one_line, shorten};
 
-/// The maximum size of a text, for git; larger files are not texts of an investigation.
+/// The maximum size of a text file. An investigation contains no larger ones.
 const TEXTS_ONLY: &str = "--filter=blob:limit=8m";
-/// The bytes of texts read by one call, unless a single one is larger.
+/// The number of bytes of text read by one call, unless a single file is larger.
 const TEXTS_AT_ONCE: u64 = 8 << 20;
 
 /// The local references.
 #[derive(Clone, Debug, Default)]
 pub struct Here {
-    /// The branch that HEAD is on, without `refs/heads/`; absent where it is detached or unborn.
+    /// The branch of HEAD, without `refs/heads/`. Absent if HEAD is detached or the branch unborn.
     pub branch: Option<String>,
     /// The branches, tags and remote branches by their full names.
     pub refs: BTreeMap<String, ObjectName>,
@@ -38,24 +38,23 @@ impl Here {
 /// The location of a text in a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextPlace {
-    /// A file at that path; a tag can lead to one without a path.
+    /// A file at that path. A tag can refer to a file without a path.
     File(String),
     /// The message of a commit.
     Commit(ObjectName),
-    /// The message of the tag with this internal name.
+    /// The message of the tag with this name in the tag object.
     Tag(String),
 }
 
-/// The reference to the last commit that a reviewer saw; see [`GitProgram::mark_seen`].
+/// The reference to the last commit that a reviewer has seen. See [`GitProgram::mark_seen`].
 pub const SEEN: &str = "refs/tot/seen";
 
 impl GitProgram {
-    /// Marks a commit as seen, by [`SEEN`]. That reference belongs to this repository alone: it is neither a branch nor a
-    /// tag, and is never pushed or cloned.
+    /// Marks a commit as seen with [`SEEN`]. That reference is neither a branch nor a tag, so it is never pushed or cloned.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn mark_seen(&self, repository: &Path, commit: CommitId) -> Result<()> {
         let what = "git update-ref";
         let arguments = ["update-ref", "-m", "tot review --mark", SEEN, &commit.to_string()];
@@ -68,11 +67,11 @@ impl GitProgram {
         self.run(repository, arguments, Call { what: &what, ..Call::default() })
     }
 
-    /// Reads the references.
+    /// Returns the local references.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn references(&self, repository: &Path) -> Result<Here> {
         let format = "--format=%(HEAD)%00%(refname)%00%(objectname)";
         let arguments = ["for-each-ref", format, "refs/heads", "refs/remotes", "refs/tags"];
@@ -96,21 +95,21 @@ impl GitProgram {
         Ok(here)
     }
 
-    /// Whether the repository contains a commit.
+    /// Returns whether the repository contains a commit.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn has_commit(&self, repository: &Path, commit: CommitId) -> Result<bool> {
         let ran = self.here(repository, &["cat-file", "-e", &format!("{commit}^{{commit}}")])?;
         Ok(ran.status == Some(0))
     }
 
-    /// Whether `later` descends from `earlier`; both are in the repository.
+    /// Returns whether `later` descends from `earlier`. Both must be in the repository.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn is_ancestor(&self, repository: &Path, earlier: CommitId, later: CommitId) -> Result<bool> {
         let (earlier, later) = (earlier.to_string(), later.to_string());
         let ran = self.here(repository, &["merge-base", "--is-ancestor", &earlier, &later])?;
@@ -120,11 +119,11 @@ impl GitProgram {
         }
     }
 
-    /// The number of commits of `tip` that are not in `without`.
+    /// Returns the number of commits of `tip` that `without` does not contain.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn count(&self, repository: &Path, tip: CommitId, without: Option<CommitId>) -> Result<usize> {
         let [tip, without] = range(tip, without);
         let ran = self.here(repository, &["rev-list", "--count", &tip, &without])?;
@@ -133,24 +132,23 @@ impl GitProgram {
         text.trim().parse().map_err(|_| RemoteError::Unreadable { what: "git rev-list".into(), answer })
     }
 
-    /// The newest of these commits: its short id and its subject.
+    /// Returns the short id and the subject of the newest of these commits.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn newest(&self, repository: &Path, tip: CommitId, without: Option<CommitId>) -> Result<String> {
         let [tip, without] = range(tip, without);
         let ran = self.here(repository, &["log", "--max-count=1", "--format=%h “%s”", &tip, &without])?;
         Ok(shorten(&one_line(&ran.succeeded("git log")?.text()), 100))
     }
 
-    /// Shows every text that these tips add to the known commits: each version of each file, the messages of the commits, and
-    /// those of the tags. Removed texts are included: they are part of the commits. Invalid UTF-8 is replaced. Only some texts
-    /// are in memory at a time, however many there are.
+    /// Passes every text that these tips add to the known commits: each version of each file, and the messages of commits and
+    /// tags. Deleted texts are included, because the commits contain them. Invalid UTF-8 is replaced. Memory use is bounded.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn each_text(
         &self,
         repository: &Path,
@@ -166,7 +164,7 @@ impl GitProgram {
             let arguments = [&["rev-list", "--stdin"], filters].concat();
             Ok(self.run(repository, &arguments, call)?.succeeded(what)?.text())
         };
-        // The tips are listed with the files. Tags have a name there; commits, which are listed above, have none.
+        // The tips are listed with the files. Tags have a name there. Commits have none and are listed above.
         let files = listed(&["--objects", "--filter=object:type=blob", TEXTS_ONLY])?;
         let files = files.lines().filter_map(|line| line.split_once(' '));
         let commits = listed(&[])?;
@@ -196,7 +194,7 @@ impl GitProgram {
                         see(&TextPlace::Commit(id.parse().map_err(|()| unreadable(id))?), message);
                     }
                     "tag" => see(&TextPlace::Tag((*name).to_owned()), message),
-                    // A tree that a tag names.
+                    // A tree to which a tag refers.
                     _ => {}
                 }
             }
@@ -204,22 +202,22 @@ impl GitProgram {
         if rest.is_empty() { Ok(()) } else { Err(unreadable("the sizes")) }
     }
 
-    /// The missing objects of HEAD's history, as in a partial clone.
+    /// Returns the missing objects of HEAD's history, as in a partial clone.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn missing(&self, repository: &Path) -> Result<Vec<ObjectName>> {
         let ran = self.here(repository, &["rev-list", "--objects", "--missing=print", "HEAD"])?;
         let text = ran.succeeded("git rev-list")?.text();
         Ok(text.lines().filter_map(|line| line.strip_prefix('?')?.parse().ok()).collect())
     }
 
-    /// Creates a branch at a commit, unless the branch exists. Returns whether it was created.
+    /// Creates a branch at a commit unless the branch exists. Returns whether the branch was created.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn create_branch(&self, repository: &Path, name: &str, commit: CommitId) -> Result<bool> {
         // All zeros as the old value: the branch must not exist.
         let (reference, zeros) = (format!("refs/heads/{name}"), "0".repeat(40));
@@ -231,48 +229,48 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn move_reference(&self, repository: &Path, name: &str, from: CommitId, to: CommitId) -> Result<()> {
         let (from, to) = (from.to_string(), to.to_string());
         self.here(repository, &["update-ref", name, &to, &from])?.succeeded("git update-ref").map(drop)
     }
 
-    /// Removes a reference that is used only here.
+    /// Removes a local reference.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn remove_reference(&self, repository: &Path, name: &str) -> Result<()> {
         self.here(repository, &["update-ref", "-d", name])?.succeeded("git update-ref")?;
         Ok(())
     }
 
-    /// Bundles a branch and all tags.
+    /// Returns a bundle of a branch and all tags.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn bundle(&self, repository: &Path, branch: &str) -> Result<Vec<u8>> {
         let branch = format!("refs/heads/{branch}");
         let ran = self.here(repository, &["bundle", "create", "--quiet", "-", &branch, "--tags"])?;
         Ok(ran.succeeded("git bundle")?.output)
     }
 
-    /// The text of a file in a local commit; `None` without such a file.
+    /// Returns the text of a file in a local commit, or `None` if the file does not exist.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn file(&self, repository: &Path, commit: CommitId, path: &str) -> Result<Option<String>> {
         let ran = self.here(repository, &["cat-file", "blob", &format!("{commit}:{path}")])?;
         Ok((ran.status == Some(0)).then(|| ran.text()))
     }
 
-    /// Creates a commit of a single file, on no branch.
+    /// Creates a commit with a single file, without a branch.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn commit_file(
         &self,
         repository: &Path,
@@ -298,7 +296,7 @@ impl GitProgram {
         parents: &[String],
         message: &str,
     ) -> Result<CommitId> {
-        // It has no real author, so git needs no configured name.
+        // The commit has no personal author, so git needs no configured name.
         let mut arguments =
             vec!["-c", "user.name=Tree of Thoughts", "-c", "user.email=tot@localhost", "commit-tree", tree];
         arguments.extend(parents.iter().flat_map(|parent| ["-p", parent.as_str()]));
@@ -309,11 +307,11 @@ impl GitProgram {
         commit.trim().parse().map_err(|_| RemoteError::Unreadable { what: what.into(), answer })
     }
 
-    /// The changes of HEAD and another commit in these files since their merge base, as git shows them.
+    /// Returns the changes to these files in HEAD and in another commit since their merge base, as git shows them.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn both_changes(&self, repository: &Path, theirs: CommitId, files: &[&str]) -> Result<[String; 2]> {
         let theirs = theirs.to_string();
         let changes = |from: &str, to: &str| -> Result<String> {
@@ -324,12 +322,12 @@ impl GitProgram {
         Ok([changes(&theirs, "HEAD")?, changes("HEAD", &theirs)?])
     }
 
-    /// Commits all tracked files of the work tree, in the middle of a merge of HEAD with these commits; on no branch. Neither
-    /// work tree nor index changes.
+    /// Commits all tracked files of the work tree as a merge of HEAD with these commits, without a branch. The work tree and the
+    /// index stay unchanged.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn commit_work(&self, repository: &Path, theirs: &[CommitId], message: &str) -> Result<CommitId> {
         let folder = repository.join(".git");
         let index = folder.join(format!("tot-index-{}", std::process::id()));
@@ -347,29 +345,29 @@ impl GitProgram {
             self.commit_tree(repository, &tree, &parents, message)
         };
         let made = made();
-        // The file was ours alone.
+        // No other process uses the file.
         let _ = fs::remove_file(&index);
         made
     }
 
-    /// The tracked files of the work tree that differ from HEAD.
+    /// Returns the tracked files of the work tree that differ from HEAD.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn changed_files(&self, repository: &Path) -> Result<Vec<String>> {
         let arguments = ["diff-index", "-z", "--name-only", "HEAD", "--"];
-        // Otherwise a file that was only touched counts as changed.
+        // Otherwise a file with a new timestamp counts as changed.
         self.here(repository, &["update-index", "-q", "--refresh"])?;
         let text = self.here(repository, &arguments)?.succeeded("git diff-index")?.text();
         Ok(text.split_terminator('\0').map(str::to_owned).collect())
     }
 
-    /// Aborts a merge in progress: index and work tree are as before it.
+    /// Aborts a merge in progress and restores the index and the work tree.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn abort_merge(&self, repository: &Path) -> Result<()> {
         self.here(repository, &["merge", "--abort"])?.succeeded("git merge --abort").map(drop)
     }
@@ -378,19 +376,19 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn init(&self, folder: &Path, name: &str) -> Result<()> {
         let arguments = ["init", "--quiet", "--template=", "--initial-branch=main", "--", name];
         self.here(folder, &arguments)?.succeeded("git init")?;
         Ok(())
     }
 
-    /// Takes HEAD, the index and the work tree of a new repository to a commit. The files of `left_out` are omitted from the
-    /// work tree, and git is told that this is on purpose, as in a sparse checkout.
+    /// Sets HEAD, the index and the work tree of a new repository to a commit. The work tree omits the files of `left_out`, and
+    /// git treats them as in a sparse checkout.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn check_out(&self, repository: &Path, commit: CommitId, left_out: &[&str]) -> Result<()> {
         let commit = commit.to_string();
         if left_out.is_empty() {
@@ -406,16 +404,16 @@ impl GitProgram {
     }
 }
 
-/// The arguments of `rev-list` for the commits of `tip` without those of another.
+/// The arguments of `rev-list` for the commits of `tip` that another commit does not contain.
 fn range(tip: CommitId, without: Option<CommitId>) -> [String; 2] {
-    // It accepts an empty list after `--not`.
+    // git accepts an empty list after `--not`.
     [tip.to_string(), without.map_or_else(|| "--not".to_owned(), |commit| format!("^{commit}"))]
 }
 
-/// The number of objects read together, batch by batch, for these sizes, a line each.
+/// Returns the number of objects in each batch for these sizes, one size per line.
 fn at_once(sizes: &str) -> Vec<usize> {
     let mut groups: Vec<(usize, u64)> = Vec::new();
-    // A missing object has no size; reading it gives the error.
+    // A missing object has no size. Reading the object reports the error.
     for size in sizes.lines().map(|size| size.parse().unwrap_or(0)) {
         match groups.last_mut() {
             Some((number, bytes)) if *bytes + size <= TEXTS_AT_ONCE => {
@@ -427,7 +425,7 @@ fn at_once(sizes: &str) -> Vec<usize> {
     groups.into_iter().map(|(number, _)| number).collect()
 }
 
-/// Type and content of the first object in the output of `cat-file --batch`, and the rest.
+/// Parses the type and the content of the first object in the output of `cat-file --batch`. Also returns the rest.
 fn one_of_batch(bytes: &[u8]) -> Option<(&str, &[u8], &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let (kind, size) = std::str::from_utf8(&bytes[..end]).ok()?.split_once(' ')?.1.split_once(' ')?;

@@ -1,6 +1,6 @@
-//! The name of an investigation on a remote: in a repository of its own, or as one of many in a hub.
+//! The name of an investigation on a remote: in its own repository, or as one of many in a hub.
 //!
-//! Branches and tags only. Other references are not cloned, and hosts refuse them.
+//! Only branches and tags are used. Other references are not cloned, and hosts refuse them.
 
 use std::path::Path;
 
@@ -12,22 +12,22 @@ use crate::domain::SessionId;
 pub struct Place {
     /// The branch, without `refs/heads/`.
     pub branch: String,
-    /// The prefix of its tags: empty, or the branch and `/`, so that tags of two investigations do not collide.
+    /// The prefix of its tags: empty, or the branch and `/`, so that the tags of two investigations differ.
     tags: String,
 }
 
 impl Place {
-    /// In a repository of its own: the tags as they are.
+    /// Returns the place in its own repository, with unprefixed tags.
     pub fn own(branch: &str) -> Place {
         Place { branch: branch.to_owned(), tags: String::new() }
     }
 
-    /// In a hub: the branch `tot/<id>`, the tags `tot/<id>/<name>`.
+    /// Returns the place in a hub: the branch `tot/<id>` and the tags `tot/<id>/<name>`.
     pub fn in_hub(prefix: &str, id: SessionId) -> Place {
         Place::of_branch(&format!("{prefix}/{id}"))
     }
 
-    /// The place of a branch: in a hub if its name ends with an id.
+    /// Returns the place of a branch: in a hub if its name ends with an id.
     pub fn of_branch(branch: &str) -> Place {
         match id_of(branch) {
             Some(_) => Place { branch: branch.to_owned(), tags: format!("{branch}/") },
@@ -35,27 +35,27 @@ impl Place {
         }
     }
 
-    /// The id that the branch names, in a hub.
+    /// Returns the id in the name of the branch, in a hub.
     pub fn id(&self) -> Option<SessionId> {
         id_of(&self.branch)
     }
 
-    /// The full name of the branch on the remote.
+    /// Returns the full name of the branch on the remote.
     pub fn branch_ref(&self) -> String {
         format!("refs/heads/{}", self.branch)
     }
 
-    /// The full name on the remote of a local tag.
+    /// Returns the full name of a local tag on the remote.
     pub fn tag_ref(&self, tag: &str) -> String {
         format!("refs/tags/{}{tag}", self.tags)
     }
 
-    /// The local tag of one on the remote, if it belongs to the investigation.
+    /// Returns the local name of a remote tag, if the tag belongs to the investigation.
     pub fn tag<'a>(&self, reference: &'a str) -> Option<&'a str> {
         reference.strip_prefix("refs/tags/")?.strip_prefix(&self.tags)
     }
 
-    /// The patterns for `ls-remote` that list the branch and the tags of this place, and of its neighbours in a hub.
+    /// Returns the patterns for `ls-remote` that match the branches and tags of this place and of its neighbours in a hub.
     pub fn patterns(&self) -> [String; 2] {
         match self.branch.rsplit_once('/').filter(|_| self.id().is_some()) {
             Some((prefix, _)) => [format!("refs/heads/{prefix}/*"), format!("refs/tags/{prefix}/*")],
@@ -68,7 +68,7 @@ fn id_of(branch: &str) -> Option<SessionId> {
     branch.rsplit_once('/').and_then(|(_, id)| id.parse().ok())
 }
 
-/// Refuses an address that git could mistake for an option, or for a command to run.
+/// Rejects an address that git could mistake for an option or for a command.
 ///
 /// # Errors
 ///
@@ -88,7 +88,7 @@ pub fn is_address(address: &str) -> Result<()> {
     Err(RemoteError::Address { address: shown_address(address), reason })
 }
 
-/// The address for display: without a password.
+/// Returns the address for display, without a password.
 pub fn shown_address(address: &str) -> String {
     let shown = || {
         let (scheme, rest) = address.split_once("://")?;
@@ -100,7 +100,7 @@ pub fn shown_address(address: &str) -> String {
     crate::text::one_line(&shown().unwrap_or_else(|| address.to_owned()))
 }
 
-/// The address, valid in any folder: the path of a folder is made absolute, since git resolves it from the repository.
+/// Returns an address that is valid in any folder: relative paths become absolute, because git resolves them from the repository.
 pub fn whole_address(address: &str) -> String {
     let path = Path::new(address);
     match path.canonicalize() {

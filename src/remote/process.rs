@@ -1,4 +1,4 @@
-//! git as a child process: isolated from other repositories in its environment, with limits of time and output.
+//! git as a child process, isolated from other repositories in the environment, with limits for time and output.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -14,27 +14,27 @@ use super::{RemoteError, Result, Settings};
 use crate::platform;
 use crate::text::visible;
 
-/// The minimum version of git: it lists the files of commits alone (2.32), and a fetch leaves no `FETCH_HEAD` (2.29).
+/// The minimum git version: it can list the files of commits only (2.32), and fetch without writing `FETCH_HEAD` (2.29).
 pub const LEAST_VERSION: &str = "2.32";
 
-/// The time limits of git for local work, and for one exchange with a remote.
+/// The time limits for local git calls, and for one exchange with a remote.
 const LOCAL: Duration = Duration::from_secs(120);
 const EXCHANGE: Duration = Duration::from_secs(1_800);
 /// The time between asking git to end and killing it.
 const TO_END: Duration = Duration::from_secs(2);
-/// The maximum wait for remaining output after git has ended. A program that it started may hold the pipe for longer.
+/// The maximum wait for remaining output after git has ended. A child of git may keep the pipe open longer.
 const REST: Duration = Duration::from_secs(1);
-/// The intervals of checks whether it has ended: short at first, since most calls take milliseconds.
+/// The intervals for polling the child: short at first, because most calls take milliseconds.
 const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(5), Duration::from_millis(20)];
 
-/// The maximum bytes that are read of git's output, and kept of its errors.
+/// The maximum number of bytes read from git's output, and kept of its errors.
 const MAX_OUTPUT: usize = 256 << 20;
 const KEPT_ERRORS: usize = 64 << 10;
-/// The maximum lines and bytes of them in an error.
+/// The maximum number of lines and bytes in an error message.
 const SHOWN_LINES: usize = 12;
 const SHOWN_BYTES: usize = 2_000;
 
-/// Variables that would lead git to another repository or another part of one, or change what is transferred.
+/// Variables that would point git to another repository or part of a repository, or change the transferred objects.
 const CLEARED: [&str; 20] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CEILING_DIRECTORIES",
@@ -58,7 +58,7 @@ const CLEARED: [&str; 20] = [
     "GIT_WORK_TREE",
 ];
 
-/// The settings of every call, whatever the configuration says.
+/// The settings of every call. They override the configuration.
 const SETTINGS: [&str; 6] = [
     "protocol.ext.allow=never",
     "transfer.fsckObjects=true",
@@ -67,9 +67,9 @@ const SETTINGS: [&str; 6] = [
     "fetch.pruneTags=false",
     "fetch.writeCommitGraph=false",
 ];
-/// Further settings of every call but [`GitProgram::maintain`], which we start ourselves when nobody waits for it.
+/// Additional settings of every call but [`GitProgram::maintain`], which runs when nobody waits for it.
 const NO_UPKEEP: [&str; 2] = ["gc.auto=0", "maintenance.auto=false"];
-/// The setting by which [`GitProgram::maintain`] passes the folders to git.
+/// The setting in which [`GitProgram::maintain`] passes the folders to git.
 const FOLDERS: &str = "tot.maintained";
 
 /// The user's git.
@@ -86,12 +86,12 @@ pub struct GitProgram {
 /// The output of `git version`: read once per process.
 static VERSION: OnceLock<String> = OnceLock::new();
 
-/// A time after which every call ends, and none begins. Clones share it.
+/// A time after which all calls are ended and no call starts. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Deadline(Arc<Mutex<Option<Instant>>>);
 
 impl Deadline {
-    /// Sets the deadline that far from now, unless it is earlier already.
+    /// Sets the deadline that far in the future, unless an earlier one is set.
     pub fn set(&self, from_now: Duration) {
         let (at, mut set) =
             (Instant::now() + from_now, self.0.lock().unwrap_or_else(PoisonError::into_inner));
@@ -107,11 +107,11 @@ impl Deadline {
 /// The properties of a call, without its arguments.
 #[derive(Default)]
 pub(super) struct Call<'a> {
-    /// Its description, for errors: `fetch from origin`.
+    /// A description for errors: `fetch from origin`.
     pub what: &'a str,
     /// Its input; empty if `None`.
     pub input: Option<Vec<u8>>,
-    /// git's index, if it differs from the repository's own.
+    /// The index file, if it is not the repository's own.
     pub index: Option<&'a Path>,
     /// Whether it contacts a remote.
     pub exchange: bool,
@@ -121,13 +121,13 @@ pub(super) struct Call<'a> {
     pub hooks: bool,
     /// Whether it may start maintenance of the repository.
     pub upkeep: bool,
-    /// The maximum bytes of its output, if below the usual limit.
+    /// The maximum number of bytes of output, if below the usual limit.
     pub most: Option<usize>,
 }
 
 /// The result of a call.
 pub(super) struct Ran {
-    /// The exit status; absent where a signal ended it.
+    /// The exit status, or `None` if a signal ended git.
     pub status: Option<i32>,
     pub output: Vec<u8>,
     /// Its standard error, cleaned for display.
@@ -160,7 +160,7 @@ impl Ran {
 }
 
 impl GitProgram {
-    /// Finds git on the PATH. `person`: whether somebody at a terminal can be asked for a password.
+    /// Finds git on the PATH. `person`: whether a person at a terminal can be asked for a password.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl GitProgram {
         git.version().map(|_| git)
     }
 
-    /// The version that it reports.
+    /// Returns the version that git reports.
     ///
     /// # Errors
     ///
@@ -190,7 +190,7 @@ impl GitProgram {
         }
     }
 
-    /// A copy that rereads configurations.
+    /// Returns a copy that rereads configurations.
     pub fn anew(&self) -> GitProgram {
         GitProgram { settings: Arc::default(), ..self.clone() }
     }
@@ -209,15 +209,15 @@ impl GitProgram {
         GitProgram { deadline, ..self }
     }
 
-    /// Starts git's own maintenance of these repositories, one after the other, where git finds it necessary. Does not
-    /// wait for it; it continues after this process ends.
+    /// Starts git's maintenance of these repositories, one after the other, if git considers it necessary. Returns at once. The
+    /// maintenance continues after this process ends.
     ///
     /// # Errors
     ///
     /// git can't be started.
     pub fn maintain(&self, folders: &[PathBuf]) -> Result<()> {
         let Some(first) = folders.first() else { return Ok(()) };
-        // A user can refuse it with the hook `pre-auto-gc`.
+        // Users can prevent it with the hook `pre-auto-gc`.
         let mut command = self.command(first, &Call { hooks: true, upkeep: true, ..Call::default() });
         for folder in folders {
             let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
@@ -231,7 +231,7 @@ impl GitProgram {
         // A signal to our group does not end it.
         platform::begin_group(&mut command);
         let mut child = command.spawn().map_err(RemoteError::NoGit)?;
-        // Some thread must wait for it. If the machine has no thread left, it stays as a zombie.
+        // A thread must wait for the child. If no thread can be started, the child remains a zombie.
         let _ = thread::Builder::new().spawn(move || child.wait());
         Ok(())
     }
@@ -249,7 +249,7 @@ impl GitProgram {
             (false, true) => Some(self.exchange),
             (false, false) => Some(LOCAL),
         };
-        // At a terminal it stays in the terminal's group: otherwise it could not prompt for a password.
+        // In a process group of its own, git could not prompt for a password.
         let is_group = !asks;
         let limit = Limit { time: limit, deadline: &self.deadline, most: call.most.unwrap_or(MAX_OUTPUT) };
         run(command, call.what, call.input, &limit, is_group)
@@ -264,7 +264,7 @@ impl GitProgram {
     fn command(&self, folder: &Path, call: &Call<'_>) -> Command {
         let mut command = Command::new("git");
         command.current_dir(folder).env("LC_ALL", "C").env("LANGUAGE", "").env("GIT_ADVICE", "0");
-        // An older git ignores unknown variables. gix reads no other formats.
+        // gix reads only these formats. Older versions of git ignore the variables.
         command.env("GIT_DEFAULT_HASH", "sha1").env("GIT_DEFAULT_REF_FORMAT", "files");
         for name in CLEARED {
             command.env_remove(name);
@@ -272,7 +272,7 @@ impl GitProgram {
         if let Some(index) = call.index {
             command.env("GIT_INDEX_FILE", index);
         }
-        // An id must name the object stored under it: no replacement, as by `git replace`.
+        // An id must refer to the object stored under it, not to a replacement by `git replace`.
         command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null");
         let no_upkeep = NO_UPKEEP.iter().filter(|_| !call.upkeep);
         for setting in SETTINGS.iter().chain(no_upkeep) {
@@ -291,7 +291,7 @@ impl GitProgram {
     }
 }
 
-/// Major and minor version in `git version 2.47.3`.
+/// Parses the major and minor version from text like `git version 2.47.3`.
 fn version(text: &str) -> Option<(u32, u32)> {
     let word = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     let mut parts = word.split('.');
@@ -355,10 +355,10 @@ fn run(
     Ok(Ran { status: status.code(), output, said: clean(&errors), errors })
 }
 
-/// Starts to write the child's input, and to read its output. It fails if the machine has no thread left.
+/// Starts threads that write the child's input and read its output. Fails if no thread can be started.
 fn threads(child: &mut Child, input: Option<Vec<u8>>, most: usize) -> std::io::Result<(Reader, Reader)> {
     if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
-        // A child that ends before it has read everything reports so by its status.
+        // If the child ends before it has read everything, its status reports that.
         thread::Builder::new().spawn(move || pipe.write_all(&input))?;
     }
     let output = Reader::begin(child.stdout.take(), move |kept, new| {
@@ -375,7 +375,7 @@ fn threads(child: &mut Child, input: Option<Vec<u8>>, most: usize) -> std::io::R
     Ok((output, errors))
 }
 
-/// Ends the child: first so that git can remove its locks, then by force.
+/// Ends the child, at first gracefully, so that git can remove its locks.
 fn end(child: &mut Child, is_group: bool) {
     if is_group {
         platform::ask_group_to_end(child);
@@ -389,14 +389,14 @@ fn end(child: &mut Child, is_group: bool) {
     let _ = child.wait();
 }
 
-/// The data read from a pipe, by a thread.
+/// The data that a thread reads from a pipe.
 struct Reader {
     kept: Arc<Mutex<Vec<u8>>>,
     done: Receiver<()>,
 }
 
 impl Reader {
-    /// Reads on while `keep` returns true.
+    /// Reads until `keep` returns false.
     fn begin(
         pipe: Option<impl Read + Send + 'static>,
         keep: impl Fn(&mut Vec<u8>, &[u8]) -> bool + Send + 'static,
@@ -430,7 +430,7 @@ impl Reader {
     }
 }
 
-/// The messages of git and the remote, cleaned for display: without control characters, progress and git's advice.
+/// Cleans messages of git and the remote for display: removes control characters, progress and git's advice.
 fn clean(text: &str) -> String {
     let lines = text.lines().map(|line| line.rsplit('\r').next().unwrap_or_default().trim());
     let is_said = |line: &&str| !line.is_empty() && !line.starts_with("hint:") && *line != "remote:";
@@ -474,7 +474,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn after_its_time_it_ends_with_all_that_it_started() {
-        // Read to its end when the other end is closed.
+        // The pipe ends when the last process closes its other end.
         let (mut mark, held) = std::io::pipe().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600 & wait"]).stdin(held).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,4 +1,4 @@
-//! The remotes of a repository, in git's own configuration, so that a plain `git pull` and `git push` do the same.
+//! The remotes of a repository in git's configuration, so that a plain `git pull` and `git push` work the same way.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,26 +8,26 @@ use super::place::{shown_address, whole_address};
 use super::process::Call;
 use super::{GitProgram, Place, RemoteError, Result, is_address};
 
-/// The configuration in force in a folder, as git reads it from all of its files.
+/// The effective configuration of a folder, as git reads it from all configuration files.
 #[derive(Debug, Default)]
 pub struct Settings {
-    /// In the order of the files: the last value of a key counts.
+    /// In file order. The last value of a key wins.
     entries: Vec<Entry>,
 }
 
 #[derive(Debug)]
 struct Entry {
-    /// Section and name are in lower case.
+    /// The key. Section and name are in lower case.
     key: String,
-    /// Absent for a key without `=`, which means true.
+    /// The value. Absent for a key without `=`, which means true.
     value: Option<String>,
-    /// Whether the repository itself has it, and not the user.
+    /// Whether the setting is in the repository's configuration, not the user's.
     is_local: bool,
-    /// The file that contains it, as git names it.
+    /// The file that contains the setting, as named by git.
     origin: String,
 }
 
-/// The remote and the branch that a branch is synced with.
+/// The remote and the branch with which a local branch is synced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstream {
     /// The name of the remote.
@@ -58,19 +58,19 @@ impl Settings {
         settings
     }
 
-    /// The effective value of a key.
+    /// Returns the effective value of a key.
     pub fn last(&self, key: &str) -> Option<&str> {
         let entry = self.entries.iter().rfind(|entry| entry.key == key)?;
         Some(entry.value.as_deref().unwrap_or("true"))
     }
 
-    /// The user's own settings, regardless of the repository's: key, value, and the file that contains it.
+    /// Returns the user's own settings without the repository's: key, value, and file.
     pub(super) fn users_own(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         let own = self.entries.iter().filter(|entry| !entry.is_local);
         own.filter_map(|entry| Some((entry.key.as_str(), entry.value.as_deref()?, entry.origin.as_str())))
     }
 
-    /// The remotes, each with its address, by name.
+    /// Returns the remotes by name, with their addresses.
     pub fn remotes(&self) -> Vec<(&str, &str)> {
         let keys = self.entries.iter().map(|entry| entry.key.as_str());
         let remotes: BTreeMap<_, _> = keys
@@ -79,7 +79,7 @@ impl Settings {
         remotes.into_iter().collect()
     }
 
-    /// The upstream of the local branch: the remote, and the branch there.
+    /// Returns the upstream of the local branch.
     pub fn upstream(&self, branch: &str) -> Option<Upstream> {
         let remote = self.last(&format!("branch.{branch}.remote"))?;
         let merge = self.last(&format!("branch.{branch}.merge"))?;
@@ -92,7 +92,7 @@ impl Settings {
         })
     }
 
-    /// The place of an investigation on the remote, from its push settings.
+    /// Returns the place of an investigation on the remote, from the push settings.
     pub fn place(&self, remote: &str) -> Option<Place> {
         let key = format!("remote.{remote}.push");
         let specs = self.entries.iter().filter(|entry| entry.key == key);
@@ -100,7 +100,7 @@ impl Settings {
         Some(Place::of_branch(branch))
     }
 
-    /// Whether some remote is a promisor, asked for objects only when they are needed.
+    /// Returns whether a remote is a promisor, from which git fetches objects on demand.
     pub fn is_partial(&self) -> bool {
         let is_promisor = |key: &str| key.starts_with("remote.") && key.ends_with(".promisor");
         self.entries.iter().any(|entry| is_promisor(&entry.key) && self.last(&entry.key) == Some("true"))
@@ -108,11 +108,11 @@ impl Settings {
 }
 
 impl GitProgram {
-    /// The configuration in that folder. It is read once by this program and its clones, and again after they write there.
+    /// Returns the configuration of the folder. It is cached until this program or one of its clones changes it.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn settings(&self, folder: &Path) -> Result<Arc<Settings>> {
         if let Some(known) = self.known().get(folder) {
             return Ok(Arc::clone(known));
@@ -125,11 +125,11 @@ impl GitProgram {
         Ok(settings)
     }
 
-    /// Writes a value into the configuration of the repository around the folder. Returns whether there is one.
+    /// Writes a value to the configuration of the repository around the folder. Returns whether such a repository exists.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn set(&self, folder: &Path, key: &str, value: &str) -> Result<bool> {
         let is_inside = self.run(folder, &["rev-parse", "--git-dir"], Call::default())?.status == Some(0);
         if is_inside {
@@ -138,12 +138,12 @@ impl GitProgram {
         Ok(is_inside)
     }
 
-    /// Adds a remote, with the investigation at `place`. The local branch is synced with it, unless it already has a
-    /// remote. Adding it again changes nothing.
+    /// Adds a remote with the investigation at `place`. The local branch is synced with the remote, unless it already has one.
+    /// Adding the same remote again changes nothing.
     ///
     /// # Errors
     ///
-    /// An invalid address, a name that is in use, and any error of git.
+    /// An invalid address, a name in use, or any git error.
     pub fn add_remote(
         &self,
         repository: &Path,
@@ -170,17 +170,17 @@ impl GitProgram {
             (fetch, format!("{there_tags}:{here_tags}")),
             (push.clone(), format!("{here}:{there}")),
             (push, format!("{here_tags}:{there_tags}")),
-            // Otherwise tags of other investigations would be fetched, too.
+            // Otherwise the tags of other investigations would also be fetched.
             (key("tagOpt"), "--no-tags".to_owned()),
-            // Acknowledged commits keep their ids, whatever the user's own setting is.
+            // Acknowledged commits keep their ids, regardless of the user's setting.
             ("pull.rebase".to_owned(), "false".to_owned()),
-            // A plain merge never mistakes one proposal for another with similar texts.
+            // A plain merge must not mistake one proposal for another with similar texts.
             (format!("branch.{branch}.mergeOptions"), "-Xfind-renames=100%".to_owned()),
         ];
         let remote = format!("branch.{branch}.remote");
         if settings.last(&remote).is_none_or(|other| other == name) {
             entries.push((format!("branch.{branch}.merge"), there));
-            // Written last: it makes the branch a synced one.
+            // Written last: this setting turns on syncing.
             entries.push((remote, name.to_owned()));
         }
         let mut seen = Vec::new();

@@ -1,8 +1,8 @@
-//! Signed tags: made with the user's own setup of git, and checked by git.
+//! Signed tags, which git creates and verifies with the user's configuration.
 //!
-//! The user's own configuration determines the programs that sign and check, and the allowed keys, never the
-//! repository's: a folder from others must not contain a program that calls every signature good, or have one run. The
-//! repository may choose the key that signs, and its format.
+//! Only the user's configuration determines the programs that sign and verify, and the allowed keys. The repository's must not:
+//! otherwise a folder from a stranger could start a program that accepts every signature. The repository may choose the
+//! signing key and its format.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use super::{GitProgram, RemoteError, Result};
 use crate::store::CommitId;
 use crate::text::{one_line, shorten};
 
-/// Settings that a repository does not decide, each with git's own default. A key of OpenPGP must also be trusted:
-/// otherwise any key in the keyring would do.
+/// Settings that a repository cannot change, with git's defaults. OpenPGP keys must also be trusted. Otherwise any key in the
+/// keyring would be accepted.
 const USERS_OWN: [(&str, &str); 8] = [
     ("gpg.program", "gpg"),
     ("gpg.openpgp.program", "gpg"),
@@ -25,44 +25,44 @@ const USERS_OWN: [(&str, &str); 8] = [
     ("gpg.mintrustlevel", "marginal"),
 ];
 
-/// A tag to be made.
+/// A tag to create.
 pub struct NewTag<'a> {
     /// Its name, without `refs/tags/`.
     pub name: &'a str,
-    /// The commit that it leads to.
+    /// The tagged commit.
     pub commit: CommitId,
     /// The message.
     pub message: &'a str,
-    /// Whether it is signed.
+    /// Whether to sign it.
     pub is_signed: bool,
 }
 
-/// git's verdict on the signature of a tag.
+/// The result of verifying the signature of a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signature {
-    /// It is good, and its key is allowed.
+    /// Valid, with an allowed key.
     Good {
-        /// The owner of the key, by the file of allowed signers or by the keyring.
+        /// The owner of the key, from the allowed signers file or the keyring.
         signer: String,
     },
-    /// It can't be checked.
+    /// Not verifiable.
     Unchecked {
-        /// The missing part.
+        /// The reason.
         why: String,
     },
-    /// It is bad, or its key is not allowed.
+    /// Invalid, or with a key that is not allowed.
     Bad {
-        /// The fault.
+        /// The reason.
         why: String,
     },
 }
 
 impl GitProgram {
-    /// Creates an annotated tag. Signing may prompt the user for a passphrase.
+    /// Creates an annotated tag. Signing may prompt for a passphrase.
     ///
     /// # Errors
     ///
-    /// No key to sign with, a name that is in use, and any error of git.
+    /// No signing key, a name in use, or any git error.
     pub fn tag(&self, repository: &Path, tag: &NewTag<'_>) -> Result<()> {
         let commit = tag.commit.to_string();
         let mut arguments = self.users_own(repository, None)?;
@@ -76,8 +76,7 @@ impl GitProgram {
         Ok(())
     }
 
-    /// git's verdict on the signature of a tag object that has one. `allowed` is a file of allowed signers that replaces
-    /// the user's own.
+    /// Verifies the signature of a signed tag object. `allowed` is an allowed signers file that replaces the user's own.
     ///
     /// # Errors
     ///
@@ -89,7 +88,7 @@ impl GitProgram {
         Ok(read(ran.status == Some(0), &ran.errors))
     }
 
-    /// The settings that the repository does not decide, as arguments.
+    /// Returns the settings that the repository cannot change, as arguments.
     fn users_own(&self, repository: &Path, allowed: Option<&Path>) -> Result<Vec<String>> {
         let found = self.settings(repository)?;
         let mut settings: Vec<String> =
@@ -101,16 +100,16 @@ impl GitProgram {
             let path = std::path::absolute(allowed).unwrap_or_else(|_| allowed.to_owned());
             settings.push(format!("gpg.ssh.allowedsignersfile={}", path.display()));
         }
-        // The last value counts, and these come after those of any file.
+        // The last value wins, and arguments come after all files.
         Ok(settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]).collect())
     }
 }
 
-/// A user's setting as it is meant. git runs in the repository, so a relative path is resolved from the file that contains
-/// the setting, or else from the caller's folder.
+/// Resolves a path in a user's setting. git runs in the repository, so a relative path is resolved from the file that contains
+/// the setting, or else from the current folder.
 fn from_its_file(key: &str, origin: &str, value: &str) -> String {
     let is_file = key.ends_with("file");
-    // A program without a path is looked up on the PATH.
+    // A bare program name is looked up on the PATH.
     let is_way = (is_file || value.starts_with('.')) && !value.is_empty();
     if !is_way || value.starts_with(['~', '%']) || Path::new(value).is_absolute() {
         return value.to_owned();
@@ -121,7 +120,7 @@ fn from_its_file(key: &str, origin: &str, value: &str) -> String {
 }
 
 impl RemoteError {
-    /// The hint for a failed signature.
+    /// Returns the hint for a failed signing.
     pub fn without_key(&self) -> Option<&'static str> {
         matches!(self, RemoteError::Failed { what, .. } if what == "signing").then_some(
             "Set your key with `git config --global user.signingkey KEY`, for an SSH key also `git config --global \
@@ -130,7 +129,7 @@ impl RemoteError {
     }
 }
 
-/// Parses the output of git and of the program that it called. Anything not known to be otherwise is bad.
+/// Parses the output of git and the verifying program. Unknown output means that the signature is bad.
 fn read(succeeded: bool, said: &str) -> Signature {
     let status = |word: &str| {
         let is = |line: &&str| line.split(' ').next() == Some(word);
@@ -147,7 +146,7 @@ fn read(succeeded: bool, said: &str) -> Signature {
     if succeeded {
         return match good.or_else(|| said.lines().find_map(ssh)) {
             Some(signer) => Signature::Good { signer },
-            None => bad("git calls it good but names no signer"),
+            None => bad("git accepts it but names no signer"),
         };
     }
     const BAD: [(&str, &str); 5] = [

@@ -1,4 +1,4 @@
-//! Listing, fetch, and push.
+//! Listing, fetching and pushing.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,18 +11,18 @@ use crate::text::shorten;
 /// The references that a remote advertises.
 #[derive(Clone, Debug, Default)]
 pub struct Advertised {
-    /// Its branches and tags by their full names, as far as requested.
+    /// The requested branches and tags, by full name.
     pub refs: BTreeMap<String, ObjectName>,
-    /// The branch of its HEAD, by its full name.
+    /// The full name of the branch of its HEAD.
     pub head: Option<String>,
 }
 
 /// The outcome of a fetch that reached its remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
-    /// Every reference is up to date.
+    /// All references are up to date.
     All,
-    /// One is not a fast-forward, or could not be written; the objects have been fetched.
+    /// A reference is not a fast-forward or could not be written. The objects have been fetched.
     Rejected {
         /// git's message.
         said: String,
@@ -32,19 +32,19 @@ pub enum Fetched {
 /// The outcome of a push that reached its remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pushed {
-    /// The remote has confirmed each reference.
+    /// The remote confirmed each reference.
     Accepted,
     /// At least one reference was refused.
     Refused {
         /// The messages of git and of the remote.
         said: String,
-        /// Whether each refusal may be that of a lost race: git, here or there, found the reference at another commit, or
-        /// locked. Not for a refusal by a hook or a host.
+        /// Whether each refusal may be a lost race: the reference was locked or at another commit. False if a hook or a host
+        /// refused.
         may_pass: bool,
     },
 }
 
-/// git's own status messages for a reference that it could not move.
+/// git's status messages for references that it could not move.
 const LOST: [&str; 5] = [
     "cannot lock ref",
     "failed to lock",
@@ -82,7 +82,7 @@ impl GitProgram {
         Ok(advertised)
     }
 
-    /// Fetches references, each with its remote and local name. They move only forward, and none is removed.
+    /// Fetches references, given by their remote and local names. References only move forward and are never removed.
     ///
     /// # Errors
     ///
@@ -97,9 +97,9 @@ impl GitProgram {
             "--no-prune",
             "--no-recurse-submodules",
             "--no-write-fetch-head",
-            // A shallow remote has no more to offer.
+            // A shallow remote cannot send more.
             "--update-shallow",
-            // Only the named references: no others that the configuration would move along.
+            // Fetch only the named references, not others from the configuration.
             "--refmap=",
         ];
         if repository.join(".git/shallow").exists() {
@@ -121,13 +121,13 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// As [`GitProgram::fetch`].
+    /// Returns the errors of [`GitProgram::fetch`].
     pub fn fetch_objects(&self, repository: &Path, remote: &str, objects: &[ObjectName]) -> Result<()> {
         is_address(remote)?;
         let what = format!("fetch of {} objects from {}", objects.len(), shown_address(remote));
         let names: String = objects.iter().map(|object| format!("{object}\n")).collect();
         let arguments = [
-            // The wanted objects are known: local ones need not be compared.
+            // The missing objects are known, so no negotiation is needed.
             "-c",
             "fetch.negotiationAlgorithm=noop",
             "fetch",
@@ -151,7 +151,7 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// The remote can't be reached, or the connection was cut: then it is unknown what it has accepted.
+    /// The remote can't be reached, or the connection was cut. In that case the state of the remote is unknown.
     pub fn push(&self, repository: &Path, remote: &str, refs: &[Reference]) -> Result<Pushed> {
         is_address(remote)?;
         let what = format!("push to {}", shown_address(remote));
@@ -160,7 +160,7 @@ impl GitProgram {
             "--porcelain",
             "--no-follow-tags",
             "--recurse-submodules=no",
-            // An unusable key must not prevent sharing.
+            // An unusable signing key must not prevent sharing.
             "--no-signed",
             "--",
             remote,
@@ -170,7 +170,7 @@ impl GitProgram {
         let call = Call { what: &what, exchange: true, hooks: true, ..Call::default() };
         let ran = self.run(repository, &arguments, call)?;
         let text = ran.text();
-        // `=` marks an unchanged reference. The fields: flag, both names, status.
+        // The fields are flag, both names, and status. The flag `=` marks an unchanged reference.
         let status =
             |line: &str| line.split_once('\t').map(|(flag, rest)| (flag.to_owned(), rest.to_owned()));
         let told: Vec<(String, String)> = text.lines().filter_map(status).collect();
@@ -183,7 +183,7 @@ impl GitProgram {
             let reasons = crate::text::one_line(&refused.join(", "));
             let remote: Vec<&str> = ran.said.lines().filter(|line| line.starts_with("remote:")).collect();
             let said = if remote.is_empty() { reasons } else { format!("{reasons}\n{}", remote.join("\n")) };
-            // The messages of hooks are ignored: they are on lines of their own.
+            // Hook messages are on separate lines, which are ignored.
             let may_pass = refused.iter().all(|status| {
                 status.starts_with("[rejected]") || LOST.iter().any(|words| status.contains(words))
             });

@@ -1,4 +1,4 @@
-//! The state of a project, and further work trees of it. The project's branches, index and files are unchanged.
+//! The state of a project, and additional work trees. The project's branches, index and files stay unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use super::process::{Call, Ran};
 use super::{GitProgram, RemoteError, Result};
 use crate::domain::run::ProjectState;
 
-/// The maximum bytes of a patch, and of the untracked files, whose whole content is in it.
+/// The maximum number of bytes of a patch, and of the untracked files that it contains.
 const PATCH_MAX: usize = 64 << 10;
 const UNTRACKED_MAX: u64 = 1 << 20;
-/// The maximum number of files named.
+/// The maximum number of files listed.
 const CHANGED_MAX: usize = 1_000;
 
 impl GitProgram {
@@ -19,19 +19,19 @@ impl GitProgram {
         self.run(folder, arguments, Call { what: &what, ..call })?.succeeded(&what)
     }
 
-    /// The state of the project with that root: its commit, the changed files, and their patch. `index` is the path of a new
-    /// file, for an index separate from the project's own.
+    /// Returns the state of the project with that root: its commit, the changed files, and their patch. `index` is the path of
+    /// a new file for a separate index.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn project_state(&self, root: &Path, index: &Path) -> Result<ProjectState> {
         let commit = self.resolve(root, "HEAD")?;
-        // Without optional locks git does not write the index.
+        // Without optional locks, git does not write the index.
         let status =
             ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
         let status = self.local(root, &status, Call::default())?.text();
-        // A path with a final slash is a repository of its own, such as an investigation.
+        // A path that ends with a slash is a separate repository, such as an investigation.
         let entries = || {
             status
                 .split('\0')
@@ -44,7 +44,7 @@ impl GitProgram {
         let bytes = |path: &&str| fs::symlink_metadata(root.join(path)).map_or(0, |file| file.len());
         let is_whole = entries().count() == changed.len()
             && untracked.iter().map(bytes).sum::<u64>() <= UNTRACKED_MAX
-            // Files of another repository can't be patched from here.
+            // A patch cannot contain files of another repository.
             && !changed.iter().any(|path| root.join(path).is_dir());
         let patch = match commit.is_some() && is_whole && !changed.is_empty() {
             true => self.patch(root, index, &untracked)?,
@@ -53,14 +53,14 @@ impl GitProgram {
         Ok(ProjectState { commit, changed, patch })
     }
 
-    /// The patch from the commit to the present files; `None` if it is too long, or not text.
+    /// Returns the patch from the commit to the current files, or `None` if the patch is too long or not text.
     fn patch(&self, root: &Path, index: &Path, untracked: &[&str]) -> Result<Option<String>> {
         let own = self.local(root, &["rev-parse", "--git-path", "index"], Call::default())?.text();
         let own = root.join(own.trim_end_matches('\n'));
         let aside = || Call { index: Some(index), ..Call::default() };
-        // With its timestamps, git need not read unchanged files. It is missing before the first `git add`.
+        // With the timestamps of the index, git need not read unchanged files. No index exists before the first `git add`.
         if own.exists() {
-            // Its own timestamp counts, too: git reads files again that have changed since.
+            // The timestamp of the index matters too: git rereads files that are newer.
             let copied = fs::copy(&own, index).and_then(|_| {
                 fs::File::options().write(true).open(index)?.set_modified(own.metadata()?.modified()?)
             });
@@ -91,11 +91,11 @@ impl GitProgram {
         }
     }
 
-    /// The commit of that name; `None` if unknown.
+    /// Returns the commit with that name, or `None` if unknown.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn resolve(&self, root: &Path, name: &str) -> Result<Option<String>> {
         let name = format!("{name}^{{commit}}");
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
@@ -103,12 +103,11 @@ impl GitProgram {
         Ok((ran.status == Some(0)).then(|| ran.text().trim().to_owned()))
     }
 
-    /// Puts the files of a commit into another folder, which is missing or empty. Filters named in the configuration are
-    /// not started.
+    /// Checks out a commit into a missing or empty folder. Configured filters are not run.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn add_worktree(&self, root: &Path, folder: &Path, commit: &str) -> Result<()> {
         let what = "git config";
         let names = ["config", "--name-only", "--get-regexp", r"^filter\..*\.(smudge|process|required)$"];
@@ -123,22 +122,22 @@ impl GitProgram {
         self.run(root, &arguments, Call { what, ..Call::default() })?.succeeded(what).map(drop)
     }
 
-    /// Makes git forget a work tree, whose folder may be gone.
+    /// Unregisters a work tree. Its folder may be missing.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn remove_worktree(&self, root: &Path, folder: &Path) -> Result<()> {
         let folder = folder.to_string_lossy();
         let arguments = ["worktree", "remove", "--force", "--force", &folder];
         self.local(root, &arguments, Call::default()).map(drop)
     }
 
-    /// The folders of all work trees, existing or not.
+    /// Returns the folders of all registered work trees. Some may be missing.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn worktrees(&self, root: &Path) -> Result<Vec<PathBuf>> {
         let listed = self.local(root, &["worktree", "list", "--porcelain"], Call::default())?.text();
         Ok(listed.lines().filter_map(|line| line.strip_prefix("worktree ")).map(PathBuf::from).collect())
@@ -148,18 +147,18 @@ impl GitProgram {
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn apply(&self, folder: &Path, patch: &str) -> Result<()> {
         let input = Some(patch.as_bytes().to_vec());
         let arguments = ["apply", "--whitespace=nowarn", "-"];
         self.local(folder, &arguments, Call { input, ..Call::default() }).map(drop)
     }
 
-    /// The submodules of a commit: each path, and its commit.
+    /// Returns the paths and commits of a commit's submodules.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Any git error.
     pub fn submodules(&self, root: &Path, commit: &str) -> Result<Vec<(String, String)>> {
         let text = self.local(root, &["ls-tree", "-r", "-z", "--full-tree", commit], Call::default())?.text();
         let entry = |line: &str| {

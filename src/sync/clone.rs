@@ -1,6 +1,6 @@
-//! Clones investigations from a remote: from a repository of its own, or from a hub.
+//! Clones investigations from a remote: a repository with one investigation, or a hub.
 //!
-//! Each is built in `.tmp-…` of the root, and renamed into place when it has been read: it appears complete or not at all.
+//! Each is built in `.tmp-…` of the root, read, and renamed into place. It appears complete or not at all.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io, process};
@@ -27,17 +27,17 @@ pub struct Cloned {
 pub struct Folder {
     /// Its path.
     pub path: PathBuf,
-    /// Whether it is new; otherwise it existed before.
+    /// Whether it is new. Otherwise it already existed.
     pub is_new: bool,
     /// The files of the newest commit that are left out of its work tree.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Clones the investigations of a remote: those whose id has one of these prefixes or suffixes, or all.
+/// Clones all investigations of a remote, or those whose ids have one of these prefixes or suffixes.
 ///
 /// # Errors
 ///
-/// The remote can't be listed, or has no match. An error of one investigation is in its outcome.
+/// The remote can't be listed, or has no match. Errors of one investigation are in its outcome.
 pub fn clone(
     store: &Store,
     git: &GitProgram,
@@ -59,7 +59,7 @@ pub fn clone(
     }))
 }
 
-/// The branches with investigations: those of a hub, or that of a single repository.
+/// Returns the branches with investigations: those of a hub, or the only one of another repository.
 pub(super) fn chosen(advertised: &Advertised, ids: &[String]) -> Result<Vec<Place>, String> {
     let branches = advertised.refs.keys().filter_map(|name| name.strip_prefix("refs/heads/"));
     let places: Vec<Place> = branches.map(Place::of_branch).collect();
@@ -106,12 +106,12 @@ fn one(
             }
         }
     });
-    // The first error is reported; a hidden folder may remain, which is removed later.
+    // The first error is reported. A hidden folder may remain and is removed later.
     let _ = fs::remove_dir_all(&aside);
     outcome
 }
 
-/// The folder of an investigation that exists in the root.
+/// Returns the folder of an existing investigation in the root.
 pub(super) fn present(store: &Store, id: SessionId) -> Option<PathBuf> {
     match store.find(&id.to_string()) {
         Ok(path) => Some(path),
@@ -120,8 +120,8 @@ pub(super) fn present(store: &Store, id: SessionId) -> Option<PathBuf> {
     }
 }
 
-/// Builds the investigation in a folder of the root. `is_remote`: configures its source as its remote. Returns its id, and the
-/// files left out of its work tree.
+/// Builds the investigation in a folder of the root. If `is_remote`, configures the source as its remote. Returns its id and
+/// the files left out of its work tree.
 pub(super) fn build(
     store: &Store,
     git: &GitProgram,
@@ -141,7 +141,7 @@ pub(super) fn build(
         };
         (upstream.remote, upstream.tracking)
     } else {
-        // git does not fetch into the branch that HEAD is on.
+        // git does not fetch into the current branch.
         (address.to_owned(), format!("refs/remotes/{DEFAULT_NAME}/{BRANCH}"))
     };
     let tags = advertised.refs.keys().filter_map(|reference| place.tag(reference));
@@ -153,12 +153,12 @@ pub(super) fn build(
         return Err(RemoteError::Failed { what: format!("fetch from {address}"), said }.into());
     };
     let id = store.inspect(&aside, tip)?.investigation.meta().id;
-    // An investigation under another one's name would take its place.
+    // Otherwise an investigation could replace another by using its name.
     if place.id().is_some_and(|named| named != id) {
         return Err(SyncError::Misnamed { branch: place.branch.clone(), id });
     }
     let left_out = store.left_out(&aside, None, tip)?;
-    // git can't be given a name that is not UTF-8, and then handles that file as usual.
+    // A name that is not UTF-8 can't be passed to git, which then handles that file as usual.
     let files = left_out.iter().map(|it| it.file.as_str()).filter(|file| !file.contains('\u{fffd}'));
     let files: Vec<&str> = files.collect();
     git.check_out(&aside, tip, &files)?;

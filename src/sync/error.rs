@@ -1,4 +1,4 @@
-//! Errors that need a person.
+//! The errors of a sync.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::domain::SessionId;
 use crate::remote::RemoteError;
 use crate::store::{LeftOut, StoreError};
 
-/// Why an investigation could not be synced. Nothing is lost, and the local state is unchanged.
+/// The error of syncing one investigation. Nothing is lost, and the local state is unchanged.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SyncError {
@@ -24,7 +24,7 @@ pub enum SyncError {
     NotThere {
         /// The address.
         address: String,
-        /// The id, or a part of one; empty if there is none at all.
+        /// The id or a part of it. Empty if the remote has no investigation at all.
         id: String,
     },
     /// The remote branch has the name of another investigation.
@@ -37,21 +37,21 @@ pub enum SyncError {
         /// The id of the local investigation.
         id: SessionId,
     },
-    /// A branch contains another investigation than its name says.
-    #[error("the branch {branch} contains the investigation {id}, which the branch is not named after")]
+    /// A branch contains an investigation other than the one in its name.
+    #[error("the branch {branch} contains another investigation, {id}")]
     Misnamed {
         /// The branch on the remote.
         branch: String,
         /// The id of its investigation.
         id: SessionId,
     },
-    /// HEAD is on no branch.
+    /// HEAD is detached.
     #[error("HEAD of {path} is detached")]
     Detached {
         /// The folder.
         path: PathBuf,
     },
-    /// The remote's earlier commits are missing from its present ones.
+    /// The remote's current history lacks earlier commits.
     #[error("{remote} was rewritten: {missing}. Nothing changed here")]
     Rewritten {
         /// The name of the remote.
@@ -75,12 +75,12 @@ pub enum SyncError {
         /// The number of attempts.
         tries: u32,
     },
-    /// A push would contain what looks like a credential.
+    /// A push would contain a likely credential.
     #[error("not pushed: {} to contain {}", seems(.tags), .places.join(", "))]
     SecretSuspected {
         /// The places: node, file and line.
         places: Vec<String>,
-        /// The tags that contain it; empty if the branch does.
+        /// The tags that contain the credential. Empty if the branch does.
         tags: Vec<String>,
     },
     /// A push would contain unreadable files.
@@ -97,7 +97,7 @@ pub enum SyncError {
         /// The files, and why.
         files: Vec<LeftOut>,
     },
-    /// Another investigation has the id.
+    /// Another investigation has the same id.
     #[error("{path} already has the id {id}, with another history")]
     AlreadyHere {
         /// Its folder.
@@ -108,7 +108,7 @@ pub enum SyncError {
     /// An error of git or of the network.
     #[error("{0}")]
     Remote(Arc<RemoteError>),
-    /// Both sides have changed a file that only a person can merge.
+    /// Both sides changed a file that only a person can merge.
     #[error("{}\n  changed here:\n{here}\n  changed there:\n{there}", crate::text::causes(&**.error))]
     BothChanged {
         /// The error that names the files.
@@ -118,7 +118,7 @@ pub enum SyncError {
         /// The difference from the common ancestor to theirs.
         there: String,
     },
-    /// The fetched commits can't be joined, or the investigation is unreadable.
+    /// The fetched commits can't be merged, or the investigation is unreadable.
     #[error("{}", crate::text::causes(&**.0))]
     Store(Arc<StoreError>),
 }
@@ -176,7 +176,7 @@ impl SyncError {
                 format!("Nothing changed. `tot remote add {remote} URL` switches back to the branch of its own name")
             }
             SyncError::Misnamed { .. } => {
-                "Nothing was fetched from it. Ask whoever pushed it to push it under its own name".to_owned()
+                "Nothing was fetched. Ask its author to push it under its own id".to_owned()
             }
             SyncError::Detached { .. } => "Switch back to its branch with `git switch main`".to_owned(),
             SyncError::Rewritten { .. } => {
@@ -200,7 +200,7 @@ impl SyncError {
             SyncError::Unreadable { is_marked: true, .. } => {
                 "Merge both sides of the conflict markers with `tot merge --resolve`".to_owned()
             }
-            SyncError::Unreadable { .. } => "Fix the file and commit it; `tot check` says more".to_owned(),
+            SyncError::Unreadable { .. } => "Fix the file and commit it; `tot check` has details".to_owned(),
             SyncError::Unfit { .. } => {
                 "Remove it with `git rm --cached` and commit that. It may stay in the history and in your folder".to_owned()
             }

@@ -8,11 +8,11 @@ use crate::remote::{ObjectName, TextPlace};
 use crate::secrets::suspects;
 use crate::store::{CommitId, Snapshot};
 
-/// The maximum number of places named.
+/// The maximum number of places listed.
 const NAMED: usize = 10;
 
 impl Syncing<'_> {
-    /// Refuses to push the branch at `tip` if it must not be shared. `known` are the remote's commits, `theirs` its branch.
+    /// Refuses to push the branch at `tip` if it must not be shared. `known` are the remote's commits, and `theirs` is its branch.
     pub(super) fn guard(
         &self,
         subject: &Subject,
@@ -38,8 +38,8 @@ impl Syncing<'_> {
         self.refuse_secrets(subject, &[tip.into()], known)
     }
 
-    /// Refuses credentials that these tips, of a branch or of tags, would add to the remote: in files, and in the
-    /// messages of commits and tags.
+    /// Refuses credentials that these tips, of a branch or of tags, would add to the remote, in files or in messages of commits
+    /// and tags.
     pub(super) fn refuse_secrets(
         &self,
         subject: &Subject,

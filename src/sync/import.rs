@@ -1,7 +1,7 @@
-//! Imports investigations from files: facts read by [`crate::import`], and git bundles.
+//! Imports investigations from files: facts read by [`crate::import`], or git bundles.
 //!
-//! Each is built in `.tmp-…` of the root, checked, and renamed into place: it appears complete or not at all. Commits of
-//! facts have a fixed name and the times of the facts. So two imports of one file have the same history, which can be merged.
+//! Each is built in `.tmp-…` of the root, checked, and renamed into place. It appears complete or not at all. Commits of facts
+//! have a fixed author and the times of the facts, so two imports of one file have the same history and can be merged.
 
 use std::path::{Path, PathBuf};
 use std::{fs, process};
@@ -19,7 +19,7 @@ use crate::store::{CommitId, Draft, Relation, Store, StoreError};
 /// An imported investigation.
 #[derive(Debug)]
 pub struct Imported {
-    /// Its folder; for a dry run, the future one.
+    /// Its folder. For a dry run, the future folder.
     pub path: PathBuf,
     /// Its id.
     pub id: SessionId,
@@ -46,11 +46,11 @@ pub struct Unbundled {
     pub outcome: Result<Imported, SyncError>,
 }
 
-/// Writes facts as an investigation of the root. With `dry_run`, only returns the result.
+/// Writes facts as an investigation in the root. With `dry_run`, only returns the result.
 ///
 /// # Errors
 ///
-/// An id that belongs to another history, facts above the limits, and any error of the file system. Nothing remains then.
+/// The id belongs to another history, the facts exceed a limit, or the file system fails. Nothing is left behind.
 pub fn facts(store: &Store, facts: &Facts, dry_run: bool) -> Result<Imported, SyncError> {
     store.prepare()?;
     let aside = Aside::new(store, &facts.meta.id.to_string());
@@ -69,11 +69,11 @@ pub fn facts(store: &Store, facts: &Facts, dry_run: bool) -> Result<Imported, Sy
     settle(store, &begun.path, dry_run)
 }
 
-/// Imports the investigations of a bundle: a single one, or those of a hub.
+/// Imports the investigations of a bundle of one investigation or of a hub.
 ///
 /// # Errors
 ///
-/// Not a bundle, or no investigation in it. An error of one investigation is in its outcome.
+/// The file is not a bundle, or contains no investigation. Errors of one investigation are in its outcome.
 pub fn bundle(
     store: &Store,
     git: &GitProgram,
@@ -81,7 +81,7 @@ pub fn bundle(
     dry_run: bool,
 ) -> Result<Vec<Unbundled>, SyncError> {
     store.prepare()?;
-    // An absolute path, so that it is neither a host nor an option, and valid in any folder.
+    // Absolute, so that git takes the path neither for a host nor for an option, in any folder.
     let whole = file.canonicalize().map_err(|source| io_error("read", file, source))?;
     let address = whole.to_string_lossy();
     let patterns = ["refs/heads/*".to_owned(), "refs/tags/*".to_owned()];
@@ -102,7 +102,7 @@ fn file_name(path: &Path) -> String {
     path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// A folder of the root for building, removed on drop.
+/// A temporary folder in the root, removed on drop.
 struct Aside(PathBuf);
 
 impl Aside {
@@ -113,12 +113,12 @@ impl Aside {
 
 impl Drop for Aside {
     fn drop(&mut self) {
-        // A leftover is a hidden folder that is removed later.
+        // On failure a hidden folder remains and is removed later.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Checks the result, and moves it into place, unless it exists.
+/// Checks the result and moves it into place, unless the investigation exists.
 fn settle(store: &Store, built: &Path, dry_run: bool) -> Result<Imported, SyncError> {
     let reading = Store::new(built);
     let subject = check::read(&reading, built, Objects::default())?;
@@ -145,7 +145,7 @@ fn settle(store: &Store, built: &Path, dry_run: bool) -> Result<Imported, SyncEr
     })
 }
 
-/// Whether an investigation's history contains the commit.
+/// Returns whether an investigation's history contains the commit.
 fn has(store: &Store, path: &Path, commit: CommitId) -> bool {
     let relation = || {
         let now = store.load(path)?;

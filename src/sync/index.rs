@@ -1,8 +1,8 @@
-//! `tot sync --index`: the branch `tot-index` of a repository of many investigations, whose README.md lists them, for the
-//! front page that a forge shows.
+//! `tot sync --index`: writes the branch `tot-index` of a hub. Its README.md lists the investigations for the front page of a
+//! forge.
 //!
-//! Local investigations are listed by their facts; the line of any other is kept as its owner wrote it. The branch is
-//! updated by an ordinary push, and written again if somebody was faster.
+//! The lines of local investigations are computed. The lines of all others are kept as their owners wrote them. The branch is
+//! updated by an ordinary push, and rewritten if somebody was faster.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ const BRANCH: &str = "tot-index";
 const PAGE: &str = "README.md";
 /// The maximum number of attempts if others are faster.
 const TRIES: usize = 5;
-/// The maximum characters of a question and of an answer in a line.
+/// The maximum number of characters of a question and of an answer in a line.
 const LENGTH: usize = 160;
 
 /// The outcome for the list of one repository.
@@ -29,16 +29,16 @@ const LENGTH: usize = 160;
 pub struct Index {
     /// Its address.
     pub address: String,
-    /// The number of investigations listed.
+    /// The number of listed investigations.
     pub listed: usize,
-    /// Whether it was written: the previous list differed.
+    /// Whether the list was written, because the previous one differed.
     pub is_new: bool,
     /// The error, if any.
     pub error: Option<SyncError>,
 }
 
 impl Syncing<'_> {
-    /// Writes the list of each hub that these investigations were synced with.
+    /// Writes the list of each hub with which these investigations were synced.
     pub fn index(&self, outcomes: &[Outcome]) -> Vec<Index> {
         let mut hubs: BTreeMap<&str, (&Path, &Upstream)> = BTreeMap::new();
         for outcome in outcomes {
@@ -55,7 +55,7 @@ impl Syncing<'_> {
         hubs.into_iter().map(one).collect()
     }
 
-    /// Writes one list. `path` is one of its investigations, whose repository stores the objects.
+    /// Writes one list. `path` is one of its investigations. Its repository stores the objects.
     fn write_index(&self, path: &Path, upstream: &Upstream, index: &mut Index) -> Result<(), SyncError> {
         let (git, remote) = (self.git, upstream.remote.as_str());
         let (there, here) = (format!("refs/heads/{BRANCH}"), format!("refs/remotes/{remote}/{BRANCH}"));
@@ -81,9 +81,9 @@ impl Syncing<'_> {
             if after == before {
                 return Ok(());
             }
-            // A line describes the local state, which may not have been pushed.
+            // Lines describe the local state, which may not be pushed yet.
             let new: String = lines.iter().filter(|line| !before.contains(line.as_str())).cloned().collect();
-            // Checked without Markdown escapes.
+            // Checked before Markdown escaping.
             if let Some(suspect) =
                 suspects(&new.replace('\\', "")).first().filter(|_| !self.options.allow_secrets)
             {
@@ -108,7 +108,7 @@ impl Syncing<'_> {
         Err(SyncError::LostRaces { remote: remote.to_owned(), tries: TRIES as u32 })
     }
 
-    /// The line about a local, readable investigation.
+    /// Returns the line of a local, readable investigation.
     fn line(&self, id: SessionId, place: &Place) -> Option<String> {
         let path = self.store.find(&id.to_string()).ok()?;
         let investigation = self.store.load(&path).ok()?.investigation;
@@ -132,7 +132,7 @@ fn line(title: &str, place: &Place, stands: &str, answer: &str, begun: &str) -> 
     format!("| [{title}](<../../tree/{branch}>) | {stands} | {answer} | {begun} | `{branch}` |\n")
 }
 
-/// The previous line about an investigation that is not local.
+/// Returns the previous line of an investigation that is not local.
 fn line_before(page: &str, place: &Place) -> String {
     let ending = format!("| `{}` |", place.branch);
     let found = page.lines().find(|line| line.ends_with(&ending)).map(|line| format!("{line}\n"));

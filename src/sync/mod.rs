@@ -1,15 +1,15 @@
-//! Sharing investigations with a remote: fetched commits are joined, local ones pushed, and nothing is lost on either side.
+//! Sharing investigations with a remote: merges fetched commits and pushes local ones. Neither side loses commits.
 //!
 //! [`Syncing::run`] syncs several at once:
 //!
-//! 1. Reads the remote of each: git's own configuration.
-//! 2. Lists each remote once, however many investigations are on it.
-//! 3. `one` syncs one investigation: fetch; fast-forward or join; check; push. After a lost race it starts again, with
-//!    jitter, until it is done or out of attempts.
+//! 1. Reads the remote of each from git's configuration.
+//! 2. Lists each remote once, regardless of its number of investigations.
+//! 3. `one` syncs one investigation: fetch, fast-forward or merge, check, push. After a lost race it retries with jitter, up to
+//!    a maximum number of attempts.
 //!
-//! Guarantees: a failure of one does not affect the others. A rewritten remote moves nothing here. A refused push is
-//! reported in the remote's own words, and its commits stay here. A server may write at any time, since the store joins as
-//! it commits, and a push sends the commit that was read and checked, by its id.
+//! Guarantees: a failure of one investigation does not affect the others. A rewritten remote changes nothing here. A refused
+//! push is reported in the remote's own words, and its commits remain here. A server may write at any time: merges are
+//! ordinary store transactions, and a push sends exactly the commit that was checked, by its id.
 
 pub mod clone;
 mod error;
@@ -31,10 +31,9 @@ use crate::remote::{Advertised, GitProgram, Here, Place, RemoteError, Upstream};
 use crate::store::{CommitId, LeftOut, Store, StoreError};
 use crate::world::World;
 
-/// The number of parallel syncs. Hosts refuse more than about ten connections of one user.
+/// The number of parallel syncs. Hosts refuse more than about ten connections per user.
 const AT_ONCE: usize = 4;
-/// git's settings for investigations without a remote: the address, the name of the remote, and the prefix of their
-/// branches.
+/// The git settings for investigations without a remote: the address and name of the remote, and the branch prefix.
 pub const REMOTE_SETTING: &str = "tot.remote";
 const NAME_SETTING: &str = "tot.remoteName";
 const PREFIX_SETTING: &str = "tot.prefix";
@@ -46,11 +45,11 @@ pub const DEFAULT_PREFIX: &str = "tot";
 /// Options of a sync.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Only report what would be done.
+    /// Only report the planned transfer.
     pub dry_run: bool,
-    /// Join even with a rewritten remote.
+    /// Merge even with a rewritten remote.
     pub rejoin: bool,
-    /// Push even what looks like a credential.
+    /// Push even if texts look like credentials.
     pub allow_secrets: bool,
 }
 
@@ -66,7 +65,7 @@ pub struct Syncing<'a> {
     pub options: Options,
 }
 
-/// An investigation to be synced, with its remote.
+/// An investigation to sync, with its remote.
 #[derive(Clone, Debug)]
 struct Subject {
     path: PathBuf,
@@ -82,11 +81,11 @@ struct Subject {
 pub struct Outcome {
     /// Its folder.
     pub path: PathBuf,
-    /// Its remote and branch there, as far as known.
+    /// Its remote and branch there, if known.
     pub upstream: Option<Upstream>,
-    /// The transfer, even if it failed later.
+    /// The transferred commits, even if the sync failed later.
     pub done: Done,
-    /// Why it was not completed.
+    /// The error, if the sync is incomplete.
     pub error: Option<SyncError>,
 }
 
@@ -103,22 +102,22 @@ pub struct Done {
     pub tags_went: Vec<String>,
     /// The merge, if any, with its decisions.
     pub joined: Option<(CommitId, Vec<crate::merge::Decision>)>,
-    /// Fetched changes that a person should know of.
+    /// Fetched changes that a person should know about.
     pub notices: Vec<Notice>,
-    /// Messages for a person to act on.
+    /// Messages that require action by a person.
     pub notes: Vec<String>,
 }
 
 impl Done {
-    /// Whether there was nothing to do.
+    /// Returns whether there was nothing to do.
     pub fn is_nothing(&self) -> bool {
         self.came + self.went + self.tags_came.len() + self.tags_went.len() == 0 && self.joined.is_none()
     }
 }
 
 impl Syncing<'_> {
-    /// Syncs the investigations in these folders; with `all`, skips those without a remote. Reports progress to `tell`. The
-    /// outcomes are in the order of the folders.
+    /// Syncs the investigations in these folders. With `all`, skips investigations without a remote. Reports progress to `tell`.
+    /// The outcomes are in the order of the folders.
     pub fn run(&self, folders: &[PathBuf], all: bool, tell: &(dyn Fn(&str) + Sync)) -> Vec<Outcome> {
         tell("reading the investigations");
         let subjects = at_once(folders, |path| self.subject(path, all));
@@ -157,11 +156,11 @@ impl Syncing<'_> {
         at_once(&pairs, |(path, subject)| outcome((path, subject))).into_iter().flatten().collect()
     }
 
-    /// The remote of the investigation. `None`: it has none, and `all` were requested.
+    /// Returns the remote of the investigation, or `None` if it has no remote and `all` is set.
     fn subject(&self, path: &Path, all: bool) -> Result<Option<Subject>, SyncError> {
         let here = self.git.references(path)?;
         let Some(branch) = here.branch.clone() else {
-            // During a rebase, HEAD is on no branch, and git refuses to switch.
+            // During a rebase, HEAD is detached, and git refuses to switch.
             self.store.refuse_in_progress(path)?;
             return Err(SyncError::Detached { path: path.to_owned() });
         };
@@ -191,7 +190,7 @@ impl Syncing<'_> {
     }
 }
 
-/// Lists a remote once for all of these investigations.
+/// Lists a remote once for all these investigations.
 fn ask(git: &GitProgram, group: &[&Subject]) -> Result<Advertised, SyncError> {
     let Some(first) = group.first() else { return Ok(Advertised::default()) };
     let mut patterns: Vec<String> =
@@ -201,7 +200,7 @@ fn ask(git: &GitProgram, group: &[&Subject]) -> Result<Advertised, SyncError> {
     Ok(git.ls_remote(&first.path, &first.upstream.remote, &patterns)?)
 }
 
-/// The message about a fetched file that is left out of the work tree.
+/// Returns the message about a fetched file that is left out of the work tree.
 pub fn note(left_out: &LeftOut) -> String {
     format!("{} is left out of the work tree: {}", left_out.file, left_out.reason)
 }
@@ -213,7 +212,7 @@ const KEPT: &str = "tot-kept";
 ///
 /// # Errors
 ///
-/// Any error of git.
+/// Any git error.
 pub fn keep(git: &GitProgram, world: &World, path: &Path, commit: CommitId) -> Result<String, RemoteError> {
     let here = git.references(path)?;
     let kept = here.refs.iter().find(|(name, object)| {
@@ -233,7 +232,7 @@ pub fn keep(git: &GitProgram, world: &World, path: &Path, commit: CommitId) -> R
     Ok(commit.to_string())
 }
 
-/// The remote for investigations that have none yet.
+/// A remote for investigations without one.
 #[derive(Clone, Debug)]
 pub struct DefaultRemote {
     /// Its name.
@@ -249,7 +248,7 @@ impl DefaultRemote {
     ///
     /// # Errors
     ///
-    /// As [`GitProgram::add_remote`].
+    /// Returns the errors of [`GitProgram::add_remote`].
     pub fn add_to(
         &self,
         git: &GitProgram,
@@ -261,22 +260,22 @@ impl DefaultRemote {
     }
 }
 
-/// The remote for investigations of the root that have none yet, from git's configuration.
+/// Returns the remote for investigations of the root without one, from git's configuration.
 ///
 /// # Errors
 ///
-/// Any error of git.
+/// Any git error.
 pub fn default_remote(git: &GitProgram, root: &Path) -> Result<Option<DefaultRemote>, RemoteError> {
     let settings = git.settings(root)?;
     let address = settings.last(&REMOTE_SETTING.to_lowercase());
     address.map(|address| remote_at(git, root, address.to_owned())).transpose()
 }
 
-/// The default remote at this address, with the name and the prefix of git's configuration.
+/// Returns the default remote at this address, with the name and the prefix from git's configuration.
 ///
 /// # Errors
 ///
-/// Any error of git.
+/// Any git error.
 pub fn remote_at(git: &GitProgram, root: &Path, address: String) -> Result<DefaultRemote, RemoteError> {
     let settings = git.settings(root)?;
     let or = |key: &str, default: &str| settings.last(&key.to_lowercase()).unwrap_or(default).to_owned();
@@ -287,11 +286,11 @@ pub fn remote_at(git: &GitProgram, root: &Path, address: String) -> Result<Defau
     })
 }
 
-/// Makes this the remote of new investigations of the root. Returns whether a repository around the root stores the setting.
+/// Makes this the remote of new investigations of the root. Returns false if no repository around the root can store the setting.
 ///
 /// # Errors
 ///
-/// Any error of git.
+/// Any git error.
 pub fn set_default_remote(
     git: &GitProgram,
     root: &Path,
@@ -307,7 +306,7 @@ pub fn set_default_remote(
     Ok(true)
 }
 
-/// Runs `each` on a few items at once, and returns the results in order.
+/// Runs `each` on several items in parallel and returns the results in order.
 pub fn at_once<T: Sync, R: Send>(items: &[T], each: impl Fn(&T) -> R + Sync) -> Vec<R> {
     parallel::each(items, AT_ONCE, each)
 }

@@ -1,5 +1,5 @@
-//! Notices after a sync: changed rules, edits by hand, false names, and attachments that a merge renamed. Pure: compares the
-//! states before and after.
+//! Notices after a sync: changed rules, manual edits, false names, and attachments renamed by a merge. Pure: compares the states
+//! before and after.
 
 use std::collections::BTreeSet;
 
@@ -10,17 +10,17 @@ use crate::format::layout;
 use crate::store::{Fault, Snapshot};
 use crate::text::counted;
 
-/// The maximum number of files or faults of one kind named.
+/// The maximum number of files or problems of one kind listed.
 const NAMED: usize = 10;
 
-/// A fetched change that a person should know of.
+/// A fetched change that a person should know about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
     /// Its kind.
     pub kind: NoticeKind,
     /// The affected files, up to a limit.
     pub files: Vec<String>,
-    /// The notice in one sentence.
+    /// The notice as one sentence.
     pub message: String,
 }
 
@@ -28,17 +28,17 @@ pub struct Notice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NoticeKind {
-    /// The rules or the terms differ from those at the start.
+    /// The rules or terms differ from those at the start.
     RulesChanged,
-    /// A file names a person whom git does not bear out.
+    /// A file names a person who is not the author of the git commit.
     AuthorDiffers,
     /// A file was edited without a call.
     EditedByHand,
-    /// Two files had one name, and a merge renamed one of them.
+    /// Two files had the same name, and a merge renamed one of them.
     AttachmentRenamed,
 }
 
-/// The notices that are new in `after`, a descendant of `before`.
+/// Returns the notices that are new in `after`, a descendant of `before`.
 pub(super) fn notices(before: &Snapshot, after: &Snapshot) -> Vec<Notice> {
     let new = |fault: &&Fault| !before.faults.contains(fault);
     let of_fault = |fault: &Fault| {
@@ -69,7 +69,7 @@ pub(super) fn notices(before: &Snapshot, after: &Snapshot) -> Vec<Notice> {
     notices
 }
 
-/// The attachments that a merge renamed.
+/// Returns notices about attachments renamed by a merge.
 fn renamed(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = Notice> {
     let all = after.investigation.attachments().iter();
     all.flat_map(|(node, files)| {
@@ -78,7 +78,7 @@ fn renamed(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = Notice> 
         let pairs = new.filter_map(|to| Some((to, files.keys().find(|from| to.is_apart_from(from))?)));
         pairs.map(|(to, from)| {
             let files = [from, to].map(|name| layout::attachment(node, name));
-            let message = format!("two files were named {}; a merge renamed one to {}", files[0], files[1]);
+            let message = format!("two files had the name {}; a merge renamed one to {}", files[0], files[1]);
             Notice { kind: NoticeKind::AttachmentRenamed, files: files.to_vec(), message }
         })
     })

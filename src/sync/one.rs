@@ -14,19 +14,19 @@ use crate::text::{causes, counted};
 
 /// The maximum number of attempts when others push in between.
 const TRIES: u32 = 10;
-/// The number of refused pushes, while nobody else has pushed, after which it is not a temporary lock.
+/// The number of refused pushes, without pushes by others, after which the cause is not a temporary lock.
 const UNMOVED: u32 = 3;
-/// The maximum wait before the second attempt; it doubles with each.
+/// The maximum wait before the second attempt. It doubles with each further attempt.
 const JITTER: Duration = Duration::from_millis(200);
 const MOST_JITTER: Duration = Duration::from_secs(10);
-/// The maximum number of findings of a check reported.
+/// The maximum number of reported findings of a check.
 const FINDINGS: usize = 10;
 
 /// Tags by their local names.
 type Tags<'h> = Vec<(&'h str, &'h ObjectName)>;
 
 impl Syncing<'_> {
-    /// Syncs one investigation, given the remote's references. Returns the transfer, and why it is incomplete.
+    /// Syncs one investigation, given the remote's references. Returns the transfer, and the error if it is incomplete.
     pub(super) fn one(&self, subject: &Subject, advertised: &Advertised) -> (Done, Option<SyncError>) {
         let mut done = Done::default();
         let error = self.try_one(subject, advertised, &mut done).err();
@@ -46,7 +46,7 @@ impl Syncing<'_> {
         let is_settled = advertised.refs.get(&upstream.place.branch_ref()) == subject.here.refs.get(&branch);
         if !is_settled {
             if !dry_run {
-                // A lock of a killed server would block git.
+                // The lock of a killed server would block git.
                 self.store.recover(path);
             }
             let id = self.store.id(path)?;
@@ -80,7 +80,7 @@ impl Syncing<'_> {
                 };
                 if let Some((error, may_pass)) = refused {
                     thread::sleep(self.world.jitter((JITTER * (1 << attempt)).min(MOST_JITTER)));
-                    // Only the remote knows: somebody else may have been faster, or the answer was cut off.
+                    // List the remote again: somebody else may have been faster, or the connection was cut.
                     let now = match super::ask(self.git, &[subject]) {
                         Ok(now) => now,
                         Err(cut) => return Err(if may_pass { cut } else { error }),
@@ -103,7 +103,7 @@ impl Syncing<'_> {
         Err(SyncError::LostRaces { remote: upstream.remote.clone(), tries: TRIES })
     }
 
-    /// Fetches new commits, and has the store join them. Returns the remote's commit.
+    /// Fetches new commits and merges them. Returns the remote's commit.
     fn take_in(
         &self,
         subject: &Subject,
@@ -128,7 +128,7 @@ impl Syncing<'_> {
         done.tags_came.extend(tags);
         let Some(mut theirs) = theirs else {
             let Some(seen) = seen else { return Ok(None) };
-            // Asked again in case of doubt: git mistakes a truncated answer for that of an empty repository.
+            // List the remote again to be sure: git takes a truncated answer for an empty repository.
             let again = super::ask(self.git, &[subject])?;
             if again.refs.contains_key(&upstream.place.branch_ref()) {
                 return self.take_in(subject, &again, here, done);
@@ -157,7 +157,7 @@ impl Syncing<'_> {
             _ => {
                 let said = match fetched {
                     Fetched::Rejected { said } => said,
-                    Fetched::All => "it does not send the objects that it lists".to_owned(),
+                    Fetched::All => "the remote does not send the objects that it lists".to_owned(),
                 };
                 let what = format!("fetch from {}", upstream.remote);
                 return Err(crate::remote::RemoteError::Failed { what, said }.into());
@@ -171,7 +171,7 @@ impl Syncing<'_> {
         Ok(Some(theirs))
     }
 
-    /// Keeps commits of a rewritten remote that were fetched and never joined: nothing else leads to them.
+    /// Keeps fetched but unmerged commits of a rewritten remote, to which no other reference leads.
     fn keep_unjoined(&self, subject: &Subject, seen: CommitId, done: &mut Done) -> Result<(), SyncError> {
         let ours = self.store.head(&subject.path)?;
         if let Some(ours) = ours
@@ -186,7 +186,7 @@ impl Syncing<'_> {
         Ok(())
     }
 
-    /// Has the store join the remote's commit, and checks the result.
+    /// Merges the remote's commit and checks the result.
     fn join(&self, subject: &Subject, theirs: CommitId, done: &mut Done) -> Result<(), SyncError> {
         let path = &subject.path;
         let before = self.store.load(path)?;
@@ -211,7 +211,7 @@ impl Syncing<'_> {
         done.notes.extend(left_out.iter().map(super::note));
         done.notices.extend(notices(&before, &checked.snapshot));
         let findings = check::check(&checked);
-        // False names are reported once, as a notice.
+        // A notice already reports false names.
         let is_told =
             |finding: &&Finding| finding.severity == Severity::Error && finding.code != Code::AuthorDiffers;
         let errors = findings.iter().filter(is_told);
@@ -219,7 +219,7 @@ impl Syncing<'_> {
         Ok(())
     }
 
-    /// Keeps the present commits of a rewritten remote, and reports the earlier ones.
+    /// Keeps the current commits of a rewritten remote and reports the missing earlier ones.
     fn rewritten(
         &self,
         subject: &Subject,
@@ -234,14 +234,14 @@ impl Syncing<'_> {
                 let newest = self.git.newest(path, seen, Some(theirs))?;
                 let kept = super::keep(self.git, self.world, path, theirs)?;
                 format!(
-                    "it lost {number}, the newest {newest}; its present history is kept in the branch {kept}"
+                    "it lost {number}, the newest {newest}; its current history is kept in the branch {kept}"
                 )
             }
         };
         Ok(SyncError::Rewritten { remote: upstream.remote.clone(), missing })
     }
 
-    /// Pushes the tags that the remote lacks. A tag that differs there is left alone on both sides.
+    /// Pushes the tags that the remote lacks. Tags that differ stay unchanged on both sides.
     fn push_tags(
         &self,
         subject: &Subject,
@@ -263,7 +263,8 @@ impl Syncing<'_> {
         suspected.map_or(Ok(()), Err)
     }
 
-    /// The tags that the remote lacks after the branch is pushed, without those that must not be shared: the error names these.
+    /// Returns the tags that the remote lacks after the branch is pushed. Tags that must not be shared are left out and named by
+    /// the error.
     fn tags_to_push<'h>(
         &self,
         subject: &Subject,
@@ -273,7 +274,7 @@ impl Syncing<'_> {
     ) -> Result<(Tags<'h>, Option<SyncError>), SyncError> {
         let place = &subject.upstream.place;
         let is_there = |tag: &str| advertised.refs.contains_key(&place.tag_ref(tag));
-        // Tags of other investigations of a hub, which a plain `git clone` of it has fetched.
+        // A plain `git clone` of a hub also fetches the tags of other investigations.
         let is_foreign = |tag: &str| tag.split('/').any(|part| part.parse::<SessionId>().is_ok());
         let new: Vec<_> = here.tags().filter(|(tag, _)| !is_there(tag) && !is_foreign(tag)).collect();
         if new.is_empty() {
@@ -295,7 +296,7 @@ impl Syncing<'_> {
         }
     }
 
-    /// The transfer that a sync would do, as far as it is known without fetching.
+    /// Returns the transfer that a sync would make, as precisely as possible without fetching.
     fn foresee(&self, subject: &Subject, advertised: &Advertised, done: &mut Done) -> Result<(), SyncError> {
         let (path, upstream, here) = (&subject.path, &subject.upstream, &subject.here);
         let theirs = advertised.refs.get(&upstream.place.branch_ref()).and_then(ObjectName::commit);
@@ -331,7 +332,7 @@ impl Syncing<'_> {
     }
 }
 
-/// The known commits of the remote: its branch, and the tags that are equal on both sides.
+/// The known commits of the remote: its branch, and the tags that both sides share.
 fn known(
     subject: &Subject,
     advertised: &Advertised,
@@ -351,10 +352,8 @@ fn new_tags(subject: &Subject, advertised: &Advertised, here: &Here, done: &mut 
         match here.refs.get(&format!("refs/tags/{tag}")) {
             None => new.push(tag.to_owned()),
             Some(ours) if ours != object => {
-                let note = format!(
-                    "the tag {tag} differs on {}; both are left as they are",
-                    subject.upstream.remote
-                );
+                let note =
+                    format!("the tag {tag} differs on {}; neither was changed", subject.upstream.remote);
                 if !done.notes.contains(&note) {
                     done.notes.push(note);
                 }

@@ -146,7 +146,7 @@ fn the_editor_of_git_opens_and_what_is_refused_is_not_lost() {
     assert!(log.contains("    # A heading\n\n    Good.\n"), "{log}");
     assert_eq!(run("comment R1.A", "true"), "tot comment: unchanged, so nothing was written\n");
     let given_up = run("comment R1.A", "false");
-    assert!(given_up.contains("the editor was left without saving"), "{given_up}");
+    assert!(given_up.contains("the editor exited without saving"), "{given_up}");
 }
 
 /// One machine has a proposal where the other has another, and both were talked about.
