@@ -23,7 +23,7 @@ use crate::remote::{Deadline, GitProgram};
 use crate::service::Service;
 use crate::service::changes::Changed;
 use crate::service::sharing::{How, Told, Used};
-use crate::sync::{Done, Options, Outcome, SyncError, Syncing};
+use crate::sync::{Done, SyncError, SyncOptions, SyncOutcome, Syncing};
 use crate::text::{counted, one_line, shorten};
 
 /// The delay of a write, to combine it with later ones.
@@ -158,12 +158,12 @@ impl Syncer {
             Ok(git) => {
                 let git = git.with_limit(EXCHANGE).until(self.deadline.clone());
                 let (store, world) = (self.service.store(), self.service.world());
-                let syncing = Syncing { store, git: &git, world, options: Options::default() };
+                let syncing = Syncing { store, git: &git, world, options: SyncOptions::default() };
                 syncing.run(&folders, true, &|_| ())
             }
             Err(error) => {
                 let error = SyncError::from(error);
-                let failed = |path: &PathBuf| Outcome {
+                let failed = |path: &PathBuf| SyncOutcome {
                     path: path.clone(),
                     upstream: None,
                     done: Done::default(),
@@ -179,10 +179,10 @@ impl Syncer {
     }
 
     /// Records the outcome of a sync; without an outcome, the investigation has no remote.
-    fn note(&mut self, session: SessionId, outcome: Option<Outcome>) {
+    fn note(&mut self, session: SessionId, outcome: Option<SyncOutcome>) {
         let Some(job) = self.jobs.get_mut(&session) else { return };
         (job.due, job.tried) = (None, Some(Instant::now()));
-        let Some(Outcome { done, error, .. }) = outcome else {
+        let Some(SyncOutcome { done, error, .. }) = outcome else {
             (job.failures, job.error) = (0, None);
             return;
         };

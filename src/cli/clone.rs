@@ -12,7 +12,7 @@ use super::sync::shown;
 use super::{Progress, finish, remote_address, say};
 use crate::remote::GitProgram;
 use crate::sync;
-use crate::sync::clone::{Cloned, Folder, clone};
+use crate::sync::clone::{Cloned, ClonedFolder, clone};
 use crate::text::one_line;
 
 /// Takes investigations from a remote into the root: a repository of one, or those of one that holds many.
@@ -86,10 +86,10 @@ fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Erro
     }
     for Cloned { branch, outcome } in &cloned {
         match outcome {
-            Ok(Folder { path, is_new: true, .. }) => {
+            Ok(ClonedFolder { path, is_new: true, .. }) => {
                 say(&one_line(&format!("{branch} is in {}", path.display())))?;
             }
-            Ok(Folder { path, .. }) => {
+            Ok(ClonedFolder { path, .. }) => {
                 say(&one_line(&format!(
                     "{branch} was already in {}: `tot sync` updates it",
                     path.display()

@@ -179,8 +179,8 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
 fn add_to(store: &Store, git: &GitProgram, path: &Path, add: &AddArguments) -> Result<(), SyncError> {
     let branch = git.references(path)?.branch.ok_or_else(|| SyncError::Detached { path: path.to_owned() })?;
     let place = match add.own {
-        true => remote::Place::own("main"),
-        false => remote::Place::in_hub(&add.prefix, store.load(path)?.investigation.meta().id),
+        true => remote::RemotePlace::own("main"),
+        false => remote::RemotePlace::in_hub(&add.prefix, store.load(path)?.investigation.meta().id),
     };
     Ok(git.add_remote(path, &branch, &add.name, &add.url, &place)?)
 }

@@ -12,7 +12,7 @@ use super::{Progress, finish, say};
 use crate::merge::Decision;
 use crate::remote::{GitProgram, shown_address};
 use crate::sync::index::Index;
-use crate::sync::{Notice, Options, Outcome, SyncError, Syncing};
+use crate::sync::{Notice, SyncError, SyncOptions, SyncOutcome, Syncing};
 use crate::text::{counted, one_line};
 use crate::world::World;
 
@@ -117,7 +117,7 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
     let (folders, all) = place.folders(&arguments.ids)?;
     let git = GitProgram::find(super::is_person())?;
     let SyncArguments { dry_run, rejoin, allow_secrets, .. } = *arguments;
-    let options = Options { dry_run, rejoin, allow_secrets };
+    let options = SyncOptions { dry_run, rejoin, allow_secrets };
     let syncing = Syncing { store: &place.store, git: &git, world: &World::Machine, options };
     let progress = Mutex::new(Progress::new());
     let show = |what: &str| {
@@ -128,7 +128,7 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
     let outcomes = syncing.run(&folders, all, &show);
     show("");
     if !dry_run {
-        let has_grown = |outcome: &&Outcome| {
+        let has_grown = |outcome: &&SyncOutcome| {
             !outcome.done.is_nothing() && place.store.wants_upkeep(&outcome.path).unwrap_or(false)
         };
         let grown: Vec<_> = outcomes.iter().filter(has_grown).map(|outcome| outcome.path.clone()).collect();
@@ -183,7 +183,7 @@ fn failure(error: &SyncError) -> Failure {
     Failure { code: error.code(), message: error.to_string(), suggestion: error.hint() }
 }
 
-fn lines(outcomes: &[Outcome], investigations: usize, failed: usize, dry_run: bool) -> String {
+fn lines(outcomes: &[SyncOutcome], investigations: usize, failed: usize, dry_run: bool) -> String {
     let mut text = String::new();
     for outcome in outcomes {
         let (path, done) = (outcome.path.display(), &outcome.done);
@@ -215,7 +215,7 @@ fn lines(outcomes: &[Outcome], investigations: usize, failed: usize, dry_run: bo
             text.push('\n');
         }
     }
-    let is_same = |outcome: &&Outcome| outcome.error.is_none() && outcome.done.is_nothing();
+    let is_same = |outcome: &&SyncOutcome| outcome.error.is_none() && outcome.done.is_nothing();
     let same = outcomes.iter().filter(is_same).count();
     let done = outcomes.len() - failed - same;
     let verb = if dry_run { "to be synced" } else { "synced" };
@@ -237,7 +237,7 @@ pub(super) fn shown(error: &SyncError) -> String {
     }
 }
 
-fn entry(outcome: &Outcome) -> Entry<'_> {
+fn entry(outcome: &SyncOutcome) -> Entry<'_> {
     let (done, upstream) = (&outcome.done, outcome.upstream.as_ref());
     Entry {
         path: outcome.path.display().to_string(),

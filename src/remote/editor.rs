@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::process::{Call, GitProgram};
+use super::process::{GitCall, GitProgram};
 use super::{RemoteError, Result};
 
 impl GitProgram {
@@ -53,7 +53,7 @@ impl GitProgram {
     }
 
     fn variable(&self, folder: &Path, arguments: &[&str]) -> Result<String> {
-        let ran = self.run(folder, arguments, Call { what: "git var", ..Call::default() })?;
+        let ran = self.run(folder, arguments, GitCall { what: "git var", ..GitCall::default() })?;
         Ok(ran.succeeded("git var")?.text().trim().to_owned())
     }
 }

@@ -35,8 +35,8 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-pub use objects::{Here, SEEN, TextPlace};
-pub use place::{Place, is_address, shown_address, whole_address};
+pub use objects::{LocalReferences, SEEN, TextPlace};
+pub use place::{RemotePlace, is_address, shown_address, whole_address};
 pub use process::{Deadline, GitProgram, LEAST_VERSION};
 pub use settings::{Settings, Upstream};
 pub use signature::{NewTag, Signature};

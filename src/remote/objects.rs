@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::process::{Call, Ran};
+use super::process::{GitCall, GitOutput};
 use super::{GitProgram, ObjectName, RemoteError, Result};
 use crate::store::CommitId;
 use crate::text::{one_line, shorten};
@@ -16,14 +16,14 @@ const TEXTS_AT_ONCE: u64 = 8 << 20;
 
 /// The local references.
 #[derive(Clone, Debug, Default)]
-pub struct Here {
+pub struct LocalReferences {
     /// The branch of HEAD, without `refs/heads/`. Absent if HEAD is detached or the branch unborn.
     pub branch: Option<String>,
     /// The branches, tags and remote branches by their full names.
     pub refs: BTreeMap<String, ObjectName>,
 }
 
-impl Here {
+impl LocalReferences {
     /// The tags, by their short names.
     pub fn tags(&self) -> impl Iterator<Item = (&str, &ObjectName)> {
         self.refs.iter().filter_map(|(name, object)| Some((name.strip_prefix("refs/tags/")?, object)))
@@ -58,13 +58,13 @@ impl GitProgram {
     pub fn mark_seen(&self, repository: &Path, commit: CommitId) -> Result<()> {
         let what = "git update-ref";
         let arguments = ["update-ref", "-m", "tot review --mark", SEEN, &commit.to_string()];
-        let ran = self.run(repository, &arguments, Call { what, ..Call::default() })?;
+        let ran = self.run(repository, &arguments, GitCall { what, ..GitCall::default() })?;
         ran.succeeded(what).map(drop)
     }
 
-    fn here(&self, repository: &Path, arguments: &[&str]) -> Result<Ran> {
+    fn here(&self, repository: &Path, arguments: &[&str]) -> Result<GitOutput> {
         let what = format!("git {}", arguments[0]);
-        self.run(repository, arguments, Call { what: &what, ..Call::default() })
+        self.run(repository, arguments, GitCall { what: &what, ..GitCall::default() })
     }
 
     /// Returns the local references.
@@ -72,11 +72,11 @@ impl GitProgram {
     /// # Errors
     ///
     /// Any git error.
-    pub fn references(&self, repository: &Path) -> Result<Here> {
+    pub fn references(&self, repository: &Path) -> Result<LocalReferences> {
         let format = "--format=%(HEAD)%00%(refname)%00%(objectname)";
         let arguments = ["for-each-ref", format, "refs/heads", "refs/remotes", "refs/tags"];
         let ran = self.here(repository, &arguments)?.succeeded("git for-each-ref")?;
-        let mut here = Here::default();
+        let mut here = LocalReferences::default();
         for line in ran.text().lines() {
             let mut parts = line.split('\0');
             let (Some(head), Some(name), Some(Ok(object))) =
@@ -160,7 +160,7 @@ impl GitProgram {
         let range: String = tips.chain(known.iter().map(|known| format!("^{known}\n"))).collect();
         let listed = |filters: &[&str]| -> Result<String> {
             let what = "git rev-list";
-            let call = Call { what, input: Some(range.clone().into_bytes()), ..Call::default() };
+            let call = GitCall { what, input: Some(range.clone().into_bytes()), ..GitCall::default() };
             let arguments = [&["rev-list", "--stdin"], filters].concat();
             Ok(self.run(repository, &arguments, call)?.succeeded(what)?.text())
         };
@@ -172,7 +172,7 @@ impl GitProgram {
         let what = "git cat-file";
         let asked = |option: &str, objects: &[(&str, &str)]| -> Result<Vec<u8>> {
             let names: String = objects.iter().map(|(id, _)| format!("{id}\n")).collect();
-            let call = Call { what, input: Some(names.into_bytes()), ..Call::default() };
+            let call = GitCall { what, input: Some(names.into_bytes()), ..GitCall::default() };
             Ok(self.run(repository, &["cat-file", option], call)?.succeeded(what)?.output)
         };
         let sizes = asked("--batch-check=%(objectsize)", &objects)?;
@@ -280,7 +280,7 @@ impl GitProgram {
         message: &str,
     ) -> Result<CommitId> {
         let made = |what: &str, arguments: &[&str], input: String| -> Result<String> {
-            let call = Call { what, input: Some(input.into_bytes()), ..Call::default() };
+            let call = GitCall { what, input: Some(input.into_bytes()), ..GitCall::default() };
             Ok(self.run(repository, arguments, call)?.succeeded(what)?.text().trim().to_owned())
         };
         let blob = made("git hash-object", &["hash-object", "-w", "--stdin"], text.to_owned())?;
@@ -301,7 +301,7 @@ impl GitProgram {
             vec!["-c", "user.name=Tree of Thoughts", "-c", "user.email=tot@localhost", "commit-tree", tree];
         arguments.extend(parents.iter().flat_map(|parent| ["-p", parent.as_str()]));
         let what = "git commit-tree";
-        let call = Call { what, input: Some(format!("{message}\n").into_bytes()), ..Call::default() };
+        let call = GitCall { what, input: Some(format!("{message}\n").into_bytes()), ..GitCall::default() };
         let commit = self.run(repository, &arguments, call)?.succeeded(what)?.text();
         let answer = shorten(&commit, 80);
         commit.trim().parse().map_err(|_| RemoteError::Unreadable { what: what.into(), answer })
@@ -334,8 +334,8 @@ impl GitProgram {
         let made = || -> Result<CommitId> {
             let failed = |source| RemoteError::Io { action: format!("write {}", index.display()), source };
             fs::copy(folder.join("index"), &index).map_err(failed)?;
-            let of_index = |what: &str, arguments: &[&str]| -> Result<Ran> {
-                let call = Call { what, index: Some(&index), ..Call::default() };
+            let of_index = |what: &str, arguments: &[&str]| -> Result<GitOutput> {
+                let call = GitCall { what, index: Some(&index), ..GitCall::default() };
                 self.run(repository, arguments, call)?.succeeded(what)
             };
             of_index("git add", &["add", "--update"])?;
@@ -397,7 +397,7 @@ impl GitProgram {
         }
         self.here(repository, &["reset", "--quiet", &commit])?.succeeded("git reset")?;
         let (what, names) = ("git update-index", left_out.join("\0"));
-        let call = Call { what, input: Some(names.into_bytes()), ..Call::default() };
+        let call = GitCall { what, input: Some(names.into_bytes()), ..GitCall::default() };
         let arguments = ["update-index", "--skip-worktree", "-z", "--stdin"];
         self.run(repository, &arguments, call)?.succeeded(what)?;
         self.here(repository, &["checkout", "--quiet", "--", "."])?.succeeded("git checkout").map(drop)

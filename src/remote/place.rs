@@ -9,29 +9,29 @@ use crate::domain::SessionId;
 
 /// The branch and the tags of an investigation on a remote.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct RemotePlace {
     /// The branch, without `refs/heads/`.
     pub branch: String,
     /// The prefix of its tags: empty, or the branch and `/`, so that the tags of two investigations differ.
     tags: String,
 }
 
-impl Place {
+impl RemotePlace {
     /// Returns the place in its own repository, with unprefixed tags.
-    pub fn own(branch: &str) -> Place {
-        Place { branch: branch.to_owned(), tags: String::new() }
+    pub fn own(branch: &str) -> RemotePlace {
+        RemotePlace { branch: branch.to_owned(), tags: String::new() }
     }
 
     /// Returns the place in a hub: the branch `tot/<id>` and the tags `tot/<id>/<name>`.
-    pub fn in_hub(prefix: &str, id: SessionId) -> Place {
-        Place::of_branch(&format!("{prefix}/{id}"))
+    pub fn in_hub(prefix: &str, id: SessionId) -> RemotePlace {
+        RemotePlace::of_branch(&format!("{prefix}/{id}"))
     }
 
     /// Returns the place of a branch: in a hub if its name ends with an id.
-    pub fn of_branch(branch: &str) -> Place {
+    pub fn of_branch(branch: &str) -> RemotePlace {
         match id_of(branch) {
-            Some(_) => Place { branch: branch.to_owned(), tags: format!("{branch}/") },
-            None => Place::own(branch),
+            Some(_) => RemotePlace { branch: branch.to_owned(), tags: format!("{branch}/") },
+            None => RemotePlace::own(branch),
         }
     }
 
@@ -110,7 +110,7 @@ pub fn whole_address(address: &str) -> String {
 }
 
 /// A reference of a remote.
-pub(super) type Reference = (String, ObjectName);
+pub(super) type RemoteReference = (String, ObjectName);
 
 #[cfg(test)]
 mod tests {
@@ -119,14 +119,14 @@ mod tests {
     #[test]
     fn two_layouts_have_their_branches_and_tags() {
         let id: SessionId = "019ab2c4-0000-7000-8000-000000000001".parse().unwrap();
-        let hub = Place::in_hub("team/tot", id);
+        let hub = RemotePlace::in_hub("team/tot", id);
         assert_eq!(hub.branch_ref(), format!("refs/heads/team/tot/{id}"));
         assert_eq!(hub.tag_ref("ended/1"), format!("refs/tags/team/tot/{id}/ended/1"));
         assert_eq!(hub.tag(&hub.tag_ref("ended/1")), Some("ended/1"));
         assert_eq!(hub.tag("refs/tags/ended/1"), None);
-        assert_eq!((hub.id(), Place::of_branch(&hub.branch)), (Some(id), hub.clone()));
+        assert_eq!((hub.id(), RemotePlace::of_branch(&hub.branch)), (Some(id), hub.clone()));
         assert_eq!(hub.patterns(), ["refs/heads/team/tot/*", "refs/tags/team/tot/*"]);
-        let own = Place::of_branch("main");
+        let own = RemotePlace::of_branch("main");
         assert_eq!((own.id(), own.tag_ref("ended/1")), (None, "refs/tags/ended/1".to_owned()));
         assert_eq!(own.patterns(), ["refs/heads/main", "refs/tags/*"]);
     }

@@ -106,7 +106,7 @@ impl Deadline {
 
 /// The properties of a call, without its arguments.
 #[derive(Default)]
-pub(super) struct Call<'a> {
+pub(super) struct GitCall<'a> {
     /// A description for errors: `fetch from origin`.
     pub what: &'a str,
     /// Its input; empty if `None`.
@@ -126,7 +126,7 @@ pub(super) struct Call<'a> {
 }
 
 /// The result of a call.
-pub(super) struct Ran {
+pub(super) struct GitOutput {
     /// The exit status, or `None` if a signal ended git.
     pub status: Option<i32>,
     pub output: Vec<u8>,
@@ -136,14 +136,14 @@ pub(super) struct Ran {
     pub errors: String,
 }
 
-impl Ran {
+impl GitOutput {
     /// The output as text.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.output).into_owned()
     }
 
     /// Returns an error unless it succeeded.
-    pub(super) fn succeeded(self, what: &str) -> Result<Ran> {
+    pub(super) fn succeeded(self, what: &str) -> Result<GitOutput> {
         if self.status == Some(0) { Ok(self) } else { Err(self.error(what)) }
     }
 
@@ -180,7 +180,8 @@ impl GitProgram {
         if let Some(known) = VERSION.get() {
             return Ok(known);
         }
-        let ran = self.run(Path::new("."), &["version"], Call { what: "git version", ..Call::default() })?;
+        let ran =
+            self.run(Path::new("."), &["version"], GitCall { what: "git version", ..GitCall::default() })?;
         let text = ran.text();
         match version(&text) {
             Some(found) if Some(found) >= version(LEAST_VERSION) => {
@@ -218,7 +219,7 @@ impl GitProgram {
     pub fn maintain(&self, folders: &[PathBuf]) -> Result<()> {
         let Some(first) = folders.first() else { return Ok(()) };
         // Users can prevent it with the hook `pre-auto-gc`.
-        let mut command = self.command(first, &Call { hooks: true, upkeep: true, ..Call::default() });
+        let mut command = self.command(first, &GitCall { hooks: true, upkeep: true, ..GitCall::default() });
         for folder in folders {
             let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
             let mut setting = OsString::from(format!("{FOLDERS}="));
@@ -237,7 +238,12 @@ impl GitProgram {
     }
 
     /// Runs git in that folder.
-    pub(super) fn run(&self, folder: &Path, arguments: &[impl AsRef<OsStr>], call: Call<'_>) -> Result<Ran> {
+    pub(super) fn run(
+        &self,
+        folder: &Path,
+        arguments: &[impl AsRef<OsStr>],
+        call: GitCall<'_>,
+    ) -> Result<GitOutput> {
         let mut command = self.command(folder, &call);
         if call.exchange && !self.person && !self.has_ssh_command(folder) {
             command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
@@ -251,7 +257,8 @@ impl GitProgram {
         };
         // In a process group of its own, git could not prompt for a password.
         let is_group = !asks;
-        let limit = Limit { time: limit, deadline: &self.deadline, most: call.most.unwrap_or(MAX_OUTPUT) };
+        let limit =
+            CallLimit { time: limit, deadline: &self.deadline, most: call.most.unwrap_or(MAX_OUTPUT) };
         run(command, call.what, call.input, &limit, is_group)
     }
 
@@ -261,7 +268,7 @@ impl GitProgram {
             || self.settings(folder).is_ok_and(|settings| settings.last("core.sshcommand").is_some())
     }
 
-    fn command(&self, folder: &Path, call: &Call<'_>) -> Command {
+    fn command(&self, folder: &Path, call: &GitCall<'_>) -> Command {
         let mut command = Command::new("git");
         command.current_dir(folder).env("LC_ALL", "C").env("LANGUAGE", "").env("GIT_ADVICE", "0");
         // gix reads only these formats. Older versions of git ignore the variables.
@@ -299,7 +306,7 @@ fn version(text: &str) -> Option<(u32, u32)> {
 }
 
 /// The limits of a call's time and output.
-struct Limit<'a> {
+struct CallLimit<'a> {
     time: Option<Duration>,
     deadline: &'a Deadline,
     most: usize,
@@ -309,9 +316,9 @@ fn run(
     mut command: Command,
     what: &str,
     input: Option<Vec<u8>>,
-    limit: &Limit<'_>,
+    limit: &CallLimit<'_>,
     is_group: bool,
-) -> Result<Ran> {
+) -> Result<GitOutput> {
     if limit.deadline.is_over() {
         return Err(RemoteError::Ending { what: what.to_owned() });
     }
@@ -352,20 +359,24 @@ fn run(
         return Err(RemoteError::TooMuch { what: what.to_owned() });
     }
     let errors = String::from_utf8_lossy(&errors).into_owned();
-    Ok(Ran { status: status.code(), output, said: clean(&errors), errors })
+    Ok(GitOutput { status: status.code(), output, said: clean(&errors), errors })
 }
 
 /// Starts threads that write the child's input and read its output. Fails if no thread can be started.
-fn threads(child: &mut Child, input: Option<Vec<u8>>, most: usize) -> std::io::Result<(Reader, Reader)> {
+fn threads(
+    child: &mut Child,
+    input: Option<Vec<u8>>,
+    most: usize,
+) -> std::io::Result<(PipeReader, PipeReader)> {
     if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
         // If the child ends before it has read everything, its status reports that.
         thread::Builder::new().spawn(move || pipe.write_all(&input))?;
     }
-    let output = Reader::begin(child.stdout.take(), move |kept, new| {
+    let output = PipeReader::begin(child.stdout.take(), move |kept, new| {
         kept.extend_from_slice(new);
         kept.len() <= most
     })?;
-    let errors = Reader::begin(child.stderr.take(), |kept, new| {
+    let errors = PipeReader::begin(child.stderr.take(), |kept, new| {
         kept.extend_from_slice(new);
         if kept.len() > 2 * KEPT_ERRORS {
             kept.drain(..kept.len() - KEPT_ERRORS);
@@ -390,17 +401,17 @@ fn end(child: &mut Child, is_group: bool) {
 }
 
 /// The data that a thread reads from a pipe.
-struct Reader {
+struct PipeReader {
     kept: Arc<Mutex<Vec<u8>>>,
     done: Receiver<()>,
 }
 
-impl Reader {
+impl PipeReader {
     /// Reads until `keep` returns false.
     fn begin(
         pipe: Option<impl Read + Send + 'static>,
         keep: impl Fn(&mut Vec<u8>, &[u8]) -> bool + Send + 'static,
-    ) -> std::io::Result<Reader> {
+    ) -> std::io::Result<PipeReader> {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let (sender, done) = mpsc::channel();
         let into = Arc::clone(&kept);
@@ -421,7 +432,7 @@ impl Reader {
             }
             let _ = sender.send(());
         })?;
-        Ok(Reader { kept, done })
+        Ok(PipeReader { kept, done })
     }
 
     fn rest(self) -> Vec<u8> {
@@ -478,7 +489,7 @@ mod tests {
         let (mut mark, held) = std::io::pipe().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600 & wait"]).stdin(held).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let limit = Limit {
+        let limit = CallLimit {
             time: Some(Duration::from_millis(300)),
             deadline: &Deadline::default(),
             most: MAX_OUTPUT,
@@ -495,7 +506,13 @@ mod tests {
         let sleep = || {
             let mut command = Command::new("sleep");
             command.arg("600").stdout(Stdio::piped()).stderr(Stdio::piped());
-            run(command, "a fetch", None, &Limit { time: None, deadline: &deadline, most: MAX_OUTPUT }, true)
+            run(
+                command,
+                "a fetch",
+                None,
+                &CallLimit { time: None, deadline: &deadline, most: MAX_OUTPUT },
+                true,
+            )
         };
         thread::scope(|scope| {
             let running = scope.spawn(sleep);

@@ -5,18 +5,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::place::{shown_address, whole_address};
-use super::process::Call;
-use super::{GitProgram, Place, RemoteError, Result, is_address};
+use super::process::GitCall;
+use super::{GitProgram, RemoteError, RemotePlace, Result, is_address};
 
 /// The effective configuration of a folder, as git reads it from all configuration files.
 #[derive(Debug, Default)]
 pub struct Settings {
     /// In file order. The last value of a key wins.
-    entries: Vec<Entry>,
+    entries: Vec<Setting>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct Setting {
     /// The key. Section and name are in lower case.
     key: String,
     /// The value. Absent for a key without `=`, which means true.
@@ -35,7 +35,7 @@ pub struct Upstream {
     /// Its address, as configured.
     pub address: String,
     /// The branch and the tags there.
-    pub place: Place,
+    pub place: RemotePlace,
     /// The local reference to the last known commit there.
     pub tracking: String,
 }
@@ -48,7 +48,7 @@ impl Settings {
         while let (Some(scope), Some(origin), Some(entry)) = (parts.next(), parts.next(), parts.next()) {
             let (key, value) =
                 entry.split_once('\n').map_or((entry, None), |(key, value)| (key, Some(value)));
-            settings.entries.push(Entry {
+            settings.entries.push(Setting {
                 key: key.to_owned(),
                 value: value.map(str::to_owned),
                 is_local: ["local", "worktree"].contains(&scope),
@@ -87,17 +87,17 @@ impl Settings {
         Some(Upstream {
             remote: remote.to_owned(),
             address: address.to_owned(),
-            place: Place::of_branch(merge.strip_prefix("refs/heads/")?),
+            place: RemotePlace::of_branch(merge.strip_prefix("refs/heads/")?),
             tracking: format!("refs/remotes/{remote}/{branch}"),
         })
     }
 
     /// Returns the place of an investigation on the remote, from the push settings.
-    pub fn place(&self, remote: &str) -> Option<Place> {
+    pub fn place(&self, remote: &str) -> Option<RemotePlace> {
         let key = format!("remote.{remote}.push");
         let specs = self.entries.iter().filter(|entry| entry.key == key);
         let branch = specs.filter_map(|spec| spec.value.as_deref()?.split_once(":refs/heads/")).next()?.1;
-        Some(Place::of_branch(branch))
+        Some(RemotePlace::of_branch(branch))
     }
 
     /// Returns whether a remote is a promisor, from which git fetches objects on demand.
@@ -119,7 +119,7 @@ impl GitProgram {
         }
         let what = "git config";
         let arguments = ["config", "--null", "--show-scope", "--show-origin", "--list"];
-        let ran = self.run(folder, &arguments, Call { what, ..Call::default() })?.succeeded(what)?;
+        let ran = self.run(folder, &arguments, GitCall { what, ..GitCall::default() })?.succeeded(what)?;
         let settings = Arc::new(Settings::read(&ran.text()));
         self.known().insert(folder.to_owned(), Arc::clone(&settings));
         Ok(settings)
@@ -131,7 +131,7 @@ impl GitProgram {
     ///
     /// Any git error.
     pub fn set(&self, folder: &Path, key: &str, value: &str) -> Result<bool> {
-        let is_inside = self.run(folder, &["rev-parse", "--git-dir"], Call::default())?.status == Some(0);
+        let is_inside = self.run(folder, &["rev-parse", "--git-dir"], GitCall::default())?.status == Some(0);
         if is_inside {
             self.configure(folder, &["--replace-all", key, value])?;
         }
@@ -150,7 +150,7 @@ impl GitProgram {
         branch: &str,
         name: &str,
         address: &str,
-        place: &Place,
+        place: &RemotePlace,
     ) -> Result<()> {
         is_address(address)?;
         self.is_name(repository, name, place)?;
@@ -196,17 +196,17 @@ impl GitProgram {
         let arguments = [&["config", "--local"], arguments].concat();
         let what = "writing git's configuration";
         self.known().remove(folder);
-        self.run(folder, &arguments, Call { what, ..Call::default() })?.succeeded(what)?;
+        self.run(folder, &arguments, GitCall { what, ..GitCall::default() })?.succeeded(what)?;
         Ok(())
     }
 
     /// Checks names by git's rules.
-    fn is_name(&self, folder: &Path, remote: &str, place: &Place) -> Result<()> {
+    fn is_name(&self, folder: &Path, remote: &str, place: &RemotePlace) -> Result<()> {
         let is_reference = |name: String| {
             let ran = self.run(
                 folder,
                 &["check-ref-format", &name],
-                Call { what: "git check-ref-format", ..Call::default() },
+                GitCall { what: "git check-ref-format", ..GitCall::default() },
             );
             ran.map(|ran| ran.status == Some(0))
         };

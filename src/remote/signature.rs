@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::process::Call;
+use super::process::GitCall;
 use super::{GitProgram, RemoteError, Result};
 use crate::store::CommitId;
 use crate::text::{one_line, shorten};
@@ -71,7 +71,7 @@ impl GitProgram {
         arguments.extend(tagging.map(str::to_owned));
         let what = if tag.is_signed { "signing" } else { "git tag" };
         let input = Some(tag.message.as_bytes().to_vec());
-        let call = Call { what, input, asks: tag.is_signed, ..Call::default() };
+        let call = GitCall { what, input, asks: tag.is_signed, ..GitCall::default() };
         self.run(repository, &arguments, call)?.succeeded(what)?;
         Ok(())
     }
@@ -84,7 +84,8 @@ impl GitProgram {
     pub fn signature(&self, repository: &Path, object: &str, allowed: Option<&Path>) -> Result<Signature> {
         let mut arguments = self.users_own(repository, allowed)?;
         arguments.extend(["verify-tag", "--raw", object].map(str::to_owned));
-        let ran = self.run(repository, &arguments, Call { what: "git verify-tag", ..Call::default() })?;
+        let ran =
+            self.run(repository, &arguments, GitCall { what: "git verify-tag", ..GitCall::default() })?;
         Ok(read(ran.status == Some(0), &ran.errors))
     }
 

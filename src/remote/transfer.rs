@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::place::Reference;
-use super::process::Call;
+use super::place::RemoteReference;
+use super::process::GitCall;
 use super::{GitProgram, ObjectName, RemoteError, Result, is_address, shown_address};
 use crate::text::shorten;
 
@@ -64,7 +64,7 @@ impl GitProgram {
         let what = format!("asking {}", shown_address(remote));
         let mut arguments = vec!["ls-remote", "--quiet", "--symref", "--", remote, "HEAD"];
         arguments.extend(patterns.iter().map(String::as_str));
-        let call = Call { what: &what, exchange: true, ..Call::default() };
+        let call = GitCall { what: &what, exchange: true, ..GitCall::default() };
         let ran = self.run(folder, &arguments, call)?.succeeded(&what)?;
         let mut advertised = Advertised::default();
         for line in ran.text().lines() {
@@ -109,7 +109,7 @@ impl GitProgram {
         arguments.extend(["--", remote]);
         arguments.extend(specs.iter().map(String::as_str));
         let ran =
-            self.run(repository, &arguments, Call { what: &what, exchange: true, ..Call::default() })?;
+            self.run(repository, &arguments, GitCall { what: &what, exchange: true, ..GitCall::default() })?;
         match ran.status {
             // The status of rejected references; other errors end with 128.
             Some(1) => Ok(Fetched::Rejected { said: ran.said }),
@@ -142,7 +142,8 @@ impl GitProgram {
             "--",
             remote,
         ];
-        let call = Call { what: &what, exchange: true, input: Some(names.into_bytes()), ..Call::default() };
+        let call =
+            GitCall { what: &what, exchange: true, input: Some(names.into_bytes()), ..GitCall::default() };
         self.run(repository, &arguments, call)?.succeeded(&what)?;
         Ok(())
     }
@@ -152,7 +153,7 @@ impl GitProgram {
     /// # Errors
     ///
     /// The remote can't be reached, or the connection was cut. In that case the state of the remote is unknown.
-    pub fn push(&self, repository: &Path, remote: &str, refs: &[Reference]) -> Result<Pushed> {
+    pub fn push(&self, repository: &Path, remote: &str, refs: &[RemoteReference]) -> Result<Pushed> {
         is_address(remote)?;
         let what = format!("push to {}", shown_address(remote));
         let mut arguments = vec![
@@ -167,7 +168,7 @@ impl GitProgram {
         ];
         let specs: Vec<String> = refs.iter().map(|(there, object)| format!("{object}:{there}")).collect();
         arguments.extend(specs.iter().map(String::as_str));
-        let call = Call { what: &what, exchange: true, hooks: true, ..Call::default() };
+        let call = GitCall { what: &what, exchange: true, hooks: true, ..GitCall::default() };
         let ran = self.run(repository, &arguments, call)?;
         let text = ran.text();
         // The fields are flag, both names, and status. The flag `=` marks an unchanged reference.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::process::{Call, Ran};
+use super::process::{GitCall, GitOutput};
 use super::{GitProgram, RemoteError, Result};
 use crate::domain::run::ProjectState;
 
@@ -14,9 +14,9 @@ const UNTRACKED_MAX: u64 = 1 << 20;
 const CHANGED_MAX: usize = 1_000;
 
 impl GitProgram {
-    fn local(&self, folder: &Path, arguments: &[&str], call: Call<'_>) -> Result<Ran> {
+    fn local(&self, folder: &Path, arguments: &[&str], call: GitCall<'_>) -> Result<GitOutput> {
         let what = format!("git {}", arguments.iter().find(|it| !it.starts_with('-')).unwrap_or(&""));
-        self.run(folder, arguments, Call { what: &what, ..call })?.succeeded(&what)
+        self.run(folder, arguments, GitCall { what: &what, ..call })?.succeeded(&what)
     }
 
     /// Returns the state of the project with that root: its commit, the changed files, and their patch. `index` is the path of
@@ -30,7 +30,7 @@ impl GitProgram {
         // Without optional locks, git does not write the index.
         let status =
             ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
-        let status = self.local(root, &status, Call::default())?.text();
+        let status = self.local(root, &status, GitCall::default())?.text();
         // A path that ends with a slash is a separate repository, such as an investigation.
         let entries = || {
             status
@@ -55,9 +55,9 @@ impl GitProgram {
 
     /// Returns the patch from the commit to the current files, or `None` if the patch is too long or not text.
     fn patch(&self, root: &Path, index: &Path, untracked: &[&str]) -> Result<Option<String>> {
-        let own = self.local(root, &["rev-parse", "--git-path", "index"], Call::default())?.text();
+        let own = self.local(root, &["rev-parse", "--git-path", "index"], GitCall::default())?.text();
         let own = root.join(own.trim_end_matches('\n'));
-        let aside = || Call { index: Some(index), ..Call::default() };
+        let aside = || GitCall { index: Some(index), ..GitCall::default() };
         // With the timestamps of the index, git need not read unchanged files. No index exists before the first `git add`.
         if own.exists() {
             // The timestamp of the index matters too: git rereads files that are newer.
@@ -68,7 +68,7 @@ impl GitProgram {
         }
         if !untracked.is_empty() {
             let add = ["--literal-pathspecs", "add", "-N", "--pathspec-from-file=-", "--pathspec-file-nul"];
-            self.local(root, &add, Call { input: Some(untracked.join("\0").into_bytes()), ..aside() })?;
+            self.local(root, &add, GitCall { input: Some(untracked.join("\0").into_bytes()), ..aside() })?;
         }
         let diff = [
             "--no-optional-locks",
@@ -84,7 +84,7 @@ impl GitProgram {
             "--no-renames",
             "HEAD",
         ];
-        match self.local(root, &diff, Call { most: Some(PATCH_MAX), ..aside() }) {
+        match self.local(root, &diff, GitCall { most: Some(PATCH_MAX), ..aside() }) {
             Ok(ran) => Ok(String::from_utf8(ran.output).ok().filter(|patch| !patch.is_empty())),
             Err(RemoteError::TooMuch { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -99,7 +99,7 @@ impl GitProgram {
     pub fn resolve(&self, root: &Path, name: &str) -> Result<Option<String>> {
         let name = format!("{name}^{{commit}}");
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
-        let ran = self.run(root, &arguments, Call { what: "git rev-parse", ..Call::default() })?;
+        let ran = self.run(root, &arguments, GitCall { what: "git rev-parse", ..GitCall::default() })?;
         Ok((ran.status == Some(0)).then(|| ran.text().trim().to_owned()))
     }
 
@@ -111,7 +111,7 @@ impl GitProgram {
     pub fn add_worktree(&self, root: &Path, folder: &Path, commit: &str) -> Result<()> {
         let what = "git config";
         let names = ["config", "--name-only", "--get-regexp", r"^filter\..*\.(smudge|process|required)$"];
-        let names = self.run(root, &names, Call { what, ..Call::default() })?.text();
+        let names = self.run(root, &names, GitCall { what, ..GitCall::default() })?.text();
         let off =
             names.lines().map(|name| format!("{name}={}", if name.ends_with("d") { "false" } else { "" }));
         let off: Vec<String> = off.flat_map(|setting| ["-c".to_owned(), setting]).collect();
@@ -119,7 +119,7 @@ impl GitProgram {
         let add = ["worktree", "add", "--quiet", "--detach", "--force", &folder, commit];
         let arguments: Vec<&str> = off.iter().map(String::as_str).chain(add).collect();
         let what = "git worktree add";
-        self.run(root, &arguments, Call { what, ..Call::default() })?.succeeded(what).map(drop)
+        self.run(root, &arguments, GitCall { what, ..GitCall::default() })?.succeeded(what).map(drop)
     }
 
     /// Unregisters a work tree. Its folder may be missing.
@@ -130,7 +130,7 @@ impl GitProgram {
     pub fn remove_worktree(&self, root: &Path, folder: &Path) -> Result<()> {
         let folder = folder.to_string_lossy();
         let arguments = ["worktree", "remove", "--force", "--force", &folder];
-        self.local(root, &arguments, Call::default()).map(drop)
+        self.local(root, &arguments, GitCall::default()).map(drop)
     }
 
     /// Returns the folders of all registered work trees. Some may be missing.
@@ -139,7 +139,7 @@ impl GitProgram {
     ///
     /// Any git error.
     pub fn worktrees(&self, root: &Path) -> Result<Vec<PathBuf>> {
-        let listed = self.local(root, &["worktree", "list", "--porcelain"], Call::default())?.text();
+        let listed = self.local(root, &["worktree", "list", "--porcelain"], GitCall::default())?.text();
         Ok(listed.lines().filter_map(|line| line.strip_prefix("worktree ")).map(PathBuf::from).collect())
     }
 
@@ -151,7 +151,7 @@ impl GitProgram {
     pub fn apply(&self, folder: &Path, patch: &str) -> Result<()> {
         let input = Some(patch.as_bytes().to_vec());
         let arguments = ["apply", "--whitespace=nowarn", "-"];
-        self.local(folder, &arguments, Call { input, ..Call::default() }).map(drop)
+        self.local(folder, &arguments, GitCall { input, ..GitCall::default() }).map(drop)
     }
 
     /// Returns the paths and commits of a commit's submodules.
@@ -160,7 +160,8 @@ impl GitProgram {
     ///
     /// Any git error.
     pub fn submodules(&self, root: &Path, commit: &str) -> Result<Vec<(String, String)>> {
-        let text = self.local(root, &["ls-tree", "-r", "-z", "--full-tree", commit], Call::default())?.text();
+        let text =
+            self.local(root, &["ls-tree", "-r", "-z", "--full-tree", commit], GitCall::default())?.text();
         let entry = |line: &str| {
             let (about, path) = line.split_once('\t')?;
             Some((path.to_owned(), about.strip_prefix("160000 commit ")?.to_owned()))

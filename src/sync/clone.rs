@@ -7,7 +7,7 @@ use std::{fs, io, process};
 
 use super::{DEFAULT_NAME, SyncError, at_once};
 use crate::domain::SessionId;
-use crate::remote::{Advertised, GitProgram, Place, RemoteError, whole_address};
+use crate::remote::{Advertised, GitProgram, RemoteError, RemotePlace, whole_address};
 use crate::store::{FindError, LeftOut, Store, StoreError};
 
 /// The local branch.
@@ -19,12 +19,12 @@ pub struct Cloned {
     /// The branch on the remote.
     pub branch: String,
     /// Its folder, or the error.
-    pub outcome: Result<Folder, SyncError>,
+    pub outcome: Result<ClonedFolder, SyncError>,
 }
 
 /// The folder of a cloned investigation.
 #[derive(Debug)]
-pub struct Folder {
+pub struct ClonedFolder {
     /// Its path.
     pub path: PathBuf,
     /// Whether it is new. Otherwise it already existed.
@@ -60,10 +60,10 @@ pub fn clone(
 }
 
 /// Returns the branches with investigations: those of a hub, or the only one of another repository.
-pub(super) fn chosen(advertised: &Advertised, ids: &[String]) -> Result<Vec<Place>, String> {
+pub(super) fn chosen(advertised: &Advertised, ids: &[String]) -> Result<Vec<RemotePlace>, String> {
     let branches = advertised.refs.keys().filter_map(|name| name.strip_prefix("refs/heads/"));
-    let places: Vec<Place> = branches.map(Place::of_branch).collect();
-    let hub: Vec<Place> = places.iter().filter(|place| place.id().is_some()).cloned().collect();
+    let places: Vec<RemotePlace> = branches.map(RemotePlace::of_branch).collect();
+    let hub: Vec<RemotePlace> = places.iter().filter(|place| place.id().is_some()).cloned().collect();
     if hub.is_empty() {
         let head = advertised.head.as_deref().and_then(|head| head.strip_prefix("refs/heads/"));
         // A bundle may lack a HEAD.
@@ -71,14 +71,14 @@ pub(super) fn chosen(advertised: &Advertised, ids: &[String]) -> Result<Vec<Plac
         let own = places.into_iter().find(|place| is_only || head.unwrap_or(BRANCH) == place.branch);
         return own.map(|own| vec![own]).ok_or_else(String::new);
     }
-    let fits = |place: &Place, id: &str| {
+    let fits = |place: &RemotePlace, id: &str| {
         let (known, id) = (place.id().map(|id| id.to_string()).unwrap_or_default(), id.to_ascii_lowercase());
         known.starts_with(&id) || known.ends_with(&id)
     };
     if let Some(unknown) = ids.iter().find(|id| !hub.iter().any(|place| fits(place, id))) {
         return Err(unknown.clone());
     }
-    let is_chosen = |place: &Place| ids.is_empty() || ids.iter().any(|id| fits(place, id));
+    let is_chosen = |place: &RemotePlace| ids.is_empty() || ids.iter().any(|id| fits(place, id));
     Ok(hub.into_iter().filter(is_chosen).collect())
 }
 
@@ -86,10 +86,10 @@ fn one(
     store: &Store,
     git: &GitProgram,
     address: &str,
-    place: &Place,
+    place: &RemotePlace,
     advertised: &Advertised,
-) -> Result<Folder, SyncError> {
-    let known = |path| Folder { path, is_new: false, left_out: Vec::new() };
+) -> Result<ClonedFolder, SyncError> {
+    let known = |path| ClonedFolder { path, is_new: false, left_out: Vec::new() };
     if let Some(present) = place.id().and_then(|id| present(store, id)) {
         return Ok(known(present));
     }
@@ -101,7 +101,7 @@ fn one(
         None => {
             let path = store.root().join(id.to_string());
             match fs::rename(&aside, &path) {
-                Ok(()) => Ok(Folder { path, is_new: true, left_out }),
+                Ok(()) => Ok(ClonedFolder { path, is_new: true, left_out }),
                 Err(source) => Err(io_error("rename the clone to", &path, source)),
             }
         }
@@ -126,7 +126,7 @@ pub(super) fn build(
     store: &Store,
     git: &GitProgram,
     address: &str,
-    place: &Place,
+    place: &RemotePlace,
     advertised: &Advertised,
     name: &str,
     is_remote: bool,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Subject, SyncError, Syncing};
+use super::{SyncError, SyncSubject, Syncing};
 use crate::format::layout::{self, Place};
 use crate::remote::{ObjectName, TextPlace};
 use crate::secrets::suspects;
@@ -15,7 +15,7 @@ impl Syncing<'_> {
     /// Refuses to push the branch at `tip` if it must not be shared. `known` are the remote's commits, and `theirs` is its branch.
     pub(super) fn guard(
         &self,
-        subject: &Subject,
+        subject: &SyncSubject,
         tip: CommitId,
         theirs: Option<CommitId>,
         known: &[ObjectName],
@@ -42,7 +42,7 @@ impl Syncing<'_> {
     /// and tags.
     pub(super) fn refuse_secrets(
         &self,
-        subject: &Subject,
+        subject: &SyncSubject,
         tips: &[ObjectName],
         known: &[ObjectName],
     ) -> Result<(), SyncError> {

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{Outcome, SyncError, Syncing};
+use super::{SyncError, SyncOutcome, Syncing};
 use crate::domain::SessionId;
 use crate::format::readme::inline;
-use crate::remote::{ObjectName, Place, Pushed, Upstream};
+use crate::remote::{ObjectName, Pushed, RemotePlace, Upstream};
 use crate::secrets::suspects;
 use crate::text::counted;
 
@@ -39,7 +39,7 @@ pub struct Index {
 
 impl Syncing<'_> {
     /// Writes the list of each hub with which these investigations were synced.
-    pub fn index(&self, outcomes: &[Outcome]) -> Vec<Index> {
+    pub fn index(&self, outcomes: &[SyncOutcome]) -> Vec<Index> {
         let mut hubs: BTreeMap<&str, (&Path, &Upstream)> = BTreeMap::new();
         for outcome in outcomes {
             if let Some(upstream) = outcome.upstream.as_ref().filter(|upstream| upstream.place.id().is_some())
@@ -68,8 +68,8 @@ impl Syncing<'_> {
                 before = git.file(path, parent, PAGE)?.unwrap_or_default();
             }
             let heads = advertised.refs.keys().filter_map(|name| name.strip_prefix("refs/heads/"));
-            let mut places: Vec<(SessionId, Place)> =
-                heads.map(Place::of_branch).filter_map(|place| Some((place.id()?, place))).collect();
+            let mut places: Vec<(SessionId, RemotePlace)> =
+                heads.map(RemotePlace::of_branch).filter_map(|place| Some((place.id()?, place))).collect();
             // Newest first.
             places.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
             let lines: Vec<String> = places
@@ -109,7 +109,7 @@ impl Syncing<'_> {
     }
 
     /// Returns the line of a local, readable investigation.
-    fn line(&self, id: SessionId, place: &Place) -> Option<String> {
+    fn line(&self, id: SessionId, place: &RemotePlace) -> Option<String> {
         let path = self.store.find(&id.to_string()).ok()?;
         let investigation = self.store.load(&path).ok()?.investigation;
         let end = investigation.conclusion();
@@ -127,13 +127,13 @@ impl Syncing<'_> {
     }
 }
 
-fn line(title: &str, place: &Place, stands: &str, answer: &str, begun: &str) -> String {
+fn line(title: &str, place: &RemotePlace, stands: &str, answer: &str, begun: &str) -> String {
     let branch = &place.branch;
     format!("| [{title}](<../../tree/{branch}>) | {stands} | {answer} | {begun} | `{branch}` |\n")
 }
 
 /// Returns the previous line of an investigation that is not local.
-fn line_before(page: &str, place: &Place) -> String {
+fn line_before(page: &str, place: &RemotePlace) -> String {
     let ending = format!("| `{}` |", place.branch);
     let found = page.lines().find(|line| line.ends_with(&ending)).map(|line| format!("{line}\n"));
     found.unwrap_or_else(|| line(&inline(&place.branch, LENGTH), place, "", "", ""))

@@ -27,7 +27,7 @@ pub use notice::{Notice, NoticeKind};
 
 use crate::domain::SessionId;
 use crate::parallel;
-use crate::remote::{Advertised, GitProgram, Here, Place, RemoteError, Upstream};
+use crate::remote::{Advertised, GitProgram, LocalReferences, RemoteError, RemotePlace, Upstream};
 use crate::store::{CommitId, LeftOut, Store, StoreError};
 use crate::world::World;
 
@@ -44,7 +44,7 @@ pub const DEFAULT_PREFIX: &str = "tot";
 
 /// Options of a sync.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+pub struct SyncOptions {
     /// Only report the planned transfer.
     pub dry_run: bool,
     /// Merge even with a rewritten remote.
@@ -62,23 +62,23 @@ pub struct Syncing<'a> {
     /// The source of time and randomness.
     pub world: &'a World,
     /// The options.
-    pub options: Options,
+    pub options: SyncOptions,
 }
 
 /// An investigation to sync, with its remote.
 #[derive(Clone, Debug)]
-struct Subject {
+struct SyncSubject {
     path: PathBuf,
     /// The local branch.
     branch: String,
     upstream: Upstream,
-    here: Here,
+    here: LocalReferences,
     is_partial: bool,
 }
 
 /// The outcome for one investigation.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct SyncOutcome {
     /// Its folder.
     pub path: PathBuf,
     /// Its remote and branch there, if known.
@@ -118,10 +118,10 @@ impl Done {
 impl Syncing<'_> {
     /// Syncs the investigations in these folders. With `all`, skips investigations without a remote. Reports progress to `tell`.
     /// The outcomes are in the order of the folders.
-    pub fn run(&self, folders: &[PathBuf], all: bool, tell: &(dyn Fn(&str) + Sync)) -> Vec<Outcome> {
+    pub fn run(&self, folders: &[PathBuf], all: bool, tell: &(dyn Fn(&str) + Sync)) -> Vec<SyncOutcome> {
         tell("reading the investigations");
         let subjects = at_once(folders, |path| self.subject(path, all));
-        let mut groups: BTreeMap<&str, Vec<&Subject>> = BTreeMap::new();
+        let mut groups: BTreeMap<&str, Vec<&SyncSubject>> = BTreeMap::new();
         for subject in subjects.iter().filter_map(|subject| subject.as_ref().ok()?.as_ref()) {
             groups.entry(&subject.upstream.address).or_default().push(subject);
         }
@@ -131,8 +131,8 @@ impl Syncing<'_> {
             ask(self.git, group)
         });
         let answers: BTreeMap<&str, _> = groups.iter().map(|(address, _)| *address).zip(answers).collect();
-        let outcome = |(path, subject): (&PathBuf, &Result<Option<Subject>, SyncError>)| {
-            let outcome = |upstream: Option<&Upstream>, (done, error)| Outcome {
+        let outcome = |(path, subject): (&PathBuf, &Result<Option<SyncSubject>, SyncError>)| {
+            let outcome = |upstream: Option<&Upstream>, (done, error)| SyncOutcome {
                 path: path.clone(),
                 upstream: upstream.cloned(),
                 done,
@@ -157,7 +157,7 @@ impl Syncing<'_> {
     }
 
     /// Returns the remote of the investigation, or `None` if it has no remote and `all` is set.
-    fn subject(&self, path: &Path, all: bool) -> Result<Option<Subject>, SyncError> {
+    fn subject(&self, path: &Path, all: bool) -> Result<Option<SyncSubject>, SyncError> {
         let here = self.git.references(path)?;
         let Some(branch) = here.branch.clone() else {
             // During a rebase, HEAD is detached, and git refuses to switch.
@@ -173,7 +173,7 @@ impl Syncing<'_> {
             settings = self.git.settings(path)?;
         }
         match settings.upstream(&branch) {
-            Some(upstream) => Ok(Some(Subject {
+            Some(upstream) => Ok(Some(SyncSubject {
                 path: path.to_owned(),
                 branch,
                 upstream,
@@ -191,7 +191,7 @@ impl Syncing<'_> {
 }
 
 /// Lists a remote once for all these investigations.
-fn ask(git: &GitProgram, group: &[&Subject]) -> Result<Advertised, SyncError> {
+fn ask(git: &GitProgram, group: &[&SyncSubject]) -> Result<Advertised, SyncError> {
     let Some(first) = group.first() else { return Ok(Advertised::default()) };
     let mut patterns: Vec<String> =
         group.iter().flat_map(|subject| subject.upstream.place.patterns()).collect();
@@ -256,7 +256,7 @@ impl DefaultRemote {
         branch: &str,
         id: SessionId,
     ) -> Result<(), RemoteError> {
-        git.add_remote(path, branch, &self.name, &self.address, &Place::in_hub(&self.prefix, id))
+        git.add_remote(path, branch, &self.name, &self.address, &RemotePlace::in_hub(&self.prefix, id))
     }
 }
 

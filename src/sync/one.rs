@@ -5,10 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use super::notice::notices;
-use super::{Done, Subject, SyncError, Syncing};
+use super::{Done, SyncError, SyncSubject, Syncing};
 use crate::check::{self, Finding, Objects, Severity};
 use crate::domain::{Code, SessionId};
-use crate::remote::{Advertised, Fetched, Here, ObjectName, Pushed};
+use crate::remote::{Advertised, Fetched, LocalReferences, ObjectName, Pushed};
 use crate::store::{CommitId, JoinError, Joined, StoreError};
 use crate::text::{causes, counted};
 
@@ -27,13 +27,18 @@ type Tags<'h> = Vec<(&'h str, &'h ObjectName)>;
 
 impl Syncing<'_> {
     /// Syncs one investigation, given the remote's references. Returns the transfer, and the error if it is incomplete.
-    pub(super) fn one(&self, subject: &Subject, advertised: &Advertised) -> (Done, Option<SyncError>) {
+    pub(super) fn one(&self, subject: &SyncSubject, advertised: &Advertised) -> (Done, Option<SyncError>) {
         let mut done = Done::default();
         let error = self.try_one(subject, advertised, &mut done).err();
         (done, error)
     }
 
-    fn try_one(&self, subject: &Subject, advertised: &Advertised, done: &mut Done) -> Result<(), SyncError> {
+    fn try_one(
+        &self,
+        subject: &SyncSubject,
+        advertised: &Advertised,
+        done: &mut Done,
+    ) -> Result<(), SyncError> {
         let (path, upstream) = (&subject.path, &subject.upstream);
         let dry_run = self.options.dry_run;
         if subject.is_partial && !dry_run {
@@ -106,9 +111,9 @@ impl Syncing<'_> {
     /// Fetches new commits and merges them. Returns the remote's commit.
     fn take_in(
         &self,
-        subject: &Subject,
+        subject: &SyncSubject,
         advertised: &Advertised,
-        here: &Here,
+        here: &LocalReferences,
         done: &mut Done,
     ) -> Result<Option<CommitId>, SyncError> {
         let (path, upstream) = (&subject.path, &subject.upstream);
@@ -172,7 +177,7 @@ impl Syncing<'_> {
     }
 
     /// Keeps fetched but unmerged commits of a rewritten remote, to which no other reference leads.
-    fn keep_unjoined(&self, subject: &Subject, seen: CommitId, done: &mut Done) -> Result<(), SyncError> {
+    fn keep_unjoined(&self, subject: &SyncSubject, seen: CommitId, done: &mut Done) -> Result<(), SyncError> {
         let ours = self.store.head(&subject.path)?;
         if let Some(ours) = ours
             && !self.git.is_ancestor(&subject.path, seen, ours)?
@@ -187,7 +192,7 @@ impl Syncing<'_> {
     }
 
     /// Merges the remote's commit and checks the result.
-    fn join(&self, subject: &Subject, theirs: CommitId, done: &mut Done) -> Result<(), SyncError> {
+    fn join(&self, subject: &SyncSubject, theirs: CommitId, done: &mut Done) -> Result<(), SyncError> {
         let path = &subject.path;
         let before = self.store.load(path)?;
         let joined = match self.store.join(path, theirs) {
@@ -222,7 +227,7 @@ impl Syncing<'_> {
     /// Keeps the current commits of a rewritten remote and reports the missing earlier ones.
     fn rewritten(
         &self,
-        subject: &Subject,
+        subject: &SyncSubject,
         seen: CommitId,
         theirs: Option<CommitId>,
     ) -> Result<SyncError, SyncError> {
@@ -244,9 +249,9 @@ impl Syncing<'_> {
     /// Pushes the tags that the remote lacks. Tags that differ stay unchanged on both sides.
     fn push_tags(
         &self,
-        subject: &Subject,
+        subject: &SyncSubject,
         advertised: &Advertised,
-        here: &Here,
+        here: &LocalReferences,
         branch: CommitId,
         done: &mut Done,
     ) -> Result<(), SyncError> {
@@ -267,9 +272,9 @@ impl Syncing<'_> {
     /// the error.
     fn tags_to_push<'h>(
         &self,
-        subject: &Subject,
+        subject: &SyncSubject,
         advertised: &Advertised,
-        here: &'h Here,
+        here: &'h LocalReferences,
         branch: CommitId,
     ) -> Result<(Tags<'h>, Option<SyncError>), SyncError> {
         let place = &subject.upstream.place;
@@ -297,7 +302,12 @@ impl Syncing<'_> {
     }
 
     /// Returns the transfer that a sync would make, as precisely as possible without fetching.
-    fn foresee(&self, subject: &Subject, advertised: &Advertised, done: &mut Done) -> Result<(), SyncError> {
+    fn foresee(
+        &self,
+        subject: &SyncSubject,
+        advertised: &Advertised,
+        done: &mut Done,
+    ) -> Result<(), SyncError> {
         let (path, upstream, here) = (&subject.path, &subject.upstream, &subject.here);
         let theirs = advertised.refs.get(&upstream.place.branch_ref()).and_then(ObjectName::commit);
         let seen = here.commit(&upstream.tracking);
@@ -327,16 +337,16 @@ impl Syncing<'_> {
         Ok(())
     }
 
-    fn refused(&self, subject: &Subject, said: String) -> SyncError {
+    fn refused(&self, subject: &SyncSubject, said: String) -> SyncError {
         SyncError::Refused { remote: subject.upstream.remote.clone(), said }
     }
 }
 
 /// The known commits of the remote: its branch, and the tags that both sides share.
 fn known(
-    subject: &Subject,
+    subject: &SyncSubject,
     advertised: &Advertised,
-    here: &Here,
+    here: &LocalReferences,
     branch: Option<CommitId>,
 ) -> Vec<ObjectName> {
     let place = &subject.upstream.place;
@@ -345,7 +355,12 @@ fn known(
 }
 
 /// The remote tags of the investigation that are missing here.
-fn new_tags(subject: &Subject, advertised: &Advertised, here: &Here, done: &mut Done) -> Vec<String> {
+fn new_tags(
+    subject: &SyncSubject,
+    advertised: &Advertised,
+    here: &LocalReferences,
+    done: &mut Done,
+) -> Vec<String> {
     let mut new = Vec::new();
     for (name, object) in &advertised.refs {
         let Some(tag) = subject.upstream.place.tag(name) else { continue };

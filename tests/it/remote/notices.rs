@@ -113,8 +113,7 @@ fn no_attachment_gets_another_name_unnoticed() {
         let entry = machine.synced();
         assert_eq!(kinds(&entry), ["attachmentRenamed"], "{entry:#}");
         let message = entry["notices"][0]["message"].as_str().unwrap();
-        let begin =
-            "two files had the name attachments/R1.A/trace.log; a merge renamed one to attachments/R1.A/trace-";
+        let begin = "two files had the name attachments/R1.A/trace.log; a merge renamed one to attachments/R1.A/trace-";
         assert!(message.starts_with(begin), "{message}");
         let to = entry["notices"][0]["files"][1].as_str().unwrap();
         assert!(machine.repository(&id).join(to).is_file() && message.ends_with(to), "{message}");
