@@ -1,8 +1,10 @@
-//! Checks that git bears out the persons that a file names. A call writes the author of its commit into the file. A person who
-//! was added by a commit of another author is therefore not credited, and the file counts as changed by hand.
+//! Checks the people named in files against the authors recorded by git.
 //!
-//! A commit of an import has the program as its author, so it contradicts nobody. Neither does an incomplete history: the
-//! contents of the oldest commit of a shallow clone are accepted as they are.
+//! A tool call writes the author of its commit into the file. If a person was added by a commit of another author, that
+//! person is not credited, and the file counts as changed manually.
+//!
+//! The author of an import is the program itself, so an import contradicts nobody. The history of a shallow clone is
+//! incomplete, and the contents of its oldest commits are accepted as they are.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use crate::domain::{Caller, Code, Comment, Conclusion, Investigation, Node, Pers
 use crate::format::layout::{self, Place};
 use crate::format::record::Record;
 
-/// The claim that a person wrote a part of a file, at the time of that part.
+/// A claim that a person wrote part of a file at the given time.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Attribution {
     path: String,
@@ -23,11 +25,11 @@ struct Attribution {
     at: Timestamp,
 }
 
-/// The claims, each with how often it is made.
+/// The number of times that each claim is made.
 type Claims = HashMap<Attribution, usize>;
 
 impl Past<'_> {
-    /// Disowns all persons in these facts whom git does not bear out.
+    /// Disowns every person in these facts who is not confirmed by git.
     pub(super) fn disown(
         &self,
         nodes: &mut [Arc<Node>],
@@ -66,7 +68,7 @@ impl Past<'_> {
                 take(&mut claims, &moved, claim);
             }
         }
-        self.bear_out(&mut claims, &moved);
+        self.confirm(&mut claims, &moved);
         unfounded.extend(claims);
         if unfounded.is_empty() {
             return;
@@ -87,8 +89,8 @@ impl Past<'_> {
         }
     }
 
-    /// Removes the claims that a commit of the claimed author has added.
-    fn bear_out(&self, claims: &mut Claims, moved: &HashSet<String>) {
+    /// Removes the claims that were added by a commit of the claimed author.
+    fn confirm(&self, claims: &mut Claims, moved: &HashSet<String>) {
         let is_of = |commit: &Ancestor, person: &Person| {
             let is_address = |email: &String| email.eq_ignore_ascii_case(&commit.author_email);
             commit.is_nobodys
@@ -96,7 +98,7 @@ impl Past<'_> {
         };
         let people: HashSet<Person> = claims.keys().map(|claim| claim.person.clone()).collect();
         if self.ends.is_empty() {
-            // With a single author of all commits, everything is theirs.
+            // The author of all commits wrote everything.
             let alone =
                 people.iter().filter(|person| self.commits.iter().all(|commit| is_of(commit, person)));
             let alone: HashSet<&Person> = alone.collect();
@@ -113,7 +115,7 @@ impl Past<'_> {
                 }
             }
         }
-        // A call commits in the second of the times that it writes.
+        // A call commits in the same second as the times it writes, so these commits come first.
         let times: HashSet<i64> = claims.keys().map(|claim| claim.at.seconds()).collect();
         let mut commits: Vec<&Ancestor> = self.commits.iter().filter(|it| it.parents.len() < 2).collect();
         commits.retain(|commit| people.iter().any(|person| is_of(commit, person)));
@@ -141,7 +143,7 @@ impl Past<'_> {
     }
 }
 
-/// The faults of files that name a person whom git does not bear out.
+/// Returns the faults of files that name a person not confirmed by git.
 pub(super) fn faults(investigation: &Investigation) -> impl Iterator<Item = Fault> {
     false_names(investigation).map(|(path, Person { name, email }, _)| {
         let email = email.as_ref().map(|email| format!(" <{email}>")).unwrap_or_default();
@@ -152,12 +154,12 @@ pub(super) fn faults(investigation: &Investigation) -> impl Iterator<Item = Faul
     })
 }
 
-/// The disowned persons in these facts, each with the time of the part that names them.
+/// Returns the disowned persons in these facts, with the time of each attributed part.
 pub(super) fn disowned(investigation: &Investigation) -> HashSet<(Person, Timestamp)> {
     false_names(investigation).map(|(_, person, at)| (person.clone(), at)).collect()
 }
 
-/// The persons whom git does not bear out, each with the file and the time of the part that names them.
+/// Returns the persons not confirmed by git, with the file and the time of each attributed part.
 fn false_names(investigation: &Investigation) -> impl Iterator<Item = (String, &Person, Timestamp)> {
     let nodes = investigation.nodes().flat_map(|node| {
         let false_names = node.written_by().filter_map(|(at, by)| Some((by.disowned.as_ref()?, at)));
@@ -172,7 +174,7 @@ fn false_names(investigation: &Investigation) -> impl Iterator<Item = (String, &
     nodes.chain(comments).chain(runs).chain(ends)
 }
 
-/// Visits callers, and disowns each person for whom `is_false` holds.
+/// Returns a visitor that disowns each person for whom `is_false` returns true.
 pub(super) fn disowning(is_false: impl Fn(&Person, Timestamp) -> bool) -> impl Fn(Timestamp, &mut Caller) {
     move |at, caller| {
         if caller.person.as_ref().is_some_and(|person| is_false(person, at)) {
@@ -193,7 +195,7 @@ fn of_conclusion(end: &Conclusion) -> impl Iterator<Item = Attribution> {
     })
 }
 
-/// The author of a comment or a run: the one that git has, also where an agent wrote it.
+/// Returns the author of a comment or run. This is git's author even if an agent wrote it.
 fn of_record<T: Record>(record: &T) -> Option<Attribution> {
     let author = record.author();
     let person = Person { name: author.name.clone(), email: author.email.clone() };
@@ -204,7 +206,7 @@ fn of_record<T: Record>(record: &T) -> Option<Attribution> {
     })
 }
 
-/// As [`of_record`], for records that differ from before.
+/// Returns [`of_record`] for each record that is new or changed since `before`.
 fn of_new<'r, T: Record>(
     records: &'r [Arc<T>],
     before: Option<&'r Investigation>,
@@ -215,7 +217,7 @@ fn of_new<'r, T: Record>(
     records.iter().filter(is_new).filter_map(|record| of_record(record.as_ref()))
 }
 
-/// Disowns the authors of these records.
+/// Disowns the authors of records with unfounded claims.
 fn disown_records<T: Record>(records: &mut [Arc<T>], unfounded: &Claims) {
     for record in records {
         if of_record(record.as_ref()).is_some_and(|claim| unfounded.contains_key(&claim)) {
@@ -224,12 +226,12 @@ fn disown_records<T: Record>(records: &mut [Arc<T>], unfounded: &Claims) {
     }
 }
 
-/// The author whom git does not bear out.
+/// Returns the author if not confirmed by git.
 fn false_name<T: Record>(record: &T) -> Option<(String, &Person, Timestamp)> {
     Some((T::path(record.id()), record.author().caller.disowned.as_ref()?, record.at()))
 }
 
-/// The persons that a file names, each with the time of the part; empty for an unreadable file.
+/// Returns the persons named in a file, with the time of each attributed part. Empty for an unreadable file.
 fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timestamp)> {
     let Some(blob) = blob else { return Vec::new() };
     let claims: Vec<Attribution> = match layout::place(path) {
@@ -244,7 +246,7 @@ fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timesta
     claims.into_iter().map(|claim| (claim.person, claim.at)).collect()
 }
 
-/// Removes one claim that this one bears out: an equal one, or one of a node that a merge has moved from there.
+/// Removes a claim that this one confirms: an equal claim, or one in a node that a merge has renamed.
 fn take(claims: &mut Claims, moved: &HashSet<String>, claim: Attribution) {
     let key = match claims.contains_key(&claim) {
         true => Some(claim),

@@ -1,7 +1,6 @@
-//! Whether a commit that carries the mark of a call can be one. Its difference is compared with its trailers.
+//! Checks that a commit whose message names a tool call has the changes of such a call.
 //!
-//! Limits: a person who imitates a valid call completely (its files and its trailers) can't be told from a caller.
-//! Everything else in a call is self-declared, too.
+//! Limitation: a person can imitate a valid call, files and trailers included. Agents' calls are self-reported as well.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +10,9 @@ use crate::format::layout::{self, Place};
 use crate::format::message::{ATTACH, COMMENT, RELEASE, RERUN, RUN};
 
 impl HistoryEntry {
-    /// Returns why no call can have made this commit, though it carries the mark of one: a sentence each. Empty for a merge,
-    /// and where its changes are not known.
+    /// Returns the reasons why no tool call can have made this commit although its message names one, a sentence each.
+    /// Empty
+    /// for merges, and for commits with unknown changes.
     pub fn misfits(&self) -> Vec<String> {
         let tool = self.trailers().into_iter().find(|(key, _)| *key == "Tool").map(|(_, tool)| tool);
         let Some(tool) = tool.filter(|_| self.parents.len() < 2 && self.gaps.is_empty()) else {
@@ -23,7 +23,10 @@ impl HistoryEntry {
         };
         let unreadable = !self.faults.is_empty();
         if !fits && !unreadable {
-            return vec![format!("Its message names a call of {tool}, but it {}.", told(&self.happenings))];
+            return vec![format!(
+                "Its message names a call of {tool}, but it {}.",
+                summary(&self.happenings)
+            )];
         }
         let mut misfits = Vec::new();
         let first = self.parents.is_empty();
@@ -44,11 +47,11 @@ impl HistoryEntry {
             self.trailers().into_iter().filter(|(key, _)| *key == "Node").map(|(_, node)| node).collect();
         let does: BTreeSet<String> =
             self.happenings.iter().filter_map(|happening| Some(happening.node_id()?.to_string())).collect();
-        let told = match tool {
+        let is_listed = match tool {
             "tot_propose" => does.iter().all(|id| says.contains(id.as_str())),
             _ => says.iter().copied().eq(does.iter().map(String::as_str)),
         };
-        if !told && !unreadable {
+        if !is_listed && !unreadable {
             let list = |ids: Vec<&str>| if ids.is_empty() { "none".into() } else { ids.join(", ") };
             let (says, does) =
                 (list(says.into_iter().collect()), list(does.iter().map(String::as_str).collect()));
@@ -58,7 +61,7 @@ impl HistoryEntry {
     }
 }
 
-/// Whether one call of the tool could have done this; `None` for an unknown tool.
+/// Returns whether one call of the tool could have made these changes, or `None` for an unknown tool.
 fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
     let count = |is: fn(&Happening) -> bool| happenings.iter().filter(|happening| is(happening)).count();
     let all = happenings.len();
@@ -66,7 +69,7 @@ fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
         count(|it| matches!(it, Happening::Reclassified(_, change) if change.by.child().is_some()));
     Some(match tool {
         "tot_start" => all == 1 && count(|it| matches!(it, Happening::Started)) == 1,
-        // A proposal that is repeated within a millisecond changes nothing.
+        // A proposal repeated within the same millisecond changes nothing.
         "tot_propose" => all == count(|it| matches!(it, Happening::Proposed(_) | Happening::Withdrawn(_))),
         "tot_next" => all > 0 && all == count(|it| matches!(it, Happening::Claimed(_))),
         RELEASE => all > 0 && all == count(|it| matches!(it, Happening::Released(_))),
@@ -104,7 +107,7 @@ fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
     })
 }
 
-/// The new run.
+/// Returns the new run, if any.
 fn ran(happening: &Happening) -> Option<&Run> {
     match happening {
         Happening::Ran(run) => Some(run),
@@ -120,8 +123,8 @@ fn is_amended_end(happening: &Happening) -> bool {
     matches!(happening, Happening::Ended(end) if !end.amended.is_empty())
 }
 
-/// The happenings as a list: `proposed R1.A, committed R2.A1`.
-fn told(happenings: &[Happening]) -> String {
+/// Lists the changes, such as `proposed R1.A, committed R2.A1`.
+fn summary(happenings: &[Happening]) -> String {
     const SHOWN: usize = 5;
     if happenings.is_empty() {
         return "changed nothing of the investigation".into();

@@ -1,7 +1,8 @@
-//! Maps investigations to their folders.
+//! Maps investigation ids to folders.
 //!
-//! A folder named by an id is trusted until it is loaded, unless its work tree contradicts the name (after `cp -r` under
-//! another id's name). Such a folder, or one with another name (`git clone … foo`), is read once.
+//! The name of a folder is trusted to be its id until the folder is loaded. A folder is opened if it has a different
+//! name
+//! (`git clone … foo`) or if its work tree contradicts the name (`cp -r`).
 
 use std::collections::HashMap;
 use std::io::{self, Read as _};
@@ -12,15 +13,15 @@ use super::list;
 use crate::domain::SessionId;
 use crate::format::layout;
 
-/// Why no folder was found.
+/// The reason why a folder was not found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
-    /// No investigation has that id.
+    /// No investigation has this id.
     #[error("investigation `{id}` not found in {root}")]
     NotFound {
         /// The requested id, shortened.
         id: String,
-        /// The root that was searched.
+        /// The searched root.
         root: PathBuf,
     },
     /// Several investigations match.
@@ -28,10 +29,10 @@ pub enum FindError {
     Ambiguous {
         /// The requested id.
         id: String,
-        /// The matches.
+        /// The matching ids.
         candidates: Vec<SessionId>,
     },
-    /// Two folders have the same id.
+    /// Two folders contain the same investigation.
     #[error("{id} is in two folders: {} and {}", folders[0].display(), folders[1].display())]
     Twice {
         /// The id.
@@ -42,7 +43,7 @@ pub enum FindError {
 }
 
 impl FindError {
-    /// Returns the hint, if there is one.
+    /// Returns a hint on how to fix the error, if there is one.
     pub fn hint(&self) -> Option<String> {
         let candidates = match self {
             FindError::Ambiguous { candidates, .. } => candidates,
@@ -57,18 +58,18 @@ impl FindError {
     }
 }
 
-/// The ids of the folders, as read from them or from their names.
+/// The ids of folders, read from their contents or names.
 #[derive(Default)]
 pub(super) struct Catalog {
     known: Mutex<HashMap<PathBuf, SessionId>>,
 }
 
 impl Catalog {
-    /// The folder of an id or a part of it.
+    /// Returns the folder with this id or part of an id.
     pub(super) fn find(&self, root: &Path, id: &str) -> Result<PathBuf, FindError> {
         let text = id.trim().to_ascii_lowercase();
         let not_found = || FindError::NotFound { id: id.chars().take(80).collect(), root: root.to_owned() };
-        // A text that can't be part of an id is not searched for on disk.
+        // Don't list the root for text that can't be part of an id.
         let plain = text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         if !plain || !(1..=36).contains(&text.len()) {
             return Err(not_found());
@@ -90,12 +91,12 @@ impl Catalog {
         }
     }
 
-    /// All folders that contain an investigation, by id.
+    /// Returns all folders that contain an investigation, sorted by id.
     pub(super) fn folders(&self, root: &Path) -> Vec<(SessionId, PathBuf)> {
         let mut known = self.known();
         let mut folders = Vec::new();
         for path in entries(root).unwrap_or_default() {
-            // A folder without an investigation may be a clone in progress: it is read again.
+            // A folder without an investigation may be a clone in progress, so this result is not cached.
             if let Some(id) = known.get(&path).copied().or_else(|| identify(&path)) {
                 known.insert(path.clone(), id);
                 folders.push((id, path));
@@ -105,7 +106,7 @@ impl Catalog {
         folders
     }
 
-    /// Records the actual id of a folder whose name or earlier contents said another.
+    /// Records the actual id of a folder that was listed under a different one.
     pub(super) fn correct(&self, path: &Path, id: SessionId) {
         self.known().insert(path.to_owned(), id);
     }
@@ -115,8 +116,9 @@ impl Catalog {
     }
 }
 
-/// The entries of the root that may be an investigation's folder: all that are not hidden. A symbolic link to a folder
-/// is followed: it was made by the operator. A root that does not exist is empty.
+/// Returns the entries of the root that may contain an investigation: all that are not hidden. Symbolic links are
+/// followed,
+/// because they were created by the operator. A missing root is treated as empty.
 pub(super) fn entries(root: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -131,9 +133,9 @@ pub(super) fn entries(root: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The id in the work tree of a folder, read at a glance: a hint, never acted on without a closer look.
-fn says(path: &Path) -> Option<SessionId> {
-    /// The id is at the beginning of the file.
+/// Returns the id in the work tree of a folder. The file may be edited, so this is only a hint.
+fn id_in_work_tree(path: &Path) -> Option<SessionId> {
+    /// The number of bytes that contain the id.
     const BEGINNING: u64 = 256;
     let file = path.join(layout::META);
     std::fs::symlink_metadata(&file).ok().filter(std::fs::Metadata::is_file)?;
@@ -143,12 +145,12 @@ fn says(path: &Path) -> Option<SessionId> {
     text.lines().find_map(|line| line.strip_prefix("id: "))?.trim().parse().ok()
 }
 
-/// The id of the investigation that a folder contains or should contain.
+/// Returns the id of the investigation in a folder, or of the one that should be there.
 fn identify(path: &Path) -> Option<SessionId> {
     let named: Option<SessionId> = path.file_name()?.to_str()?.parse().ok();
-    // A copy under another id's name is recognized by its work tree alone.
+    // A copy under another id's name is recognized by its work tree.
     named
-        .filter(|id| says(path).is_none_or(|said| said == *id))
+        .filter(|id| id_in_work_tree(path).is_none_or(|said| said == *id))
         .or_else(|| list::look_at(path, None)?.entry.id)
         .or(named)
 }

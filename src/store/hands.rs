@@ -1,16 +1,16 @@
-//! Facts that come from the history and not from a file: changes by hand, and the terms at the beginning of the
-//! investigation.
+//! Facts that follow from the history: manual changes, and the original terms of the investigation.
 //!
-//! 1. [`Past::read`] walks the commits that lead to the given one, up to those that an earlier snapshot knows.
-//! 2. [`Past::by_hand`] returns their changes that no call made.
-//! 3. [`Past::terms`] puts the rules and terms of the first commit in force, and names what differs from them.
+//! 1. [`Past::read`] walks the ancestors of a commit, back to those of an earlier snapshot.
+//! 2. [`Past::by_hand`] returns the changes in these commits that were not made by tool calls.
+//! 3. [`Past::terms`] restores the rules and terms of the first commit, and reports differences.
 //!
-//! A commit with the mark of a call also counts as one by hand if no call can have made it: see [`calls`](super::calls). To find
-//! these, not all are read: a proposal, or a commit of results, passes if each node that it names has a fact of its second. A
-//! false time on other changes of such a commit is found by `tot check` alone.
+//! A commit whose message names a tool call still counts as manual if no call can have made its changes: see
+//! [`calls`](super::calls). Not every such commit is read. A proposal or result passes if each named node has a fact
+//! with
+//! the time of the commit. A commit with a forged time is only detected by `tot check`.
 //!
-//! Limits: a commit with the whole form of a call counts as one, as everything but a signature is self-declared. Commits before
-//! the end of a shallow clone are not known.
+//! Limitations: a commit with the complete form of a call counts as one, because everything but a signature is
+//! self-reported. Commits before the boundary of a shallow clone are unknown.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -27,35 +27,35 @@ use crate::merge::markers;
 use crate::ruleset::RulesetFile;
 use crate::yaml::YamlError;
 
-/// The maximum number of commits by hand whose earlier state is read, and of merges that are remade.
+/// The maximum number of manual commits whose trees are read, and of merges that are repeated.
 const HANDS: usize = 200;
 
-/// The commits that lead to one, up to those that an earlier snapshot knows.
+/// The ancestors of a commit, back to those of an earlier snapshot.
 pub(super) struct Past<'a> {
     pub(super) git: &'a Git,
-    /// The two heads of a merge, the first parent first; otherwise twice the same commit.
+    /// The two heads of a future merge, first parent first. Otherwise the same commit twice.
     heads: [CommitId; 2],
-    /// The earlier snapshot, if the commits lead to it.
+    /// The earlier snapshot, if its commit is an ancestor.
     pub(super) before: Option<&'a Snapshot>,
     pub(super) commits: Vec<Ancestor>,
-    /// The commits at which a shallow clone ends.
+    /// The boundary commits of a shallow clone.
     pub(super) ends: Vec<CommitId>,
-    /// Whether all other commits are available.
+    /// True if all other commits are readable.
     pub(super) is_whole: bool,
-    /// The first commit; absent where a shallow clone ends before it, or a commit on the way is unreadable.
+    /// The first commit. `None` if the clone is shallow or a commit in between is unreadable.
     pub(super) first: Option<CommitId>,
 }
 
-/// The part of a commit that is kept.
+/// The relevant data of a commit.
 pub(super) struct Ancestor {
     pub(super) id: CommitId,
     pub(super) parents: Vec<CommitId>,
     pub(super) author_name: String,
     pub(super) author_email: String,
-    /// Whether it names no author.
+    /// True if the commit has no configured author.
     pub(super) is_nobodys: bool,
     pub(super) seconds: i64,
-    /// The tool and the nodes that its trailers name, a line each; empty without the mark of a call.
+    /// The tool and the nodes in the trailers, one per line. Empty if the message names no tool.
     call: Box<str>,
 }
 
@@ -63,7 +63,7 @@ const PROPOSE: &str = "tot_propose";
 const COMMIT: &str = "tot_commit";
 
 impl Ancestor {
-    /// Whether it carries the mark of a call, and is not a merge.
+    /// Returns whether the message names a tool call and the commit is not a merge.
     fn is_of_call(&self) -> bool {
         self.parents.len() < 2 && !self.call.is_empty()
     }
@@ -76,7 +76,7 @@ impl Ancestor {
         self.call.lines().skip(1)
     }
 
-    /// Its author, as a caller.
+    /// Returns the author as a caller.
     fn person(&self) -> Option<Caller> {
         let (name, email) = (self.author_name.clone(), Some(self.author_email.clone()));
         let person = Person { name, email: email.filter(|email| !email.is_empty()) };
@@ -85,11 +85,11 @@ impl Ancestor {
 }
 
 impl<'a> Past<'a> {
-    /// Walks the history of a commit, or of two that are to be merged, the first parent first.
+    /// Walks the history of a commit, or of the two parents of a future merge.
     ///
     /// # Errors
     ///
-    /// The ends of a shallow clone can't be read.
+    /// Fails if the boundary of a shallow clone cannot be read.
     pub(super) fn read(
         git: &'a Git,
         heads: [CommitId; 2],
@@ -108,7 +108,7 @@ impl<'a> Past<'a> {
                 past.before = before;
                 continue;
             }
-            // Damage is reported elsewhere, and does not stop reading.
+            // Damaged commits are reported elsewhere and don't stop the walk.
             let Ok(info) = git.commit_info(id) else {
                 past.is_whole = false;
                 continue;
@@ -150,12 +150,13 @@ impl<'a> Past<'a> {
         Ok(past)
     }
 
-    /// The changes of the commits that no call made. A merge that equals the merge of its parents is not such a change: the
-    /// changes that it brings together have commits of their own.
+    /// Returns the changes that were not made by tool calls. A merge commit that equals the merge of its parents
+    /// contains no
+    /// such changes.
     pub(super) fn by_hand(&self, investigation: &Investigation, are_terms_changed: bool) -> ByHand {
         let known = self.before.map(|before| before.investigation.by_hand().clone());
         let mut by_hand = known.unwrap_or_default();
-        // A call names only the author of its commit.
+        // A call names no other person than the author of its commit.
         let is_disowned = |(_, by): (Timestamp, &Caller)| by.disowned.is_some();
         let disowned = investigation.nodes().filter(|node| node.written_by().any(is_disowned));
         by_hand.nodes.extend(disowned.map(|node| node.id.clone()));
@@ -223,15 +224,15 @@ impl<'a> Past<'a> {
         by_hand
     }
 
-    /// The commits with the mark of a call that no call can have made. Only commits that the facts do not account for are read.
+    /// Returns commits that name a tool call which cannot have made them. Commits accounted for by facts are not read.
     fn forged(&self, investigation: &Investigation) -> Result<HashSet<CommitId>, StoreError> {
         let mut files = Files::new(self.git, investigation, Budget::DEFAULT);
         let mut calls: Vec<&Ancestor> = self.commits.iter().filter(|it| it.is_of_call()).collect();
         if self.before.is_none() {
-            let mut facts = Facts::of(investigation);
+            let mut facts = CalledFacts::of(investigation);
             let (mut told, mut rest): (Vec<_>, Vec<_>) =
                 calls.into_iter().partition(|commit| facts.account_for(commit));
-            // Rewriting a fact leaves the commit that first wrote it without one.
+            // If a fact was rewritten, the commit that first wrote it has no fact of its own.
             let doubtful: HashSet<&str> = rest.iter().flat_map(|commit| commit.nodes()).collect();
             told.retain(|commit| commit.nodes().any(|node| doubtful.contains(node)));
             rest.append(&mut told);
@@ -246,7 +247,7 @@ impl<'a> Past<'a> {
         for commit in calls {
             if let Ok(info) = self.git.commit_info(commit.id) {
                 let entry = files.entry(info);
-                // A call never writes an unreadable file, nor overwrites one.
+                // A call never writes or overwrites an unreadable file.
                 if !(entry.misfits().is_empty() && entry.faults.is_empty()) {
                     forged.insert(commit.id);
                 }
@@ -255,7 +256,8 @@ impl<'a> Past<'a> {
         Ok(forged)
     }
 
-    /// The changes that no call made of a commit with one parent. The result of `tot merge --resolve` follows from a merge.
+    /// Returns the manual changes in a commit with one parent. Changes by `tot merge --resolve` repeat a merge and
+    /// don't count.
     fn edits(&self, commit: &Ancestor) -> Result<Vec<Edit>, StoreError> {
         let parent = commit.parents.first().copied();
         let files = self.git.diff(parent, commit.id)?.into_iter().filter(|file| is_judged(&file.path));
@@ -291,8 +293,9 @@ impl<'a> Past<'a> {
         String::from_utf8(content).ok()
     }
 
-    /// Puts the terms and rules of the first commit in force: nobody can lower the standard of a running investigation. Adds
-    /// faults for differences, or where the beginning is unknown. Returns whether terms differ.
+    /// Restores the rules and terms of the first commit, because nobody may lower the standard of a running
+    /// investigation. Adds
+    /// a fault for each difference, and if the first commit is unknown. Returns whether the terms differ.
     pub(super) fn terms(
         &self,
         meta: &mut Meta,
@@ -336,7 +339,7 @@ impl<'a> Past<'a> {
         are_others
     }
 
-    /// ` on 2026-11-03 09:15 by NAME`: the last change of a file, by the commit where it differs from each parent.
+    /// Returns ` on 2026-11-03 09:15 by NAME` for the last commit in which the file differs from every parent.
     fn changed_by(&self, path: &str) -> Option<String> {
         let blob = |id| self.git.blob_at(id, path).ok();
         let (mut at, now) = (self.heads[0], blob(self.heads[0])?);
@@ -354,10 +357,10 @@ impl<'a> Past<'a> {
     }
 }
 
-/// The facts by second, each written by one call: a proposal, a result, a state that a child brought.
-struct Facts<'a>(HashSet<(&'static str, &'a str, i64)>);
+/// The facts, each written by one call: tool, node and second. Proposals, results, and results implied by a child.
+struct CalledFacts<'a>(HashSet<(&'static str, &'a str, i64)>);
 
-impl<'a> Facts<'a> {
+impl<'a> CalledFacts<'a> {
     fn of(investigation: &'a Investigation) -> Self {
         let mut facts = HashSet::new();
         for node in investigation.nodes() {
@@ -369,10 +372,10 @@ impl<'a> Facts<'a> {
                 fact(COMMIT, change.at);
             }
         }
-        Facts(facts)
+        CalledFacts(facts)
     }
 
-    /// Whether each node that the call names has a fact of its second that no other call has used. Uses them up.
+    /// Returns whether each named node has an unused fact with the time of the commit. Removes these facts.
     fn account_for(&mut self, commit: &'a Ancestor) -> bool {
         let Some(tool) = [PROPOSE, COMMIT].into_iter().find(|tool| commit.tool() == Some(tool)) else {
             return false;
@@ -382,7 +385,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The terms in which two metas differ, as the file names them.
+/// Returns the names of the terms that differ.
 fn differing_terms(now: &Meta, then: &Meta) -> Vec<&'static str> {
     let terms = [
         ("ruleset", now.ruleset != then.ruleset),
@@ -394,32 +397,32 @@ fn differing_terms(now: &Meta, then: &Meta) -> Vec<&'static str> {
     terms.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
 
-/// A change of a file that no call made.
+/// A change to a file that was not made by a tool call.
 pub(super) struct Edit {
     pub(super) path: String,
     pub(super) before: FileText,
     pub(super) after: FileText,
-    /// Whether no call wrote the present content.
+    /// True if the new content was not written by a call.
     pub(super) is_new: bool,
 }
 
 /// The content of a file.
 #[derive(PartialEq, Eq)]
 pub(super) enum FileText {
-    /// A stored object; `None` where there is no file.
+    /// A stored object, or `None` for a missing file.
     Blob(Option<BlobId>),
     /// Content that is not stored as an object.
     Content(Vec<u8>),
 }
 
 impl Edit {
-    /// Reads the file before and after.
+    /// Parses the file before and after the change.
     fn read<T>(&self, past: &Past<'_>, read: impl Fn(&str) -> Result<T, YamlError>) -> [Option<T>; 2] {
         [&self.before, &self.after].map(|text| read(&past.text(text)?).ok())
     }
 }
 
-/// Whether the file at that path affects how an investigation is judged.
+/// Returns whether the file affects the verdict on an investigation.
 pub(super) fn is_judged(path: &str) -> bool {
     let place = layout::place(path);
     matches!(
@@ -428,13 +431,14 @@ pub(super) fn is_judged(path: &str) -> bool {
     )
 }
 
-/// Whether git has left conflict markers in the text, so that it is unreadable.
+/// Returns whether the text contains git's conflict markers.
 pub(super) fn is_marked(text: &str) -> bool {
     markers::sides(text).is_some()
 }
 
-/// Adds the nodes that a change of a node's file affects: itself, what it may have refuted, and, where its results no
-/// longer differ, all descendants.
+/// Adds the nodes affected by a changed node file: the node and its parent, and all descendants if its results no
+/// longer
+/// differ.
 fn touch(
     investigation: &Investigation,
     [before, after]: [Option<Node>; 2],
@@ -451,8 +455,7 @@ fn touch(
     }
 }
 
-/// Adds the node of a changed comment or run: a removed or edited comment, a resolution, or a repetition's outcome
-/// affects the node, what it confirms and all that rests on it.
+/// Adds the nodes affected by a changed comment or run: its node with all descendants, and the parent.
 fn touch_record(investigation: &Investigation, node: Option<NodeId>, touched: &mut BTreeSet<NodeId>) {
     if let Some(node) = node {
         touched.extend(investigation.node(&node).and_then(|node| node.parent.clone()));
@@ -461,7 +464,7 @@ fn touch_record(investigation: &Investigation, node: Option<NodeId>, touched: &m
     }
 }
 
-/// All descendants of a node.
+/// Returns the node and all its descendants.
 fn below(investigation: &Investigation, id: &NodeId) -> Vec<NodeId> {
     let mut all = Vec::new();
     let mut next = vec![id.clone()];
@@ -472,7 +475,7 @@ fn below(investigation: &Investigation, id: &NodeId) -> Vec<NodeId> {
     all
 }
 
-/// Whether these files contain the node in the state that is in force.
+/// Returns whether these files contain the node with its current result.
 fn stood(git: &Git, files: &HashMap<String, TreeFile>, node: &Node) -> bool {
     let Some(file) = files.get(&layout::node(&node.id)) else { return false };
     let then = read::node(git, &file.path, file.blob, &node.id);

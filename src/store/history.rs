@@ -1,11 +1,14 @@
-//! The changes of each commit, read from the difference of the trees along first parents, not from messages: commits
-//! by hand and merges are part of the history too.
+//! The changes of each commit along first parents. They are computed by diffing trees and not taken from messages, so
+//! that
+//! manual commits and merges are covered as well.
 //!
-//! A node in its present state is shared with the snapshot: neither read nor kept twice. A history adds only earlier
-//! states: proposals, and nodes from before they were reclassified or edited.
+//! Nodes in their present state are shared with the snapshot. Only earlier versions are read in addition: proposals,
+//! and
+//! nodes before they were reclassified or edited.
 //!
-//! A history has a budget, newest first, and its entries name what is left out: [`HistoryEntry::gaps`]. Unreadable
-//! parts, such as the commits that a shallow clone lacks, are left out in the same way.
+//! The memory of a history is limited, and the newest commits come first. [`HistoryEntry::gaps`] describes what was
+//! left
+//! out, including parts that cannot be read because the clone is shallow or damaged.
 
 use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};
@@ -20,17 +23,17 @@ use crate::domain::{
 use crate::format::layout::{self, Place};
 use crate::format::record::Record;
 
-/// The cost of a file in addition to its bytes.
+/// The overhead of a file in addition to its bytes.
 const FILE_COST: u64 = 1 << 10;
-/// The maximum number of paths of one commit that are not the investigation's own.
+/// The maximum number of listed paths in a commit that do not belong to the investigation.
 const OTHER_PATHS: usize = 1_000;
 
-/// The maximum size of a history, in bytes.
+/// The maximum size of a history in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Budget {
-    /// Bytes of files that are read in addition to the snapshot's.
+    /// The bytes of files read in addition to the snapshot.
     texts: u64,
-    /// Bytes of everything else: messages, paths, happenings.
+    /// The bytes of everything else: messages, paths, changes.
     entries: usize,
 }
 
@@ -38,7 +41,7 @@ impl Budget {
     pub(super) const DEFAULT: Budget = Budget { texts: 64 << 20, entries: 128 << 20 };
 }
 
-/// The history up to a snapshot, newest first, as far back as the first entry for which `is_enough` holds.
+/// Returns the history of a snapshot, newest first, back to the first entry for which `is_enough` returns true.
 pub(super) fn history(
     git: &Git,
     snapshot: &Snapshot,
@@ -83,7 +86,7 @@ pub(super) fn history(
     Ok(entries)
 }
 
-/// The entry of a commit, before its changes are read.
+/// Creates the entry of a commit without its changes.
 fn without_changes(commit: CommitInfo) -> HistoryEntry {
     let at = Timestamp::from_milliseconds(commit.seconds.saturating_mul(1_000));
     let mut gaps = Vec::new();
@@ -95,7 +98,7 @@ fn without_changes(commit: CommitInfo) -> HistoryEntry {
         parents: commit.parents,
         author_name: commit.author_name,
         author_email: commit.author_email,
-        // An invalid time comes from another program; the epoch stands in for it.
+        // Times that this program cannot represent are replaced by the epoch.
         at: at.unwrap_or_default(),
         message: commit.message,
         happenings: Vec::new(),
@@ -106,7 +109,7 @@ fn without_changes(commit: CommitInfo) -> HistoryEntry {
     }
 }
 
-/// Adds what the commit changed, while there is room for it.
+/// Adds the changes of the commit within the budget.
 fn changes(files: &mut Files<'_>, entry: &mut HistoryEntry) {
     let texts = entry.message.len() + entry.author_name.len() + entry.author_email.len();
     files.cost(size_of::<HistoryEntry>() + texts);
@@ -183,7 +186,7 @@ fn changes(files: &mut Files<'_>, entry: &mut HistoryEntry) {
     }
 }
 
-/// The memory of a happening, without the node, which is shared.
+/// Returns the size of a change in memory without the node, which is shared.
 fn size_of_happening(happening: &Happening) -> usize {
     let texts = match happening {
         Happening::Reclassified(_, change) => {
@@ -194,8 +197,8 @@ fn size_of_happening(happening: &Happening) -> usize {
     size_of::<Happening>() + texts
 }
 
-/// The last commit along first parents that changed the path, or else the first commit. `None` where a commit on the
-/// way can't be read.
+/// Returns the last commit along first parents that changed the path, or the first commit of all. `None` if a commit in
+/// between cannot be read.
 pub(super) fn last_change(git: &Git, head: CommitId, path: &str) -> Result<Option<CommitId>, StoreError> {
     let mut last = head;
     for commit in git.log(head)? {
@@ -209,7 +212,7 @@ pub(super) fn last_change(git: &Git, head: CommitId, path: &str) -> Result<Optio
     Ok(Some(last))
 }
 
-/// The nodes at a commit, by their blobs.
+/// Returns the nodes at a commit, by blob and id.
 fn current(
     git: &Git,
     head: CommitId,
@@ -219,7 +222,7 @@ fn current(
     let mut nodes = HashMap::new();
     for file in git.files(head)? {
         let Place::Node(id) = layout::place(&file.path) else { continue };
-        // For a tree that names a file twice, the first entry counts.
+        // If a tree contains a file twice, the first entry is used.
         if let Some(node) = investigation.node(&id).filter(|_| seen.insert(id.clone())) {
             nodes.insert((file.blob, id), Ok(Arc::clone(node)));
         }
@@ -229,29 +232,29 @@ fn current(
 
 type Read<T> = Result<Arc<T>, Fault>;
 
-/// No room is left for another file.
+/// The budget for files is used up.
 struct NoRoom;
 
-/// The files of the history, each read once: what one commit changed is what an earlier one wrote.
+/// The files of the history. Each version is read once, although two commits refer to it.
 pub(super) struct Files<'a> {
     git: &'a Git,
     investigation: &'a Investigation,
     budget: Budget,
     nodes: HashMap<(BlobId, NodeId), Read<Node>>,
     conclusions: HashMap<BlobId, Read<Conclusion>>,
-    /// The persons that the snapshot disowns; its history does so too.
+    /// The persons disowned by the snapshot, and therefore in its history.
     disowned: HashSet<(Person, Timestamp)>,
 }
 
 impl<'a> Files<'a> {
-    /// The files of an investigation's history, none of them read yet.
+    /// Creates an empty cache.
     pub(super) fn new(git: &'a Git, investigation: &'a Investigation, budget: Budget) -> Self {
         let disowned = authors::disowned(investigation);
         let (nodes, conclusions) = (HashMap::new(), HashMap::new());
         Files { git, investigation, budget, nodes, conclusions, disowned }
     }
 
-    /// Starts from the nodes of `head`, the commit of the investigation: these are known.
+    /// Adds the nodes at `head`, the commit of the investigation.
     pub(super) fn at(mut self, head: CommitId) -> Result<Self, StoreError> {
         self.nodes = current(self.git, head, self.investigation)?;
         Ok(self)
@@ -261,7 +264,7 @@ impl<'a> Files<'a> {
         self.budget.entries = self.budget.entries.saturating_sub(bytes);
     }
 
-    /// The entry of a commit with its changes, while there is room for it.
+    /// Returns the entry of a commit with its changes, within the budget.
     pub(super) fn entry(&mut self, commit: CommitInfo) -> HistoryEntry {
         let mut entry = without_changes(commit);
         changes(self, &mut entry);
@@ -289,7 +292,7 @@ impl<'a> Files<'a> {
         Ok(read.clone().map_err(|fault| faults.push(fault)).ok())
     }
 
-    /// A comment or a run before and after, shared with the snapshot where equal: hardly any is ever changed.
+    /// Returns a comment or run before and after a change, shared with the snapshot if equal.
     fn records<T: Record>(
         &mut self,
         change: &PathChange,
@@ -313,7 +316,7 @@ impl<'a> Files<'a> {
         let mut read: Option<T> =
             read::record(self.git, path, blob, id).map_err(|fault| faults.push(fault)).ok();
         if let Some(read) = &mut read {
-            // An author whom git contradicts is disowned.
+            // Disown the author if git names a different one.
             let Commenter { name, email, .. } = read.author();
             let named = Person { name: name.clone(), email: email.clone() };
             if self.disowned.contains(&(named, read.at())) {
@@ -339,7 +342,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Reserves room for a file, up to the part that will be read.
+/// Subtracts a file's size from the budget. A file above the read limit counts as empty, since it is not read.
 fn take(git: &Git, room: &mut u64, blob: BlobId) -> Result<(), NoRoom> {
     let size = git.size(blob).ok().filter(|size| *size <= read::FILE_MAX).unwrap_or_default();
     *room = room.checked_sub(size + FILE_COST).ok_or(NoRoom)?;
@@ -354,7 +357,7 @@ mod tests {
 
     const START: i64 = 1_767_603_600;
 
-    /// The history of one node, proposed so many times, with other words each time.
+    /// Returns the history of a node proposed `number` times with different words.
     fn proposals(number: usize, budget: Budget) -> Vec<HistoryEntry> {
         let folder = crate::testing::folder();
         let dir = folder.path().join("it");
@@ -381,7 +384,7 @@ mod tests {
         let entries = proposals(8, Budget { texts: 40_000, ..Budget::DEFAULT });
         let told: Vec<(usize, usize)> =
             entries.iter().map(|entry| (entry.happenings.len(), entry.gaps.len())).collect();
-        // The newest version is the snapshot's, and three more have room.
+        // The newest version is shared with the snapshot, and three more fit into the budget.
         assert_eq!(told, [(1, 0), (1, 0), (1, 0), (0, 1), (0, 1), (0, 1), (0, 1), (0, 1), (1, 0)]);
         assert!(entries[3].gaps[0].starts_with("Changed files that are not read, "), "{:?}", entries[3]);
         let whole = proposals(8, Budget::DEFAULT);

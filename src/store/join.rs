@@ -1,13 +1,13 @@
-//! Integrates the commits of others: a fast-forward, or a merge by node.
+//! Integrates commits from elsewhere: a fast-forward, or a merge node by node.
 //!
-//! 1. Anything but a plain file, a name that not every system accepts, and a file above the read limit is kept in the
-//!    commit and left out of the work tree. [`Store::left_out`] names it, both for incoming and for removed files. All
-//!    other files of the commit together have a limit of bytes.
-//! 2. Both sides must be the same investigation, with a commit in common.
+//! 1. Links, submodules, names that are invalid on some systems, and files above the read limit stay in the commit but
+//!    are
+//!    not checked out. [`Store::left_out`] lists them. The total size of all other files is limited.
+//! 2. Both sides must be the same investigation and have a commit in common.
 //! 3. If our commit is an ancestor of theirs, HEAD is fast-forwarded to theirs.
-//! 4. Otherwise their trees are merged by [`crate::merge`] against the merge base. Several merge bases are merged first, in
-//!    turn against their own base: against one of them alone, a reverted change would come back.
-//! 5. The page for forges is regenerated from the merge.
+//! 4. Otherwise [`crate::merge`] merges both trees against their merge base. If there are several merge bases, they are
+//!    merged first, each step against its own base. With only one of them, a reverted change could come back.
+//! 5. The README of the merged investigation is regenerated.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -19,13 +19,13 @@ use crate::format::layout::{self, Place};
 use crate::format::{FileChange, message, readme};
 use crate::merge::{self, Conflict, Decision, Reason, Trees};
 
-/// The maximum depth of merging merge bases, beyond which one of them is taken.
+/// The maximum recursion depth when merging merge bases. Below that, the first base is used.
 const MAX_DEPTH: usize = 16;
 
-/// The outcome of joining a commit of others.
+/// The result of integrating a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Joined {
-    /// The commit was already part of the history.
+    /// The commit was already part of our history.
     Unchanged,
     /// HEAD was fast-forwarded.
     FastForwarded {
@@ -34,16 +34,16 @@ pub enum Joined {
         /// The new commit.
         to: CommitId,
     },
-    /// The commit was merged.
+    /// A merge commit was created.
     Merged {
-        /// The merge commit, where HEAD is now.
+        /// The merge commit, now at HEAD.
         commit: CommitId,
         /// The decisions of the merge.
         decisions: Vec<Decision>,
     },
 }
 
-/// Why a commit of others can't be joined. Nothing has moved.
+/// The reason why a commit cannot be integrated. HEAD has not moved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
     /// The histories have no commit in common.
@@ -51,7 +51,7 @@ pub enum JoinError {
     Unrelated {
         /// The repository.
         path: PathBuf,
-        /// Their commit.
+        /// The other commit.
         theirs: CommitId,
     },
     /// The commit belongs to another investigation.
@@ -59,30 +59,30 @@ pub enum JoinError {
     Another {
         /// The repository.
         path: PathBuf,
-        /// Their commit.
+        /// The other commit.
         commit: CommitId,
-        /// The id of ours.
+        /// The id of our investigation.
         ours: String,
-        /// The id of theirs.
+        /// The id of the other investigation.
         theirs: String,
     },
-    /// A tree to be merged contains a name that git itself does not accept.
+    /// A file to be merged has a name that git refuses to check out.
     #[error("the commit {theirs} contains {file:?}, a name that git refuses to check out")]
     Refused {
-        /// Their commit.
+        /// The other commit.
         theirs: CommitId,
-        /// The path in its tree.
+        /// The path in the other tree.
         file: String,
     },
-    /// Its files exceed the limit of bytes together.
+    /// The total size of the files exceeds the limit.
     #[error("the files of the commit {commit} have {bytes} bytes; the limit is {}", limits::CHECKOUT_MAX)]
     TooLarge {
         /// The commit.
         commit: CommitId,
-        /// The bytes.
+        /// The total size in bytes.
         bytes: u64,
     },
-    /// Committed files with conflict markers that only a person can put right.
+    /// Committed files have conflict markers that cannot be resolved automatically.
     #[error("{path} has conflict markers that can't be resolved: {}", list(.conflicts))]
     Unresolved {
         /// The repository.
@@ -90,22 +90,22 @@ pub enum JoinError {
         /// The files.
         conflicts: Vec<Conflict>,
     },
-    /// Committed files with conflict markers, which the other side has changed as well.
+    /// Committed files have conflict markers, and the other commit has changed these files.
     #[error("{path} has conflict markers in committed files that the commit {theirs} has changed: {}", .files.join(", "))]
     Marked {
         /// The repository.
         path: PathBuf,
-        /// Their commit.
+        /// The other commit.
         theirs: CommitId,
         /// The files.
         files: Vec<String>,
     },
-    /// Files that both sides have changed, and that only a person can merge.
+    /// Both sides have changed files in ways that cannot be merged automatically.
     #[error("{path} and the commit {theirs} can't be merged: {}", list(.conflicts))]
     Conflicts {
         /// The repository.
         path: PathBuf,
-        /// Their commit.
+        /// The other commit.
         theirs: CommitId,
         /// The files.
         conflicts: Vec<Conflict>,
@@ -113,7 +113,7 @@ pub enum JoinError {
 }
 
 impl JoinError {
-    /// Returns the hint on what to do.
+    /// Returns a hint on how to fix the error.
     pub fn hint(&self) -> String {
         match self {
             JoinError::Unrelated { .. } => {
@@ -139,7 +139,7 @@ impl JoinError {
     }
 }
 
-/// How to finish a merge by hand that has begun.
+/// Instructions for completing a manual merge.
 pub const BY_HAND: &str = "Fix these files and commit everything with `git commit -a`; `tot merge --resolve` then merges \
                            the files that still have conflict markers";
 
@@ -147,29 +147,31 @@ fn list(conflicts: &[Conflict]) -> String {
     conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// The files of a tree by path, each with its blob and kind.
+/// The blob and kind of each file in a tree, by path.
 pub(super) type Flat = BTreeMap<String, (BlobId, FileKind)>;
 
-/// Contents that are not stored as objects, by their ids.
+/// File contents, by blob id, that are not stored as objects.
 pub(super) type Contents = HashMap<BlobId, Vec<u8>>;
 
 impl Store {
-    /// The state at a commit of a new clone that has no commit of its own yet, if it can be joined.
+    /// Returns the state at a commit in a new clone without local commits, if it can be integrated.
     ///
     /// # Errors
     ///
-    /// [`JoinError`], and as [`Store::load_at`].
+    /// Returns [`JoinError`], and the errors of [`Store::load_at`].
     pub fn inspect(&self, path: &Path, theirs: CommitId) -> Result<Snapshot, StoreError> {
         let git = self.open(path)?;
         refuse_large(&git, theirs)?;
         read::snapshot(&git, path, theirs, None, None)
     }
 
-    /// The files at a commit that are left out of the work tree, and were not so at another commit: each file, and why.
+    /// Returns the files at `after` that are not checked out, with the reason. Files that are unchanged since `before`
+    /// are
+    /// omitted.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Returns any git error.
     pub fn left_out(
         &self,
         path: &Path,
@@ -180,11 +182,13 @@ impl Store {
         Ok(left_out.into_iter().map(|(file, reason)| LeftOut { file, reason }).collect())
     }
 
-    /// Joins a commit whose objects are in the repository: HEAD moves to it, or to a merge with it.
+    /// Integrates a commit whose objects are in the repository. HEAD moves to the commit or to a merge with it.
     ///
     /// # Errors
     ///
-    /// [`JoinError`], a merge or its like in progress, and any error of git or the file system. Nothing has moved then.
+    /// Returns [`JoinError`], and any git or file system error. Fails while a merge or a similar operation is in
+    /// progress.
+    /// HEAD does not move in these cases.
     pub fn join(&self, path: &Path, theirs: CommitId) -> Result<Joined, StoreError> {
         self.refuse_read_only()?;
         let git = self.open(path)?;
@@ -195,7 +199,8 @@ impl Store {
             if git.descent(theirs, ours)? == Descent::Yes {
                 return Ok(Joined::Unchanged);
             }
-            // Checked before any advice that git would refuse now.
+            // Report an operation in progress first. Until it is finished, git would refuse the commands in any other
+            // hint.
             git.refuse_in_progress()?;
             let joined = match self.plan(&git, &before, theirs)? {
                 None => writer
@@ -221,12 +226,13 @@ impl Store {
         Err(GitError::Busy { path: git::Shown(path.to_owned()) }.into())
     }
 
-    /// The commits of a stopped merge by git, if each could be joined by [`Store::join`] after that merge is aborted;
-    /// empty without a merge. Writes nothing.
+    /// Returns the commits being merged by a stopped `git merge`, provided that [`Store::join`] could merge them once
+    /// git's
+    /// merge is aborted. Returns nothing if no merge is in progress. Writes nothing.
     ///
     /// # Errors
     ///
-    /// As [`Store::join`].
+    /// Returns the errors of [`Store::join`].
     pub fn stopped_merge(&self, path: &Path) -> Result<Vec<CommitId>, StoreError> {
         self.refuse_read_only()?;
         let git = self.open(path)?;
@@ -242,7 +248,7 @@ impl Store {
         Ok(stopped)
     }
 
-    /// Plans the merge of a commit that is not in our history; `None` for a fast-forward.
+    /// Plans a merge. Returns `None` if a fast-forward suffices.
     fn plan(&self, git: &Git, before: &Snapshot, theirs: CommitId) -> Result<Option<Merge>, StoreError> {
         let (path, ours) = (&before.path, before.head);
         let other = read::snapshot(git, path, theirs, None, Some(before))?.investigation.meta().id;
@@ -295,7 +301,7 @@ impl Store {
     }
 }
 
-/// Refuses a commit whose files together exceed the limit.
+/// Fails if the total size of the commit's files exceeds the limit.
 fn refuse_large(git: &Git, commit: CommitId) -> Result<(), StoreError> {
     match limits::beyond_a_checkout(git, commit)? {
         Some(bytes) => Err(JoinError::TooLarge { commit, bytes }.into()),
@@ -303,7 +309,7 @@ fn refuse_large(git: &Git, commit: CommitId) -> Result<(), StoreError> {
     }
 }
 
-/// A merge that can be made.
+/// A merge that is ready to be committed.
 struct Merge {
     changes: Vec<FileChange>,
     executables: HashMap<String, bool>,
@@ -311,15 +317,15 @@ struct Merge {
     decisions: Vec<Decision>,
 }
 
-/// A path that is left out of the work tree, with its present entry in the tree.
+/// A path that is not checked out, with its new tree entry.
 type Unfit = (String, Option<(BlobId, FileKind)>);
 
-/// A file that is left out of the work tree.
+/// A committed file that is not checked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Its path.
+    /// The path.
     pub file: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -329,7 +335,7 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// The ids of both parents, shortened, in order.
+/// Returns both parent ids, shortened and sorted.
 fn ids(ours: CommitId, theirs: CommitId) -> [String; 2] {
     let mut ids = [ours.to_string(), theirs.to_string()];
     ids.sort();
@@ -340,8 +346,9 @@ pub(super) fn flat(git: &Git, commit: CommitId) -> Result<Flat, StoreError> {
     Ok(git.files(commit)?.into_iter().map(|file| (file.path, (file.blob, file.kind))).collect())
 }
 
-/// The merge base of these commits as one tree; of files that can't be merged, the older common ones. Contents that are not
-/// stored as objects are added to `kept`.
+/// Merges the commits, which are the merge bases of others, into one tree. Files with conflicts keep the version of
+/// their
+/// own merge base. Contents that are not stored as objects are added to `kept`.
 pub(super) fn common(
     git: &Git,
     commits: &[CommitId],
@@ -368,11 +375,12 @@ pub(super) fn common(
     Ok(tree)
 }
 
-/// A merged tree, the contents that are not stored as objects, and the decisions.
+/// A merged tree, the file contents that are not stored as objects, and the decisions.
 pub(super) type MergedFlat = (Flat, Contents, Vec<Decision>);
 
-/// Merges two trees against their base. Proposals that make way keep the ids of an earlier merge, if one was `made` and is
-/// judged.
+/// Merges two trees against their base. If an existing merge is being verified, proposals that must be renamed reuse
+/// the
+/// ids from `made`.
 pub(super) fn merge_flat(
     git: &Git,
     kept: &Contents,
@@ -382,12 +390,12 @@ pub(super) fn merge_flat(
 ) -> Result<Result<MergedFlat, Vec<Conflict>>, StoreError> {
     let paths: BTreeSet<&String> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
     let (mut trees, mut tree, mut touched) = (Trees::default(), Flat::new(), Vec::new());
-    // A file that both sides have removed may have been larger than either present one.
+    // Files that both sides removed may have been larger than any present file.
     let mut room = limits::CHECKOUT_MAX;
     let mut known = HashSet::new();
     for path in paths {
         let [base, ours, theirs] = [base, ours, theirs].map(|side| side.get(path));
-        // The list names nodes, which may move although the list is unchanged.
+        // Nodes in this list may be renamed by the merge even if the list itself is unchanged.
         if base == ours && ours == theirs && path != layout::WITHHELD {
             tree.extend(ours.map(|entry| (path.clone(), *entry)));
             if let Place::Node(id) = layout::place(path) {
@@ -455,7 +463,9 @@ pub(super) fn merge_flat(
     Ok(Ok((tree, contents, merged.decisions)))
 }
 
-/// Whether one of these entries is left out of the work tree. Content that is not stored as an object is the investigation's own.
+/// Returns whether one of the entries cannot be checked out. Contents without an object were written by the merge
+/// itself
+/// and are always fine.
 fn is_unfit<const N: usize>(
     git: &Git,
     contents: &Contents,
@@ -470,8 +480,9 @@ fn is_unfit<const N: usize>(
     Ok(false)
 }
 
-/// Regenerates the page for forges of the merge of two commits, in the order of its parents. A page that somebody has written
-/// by hand is left alone.
+/// Regenerates the README for the merge of two commits, given in the order of its parents. A README edited by the user
+/// is
+/// left alone.
 pub(super) fn render_page(
     git: &Git,
     heads: [CommitId; 2],
@@ -486,7 +497,7 @@ pub(super) fn render_page(
     if !std::str::from_utf8(&text).is_ok_and(readme::is_ours) {
         return Ok(());
     }
-    // The page is generated from stored objects.
+    // The README is generated from stored objects.
     contents.values().try_for_each(|content| git.keep_blob(content).map(drop))?;
     let file = |(path, (blob, kind)): (&String, &(BlobId, FileKind))| TreeFile {
         path: path.clone(),
@@ -503,7 +514,7 @@ pub(super) fn render_page(
     Ok(())
 }
 
-/// The changes that turn the tree `before` into `after`.
+/// Returns the changes that turn the tree `before` into `after`.
 fn changes(
     before: &Flat,
     after: &Flat,

@@ -1,8 +1,8 @@
-//! Limits of the size of an investigation.
+//! Limits on the size of an investigation.
 //!
-//! Guarantee: everything that a writer has written can be read at the next start. Readers have limits, since a repository
-//! may come from strangers; a writer counts as the reader does, on the safe side, and refuses before that. Some room is
-//! reserved for the end: a full investigation can be ended.
+//! Guarantee: everything that was written can be read again. Readers have limits, because a repository may come from
+//! strangers. Before a write, the new size is estimated from above, and a write that would exceed a limit is refused. A
+//! small reserve ensures that a full investigation can still be concluded.
 
 use std::path::Path;
 
@@ -11,26 +11,26 @@ use super::{Snapshot, StoreError, read};
 use crate::format::FileChange;
 use crate::format::layout::{self, Place};
 
-/// The size of an investigation, in the quantities that a reader limits.
+/// The size of an investigation, or a limit on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// Files and folders, including the user's own.
+    /// The number of files and folders, including the user's own.
     pub entries: usize,
-    /// Bytes of folders and paths.
+    /// The size of folders and paths in bytes.
     pub tree_bytes: usize,
-    /// Bytes of the files of nodes, comments and runs.
+    /// The size of nodes, comments and runs in bytes.
     pub text: u64,
-    /// Bytes of attachments.
+    /// The size of attachments in bytes.
     pub attached: u64,
 }
 
-/// The maximum bytes of attachments.
+/// The maximum total size of attachments, in bytes.
 const ATTACHED_MAX: u64 = 512 << 20;
-/// The maximum bytes of all files of a commit that is joined, including the user's own: what a checkout of it writes.
+/// The maximum total size, in bytes, of the files that are checked out from an incoming commit.
 pub(super) const CHECKOUT_MAX: u64 = read::TEXT_MAX + ATTACHED_MAX;
 
 impl Size {
-    /// The maximum that is read.
+    /// The read limits.
     pub(super) const MOST: Size = Size {
         entries: MAX_ENTRIES,
         tree_bytes: MAX_TREE_BYTES,
@@ -38,14 +38,15 @@ impl Size {
         attached: ATTACHED_MAX,
     };
 
-    /// The size after writing these files, at most: as if each were new, with all folders above it.
+    /// Returns an upper bound on the size after writing these files. Each file counts as new, along with its parent
+    /// folders.
     fn with(self, files: &[FileChange]) -> Size {
         let written = files.iter().filter_map(|file| Some((&file.path, file.content.as_ref()?)));
         written.fold(self, |size, (path, content)| {
             let parts = path.split('/').count();
             Size {
                 entries: size.entries + parts,
-                // An entry is its name, its path in the walk, an id and a mode.
+                // Per entry: its name, its path during the walk, an id and a mode.
                 tree_bytes: size.tree_bytes + parts * (2 * path.len() + 32),
                 text: size.text + if is_counted(path) { content.len() as u64 } else { 0 },
                 attached: size.attached + if is_attachment(path) { content.len() as u64 } else { 0 },
@@ -53,8 +54,8 @@ impl Size {
         })
     }
 
-    /// The limits without the reserve, for calls that write nodes or comments.
-    fn without_the_last_part(self) -> Size {
+    /// Returns the limits minus the reserve, for calls that write nodes or comments.
+    fn without_reserve(self) -> Size {
         Size {
             entries: self.entries - self.entries / 100,
             tree_bytes: self.tree_bytes - self.tree_bytes / 100,
@@ -63,7 +64,7 @@ impl Size {
         }
     }
 
-    /// The limit that is exceeded, if any.
+    /// Returns a description of the exceeded limit, if any.
     fn beyond(self, most: Size) -> Option<String> {
         [
             (self.entries > most.entries, format!("{} files and folders", most.entries)),
@@ -76,13 +77,13 @@ impl Size {
     }
 }
 
-/// The size of a new investigation with these files.
+/// Returns the size of a new investigation with these files.
 pub(super) fn of_new(path: &Path, files: &[FileChange]) -> Result<Size, StoreError> {
     refuse_files(path, files)?;
     Ok(Size::default().with(files))
 }
 
-/// The size after writing these files, at most. Refuses one that could not be read whole.
+/// Returns an upper bound on the size after writing these files. Fails if it exceeds a read limit.
 pub(super) fn after(
     git: &Git,
     before: &Snapshot,
@@ -91,14 +92,14 @@ pub(super) fn after(
 ) -> Result<Size, StoreError> {
     refuse_files(&before.path, files)?;
     let writes = |is_it: fn(&str) -> bool| files.iter().any(|it| it.content.is_some() && is_it(&it.path));
-    let most = if writes(is_counted) { most.without_the_last_part() } else { most };
-    // Attachments that were committed by hand do not block a call that adds none.
+    let most = if writes(is_counted) { most.without_reserve() } else { most };
+    // Manually committed attachments must not block a call that adds none.
     let most = if writes(is_attachment) { most } else { Size { attached: u64::MAX, ..most } };
     let after = before.size.with(files);
     if after.beyond(most).is_none() {
         return Ok(after);
     }
-    // Replaced or removed files may still be counted.
+    // The estimate still counts replaced and removed files, so measure before refusing.
     let after = measure(git, before.head)?.with(files);
     match after.beyond(most) {
         None => Ok(after),
@@ -127,7 +128,7 @@ fn is_attachment(path: &str) -> bool {
     matches!(layout::place(path), Place::Attachment(..))
 }
 
-/// The size at a commit.
+/// Measures the size at a commit.
 fn measure(git: &Git, commit: CommitId) -> Result<Size, StoreError> {
     let Tree { files, entries, bytes } = git.tree(commit)?;
     let sum = |is_it: fn(&str) -> bool| bytes_of(git, files.iter().filter(|file| is_it(&file.path)));
@@ -135,16 +136,16 @@ fn measure(git: &Git, commit: CommitId) -> Result<Size, StoreError> {
     Ok(Size { entries, tree_bytes: bytes, text, attached })
 }
 
-/// The bytes of all files of a commit, if they exceed the limit.
+/// Returns the total size of a commit's files if it exceeds the limit for a checkout.
 pub(super) fn beyond_a_checkout(git: &Git, commit: CommitId) -> Result<Option<u64>, StoreError> {
-    // A file above the read limit is left out of the work tree.
+    // Files above the read limit are not checked out.
     let is_written = |file: &&TreeFile| git.size(file.blob).is_ok_and(|size| size <= read::FILE_MAX);
     let files = git.files(commit)?;
     Ok(Some(bytes_of(git, files.iter().filter(is_written))).filter(|bytes| *bytes > CHECKOUT_MAX))
 }
 
 fn bytes_of<'f>(git: &Git, files: impl Iterator<Item = &'f TreeFile>) -> u64 {
-    // A missing object isn't read either.
+    // Missing objects can't be read.
     files.filter(|file| file.is_plain()).map(|file| git.size(file.blob).unwrap_or(0)).sum()
 }
 
@@ -192,7 +193,7 @@ mod tests {
         assert!(meta_file::read(&file).as_ref() == Ok(&meta));
     }
 
-    /// Writes so many bytes to a node's file, or removes it.
+    /// Writes a file of this length for the node, or removes it.
     fn draft(id: &NodeId, length: Option<usize>) -> Draft {
         let node = Node {
             planned_action: "x".repeat(length.unwrap_or_default()),
@@ -228,7 +229,7 @@ mod tests {
             );
             assert_eq!(held[0].path, path);
         }
-        // A snapshot larger than all limits is cached alone.
+        // A snapshot above the cache limit is cached alone.
         let path = store.held.lock().unwrap()[0].path.clone();
         let id: NodeId = "R1.B".parse().unwrap();
         store.transact(&path, |_| Ok::<_, StoreError>((vec![draft(&id, Some(20_000))], ()))).unwrap();
@@ -238,7 +239,7 @@ mod tests {
     proptest! {
         #![proptest_config(crate::testing::sampled(12))]
 
-        /// With low limits. Every other state is read by a store with an empty cache.
+        /// Uses low limits. Every other state is read by a new store.
         #[test]
         fn what_is_accepted_is_never_more_than_is_read(
             calls in prop::collection::vec((1..40_u32, prop::option::weighted(0.8, 1..2_000_usize)), 1..40)

@@ -1,10 +1,10 @@
-//! Lists the investigations of a root, newest first, each in a line, for a person or an agent to choose from.
+//! Lists the investigations in a root, newest first.
 //!
-//! Reads the names in the tree of each investigation and one file, `investigation.yaml`; for one that was read before
-//! and has the same head, only the head. Nodes are therefore counted and not judged: a pending proposal is a node, and
-//! the round is that of the deepest node of either kind.
+//! For each investigation, only the file names and `investigation.yaml` are read. If its head is unchanged since the
+//! last
+//! time, only the head is read. Nodes are counted without their content, so pending proposals count as well.
 //!
-//! Unreadable folders are listed with their fault, and do not hide others.
+//! Unreadable folders are listed with their error and do not hide others.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,15 @@ use super::{StoreError, read};
 use crate::domain::{SessionId, Timestamp};
 use crate::format::layout::{self, Place};
 
-/// The maximum number of characters kept for a later search. A longer text is read again.
+/// The maximum length in bytes of a cached search text. An investigation with a longer text is read each time.
 const TEXT_MAX: usize = 2_000;
 
-/// The filter of a list.
+/// Filter and paging of a list.
 #[derive(Clone, Debug)]
 pub struct ListFilter {
-    /// Open ones, ended ones, or both.
+    /// The state of the investigations to list.
     pub state: ListState,
-    /// Words that must all occur in the id, the title, the question or the name of the ruleset, in any case.
+    /// Words that must all occur in the id, title, question or ruleset name. Case is ignored.
     pub text: Option<String>,
     /// The [`Listing::next`] of the previous page.
     pub after: Option<String>,
@@ -31,63 +31,63 @@ pub struct ListFilter {
     pub limit: usize,
 }
 
-/// The investigations to list.
+/// The state of the investigations to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ListState {
-    /// Those that have not ended, and those whose state is unknown.
+    /// Open investigations, and those whose state is unknown.
     Open,
-    /// Those that have ended.
+    /// Closed investigations.
     Ended,
-    /// All.
+    /// All investigations.
     #[default]
     All,
 }
 
-/// A page of the list.
+/// A page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// The investigations, newest first.
     pub entries: Vec<ListEntry>,
     /// The number of matches on all pages.
     pub total: usize,
-    /// Where the next page begins; absent on the last one.
+    /// The cursor of the next page, if there is one.
     pub next: Option<String>,
 }
 
-/// An investigation in a list. At least one of `facts` and `fault` is present.
+/// A listed investigation. At least one of `facts` and `fault` is present.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListEntry {
-    /// Its folder.
+    /// The folder.
     pub path: PathBuf,
-    /// Its id, from its file or else from the name of its folder.
+    /// The id from its file or, failing that, from the folder name.
     pub id: Option<SessionId>,
-    /// Its summary.
+    /// The summary, if readable.
     pub facts: Option<ListFacts>,
-    /// Why it is unreadable, or what else is wrong.
+    /// The problem with the investigation, if any.
     pub fault: Option<String>,
 }
 
 /// The summary of an investigation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListFacts {
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// The name of its ruleset.
+    /// The name of the ruleset.
     pub ruleset: String,
-    /// The deepest round that has a node; 0 without nodes.
+    /// The deepest round with a node, or 0 without nodes.
     pub round: u32,
-    /// The number of its nodes, committed and pending.
+    /// The number of nodes, committed and pending.
     pub nodes: usize,
-    /// Whether it has ended.
+    /// True if the investigation is closed.
     pub ended: bool,
-    /// The time of its beginning.
+    /// The start time.
     pub started_at: Timestamp,
 }
 
-/// The position of an entry: the time of its beginning, then the name of its folder.
+/// The sort key of an entry: start time in milliseconds and folder name.
 type Key = (i64, String);
 
-/// The contents of each folder at the last look.
+/// The contents of each folder when it was last read.
 #[derive(Default)]
 pub(super) struct Seen {
     found: Mutex<HashMap<PathBuf, Found>>,
@@ -97,18 +97,18 @@ pub(super) struct Seen {
 #[derive(Clone)]
 pub(super) struct Found {
     pub(super) entry: ListEntry,
-    /// The head at that time; absent where the folder must be read again.
+    /// The head at that time, or `None` if the folder must be read again.
     head: Option<CommitId>,
-    /// The text for searches, in lower case.
+    /// The text to search, in lower case.
     text: String,
 }
 
 impl Seen {
-    /// A page of the investigations in these folders.
+    /// Returns a page of the investigations in these folders.
     pub(super) fn list(&self, folders: &[PathBuf], filter: &ListFilter) -> Result<Listing, StoreError> {
         let after = filter.after.as_deref().map(parse_cursor).transpose()?;
         let mut found = self.look_at_all(folders, filter.text.as_deref().unwrap_or_default());
-        name_twins(&mut found);
+        report_duplicate_ids(&mut found);
         let wanted = found.into_iter().filter(|(entry, has_words)| *has_words && is_in(entry, filter.state));
         let mut entries: Vec<(Key, ListEntry)> = wanted.map(|(entry, _)| (key(&entry), entry)).collect();
         entries.sort_by(|(a, _), (b, _)| b.cmp(a));
@@ -123,7 +123,7 @@ impl Seen {
         Ok(Listing { entries: rest.into_iter().map(|(_, entry)| entry).collect(), total, next })
     }
 
-    /// The contents of the folders, each with whether it has all the words.
+    /// Returns the contents of the folders. The flag is true if an entry contains all the words.
     fn look_at_all(&self, folders: &[PathBuf], words: &str) -> Vec<(ListEntry, bool)> {
         let words = words.to_lowercase();
         let mut before = self.found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -142,7 +142,8 @@ impl Seen {
     }
 }
 
-/// The contents of a folder, reused from `before` if unchanged; `None` without any sign of an investigation.
+/// Returns the contents of a folder, reusing `before` if its head is unchanged. `None` if nothing suggests an
+/// investigation.
 pub(super) fn look_at(path: &Path, before: Option<&Found>) -> Option<Found> {
     if !path.is_dir() {
         return None;
@@ -165,8 +166,9 @@ pub(super) fn look_at(path: &Path, before: Option<&Found>) -> Option<Found> {
     }
 }
 
-/// The investigation in a folder, or why it is unreadable. Other folders may be in the root, too; a folder named by
-/// an id should be an investigation.
+/// Reads the investigation in a folder. Other folders in the root are ignored, but a folder named by an id should
+/// contain an
+/// investigation.
 fn look_into(path: &Path, is_named: bool) -> Result<Option<Found>, String> {
     let failed = |error: GitError| error.with_hint();
     let missing = |reason: String| if is_named { Err(reason) } else { Ok(None) };
@@ -175,7 +177,7 @@ fn look_into(path: &Path, is_named: bool) -> Result<Option<Found>, String> {
         opened => opened.map_err(failed)?,
     };
     git.check_objects().map_err(failed)?;
-    // A clone in progress has none.
+    // A clone in progress has no commit.
     let Some(head) = git.head().map_err(failed)?.commit else {
         return missing("it has no commit yet".into());
     };
@@ -212,8 +214,8 @@ fn is_in(entry: &ListEntry, state: ListState) -> bool {
     }
 }
 
-/// Adds a fault to both entries where two folders have one id.
-fn name_twins(found: &mut [(ListEntry, bool)]) {
+/// Adds a fault to all entries that share an id.
+fn report_duplicate_ids(found: &mut [(ListEntry, bool)]) {
     let mut folders: HashMap<SessionId, Vec<PathBuf>> = HashMap::new();
     for (entry, _) in found.iter() {
         if let Some(id) = entry.id {
@@ -232,7 +234,7 @@ fn name_twins(found: &mut [(ListEntry, bool)]) {
     }
 }
 
-/// A damaged investigation is sorted by the time in its id.
+/// Returns the sort key. A damaged investigation is sorted by the time in its id.
 fn key(entry: &ListEntry) -> Key {
     let started = entry.facts.as_ref().map(|facts| facts.started_at);
     let time = started.or_else(|| entry.id.and_then(SessionId::time)).map_or(0, Timestamp::milliseconds);

@@ -1,9 +1,12 @@
-//! Finds differences between a merge commit and the merge of its parents: an edit by hand can hide there.
+//! Compares merge commits with a merge of their parents to find manual edits.
 //!
-//! 1. If each file was changed on one side alone, and the merge has that version, nothing is hidden: git merges so too.
-//!    Comparing the trees is enough.
-//! 2. Otherwise the parents of a merge of two are merged by node, as [`Store::join`](super::Store::join) does. Files that differ
-//!    from the result were changed by hand. If that merge is not possible, so were files that differ from each parent.
+//! 1. If each file was changed on one side only, and the merge commit has that version, there is no manual edit. Git
+//!    merges
+//!    such files in the same way, so comparing trees suffices.
+//! 2. Otherwise the two parents are merged node by node, as in [`Store::join`](super::Store::join). Files that differ
+//!    from
+//! the result were edited manually. If the parents cannot be merged, files that differ from every parent count as
+//! edited.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,7 +18,9 @@ use crate::format::layout::{self, Place};
 use crate::format::{comment_file, conclusion_file, node_file, run_file};
 use crate::yaml::YamlError;
 
-/// The files of a merge commit that merging its parents does not give. At most so many more merges may be remade.
+/// Returns the files of a merge commit that differ from a merge of its parents. Decrements `remakes`, the number of
+/// merges
+/// that may still be repeated.
 pub(super) fn edits(
     past: &Past<'_>,
     commit: &Ancestor,
@@ -23,7 +28,7 @@ pub(super) fn edits(
 ) -> Result<Vec<Edit>, StoreError> {
     let [first, others @ ..] = commit.parents.as_slice() else { return Ok(Vec::new()) };
     let git = past.git;
-    // The files that differ from the first parent, by path.
+    // The files that differ between two commits, by path.
     let changed =
         |before: Option<CommitId>, after| -> Result<HashMap<String, [Option<BlobId>; 2]>, StoreError> {
             let files = git.diff(before, after)?.into_iter().filter(|file| is_judged(&file.path));
@@ -38,7 +43,7 @@ pub(super) fn edits(
             return Ok(Vec::new());
         }
         if bases.is_empty() {
-            // A second root, whose terms nobody agreed on.
+            // A second root commit, whose terms were never agreed on.
             let (before, after) = (FileText::Content(Vec::new()), FileText::Blob(None));
             edits.push(Edit { path: layout::META.to_owned(), before, after, is_new: true });
         }
@@ -47,7 +52,7 @@ pub(super) fn edits(
         for (path, [before, after]) in changed(base, *side)? {
             let stands = expected.get(&path).copied();
             let stands = stands.or_else(|| own.get(&path).map(|[_, after]| *after)).unwrap_or(before);
-            // Several merge bases may have different versions of the file.
+            // With several merge bases, the original version may be ambiguous.
             if bases.len() > 1 || (stands != before && stands != after) {
                 unclear.insert(path);
             } else if stands == before {
@@ -77,7 +82,7 @@ pub(super) fn edits(
         let sides = commit.parents.iter().map(|parent| blob(*parent)).collect::<Result<Vec<_>, _>>()?;
         let now = blob(commit.id)?;
         let after = past.text(&FileText::Blob(now));
-        // An unreadable file: whoever resolves the conflict writes the version that is read then.
+        // The file is unreadable. The commit that resolves the conflict is judged instead.
         if after.as_deref().is_some_and(is_marked) {
             continue;
         }
@@ -98,7 +103,7 @@ pub(super) fn edits(
     Ok(edits)
 }
 
-/// The merge of two commits by node, for comparison with an existing one; `None` where they can't be merged.
+/// Merges two commits node by node for comparison with their merge `made`. Returns `None` if they cannot be merged.
 fn remade(
     past: &Past<'_>,
     made: CommitId,
@@ -107,7 +112,7 @@ fn remade(
     let git = past.git;
     let files = |commit| -> Result<Flat, StoreError> {
         let mut files = flat(git, commit)?;
-        // Resolving a conflict in one of the user's own files changes nothing that is judged.
+        // Conflicts in the user's own files are irrelevant here.
         files.retain(|path, _| is_judged(path));
         Ok(files)
     };
@@ -117,7 +122,7 @@ fn remade(
     Ok(merged.ok().map(|(files, contents, _)| (files, contents)))
 }
 
-/// Whether two texts of a file mean the same.
+/// Returns whether two texts of a file have the same meaning.
 fn is_same(path: &str, one: Option<&str>, other: Option<&str>) -> bool {
     fn says_same<T: PartialEq>(texts: [&str; 2], read: impl Fn(&str) -> Result<T, YamlError>) -> bool {
         let [one, other] = texts.map(|text| read(text).ok());

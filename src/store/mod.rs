@@ -1,19 +1,28 @@
 //! Investigations on disk, each an ordinary git repository in a folder of the store's root.
 //!
-//! 1. [`Store::create`] creates an investigation; [`Store::find`] finds it by its id or a part of it.
-//! 2. [`Store::load`] reads the committed state: never the work tree, never git's index.
-//! 3. [`Store::transact`] loads, decides and publishes as one transaction, which writers have one after the other.
-//! 4. [`Store::join`] merges what others have committed: a fast-forward, or a merge by node.
-//! 5. [`Store::history`] lists what each commit changed, from the difference of the trees.
+//! 1. [`Store::create`] creates an investigation. [`Store::find`] looks one up by its id or part of the id.
+//! 2. [`Store::load`] reads the committed state. It never reads the work tree or git's index.
+//! 3. [`Store::transact`] loads, decides and publishes in one transaction. Writers take turns.
+//! 4. [`Store::join`] integrates commits from elsewhere: a fast-forward, or a merge node by node.
+//! 5. [`Store::history`] lists the changes of each commit, computed by diffing trees.
 //!
-//! Guarantees: the committed state is the truth, and memory of it is dropped as soon as the head moves. What a writer
-//! accepts, the next start can read. A fault in one file costs that file, not the investigation. Nothing in a repository
-//! is executed, and no symbolic link in it is followed. The store does not know the rules of a method.
+//! # Guarantees
 //!
-//! Changes by hand: dirty and staged files stay so and are never part of a commit; an unmerged file stays unmerged.
-//! Commits go to whatever HEAD is at: a branch, or (detached) a commit. During a merge, a rebase or their like, reading
-//! goes on, and a commit is refused with what to do. Hooks and signing are not run. If HEAD moves in any direction but
-//! forward, [`Store::moves`] reports it, and [`Store::lost`] finds the commits that no branch leads to any more.
+//! - The committed state is the only source of truth. A snapshot in memory is discarded when the head moves.
+//! - Every accepted write can be read back after a restart.
+//! - An error in one file affects that file only, not the rest of the investigation.
+//! - Nothing in a repository is executed, and symbolic links in it are not followed.
+//! - The store does not evaluate rules.
+//!
+//! # Manual changes
+//!
+//! - Modified and staged files are left alone and never become part of a commit. An unmerged file stays unmerged.
+//! - Commits are added to the current HEAD: a branch, or a commit if HEAD is detached.
+//! - While a merge, a rebase or a similar operation is in progress, reads still work. Writes are refused with a hint.
+//! - Hooks are not run, and commits are not signed.
+//! - If HEAD moves other than forward, [`Store::moves`] reports it. [`Store::lost`] finds commits that are not
+//!   reachable
+//!   from any branch.
 
 mod authors;
 mod calls;
@@ -54,15 +63,15 @@ use crate::format::{self, FileChange, layout, message};
 use crate::ruleset::{EffectiveRules, RulesetFile};
 use crate::yaml::YamlError;
 
-/// The file in the root that names the default investigation. It is hidden, so that it is not listed as one.
+/// The hidden file in the root that names the default investigation.
 pub const CHOSEN: &str = ".tot-use";
 
-/// The maximum number of investigations in memory, and of bytes of their nodes and comments. Beyond that, the least
-/// recently used are dropped, and read again when needed.
+/// The maximum number of snapshots in memory, and the maximum total size of their nodes and comments in bytes. The
+/// least recently used snapshots are dropped first.
 const HELD: usize = 64;
 const HELD_BYTES: u64 = 256 << 20;
 
-/// The maximum number of attempts at a transaction, if somebody commits with git in between.
+/// The maximum number of attempts at a transaction when other processes commit with git at the same time.
 const TRIES: usize = 20;
 
 /// A folder of investigations.
@@ -71,17 +80,17 @@ pub struct Store {
     options: Options,
     read_only: bool,
     catalog: catalog::Catalog,
-    /// The snapshots in memory, the last one first.
+    /// The snapshots in memory, most recently used first.
     held: Mutex<Vec<Snapshot>>,
     heads: moved::Heads,
     /// The maximum size of an investigation.
     most: Size,
-    /// The most bytes in memory.
+    /// The maximum number of bytes in memory.
     most_held: u64,
     seen: list::Seen,
-    /// The repositories whose objects were checked.
+    /// The repositories whose object store has been checked.
     checked: Mutex<HashSet<PathBuf>>,
-    /// The repositories whose old leftovers were removed.
+    /// The repositories whose abandoned temporary files have been removed.
     swept: Mutex<HashSet<PathBuf>>,
 }
 
@@ -89,18 +98,18 @@ pub struct Store {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// A git repository that is not an investigation.
+    /// The folder is a git repository, but not an investigation.
     #[error("{path} is a git repository but not an investigation: {reason}")]
     NotAnInvestigation {
         /// The repository.
         path: PathBuf,
-        /// The missing or wrong part.
+        /// What is missing or wrong.
         reason: String,
     },
-    /// The owner has opened the store read-only.
+    /// The store was opened read-only.
     #[error("this store is read-only")]
     ReadOnly,
-    /// No commit goes by that name.
+    /// The revision does not exist.
     #[error("{path} has no commit `{rev}`")]
     UnknownRevision {
         /// The repository.
@@ -108,45 +117,45 @@ pub enum StoreError {
         /// The requested revision.
         rev: String,
     },
-    /// An invalid cursor: no list returned it.
+    /// The cursor was not returned by a previous listing.
     #[error("`{cursor}` is not a valid cursor")]
     UnknownCursor {
         /// The cursor, shortened.
         cursor: String,
     },
-    /// The write would make the investigation larger than what can be read.
+    /// The write would make the investigation too large to be read again.
     #[error(
         "the investigation in {path} is full: it would have more than {limit}, which could not be read again"
     )]
     Full {
         /// The repository.
         path: PathBuf,
-        /// The limit that is exceeded.
+        /// The exceeded limit.
         limit: String,
     },
-    /// A commit of others that can't be merged.
+    /// A commit from elsewhere cannot be merged.
     #[error(transparent)]
     Join(#[from] JoinError),
-    /// An error of git or the file system.
+    /// Git or the file system reported an error.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// A value can't be written as YAML.
+    /// A value cannot be serialized as YAML.
     #[error("cannot be written as YAML: {0}")]
     Yaml(#[from] YamlError),
-    /// The folder of the investigations, or the store's own file in it, failed.
+    /// An operation on the root folder, or on a file directly in it, failed.
     #[error("cannot {action} {path}")]
     Io {
-        /// The action that failed.
+        /// The failed action.
         action: &'static str,
         /// The folder or file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
 }
 
 impl StoreError {
-    /// Returns the hint, if there is one.
+    /// Returns a hint on how to fix the error, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             StoreError::Git(error) => Some(error.hint()),
@@ -168,26 +177,26 @@ impl StoreError {
     }
 }
 
-/// The pointers of a repository. Equal pointers mean equal state, history and sign-offs.
+/// The refs of a repository. Equal refs imply equal state, history and sign-offs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// The branch that HEAD is on.
+    /// The branch that HEAD points to.
     pub branch: Option<String>,
-    /// The id of the commit at HEAD; absent before the first commit.
+    /// The id of the commit at HEAD, or `None` before the first commit.
     pub head: Option<String>,
-    /// The tags, each with the id of its object.
+    /// The tags with the ids of their objects.
     pub tags: Vec<(String, String)>,
-    /// The commits at which a shallow clone ends.
+    /// The boundary commits of a shallow clone.
     pub ends: Vec<CommitId>,
 }
 
-/// The result of a decision, written as one commit.
+/// A decision to be written as one commit.
 pub struct Draft {
-    /// The files.
+    /// The files to write or remove.
     pub files: Vec<FileChange>,
-    /// Their meaning, so that the state afterwards need not be read again.
+    /// The same changes as domain values. They update the snapshot without reading it again.
     pub changes: Vec<Change>,
-    /// The commit's message.
+    /// The commit message.
     pub message: String,
     /// The time of the decision.
     pub at: Timestamp,
@@ -197,20 +206,20 @@ pub struct Draft {
 pub struct Transacted<T> {
     /// The state before the decision.
     pub before: Snapshot,
-    /// The state afterwards: unchanged if nothing was to be written.
+    /// The state after the transaction. Equal to `before` if nothing was written.
     pub after: Snapshot,
-    /// The new commits, in their order.
+    /// The new commits, oldest first.
     pub commits: Vec<CommitId>,
-    /// The tag of the conclusion, if the investigation has ended.
+    /// The tag on the conclusion, if the investigation is closed.
     pub tag: Option<String>,
-    /// Whether git's own maintenance would find something to do.
+    /// True if git's automatic maintenance has something to do.
     pub wants_upkeep: bool,
-    /// The result of the decision.
+    /// The value returned by `decide`.
     pub decided: T,
 }
 
 impl Store {
-    /// Returns the store in that folder. The folder is made with the first investigation.
+    /// Creates a store for the folder `root`. The folder itself is created along with the first investigation.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Store {
             root: root.into(),
@@ -232,27 +241,28 @@ impl Store {
         Store { options: Options { durability, ..self.options }, ..self }
     }
 
-    /// Makes commits depend on the arguments alone: no name or setting of the user goes into them.
+    /// Makes commits reproducible: the user's name and git settings are ignored.
     pub fn reproducible(self) -> Self {
         Store { options: Options::ISOLATED, ..self }
     }
 
-    /// Makes the store read-only if `read_only`: no commit, no lock, no recovery.
+    /// Disables all writes if `read_only` is true: no commits, no locks, no recovery.
     pub fn reading_only(self, read_only: bool) -> Self {
         Store { read_only, ..self }
     }
 
-    /// The folder of the investigations.
+    /// Returns the folder that contains the investigations.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Creates the root, and keeps it out of `git status` of an enclosing project. [`Store::create`] does so itself; call this
-    /// before you move an existing investigation there.
+    /// Creates the root and hides its investigations from an enclosing git repository.
+    ///
+    /// [`Store::create`] calls this. Call it yourself before moving an existing investigation into the root.
     ///
     /// # Errors
     ///
-    /// The root can't be created, or the store is read-only.
+    /// Fails if the root cannot be created or the store is read-only.
     pub fn prepare(&self) -> Result<(), StoreError> {
         self.refuse_read_only()?;
         self.ignore_investigations()?;
@@ -260,11 +270,11 @@ impl Store {
         Ok(())
     }
 
-    /// Creates an investigation, with its first commit.
+    /// Creates an investigation with its first commit.
     ///
     /// # Errors
     ///
-    /// Any error of git or the file system; then nothing is left behind but the root folder.
+    /// Returns any git or file system error. Only the root folder is left behind in that case.
     pub fn create(&self, meta: Meta, ruleset: &RulesetFile, message: &str) -> Result<Snapshot, StoreError> {
         self.prepare()?;
         let file = |path: &str, text: &str| FileChange::text(path, text.into());
@@ -296,41 +306,42 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// The folder of the investigation with that id, or with a unique prefix or suffix of it.
+    /// Returns the folder of the investigation with this id, or with this unique prefix or suffix of an id.
     ///
     /// # Errors
     ///
-    /// No match, several matches, or one id in two folders.
+    /// Fails if no investigation or more than one matches, or if two folders have the same id.
     pub fn find(&self, id: &str) -> Result<PathBuf, FindError> {
         self.catalog.find(&self.root, id)
     }
 
-    /// Records the actual id of a folder whose name or earlier contents said another.
+    /// Records the actual id of a folder that was listed under a different one.
     pub fn correct(&self, path: &Path, id: SessionId) {
         self.catalog.correct(path, id);
     }
 
-    /// The folders in the root that contain an investigation, by id.
+    /// Returns all folders that contain an investigation, sorted by id.
     pub fn folders(&self) -> Vec<PathBuf> {
         self.catalog.folders(&self.root).into_iter().map(|(_, path)| path).collect()
     }
 
-    /// The investigations in the root, newest first, a page at a time. Damaged ones are included, with their fault.
+    /// Lists the investigations, newest first, one page at a time. Damaged investigations are listed with their error.
     ///
     /// # Errors
     ///
-    /// An unreadable root, and an invalid cursor. A root that does not exist yet is empty.
+    /// Fails if the root cannot be read or the cursor is invalid. A missing root is treated as empty.
     pub fn list(&self, filter: &ListFilter) -> Result<Listing, StoreError> {
         let failed = |source| StoreError::Io { action: "list", path: self.root.clone(), source };
         let folders = catalog::entries(&self.root).map_err(failed)?;
         self.seen.list(&folders, filter)
     }
 
-    /// The newest investigations, by the names of their folders: ids sort by time. Reads at most so many folders,
-    /// however many exist.
+    /// Returns the newest investigations according to their folder names, which sort by time. At most `number` folders
+    /// are
+    /// read.
     pub fn newest(&self, number: usize) -> Vec<ListEntry> {
         let mut folders = catalog::entries(&self.root).unwrap_or_default();
-        // A folder with another name, which does not tell its time, comes last.
+        // Other folder names contain no time, so these folders are listed last.
         folders.sort_by_cached_key(|path| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             std::cmp::Reverse(name.parse::<SessionId>().ok())
@@ -339,11 +350,13 @@ impl Store {
         looked_at.map(|found| found.entry).collect()
     }
 
-    /// The committed state of the investigation in that folder.
+    /// Loads the committed state of an investigation.
     ///
     /// # Errors
     ///
-    /// No repository, no commit yet, or no readable `investigation.yaml`. Other faults are part of the snapshot.
+    /// Fails without a repository, a commit or a readable `investigation.yaml`. Problems in other files are recorded in
+    /// the
+    /// snapshot.
     pub fn load(&self, path: &Path) -> Result<Snapshot, StoreError> {
         self.load_from(&self.open(path)?, path)
     }
@@ -364,16 +377,24 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// Runs one transaction: waits for the other writers, recovers what a killed one left, loads, calls `decide` with that
-    /// state, and publishes each draft as one commit on the one before. If somebody commits by git in between, it loads and
-    /// decides again. Limit: a commit by git between two drafts, or a failing disk, fails the second draft and keeps the
-    /// first. The file of a conclusion is the truth and its tag a pointer to it; if a kill came between the two, the tag is
-    /// written here.
+    /// Runs a transaction.
+    ///
+    /// Waits for other writers, recovers the leftovers of a killed writer, loads the state and passes it to `decide`.
+    /// Each
+    /// draft then becomes one commit on top of the previous one. If another process commits with git in between, the
+    /// transaction starts over.
+    ///
+    /// A conclusion is defined by its file. Its tag only points to it, and is created here if a previous writer was
+    /// killed
+    /// before it could.
+    ///
+    /// Limitation: if another process commits between two drafts, or the disk fails, the first draft remains committed
+    /// without the second.
     ///
     /// # Errors
     ///
-    /// Refusals of `decide`, a merge or its like in progress, and any error of git or the file system: then nothing is
-    /// written.
+    /// Returns errors of `decide`, and any git or file system error. Fails while a merge or a similar operation is in
+    /// progress. Nothing is written in these cases.
     pub fn transact<T, E: From<StoreError>>(
         &self,
         path: &Path,
@@ -388,10 +409,10 @@ impl Store {
             let writer = git.writer().map_err(StoreError::from)?;
             let before = self.load_from(&git, path)?;
             let (drafts, decided) = decide(&before)?;
-            // Before it is reopened: nothing would write the tag afterwards.
+            // A conclusion must be tagged before the investigation is reopened. Nothing would tag it later.
             let mut tag = tag_end(&writer, &before)?;
             if drafts.len() > 1 {
-                // Before the first write: all drafts must fit.
+                // All drafts must fit before the first one is written.
                 let files: Vec<FileChange> = drafts.iter().flat_map(|draft| draft.files.clone()).collect();
                 limits::after(writer.git(), &before, &files, self.most)?;
             }
@@ -412,23 +433,22 @@ impl Store {
         Err(StoreError::from(GitError::Busy { path: git::Shown(path.to_owned()) }).into())
     }
 
-    /// Recovers what a killed writer left behind, such as a lock file that would block git, unless another writer is
-    /// active. [`Store::transact`] does so itself; this is for calls that write nothing.
+    /// Recovers the leftovers of a killed writer, such as a lock file that blocks git, unless another writer is active.
+    /// [`Store::transact`] does the same, so only read-only operations need to call this.
     pub fn recover(&self, path: &Path) {
         if !self.read_only
             && let Ok(git) = self.open(path)
         {
-            // A failure here occurs again, and is reported, at the next write.
+            // The next write fails with the same error and reports it.
             let _ = git.recover();
         }
     }
 
-    /// The state of the investigation in that folder at any revision, in git's syntax: an id, its prefix, a branch, a
-    /// tag, `HEAD~2`.
+    /// Loads the state at a revision in git's syntax: an id or its prefix, a branch, a tag, `HEAD~2`.
     ///
     /// # Errors
     ///
-    /// As [`Store::load`], and an unknown revision.
+    /// Returns the errors of [`Store::load`], and fails if the revision does not exist.
     pub fn load_at(&self, path: &Path, rev: &str) -> Result<Snapshot, StoreError> {
         let git = self.open(path)?;
         let unknown = || StoreError::UnknownRevision { path: path.to_owned(), rev: rev.to_owned() };
@@ -436,22 +456,24 @@ impl Store {
         read::snapshot(&git, path, commit, None, None)
     }
 
-    /// The changes of each commit up to the snapshot's, newest first, along first parents, within a budget of memory.
-    /// An entry says what is left out of it or before it.
+    /// Returns the changes of each commit up to the snapshot's, newest first, along first parents. Memory is limited,
+    /// and
+    /// each entry records what was left out.
     ///
     /// # Errors
     ///
-    /// Any error of git for the snapshot's own commit. An unreadable file is a fault of its commit, and an unreadable
-    /// earlier commit a gap.
+    /// Returns any git error for the snapshot's own commit. Unreadable files become faults of their entry, and
+    /// unreadable
+    /// earlier commits become gaps.
     pub fn history(&self, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
         self.history_until(snapshot, |_| false)
     }
 
-    /// Returns the history as far back as the first entry that `is_enough`.
+    /// Returns the history back to the first entry for which `is_enough` returns true.
     ///
     /// # Errors
     ///
-    /// As [`Store::history`].
+    /// Returns the errors of [`Store::history`].
     pub fn history_until(
         &self,
         snapshot: &Snapshot,
@@ -460,11 +482,11 @@ impl Store {
         history::history(&self.open(&snapshot.path)?, snapshot, history::Budget::DEFAULT, is_enough)
     }
 
-    /// The relation of two snapshots of one repository, as far as their history can be read.
+    /// Returns the relation between two snapshots of one repository, based on the readable history.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Returns any git error.
     pub fn relation(&self, before: &Snapshot, after: &Snapshot) -> Result<Relation, StoreError> {
         if before.head == after.head {
             return Ok(Relation::Same);
@@ -481,34 +503,34 @@ impl Store {
         })
     }
 
-    /// Returns the commit that HEAD is at now; `None` before the first. To watch an investigation, this is much cheaper than
-    /// [`Store::load`].
+    /// Returns the commit at HEAD, or `None` before the first commit. Much cheaper than [`Store::load`], so it can be
+    /// polled.
     ///
     /// # Errors
     ///
-    /// No repository, or any error of git.
+    /// Fails without a repository, and with any git error.
     pub fn head(&self, path: &Path) -> Result<Option<CommitId>, StoreError> {
         Ok(self.open(path)?.head()?.commit)
     }
 
-    /// Returns the pointers that determine everything a reader sees, as long as no object is missing or damaged. Cheap, like
+    /// Returns the refs that determine the state, provided that no object is missing or damaged. As cheap as
     /// [`Store::head`].
     ///
     /// # Errors
     ///
-    /// No repository, or any error of git.
+    /// Fails without a repository, and with any git error.
     pub fn standing(&self, path: &Path) -> Result<Standing, StoreError> {
-        // Reads no object, so none need be checked.
+        // No object is read, so the object store need not be checked.
         let git = Git::open(path, self.options)?;
         let (branch, head) = git.head_as_stored()?;
         Ok(Standing { branch, head, tags: git.tag_objects()?, ends: git.ends()? })
     }
 
-    /// The id of the investigation in that folder: cheaper than [`Store::load`].
+    /// Returns the id of the investigation in a folder. Cheaper than [`Store::load`].
     ///
     /// # Errors
     ///
-    /// As [`Store::load`].
+    /// Returns the errors of [`Store::load`].
     pub fn id(&self, path: &Path) -> Result<SessionId, StoreError> {
         let not_one = |reason: String| StoreError::NotAnInvestigation { path: path.to_owned(), reason };
         let git = self.open(path)?;
@@ -519,12 +541,13 @@ impl Store {
         Ok(read::meta(&git, meta).map_err(|fault| not_one(fault.to_string()))?.id)
     }
 
-    /// The commits of that investigation that HEAD has left other than forward, as noticed by loads and writes of this
-    /// process. Returns each once; a commit that HEAD has returned to is left out.
+    /// Returns commits of the investigation that HEAD has moved away from, as noticed by loads and writes of this
+    /// process.
+    /// Each commit is returned once, and only if HEAD has not moved back to it.
     ///
     /// # Errors
     ///
-    /// Any error of git.
+    /// Returns any git error.
     pub fn moves(&self, id: SessionId) -> Result<Vec<Moved>, StoreError> {
         let mut moves = Vec::new();
         for (path, from) in self.heads.left(id) {
@@ -534,12 +557,13 @@ impl Store {
         Ok(moves)
     }
 
-    /// The commits of calls that no branch leads to: removed by `git reset` or the like, and still in the repository.
-    /// Reads every object.
+    /// Returns the commits by tool calls that are not reachable from any branch, for example after `git reset`. Reads
+    /// every
+    /// object.
     ///
     /// # Errors
     ///
-    /// Unreadable objects, references or reflog.
+    /// Fails if objects, references or the reflog cannot be read.
     pub fn lost(&self, path: &Path) -> Result<Vec<LostChain<LostCommit>>, StoreError> {
         Ok(self.open(path)?.lost(|commit| LostCommit::of_call(&commit.message))?)
     }
@@ -548,16 +572,16 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Any error of git. An unreadable file is left out: it is a fault of the snapshot.
+    /// Returns any git error. Unreadable files are omitted, since the snapshot lists them as faults.
     pub fn sources(&self, snapshot: &Snapshot) -> Result<Vec<SourceFile>, StoreError> {
         read::sources(&self.open(&snapshot.path)?, snapshot.head)
     }
 
-    /// The contents of the snapshot's attachments, by node and name, up to 64 MiB in all.
+    /// Returns the contents of the snapshot's attachments by node and name, up to 64 MiB in total.
     ///
     /// # Errors
     ///
-    /// Any error of git. An unreadable attachment is left out.
+    /// Returns any git error. Unreadable attachments are omitted.
     pub fn attachments(&self, snapshot: &Snapshot) -> Result<Vec<Attached>, StoreError> {
         if snapshot.investigation.attachments().is_empty() {
             return Ok(Vec::new());
@@ -565,23 +589,24 @@ impl Store {
         read::attachments(&self.open(&snapshot.path)?, snapshot)
     }
 
-    /// The text of the newest commit's [`layout::WITHHELD`]; `None` where there is none.
+    /// Returns the committed text of [`layout::WITHHELD`] at HEAD, or `None` if there is no such file.
     ///
     /// # Errors
     ///
-    /// Any error of git, and anything but a file in its place: an unreadable list must not lead to publishing everything.
+    /// Returns any git error. Fails if the path is not a readable file, because ignoring it would publish everything.
     pub fn withheld(&self, path: &Path) -> Result<Option<String>, StoreError> {
         let git = self.open(path)?;
         let Some(head) = git.head()?.commit else { return Ok(None) };
         read::withheld(&git, path, head)
     }
 
-    /// Whether [`layout::WITHHELD`] in the work tree differs from the newest commit. A list that is not checked out does
-    /// not count.
+    /// Returns whether [`layout::WITHHELD`] in the work tree differs from the committed file. A file missing from the
+    /// work
+    /// tree does not count as different.
     ///
     /// # Errors
     ///
-    /// As [`Store::withheld`], and any error of the file system.
+    /// Returns the errors of [`Store::withheld`] and any file system error.
     pub fn has_uncommitted_list(&self, path: &Path) -> Result<bool, StoreError> {
         let file = path.join(layout::WITHHELD);
         match fs::symlink_metadata(&file) {
@@ -596,68 +621,70 @@ impl Store {
         }
     }
 
-    /// The damaged objects of the repository, unreadable or not matching their ids: each id with the reason. Reads
-    /// every object.
+    /// Returns the ids of damaged objects with the reason: the object is unreadable or does not match its id. Reads
+    /// every
+    /// object.
     ///
     /// # Errors
     ///
-    /// The objects can't be listed.
+    /// Fails if the objects cannot be listed.
     pub fn damaged_objects(&self, path: &Path) -> Result<Vec<(String, String)>, StoreError> {
         Ok(self.open(path)?.verify_objects()?)
     }
 
-    /// Whether the repository's or the user's settings ask for signed commits, which this program does not make.
+    /// Returns whether git is configured to sign commits. This program never signs them.
     ///
     /// # Errors
     ///
-    /// No repository.
+    /// Fails without a repository.
     pub fn wants_signatures(&self, path: &Path) -> Result<bool, StoreError> {
         Ok(self.open(path)?.wants_signatures())
     }
 
-    /// The author of commits there, by git's settings and environment; `None` if these name no author.
+    /// Returns the author of new commits according to git's settings and environment, or `None` if not configured.
     ///
     /// # Errors
     ///
-    /// No repository.
+    /// Fails without a repository.
     pub fn author(&self, path: &Path) -> Result<Option<String>, StoreError> {
         Ok(self.open(path)?.author())
     }
 
-    /// The name and address of the author of commits there; `None` if git knows no name.
+    /// Returns the author's name and address for new commits, or `None` if git has no name configured.
     ///
     /// # Errors
     ///
-    /// No repository.
+    /// Fails without a repository.
     pub fn person(&self, path: &Path) -> Result<Option<(String, Option<String>)>, StoreError> {
         let git = self.open(path)?;
         Ok(git.author().map(|name| (name, git.identity().1)))
     }
 
-    /// The name that commits there get, even if git knows none, and the address that git knows.
+    /// Returns the author's name for new commits, with a fallback if git has none configured, and the configured
+    /// address.
     ///
     /// # Errors
     ///
-    /// No repository.
+    /// Fails without a repository.
     pub fn identity(&self, path: &Path) -> Result<(String, Option<String>), StoreError> {
         Ok(self.open(path)?.identity())
     }
 
-    /// The remote that the investigation is synced with, and how far apart the two were when last seen. Contacts no remote.
+    /// Returns the configured remote and the number of commits ahead and behind, as last fetched. Uses no network.
     ///
     /// # Errors
     ///
-    /// No repository.
+    /// Fails without a repository.
     pub fn upstream(&self, snapshot: &Snapshot) -> Result<Option<git::Upstream>, StoreError> {
         let git = self.open(&snapshot.path)?;
         Ok(snapshot.branch.as_ref().and_then(|branch| git.upstream(branch, snapshot.head)))
     }
 
-    /// Whether git's own maintenance would find something to do there, and is not switched off.
+    /// Returns whether git's automatic maintenance is enabled and has something to do.
     ///
     /// # Errors
     ///
-    /// No repository.
+    /// Fails without a repository.
     pub fn wants_upkeep(&self, path: &Path) -> Result<bool, StoreError> {
         Ok(self.open(path)?.wants_upkeep())
     }
@@ -669,7 +696,7 @@ impl Store {
             let investigation = Arc::new(before.investigation.with(&draft.changes));
             Snapshot { head, investigation, size, ..before.clone() }
         } else {
-            // A file that did not fit the tree may fit now, and a fault may be gone: read the state from the commit.
+            // Earlier faults may be fixed by this commit, so the state is read again.
             read::snapshot(writer.git(), &before.path, head, before.branch.clone(), Some(before))?
         };
         self.heads.wrote(&after);
@@ -677,11 +704,11 @@ impl Store {
         Ok(after)
     }
 
-    /// Refuses while a merge, a rebase or the like is in progress.
+    /// Fails while a merge, a rebase or a similar operation is in progress.
     ///
     /// # Errors
     ///
-    /// [`GitError::InProgress`], and no repository.
+    /// Returns [`GitError::InProgress`], and fails without a repository.
     pub fn refuse_in_progress(&self, path: &Path) -> Result<(), StoreError> {
         Ok(self.open(path)?.refuse_in_progress()?)
     }
@@ -699,7 +726,7 @@ impl Store {
         Ok(git)
     }
 
-    /// Keeps the snapshot in memory as the one used last, however large it is.
+    /// Caches the snapshot as the most recently used one, whatever its size.
     fn hold(&self, snapshot: &Snapshot) {
         let mut held = lock(&self.held);
         held.retain(|other| other.path != snapshot.path);
@@ -713,7 +740,7 @@ impl Store {
         held.insert(0, snapshot.clone());
     }
 
-    /// Keeps the repositories in the root out of `git status` of an enclosing project.
+    /// Hides the investigations in the root from `git status` of an enclosing repository.
     fn ignore_investigations(&self) -> Result<(), StoreError> {
         let path = self.root.join(".gitignore");
         let io = |source| StoreError::Io { action: "write", path: path.clone(), source };
@@ -721,12 +748,12 @@ impl Store {
         let is_there = || fs::symlink_metadata(&path).is_ok();
         let before =
             "# Written by tot-mcp: each folder here is a git repository of its own.\n/*/\n/.gitignore\n";
-        // A file that the user has changed is left alone.
+        // Don't overwrite a file that the user has changed.
         if is_there() && fs::read_to_string(&path).ok().as_deref() != Some(before) {
             return Ok(());
         }
         let text = format!("{before}/{}\n", CHOSEN);
-        // Written to another name first, so that a kill leaves no empty file that would count as the user's.
+        // Renamed into place: a process killed here must not leave an empty file, which would count as the user's own.
         let aside = self.root.join(".gitignore.new");
         fs::write(&aside, text).map_err(io)?;
         match fs::rename(&aside, &path) {
@@ -737,13 +764,13 @@ impl Store {
     }
 }
 
-/// The value behind the lock, even if its holder panicked: it is consistent at any time.
+/// Locks the mutex even if a previous holder panicked. The values are consistent at all times.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the annotated tag `ended/1`, or the next number after a reopening, on the commit that wrote the snapshot's
-/// conclusion. Creates it if missing. `None` without a conclusion, or if that commit is unknown.
+/// Tags the commit that wrote the snapshot's conclusion with `ended/1`, or the next free number after a reopening, and
+/// returns the tag. An existing tag is reused. Returns `None` without a conclusion, or if its commit is unknown.
 fn tag_end(writer: &Writer<'_>, snapshot: &Snapshot) -> Result<Option<String>, StoreError> {
     let Some(end) = snapshot.investigation.conclusion() else { return Ok(None) };
     let Some(target) = history::last_change(writer.git(), snapshot.head, layout::CONCLUSION)? else {

@@ -1,9 +1,10 @@
-//! Notices heads that were left behind. A reset of a branch, a stash during a call, or a checkout of another branch
-//! removes what this process has acknowledged, and git notifies nobody.
+//! Detects commits that HEAD has moved away from. A `git reset`, a stash during a call, or a checkout of another branch
+//! can
+//! remove commits that this process has acknowledged, and git notifies nobody.
 //!
-//! Guarantee: the head of each investigation that was loaded or written last is known for the lifetime of the process,
-//! whatever else is dropped from memory. The first load that finds HEAD elsewhere than forward from it records this, and
-//! [`Store::moves`](super::Store::moves) reports it once.
+//! Guarantee: for the lifetime of the process, the last loaded or written head of each investigation is known. A load
+//! that
+//! finds HEAD moved other than forward records this, and [`Store::moves`](super::Store::moves) reports it once.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,28 +14,28 @@ use super::Snapshot;
 use super::git::{CommitId, Descent, Git, Left};
 use crate::domain::SessionId;
 
-/// The maximum number of heads kept that were left behind: more than anybody reads.
+/// The maximum number of unreported heads of one investigation.
 const KEPT: usize = 5;
 
-/// A commit that HEAD was at and has left behind.
+/// A commit that HEAD has moved away from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
     /// The folder of the repository.
     pub path: PathBuf,
-    /// The commit.
+    /// The former head.
     pub from: CommitId,
-    /// The way it was left.
+    /// What happened to the commit.
     pub left: Left,
 }
 
-/// The heads that this process knows.
+/// The last known head of each investigation.
 #[derive(Default)]
 pub(super) struct Heads(Mutex<HashMap<PathBuf, Known>>);
 
 struct Known {
     id: SessionId,
     head: CommitId,
-    /// Earlier heads that it does not descend from, not reported yet.
+    /// Earlier heads that are not ancestors of `head` and have not been reported.
     left: Vec<CommitId>,
 }
 
@@ -46,7 +47,7 @@ impl Heads {
         if known.head == snapshot.head {
             return;
         }
-        // Read again under the lock: another thread may have written since.
+        // Read HEAD again under the lock, because another thread may have written since.
         let Ok(Some(now)) = git.head().map(|head| head.commit) else { return };
         let is_left = now != known.head && !matches!(git.descent(known.head, now), Ok(Descent::Yes));
         if is_left && known.left.len() < KEPT && !known.left.contains(&known.head) {
@@ -55,19 +56,19 @@ impl Heads {
         known.head = now;
     }
 
-    /// Records the head that was written on top of the known one.
+    /// Records a head written on top of the known one.
     pub(super) fn wrote(&self, snapshot: &Snapshot) {
         Heads::known(&mut self.heads(), snapshot).head = snapshot.head;
     }
 
-    /// The heads of that investigation that were left behind, each with its folder; each returned once.
+    /// Returns the unreported heads of the investigation with their folders, and marks them as reported.
     pub(super) fn left(&self, id: SessionId) -> Vec<(PathBuf, CommitId)> {
         let mut heads = self.heads();
         let known = heads.iter_mut().filter(|(_, known)| known.id == id);
         known.flat_map(|(path, known)| known.left.drain(..).map(|head| (path.clone(), head))).collect()
     }
 
-    /// The record of the snapshot's investigation: at first, its own head. The folder may contain another one by now.
+    /// Returns the record of the snapshot's folder. It is reset if the folder contains a different investigation now.
     fn known<'a>(heads: &'a mut HashMap<PathBuf, Known>, snapshot: &Snapshot) -> &'a mut Known {
         let id = snapshot.investigation.meta().id;
         let new = || Known { id, head: snapshot.head, left: Vec::new() };

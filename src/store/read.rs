@@ -17,10 +17,10 @@ use crate::format::{conclusion_file, meta_file, node_file};
 use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
 
-/// The maximum bytes of nodes and comments read at once: many times the largest investigation, and within a machine's memory.
+/// The maximum total size of node and comment files, in bytes. Far above the largest investigation, but safe to load.
 pub(super) const TEXT_MAX: u64 = 512 << 20;
 
-/// The investigation at a commit. Nodes and comments with unchanged files are taken from `before`.
+/// Reads the investigation at a commit. Nodes and comments in unchanged files are reused from `before`.
 pub(super) fn snapshot(
     git: &Git,
     path: &Path,
@@ -31,7 +31,7 @@ pub(super) fn snapshot(
     of_tree(git, path, [commit, commit], git.tree(commit)?, branch, before)
 }
 
-/// Reads the tree of a future merge of two commits. The heads are in the order of its parents.
+/// Reads a tree. For the tree of a future merge, `heads` contains its parents in order.
 pub(super) fn of_tree(
     git: &Git,
     path: &Path,
@@ -40,18 +40,18 @@ pub(super) fn of_tree(
     branch: Option<String>,
     before: Option<&Snapshot>,
 ) -> Result<Snapshot, StoreError> {
-    // A folder that contains another repository by now lacks the old commit.
+    // If the folder contains a different repository now, it lacks the old commit.
     let mut known: HashMap<String, BlobId> = HashMap::new();
     for file in before.and_then(|before| git.files(before.head).ok()).into_iter().flatten() {
-        // For a tree that names a file twice, the first entry counts.
+        // If a tree contains a file twice, the first entry is used.
         known.entry(file.path).or_insert(file.blob);
     }
-    // The earlier state, for an unchanged file.
+    // The earlier state, if the file is unchanged.
     let standing = |file: &TreeFile| {
         before.filter(|_| known.get(&file.path) == Some(&file.blob)).map(|before| &*before.investigation)
     };
     let past = Past::read(git, heads, before)?;
-    // A person contradicted by another history may be borne out by this one.
+    // A person disowned because of another history may be confirmed by this one.
     let holds = |by: &Caller| past.before.is_some() || by.disowned.is_none();
     let mut faults = Vec::new();
     let (mut meta, mut ruleset, mut conclusion) = (None, None, None);
@@ -143,7 +143,7 @@ pub(super) fn of_tree(
         .with_unreadable(unreadable);
     let by_hand = past.by_hand(&investigation, are_terms_changed);
     faults.extend(authors::faults(&investigation));
-    // Files that were removed remain counted.
+    // Removed files remain counted.
     let text = before.map_or(0, |before| before.size.text) + (TEXT_MAX - room.unwrap_or(0));
     Ok(Snapshot {
         path: path.to_owned(),
@@ -157,8 +157,9 @@ pub(super) fn of_tree(
     })
 }
 
-/// The text of every file of the investigation at a commit, in the order of the tree. An unreadable file is left out:
-/// the snapshot names it.
+/// Returns the text of every file of the investigation at a commit, in tree order. Unreadable files are omitted, since
+/// the
+/// snapshot lists them.
 pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, StoreError> {
     let mut sources: Vec<SourceFile> = Vec::new();
     for file in git.files(commit)? {
@@ -183,7 +184,7 @@ pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, St
     Ok(sources)
 }
 
-/// Why the entry can't be the file that its path names.
+/// Returns the reason why the entry cannot be the file that its path names.
 fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
     match file.kind {
         FileKind::File | FileKind::Executable if *place == Place::Stray => {
@@ -211,19 +212,19 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
     }
 }
 
-/// The terms and title of the investigation, read from a file.
+/// Reads the title and terms of the investigation.
 pub(super) fn meta(git: &Git, file: &TreeFile) -> Result<Meta, Fault> {
     meta_file::read(&text(git, &file.path, file.blob)?).map_err(|error| fault(&file.path, error))
 }
 
-/// Reads the conclusion from a blob.
+/// Reads the conclusion.
 pub(super) fn conclusion(git: &Git, path: &str, blob: BlobId) -> Result<Conclusion, Fault> {
     conclusion_file::read(&text(git, path, blob)?).map_err(|error| fault(path, error))
 }
 
 pub(super) fn ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> {
     RulesetFile::parse(&text(git, &file.path, file.blob)?).map_err(|errors| {
-        // The line of the first error is shown before all of them.
+        // The line of the first error is shown in front of the whole list.
         let line = errors.first().and_then(|error| error.line);
         let first = errors.iter().take(1).map(RulesetError::without_line);
         let reasons: Vec<String> = first.chain(errors.iter().skip(1).map(ToString::to_string)).collect();
@@ -232,10 +233,10 @@ pub(super) fn ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> 
     })
 }
 
-/// The maximum bytes of attachments read at once.
+/// The maximum total size of attachments read at once, in bytes.
 const ATTACHMENTS_MAX: u64 = 64 << 20;
 
-/// The contents of the attachments, up to that limit. An unreadable one is left out.
+/// Returns the contents of the attachments, up to the limit. Unreadable attachments are omitted.
 pub(super) fn attachments(git: &Git, snapshot: &Snapshot) -> Result<Vec<Attached>, StoreError> {
     let mut room = ATTACHMENTS_MAX;
     let mut attachments = Vec::new();
@@ -253,7 +254,7 @@ pub(super) fn attachments(git: &Git, snapshot: &Snapshot) -> Result<Vec<Attached
     Ok(attachments)
 }
 
-/// The text of the list of withheld nodes.
+/// Returns the text of the list of withheld nodes.
 pub(super) fn withheld(git: &Git, path: &Path, commit: CommitId) -> Result<Option<String>, StoreError> {
     let Some(file) = git.files(commit)?.into_iter().find(|file| file.path == layout::WITHHELD) else {
         return Ok(None);
@@ -265,17 +266,17 @@ pub(super) fn withheld(git: &Git, path: &Path, commit: CommitId) -> Result<Optio
     text(git, &file.path, file.blob).map(Some).map_err(|fault| not_read(fault.to_string()))
 }
 
-/// The node in a blob, which must match its path.
+/// Reads a node, which must match its path.
 pub(super) fn node(git: &Git, path: &str, blob: BlobId, id: &NodeId) -> Result<Node, Fault> {
     node_in(&text(git, path, blob)?, path, id)
 }
 
-/// The comment or the run in a blob, which must match its path.
+/// Reads a comment or run, which must match its path.
 pub(super) fn record<T: Record>(git: &Git, path: &str, blob: BlobId, id: T::Id) -> Result<T, Fault> {
     record_in(&text(git, path, blob)?, path, id)
 }
 
-/// A comment or a run: the earlier one if its author `holds`, or else read from its file.
+/// Returns the earlier comment or run if its author `holds`, and reads it from its file otherwise.
 fn record_of<T: Record>(
     room: &mut Option<u64>,
     git: &Git,
@@ -291,7 +292,7 @@ fn record_of<T: Record>(
     }
 }
 
-/// Reads a file, while there is room for its bytes. The first file without room ends the room.
+/// Reads a file if it fits into `room`. The first file that does not fit sets `room` to `None`.
 fn within<T>(
     room: &mut Option<u64>,
     git: &Git,

@@ -1,5 +1,6 @@
-//! Resolves conflict markers in committed files after a merge by git. git merges by lines, and committing an undecided
-//! merge commits the markers.
+//! Resolves conflict markers in committed files. Git merges line by line, and committing an unfinished merge commits
+//! its
+//! markers.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,10 +14,10 @@ use crate::format::{FileChange, message};
 use crate::merge::markers::{Sides, sides};
 use crate::merge::{self, Conflict, Decision, Trees};
 
-/// The result of a resolution.
+/// The result of resolving conflict markers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// The commit that resolves the markers.
+    /// The commit that removes the markers.
     pub commit: CommitId,
     /// The files that had markers.
     pub files: Vec<String>,
@@ -24,19 +25,21 @@ pub struct Resolved {
     pub decisions: Vec<Decision>,
 }
 
-/// The files to be written, and the decisions.
+/// The changed files and the decisions.
 type Changed = (Vec<FileChange>, Vec<Decision>);
 
 impl Store {
-    /// Merges committed files with conflict markers by node, as one commit on top; `None` without such files. If the
-    /// markers came with a merge, its parents are merged again; else both sides are read from the markers.
+    /// Merges committed files with conflict markers node by node and commits the result. Returns `None` if no file has
+    /// markers. If a merge commit introduced the markers, its parents are merged again. Otherwise both sides are taken
+    /// from
+    /// the markers.
     ///
     /// # Errors
     ///
-    /// [`JoinError::Unresolved`], and as [`Store::transact`].
+    /// Returns [`JoinError::Unresolved`] and the errors of [`Store::transact`].
     pub fn resolve(&self, path: &Path, at: Timestamp) -> Result<Option<Resolved>, StoreError> {
         let git = self.open(path)?;
-        // During a merge in progress, the markers are not committed yet.
+        // During a merge, the markers are not committed yet.
         git.refuse_in_progress()?;
         let written = self.transact(path, |snapshot| -> Result<_, StoreError> {
             let Some((marked, (mut files, decisions))) = mend(&git, snapshot)? else {
@@ -45,7 +48,7 @@ impl Store {
             files.extend(page(&git, snapshot, &files)?);
             let lines: Vec<String> = decisions.iter().map(ToString::to_string).collect();
             let message = message::resolved(&marked, &lines);
-            // The state afterwards is read from the commit, since some files of the previous one were unreadable.
+            // Some files were unreadable before, so the new state must be read from the commit.
             let draft = Draft { files, changes: Vec::new(), message, at };
             Ok((vec![draft], Some((marked, decisions))))
         })?;
@@ -53,18 +56,18 @@ impl Store {
         Ok(written.decided.map(|(files, decisions)| Resolved { commit, files, decisions }))
     }
 
-    /// The committed files that are unreadable because of conflict markers.
+    /// Returns the committed files that cannot be read because of conflict markers.
     ///
     /// # Errors
     ///
-    /// As [`Store::load`].
+    /// Returns the errors of [`Store::load`].
     pub fn marked(&self, path: &Path) -> Result<Vec<String>, StoreError> {
         let marked = marked(&self.open(path)?, &self.load(path)?)?;
         Ok(marked.into_iter().map(|(file, _)| file).collect())
     }
 }
 
-/// The page for forges, generated from these files and all others.
+/// Regenerates the README for the snapshot with the changed files.
 fn page(git: &Git, snapshot: &Snapshot, files: &[FileChange]) -> Result<Option<FileChange>, StoreError> {
     let before = flat(git, snapshot.head)?;
     let mut after = before.clone();
@@ -81,7 +84,7 @@ fn page(git: &Git, snapshot: &Snapshot, files: &[FileChange]) -> Result<Option<F
     Ok(content.map(|content| FileChange { path: layout::README.to_owned(), content: Some(content) }))
 }
 
-/// The committed files that are unreadable because of conflict markers, with both sides, in order.
+/// Returns the committed files that cannot be read because of conflict markers, with both sides, sorted by path.
 pub(super) fn marked(git: &Git, snapshot: &Snapshot) -> Result<Vec<(String, Sides)>, StoreError> {
     if snapshot.all_faults().next().is_none() {
         return Ok(Vec::new());
@@ -98,7 +101,7 @@ pub(super) fn marked(git: &Git, snapshot: &Snapshot) -> Result<Vec<(String, Side
     Ok(marked)
 }
 
-/// Returns the files that have markers, and their resolution; `None` if no file has any.
+/// Resolves all conflict markers. Returns the files that had markers, or `None` if there were none.
 fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>, StoreError> {
     let marked = marked(git, snapshot)?;
     if marked.is_empty() {
@@ -116,7 +119,7 @@ fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>
     Ok(Some((paths, changed)))
 }
 
-/// The resolution of files whose markers came with a merge: a repeated merge. `made`: the outcome of an earlier one.
+/// Repeats the merge that introduced the markers. `made` is the tree of an earlier resolution.
 pub(super) fn remade(
     git: &Git,
     tree: &Flat,
@@ -130,10 +133,10 @@ pub(super) fn remade(
     }
 }
 
-/// A merge, and its parents.
+/// A merge commit and its parents.
 type Merge = (CommitId, [CommitId; 2]);
 
-/// The merge that brought all of these files in their present form.
+/// Returns the merge commit that introduced the present versions of all these files.
 fn merge_of(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<Merge>, StoreError> {
     let mut commits = BTreeSet::new();
     for path in paths {
@@ -144,8 +147,8 @@ fn merge_of(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<Merge>
     Ok(info.and_then(|info| Some((commit, info.parents.try_into().ok()?))))
 }
 
-/// Repeats that merge for these files, and for all others of the investigation. `None` where its result has been changed
-/// since, or can't be merged.
+/// Repeats the merge for the marked files and all others of the investigation. Returns `None` if its result was changed
+/// later or cannot be merged.
 fn again(
     git: &Git,
     tree: &Flat,
@@ -159,7 +162,8 @@ fn again(
     let Ok((after, contents, decisions)) = merged else {
         return Ok(None);
     };
-    // git may have put a change of one side into a file that the other has moved: all that differs is merged again.
+    // Git may have applied a change of one side to a file renamed by the other, so every differing file is merged
+    // again.
     let came = flat(git, *merge)?;
     let is_own = |path: &&String| {
         let is_list = *path == layout::WITHHELD;
@@ -173,7 +177,7 @@ fn again(
         if tree.get(path) == merged {
             continue;
         }
-        // The file must be unchanged since the merge.
+        // Only files that are unchanged since the merge may be replaced.
         if !marked.contains(path) && tree.get(path) != came.get(path) {
             return Ok(None);
         }
@@ -190,7 +194,7 @@ fn again(
     Ok(Some((files, decisions)))
 }
 
-/// Merges both sides of the markers.
+/// Merges the two sides that the markers contain.
 fn from_markers(
     tree: &Flat,
     list: Option<Vec<u8>>,
@@ -204,7 +208,7 @@ fn from_markers(
         }
     }
     if let Some(list) = list.as_ref().filter(|_| !is_marked(&layout::WITHHELD.to_owned())) {
-        // The side of the file, and so which of two nodes it means, is unknown: both sides have it.
+        // The side of this file is unknown, and with it which of two nodes is meant. Assign it to both sides.
         for side in [&mut trees.ours, &mut trees.theirs] {
             side.insert(layout::WITHHELD.to_owned(), list.clone());
         }

@@ -1,4 +1,4 @@
-//! Reads the tags by which people sign commits off. Their signatures are checked elsewhere.
+//! Reads sign-off tags. Their signatures are checked elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -7,87 +7,87 @@ use super::{Snapshot, Store, StoreError};
 use crate::domain::{NodeId, Timestamp};
 use crate::format::layout::{self, Place};
 
-/// The prefixes of the tags: for approval and for rejection.
+/// The tag prefixes for approvals and rejections.
 pub const SIGN_OFFS: [&str; 2] = ["approved/", "rejected/"];
-/// The maximum number of tags read: checking each signature starts programs.
+/// The maximum number of tags read, because checking a signature starts a process.
 const MOST: usize = 200;
 
 /// The sign-offs of an investigation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignOffTags {
-    /// The tags, by name.
+    /// The tags, sorted by name.
     pub tags: Vec<SignOffTag>,
-    /// The number of tags beyond the limit.
+    /// The number of tags above the limit.
     pub left_out: usize,
 }
 
-/// A tag by which somebody signs a commit off.
+/// A tag that signs off a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignOffTag {
-    /// Its name here, without `refs/tags/`.
+    /// The tag's name without `refs/tags/`.
     pub name: String,
-    /// The id of its object.
+    /// The id of the tag object.
     pub object: String,
-    /// The commit that it leads to.
+    /// The commit that the tag points to.
     pub commit: CommitId,
-    /// The content of the object, or why it is not the annotated tag of a commit.
+    /// The content of the tag object, or the reason why it is not an annotated tag of a commit.
     pub annotation: Result<Annotation, String>,
-    /// The commit's own time; absent where it can't be read.
+    /// The time of the commit, if readable.
     pub committed_at: Option<Timestamp>,
-    /// The ids of the files of that commit that a sign-off refers to.
+    /// The blob ids of the signed files at that commit.
     pub files: SignedFiles,
-    /// The changes between that commit and the state.
+    /// The changes since that commit.
     pub since: Since,
 }
 
 /// The content of an annotated tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
-    /// The name in the tag object.
+    /// The tag's name in the tag object.
     pub name: String,
-    /// The tagger, as the tag names them.
+    /// The tagger's name and address.
     pub tagger: String,
     /// The tagger's time.
     pub at: Timestamp,
-    /// The signed part of its message: everything before the signature.
+    /// The message without the signature.
     pub message: String,
-    /// Whether it has a signature.
+    /// True if the tag is signed.
     pub is_signed: bool,
 }
 
-/// The ids of the files that a sign-off refers to. They are git blob ids, so that any git can check them.
+/// The git blob ids of the files that a sign-off covers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignedFiles {
-    /// The conclusion's; absent without one.
+    /// The conclusion, if there is one.
     pub conclusion: Option<String>,
-    /// The ruleset's.
+    /// The ruleset, if there is one.
     pub ruleset: Option<String>,
 }
 
-/// The changes between the commit of a sign-off and a state of the investigation.
+/// The changes between a signed commit and a state of the investigation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// The commit is that state.
+    /// The commit is the current state.
     Nothing,
-    /// Later commits.
+    /// The commit is an ancestor of the current state.
     Later {
-        /// Their number, of all parents.
+        /// The number of commits since then, along all parents.
         commits: usize,
         /// The changed nodes.
         nodes: Vec<NodeId>,
         /// The other changed files.
         files: Vec<String>,
     },
-    /// The state does not descend from that commit, as far as the history can be read.
+    /// The commit is not an ancestor of the current state, according to the readable history.
     Elsewhere,
 }
 
 impl Store {
-    /// The sign-off tags, each with its relation to that state.
+    /// Returns the sign-off tags, compared with the snapshot.
     ///
     /// # Errors
     ///
-    /// Any error of git for the references. An error of one tag is stored in that tag.
+    /// Returns any git error when listing references. An error in one tag is stored in that tag.
     pub fn sign_offs(&self, snapshot: &Snapshot) -> Result<SignOffTags, StoreError> {
         let git = self.open(&snapshot.path)?;
         let mut found = git.annotated(&SIGN_OFFS)?;
@@ -102,11 +102,12 @@ impl Store {
         Ok(SignOffTags { tags: tags.collect(), left_out })
     }
 
-    /// The ids of the files of a snapshot that a sign-off refers to.
+    /// Returns the ids of the files that a sign-off of the snapshot would cover.
     ///
     /// # Errors
     ///
-    /// A merge or its like in progress, since it may leave the commit behind; and any error of git.
+    /// Returns any git error. Fails while a merge or a similar operation is in progress, because it may abandon the
+    /// commit.
     pub fn files_to_sign(&self, snapshot: &Snapshot) -> Result<SignedFiles, StoreError> {
         let git = self.open(&snapshot.path)?;
         git.refuse_in_progress()?;
@@ -114,7 +115,7 @@ impl Store {
     }
 }
 
-/// The facts about a commit that was signed off.
+/// The facts about a signed commit.
 type Signed = (SignedFiles, Since, Option<Timestamp>);
 
 fn signed(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<Signed, StoreError> {
@@ -154,7 +155,7 @@ fn read(tag: Annotated, signed: &Result<Signed, StoreError>) -> SignOffTag {
             files: files.clone(),
             since: since.clone(),
         },
-        // A broken tag of another program must not hide the others.
+        // A broken tag must not hide the others.
         Err(_) => SignOffTag {
             name,
             object,
@@ -176,12 +177,12 @@ fn between(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<Since, St
     }
     let (commits, _) = git.apart(snapshot.head, commit)?;
     let (mut nodes, mut files) = (Vec::new(), Vec::new());
-    // The difference of the two states, not the happenings on the way: changes of a merge are in it, and reverted
-    // changes are not.
+    // Compare the two states instead of the history in between. This includes changes by merges and excludes reverted
+    // ones.
     for change in git.diff(Some(commit), snapshot.head)? {
         match layout::place(&change.path) {
             Place::Node(id) => nodes.push(id),
-            // It is generated from the others.
+            // Generated from the other files.
             Place::Other if change.path == layout::README => {}
             _ => files.push(change.path),
         }

@@ -1,4 +1,4 @@
-//! The results of the store: plain values, without types of git's library.
+//! Plain data returned by the store.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use crate::ruleset::{EffectiveRules, RulesetFile};
 pub struct Snapshot {
     /// The folder of the repository.
     pub path: PathBuf,
-    /// The commit that was read; a write expects that it is still HEAD.
+    /// The commit of this state. A write requires it to still be HEAD.
     pub head: CommitId,
-    /// The branch that HEAD is on; `None` when HEAD is detached or another commit was asked for.
+    /// The branch that HEAD points to. `None` if HEAD is detached or another commit was loaded.
     pub branch: Option<String>,
-    /// The sound facts.
+    /// The valid facts.
     pub investigation: Arc<Investigation>,
-    /// The pinned ruleset, or why it can't be used.
+    /// The pinned ruleset, or the reason why it cannot be used.
     pub ruleset: Result<Arc<RulesetFile>, Fault>,
-    /// The faults of the files, without those of the ruleset.
+    /// The faults of all files but the ruleset.
     pub faults: Vec<Fault>,
-    /// Its size, at most.
+    /// An upper bound on the size.
     pub size: Size,
-    /// Its first commit; absent where a shallow clone ends before it.
+    /// The first commit, or `None` if a shallow clone does not contain it.
     pub first: Option<CommitId>,
 }
 
 impl Snapshot {
-    /// The snapshot of an investigation that is in no repository yet.
+    /// Creates a snapshot of an investigation outside of any repository.
     pub fn without_repository(investigation: Investigation, ruleset: RulesetFile) -> Self {
         Snapshot {
             path: PathBuf::new(),
@@ -44,82 +44,82 @@ impl Snapshot {
         }
     }
 
-    /// The rules in force; `None` where the ruleset can't be used.
+    /// Returns the rules in force, or `None` if the ruleset cannot be used.
     pub fn rules(&self) -> Option<EffectiveRules<'_>> {
         let file = self.ruleset.as_ref().ok()?;
         Some(EffectiveRules::new(&file.ruleset, self.investigation.meta()))
     }
 
-    /// All faults of its files, the ruleset first.
+    /// Returns all faults, starting with the one of the ruleset.
     pub fn all_faults(&self) -> impl Iterator<Item = &Fault> {
         self.ruleset.as_ref().err().into_iter().chain(&self.faults)
     }
 }
 
-/// A fault in a file of an investigation, or in its history. The rest can still be read.
+/// A problem in a file or in the history. The rest of the investigation is still readable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}{}: {reason}", line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct Fault {
     /// The path in the repository.
     pub path: String,
-    /// The line, from 1, where it is known.
+    /// The line number, counted from 1, if known.
     pub line: Option<u64>,
-    /// The fault.
+    /// The description of the problem.
     pub reason: String,
-    /// The kind of fault, as `tot check` names it.
+    /// The code of the problem in `tot check`.
     pub code: Code,
 }
 
 impl Fault {
-    /// A fault of a file that is unreadable as its path's kind, and left out.
+    /// Creates a fault for an unreadable file, which is skipped.
     pub fn new(path: impl Into<String>, line: Option<u64>, reason: impl Into<String>) -> Self {
         Fault { path: path.into(), line, reason: reason.into(), code: Code::UnreadableFile }
     }
 
-    /// A fault of a readable file that the history contradicts.
+    /// Creates a fault for a readable file that contradicts the history.
     pub fn of_history(path: impl Into<String>, reason: impl Into<String>, code: Code) -> Self {
         Fault { code, ..Fault::new(path, None, reason) }
     }
 
-    /// Whether the file is left out.
+    /// Returns whether the file was skipped as unreadable.
     pub fn is_unreadable(&self) -> bool {
         self.code == Code::UnreadableFile
     }
 }
 
-/// The relation of one commit to another.
+/// The relation between two commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// Both are the same commit.
+    /// The commits are equal.
     Same,
     /// The first is an ancestor of the second.
     Forward,
     /// The second is an ancestor of the first.
     Backward,
-    /// Neither: they are on diverged branches.
+    /// Neither commit is an ancestor of the other.
     Diverged,
-    /// No relation was found, and the history is incomplete.
+    /// No relation was found in the readable part of the history.
     Unknown {
         /// Where the readable history ends, and why.
         end: String,
     },
 }
 
-/// A file of an investigation as it is committed.
+/// A committed file of an investigation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
     /// The path in the repository.
     pub path: String,
-    /// Its text.
+    /// The text of the file.
     pub text: String,
 }
 
-/// One commit of an investigation's history, along first parents.
+/// A commit of an investigation's history, along first parents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryEntry {
     /// The commit.
     pub commit: CommitId,
-    /// Its parents; more than one for a merge.
+    /// The parents. A merge has more than one.
     pub parents: Vec<CommitId>,
     /// The author's name.
     pub author_name: String,
@@ -127,37 +127,37 @@ pub struct HistoryEntry {
     pub author_email: String,
     /// The time of the commit.
     pub at: Timestamp,
-    /// The message: subject, body and trailers; of a long message, its beginning and its end.
+    /// The commit message with its trailers. Only the beginning and the end of a long message.
     pub message: String,
-    /// Its changes, read from the difference of the trees.
+    /// The changes of the investigation, computed by diffing trees.
     pub happenings: Vec<Happening>,
-    /// The changed paths, including the user's own files.
+    /// All changed paths, including the user's own files.
     pub paths: Vec<String>,
-    /// Annotated and lightweight tags that point to it.
+    /// The annotated and lightweight tags that point to the commit.
     pub tags: Vec<String>,
-    /// The faults of changed files that are unreadable.
+    /// Faults of changed files that cannot be read.
     pub faults: Vec<Fault>,
-    /// Gaps in this entry, or before it, and why: a sentence each. Empty if it is complete.
+    /// What is missing from this entry or before it, one sentence each.
     pub gaps: Vec<String>,
 }
 
 impl HistoryEntry {
-    /// The first line of the message.
+    /// Returns the first line of the message.
     pub fn subject(&self) -> &str {
         self.message.lines().next().unwrap_or_default()
     }
 
-    /// Whether it carries the mark of a call.
+    /// Returns whether the message has the trailers of a tool call.
     pub fn is_of_call(&self) -> bool {
         is_of_call(&self.message)
     }
 
-    /// The trailers of the message, in order: `("Agent-Id", "abc-123")`.
+    /// Returns the trailers of the message in order, such as `("Agent-Id", "abc-123")`.
     pub fn trailers(&self) -> Vec<(&str, &str)> {
         trailers(&self.message)
     }
 
-    /// The message between subject and trailers.
+    /// Returns the message between the subject and the trailers.
     pub fn body(&self) -> &str {
         let rest = self.message.split_once('\n').map_or("", |(_, rest)| rest).trim();
         if self.trailers().is_empty() {
@@ -167,20 +167,20 @@ impl HistoryEntry {
     }
 }
 
-/// A commit of a call that no branch leads to.
+/// A commit by a tool call that is not reachable from any branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostCommit {
-    /// The first line of its message.
+    /// The first line of the message.
     pub subject: String,
-    /// The first nodes that it wrote.
+    /// The nodes named in the message, up to a limit.
     pub nodes: Vec<String>,
 }
 
 impl LostCommit {
-    /// The maximum number of nodes kept, more than are ever shown.
+    /// The maximum number of stored nodes, more than are ever shown.
     const NODES: usize = 20;
 
-    /// Parses the message of a call's commit; `None` for any other commit.
+    /// Parses the message of a commit by a tool call. Returns `None` for other commits.
     pub(super) fn of_call(message: &str) -> Option<LostCommit> {
         if !is_of_call(message) {
             return None;
@@ -192,12 +192,12 @@ impl LostCommit {
     }
 }
 
-/// Whether a commit carries the mark of a call.
+/// Returns whether the message has the trailers of a tool call.
 fn is_of_call(message: &str) -> bool {
     trailers(message).iter().any(|(key, _)| *key == "Tool")
 }
 
-/// The trailers of a commit's message, in order.
+/// Returns the trailers of a commit message in order.
 pub(super) fn trailers(message: &str) -> Vec<(&str, &str)> {
     let last = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
     let trailers: Option<Vec<_>> = last

@@ -1,17 +1,17 @@
-//! Removes leftovers of killed writers outside of the repositories' own files.
+//! Removes abandoned temporary files and folders that git's own cleanup does not know.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// The age from which a temporary file or folder can't be in use by a living process.
+/// The age at which a temporary file or folder is considered abandoned.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
-/// Removes leftovers of killed object writers in a git folder. `git gc` does not know them all.
+/// Removes abandoned temporary objects in a git folder. `git gc` does not know all of their names.
 pub(super) fn objects(git_dir: &Path) {
     sweep(
         &git_dir.join("objects"),
-        // The names that gix uses, and those of an earlier version of this program.
+        // Names used by gix, and by an earlier version of this program.
         |name| name.starts_with(".tmp") || name.starts_with("tmp_obj_tot_"),
         |path, is_folder| {
             if !is_folder {
@@ -21,7 +21,7 @@ pub(super) fn objects(git_dir: &Path) {
     );
 }
 
-/// Removes the folders in which killed processes were building an investigation.
+/// Removes the folders of investigations whose creation was interrupted.
 pub(super) fn root(root: &Path) {
     sweep(
         root,
@@ -34,13 +34,13 @@ pub(super) fn root(root: &Path) {
     );
 }
 
-/// Removes old entries of ours. An entry that can't be removed is left: it does no harm.
+/// Removes our abandoned entries in a folder. Failures are ignored: leftovers are harmless.
 fn sweep(folder: &Path, is_ours: impl Fn(&str) -> bool, remove: impl Fn(&Path, bool)) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if !entry.file_name().to_str().is_some_and(&is_ours) {
             continue;
         }
-        // The metadata of the entry itself, not of a link's target.
+        // Does not follow symbolic links.
         let Ok(metadata) = entry.metadata() else { continue };
         let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok());
         if age.is_some_and(|age| age >= ABANDONED) {

@@ -1,4 +1,4 @@
-//! Why something could not be done with a repository, and what to do about it.
+//! Errors of git repositories, with hints on how to fix them.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
@@ -10,112 +10,112 @@ use super::{BlobId, CommitId, Git};
 
 pub(super) type Result<T> = std::result::Result<T, GitError>;
 
-/// Why something could not be done with a repository.
+/// An error of a git repository.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GitError {
-    /// There is no repository.
+    /// The folder is not a repository, or it cannot be opened.
     #[error("{path} is not a git repository that can be opened")]
     NotARepository {
-        /// The folder that was to be opened.
+        /// The folder.
         path: Shown,
         /// The underlying error.
         #[source]
         source: Option<Box<gix::Error>>,
     },
-    /// The repository's layout would lead reads or writes outside of it.
+    /// The repository's layout could lead reads or writes outside of it.
     #[error("the repository was not opened: {path} {reason}")]
     Refused {
-        /// The file or folder in question.
+        /// The offending file or folder.
         path: Shown,
-        /// The fault.
+        /// What is wrong with it.
         reason: &'static str,
-        /// The hint.
+        /// How to fix it.
         hint: &'static str,
     },
-    /// The repository uses a format that cannot be read.
+    /// The repository uses an unsupported format.
     #[error("the repository {path} cannot be used: {reason}")]
     Unsupported {
         /// The repository.
         path: Shown,
-        /// The format.
+        /// The unsupported format.
         reason: String,
-        /// The hint.
+        /// How to fix it.
         hint: &'static str,
     },
-    /// The location of a new repository is occupied.
+    /// The location of a new repository is taken.
     #[error("{path} already exists")]
     AlreadyExists {
         /// The location.
         path: Shown,
     },
-    /// A path that can't be committed.
+    /// The path cannot be committed.
     #[error("the path {path:?} cannot be committed: {reason}")]
     InvalidPath {
         /// The path as given.
         path: String,
-        /// The rule it breaks.
+        /// The violated rule.
         reason: String,
     },
-    /// A file was requested where the commit has a folder, or the other way round.
+    /// The path needs a folder where the commit has a file, or the other way around.
     #[error("the path {path:?} cannot be committed: {blocker:?} is {is} in the commit")]
     PathConflict {
         /// The path as given.
         path: String,
-        /// The path that blocks it.
+        /// The conflicting path.
         blocker: String,
-        /// `a folder` or `a file`.
+        /// The kind of the conflicting entry: `a folder` or `a file`.
         is: &'static str,
     },
-    /// Someone else has committed, or the head was set elsewhere.
+    /// HEAD changed since the state was loaded.
     #[error("the head of {path} has moved: it is {}, not {expected}", shown_head(.actual))]
     HeadMoved {
         /// The repository.
         path: Shown,
-        /// The commit that the caller had loaded.
+        /// The loaded commit.
         expected: CommitId,
-        /// The commit that the head is now.
+        /// The commit at HEAD now.
         actual: Option<CommitId>,
     },
-    /// A user's operation is in progress, and a commit would become part of it.
+    /// An operation by the user is in progress, and a commit would become part of it.
     #[error("{what} is in progress in {path}: a commit now would become part of it")]
     InProgress {
         /// The repository.
         path: Shown,
         /// The operation: `a merge`.
         what: &'static str,
-        /// How to finish it.
+        /// How to finish the operation.
         hint: &'static str,
     },
-    /// Other writers keep committing.
-    #[error("others are writing to {path} all the time")]
+    /// Every attempt failed because other processes committed in between.
+    #[error("gave up on {path}: other processes keep committing to it")]
     Busy {
         /// The repository.
         path: Shown,
     },
-    /// Another writer has held the right to write for too long.
+    /// Another writer did not release the lock in time.
     #[error("another process is writing to {path}: {holder}")]
     Held {
         /// The git folder.
         path: Shown,
-        /// The process, as named in the lock file.
+        /// The other process, as recorded in the lock file.
         holder: String,
     },
-    /// Another process holds a lock.
+    /// A lock file of git is held by another process.
     #[error("{path} is locked by another process")]
     Locked {
         /// The lock file.
         path: Shown,
     },
-    /// The tag exists already.
+    /// A tag with this name exists.
     #[error("the tag {name:?} already exists in {path}")]
     TagExists {
         /// The repository.
         path: Shown,
-        /// The tag without `refs/tags/`.
+        /// The tag's name without `refs/tags/`.
         name: String,
     },
-    /// Several objects have ids with this prefix.
+    /// Several objects have an id with this prefix.
     #[error("{rev:?} is ambiguous in {path}: several ids begin with it")]
     Ambiguous {
         /// The repository.
@@ -123,7 +123,7 @@ pub enum GitError {
         /// The revision as given.
         rev: String,
     },
-    /// An object is missing, or not of the expected kind.
+    /// An object is missing or of a different kind.
     #[error("{path} has no {wanted} {id}")]
     Missing {
         /// The repository.
@@ -133,84 +133,84 @@ pub enum GitError {
         /// The id.
         id: String,
     },
-    /// A file is larger than the caller's limit.
+    /// A file exceeds the caller's limit.
     #[error("the file {blob} in {path} has {size} bytes; the limit is {limit}")]
     TooLarge {
         /// The repository.
         path: Shown,
-        /// The file.
+        /// The file's blob.
         blob: BlobId,
-        /// Its size.
+        /// The size in bytes.
         size: u64,
-        /// The caller's limit.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// A tree exceeds the limits, which no investigation does.
+    /// A tree exceeds the limits, which are far above those of an investigation.
     #[error("{what} in {path} was not read: it has more than {limit}")]
     TooMuch {
         /// The repository.
         path: Shown,
         /// The commit or tree.
         what: String,
-        /// The limit that is exceeded.
+        /// The exceeded limit.
         limit: String,
     },
-    /// A tree that breaks git's rules.
+    /// A tree violates git's rules.
     #[error("the tree {id} in {path} is damaged: {reason}")]
     Damaged {
         /// The repository.
         path: Shown,
         /// The tree.
         id: String,
-        /// The rule it breaks.
+        /// The violated rule.
         reason: String,
     },
-    /// The change is made and visible, but the disk did not confirm it: a power cut may undo it.
+    /// The change was made, but the disk did not confirm it. A power cut may undo it.
     #[error("{what} in {path} was created, but the disk did not confirm it")]
     Unconfirmed {
         /// The repository.
         path: Shown,
-        /// The change.
+        /// The unconfirmed change.
         what: String,
-        /// Why it is not confirmed.
+        /// The cause.
         #[source]
         source: Box<GitError>,
     },
-    /// git's index cannot be read.
+    /// Git's index cannot be read.
     #[error("git's index {path} cannot be read")]
     Index {
-        /// The index.
+        /// The index file.
         path: Shown,
-        /// The fault.
+        /// The cause.
         #[source]
         source: Box<gix::Error>,
     },
-    /// An error of the file system.
+    /// A file system operation failed.
     #[error("could not {action} {path}")]
     Io {
-        /// The action that failed.
+        /// The failed action.
         action: &'static str,
         /// The file or folder.
         path: Shown,
-        /// Why it failed.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// An error of the git library.
+    /// The git library reported an error.
     #[error("could not {action} in {path}")]
     Library {
-        /// The action that failed.
+        /// The failed action.
         action: &'static str,
         /// The repository.
         path: Shown,
-        /// Why it failed.
+        /// The cause.
         #[source]
         source: Box<gix::Error>,
     },
 }
 
 impl GitError {
-    /// Returns the hint on what to do.
+    /// Returns a hint on how to fix the error.
     pub fn hint(&self) -> String {
         let plain = match self {
             GitError::NotARepository { path, .. } => {
@@ -229,7 +229,7 @@ impl GitError {
             }
             GitError::Locked { .. } => "Try again; if no git process is running there, delete this file",
             GitError::TagExists { .. } => "Choose another name",
-            GitError::Ambiguous { .. } => "Give more digits",
+            GitError::Ambiguous { .. } => "Use more digits",
             GitError::Missing { .. } => "Run `git fsck` there; in a partial or shallow clone, fetch the rest",
             GitError::TooLarge { .. } => "Make it smaller",
             GitError::TooMuch { .. } => "Look at it with `git ls-tree`",
@@ -243,13 +243,13 @@ impl GitError {
         plain.to_owned()
     }
 
-    /// The error with its hint, for output of a single line.
+    /// Returns the error and its hint as one line.
     pub fn with_hint(&self) -> String {
         format!("{self}. {}", self.hint())
     }
 }
 
-/// A path that implements `Display`.
+/// Displays a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown(pub PathBuf);
 
@@ -274,7 +274,7 @@ impl Git {
         move |source| GitError::Library { action, path: self.shown(), source: Box::new(source) }
     }
 
-    /// Distinguishes a lock from other failures of changing a reference.
+    /// Reports a held lock file as [`GitError::Locked`], and any other error as [`GitError::Library`].
     pub(super) fn reference_error(
         &self,
         action: &'static str,
