@@ -1,4 +1,4 @@
-//! Ancestry of commits, as far as it can be read: a shallow or damaged clone ends somewhere.
+//! Ancestry of commits. The readable history may be incomplete if a clone is shallow or damaged.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
@@ -12,28 +12,28 @@ use gix::objs::{CommitRefIter, Kind};
 use super::error::{Result, io_error};
 use super::{CommitId, CommitInfo, Git};
 
-/// The maximum number of commits read for one question: more than an investigation has nodes.
+/// The maximum number of commits visited by one query. An investigation has fewer.
 const MAX_COMMITS: usize = 500_000;
-/// The maximum number of commits named among those left behind.
+/// The maximum number of abandoned commits listed by name.
 const NAMED: usize = 5;
 /// The maximum number of lost commits reported.
 const MAX_LOST: usize = 10_000;
-/// The maximum bytes of a reflog that are read.
+/// The maximum number of bytes read from a reflog.
 const MAX_REFLOG: u64 = 64 << 20;
 
-/// Whether one commit descends from another.
+/// The answer to whether one commit descends from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Descent {
-    /// It descends from it, or they are one commit.
+    /// The commit is a descendant, or both are equal.
     Yes,
-    /// It does not.
+    /// The commit is not a descendant.
     No,
-    /// It was not found in an incomplete history: where that ends.
+    /// No relation was found in an incomplete history. States where the history ends.
     Unknown(String),
 }
 
 impl Git {
-    /// Whether `later` descends from `earlier`, by any of its parents.
+    /// Returns whether `later` descends from `earlier`, through any parents.
     pub fn descent(&self, earlier: CommitId, later: CommitId) -> Result<Descent> {
         let mut walk = Walk::new(self)?;
         Ok(match walk.find(later.0, |id| id == earlier.0) {
@@ -45,9 +45,11 @@ impl Git {
 
 /// Distances between commits.
 impl Git {
-    /// Counts the commits that only `one` descends from, and those that only `other` does, as far as the history can be
-    /// read. Reads little more than these, since no commit is older than its ancestors; with wrong clocks, somewhat more.
-    /// (gix 0.90 miscounts where commits are of one second, as a merge and its parent are.)
+    /// Returns the number of ancestors of `one` that are not ancestors of `other`, and vice versa, in the readable
+    /// history.
+    /// Commits are visited by time, newest first, so few others are read unless clocks were wrong. (gix 0.90 miscounts
+    /// if
+    /// commits have equal times, as a merge and its parent do.)
     pub fn apart(&self, one: CommitId, other: CommitId) -> Result<(usize, usize)> {
         let mut walk = Walk::new(self)?;
         let mut seen: HashMap<ObjectId, Reached> = HashMap::new();
@@ -70,7 +72,7 @@ impl Git {
             }
             let Some((newest, id)) = queue.pop() else { break };
             let Reached { by_one, by_other, .. } = seen[&id];
-            // A common ancestor matters only while it may lead to one that seems to belong to one side.
+            // A common ancestor only matters while its ancestors may include commits that seem to belong to one side.
             let of_one = || seen.values().filter(|commit| commit.by_one != commit.by_other);
             if by_one && by_other && of_one().all(|commit| newest < commit.seconds) {
                 break;
@@ -85,46 +87,47 @@ impl Git {
     }
 }
 
-/// An ancestor of one of two commits, or of both.
+/// A visited commit. At least one flag is true.
 struct Reached {
     seconds: i64,
     by_one: bool,
     by_other: bool,
 }
 
-/// The fate of a commit that HEAD was at, while HEAD does not descend from it.
+/// The state of a commit that HEAD has moved away from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// A branch or a tag still leads to it: its name, as git's commands accept it.
+    /// The commit is reachable from this branch or tag, named as in git commands.
     KeptBy(String),
-    /// No branch and no tag leads to it.
+    /// The commit is not reachable from any branch or tag.
     Astray {
-        /// The subjects of the first few unreachable commits, newest first, with their ids.
+        /// The ids and subjects of the newest unreachable commits.
         newest: Vec<(CommitId, String)>,
         /// The number of unreachable commits.
         number: usize,
-        /// Where the readable history ends, if not at its beginning.
+        /// Where the readable history ends, if it is incomplete.
         end: Option<String>,
     },
-    /// The repository no longer contains it.
+    /// The commit no longer exists.
     Gone,
 }
 
-/// A chain of commits that no branch leads to, each but the newest an ancestor of another.
+/// A chain of commits that are not reachable from any branch. The newest commit descends from all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostChain<T> {
     /// The newest commit.
     pub tip: CommitId,
-    /// Whether HEAD has been at it, by its reflog. A writer that was killed, or that lost a race, leaves commits that have
-    /// never been part of any history.
+    /// True if HEAD was at the newest commit, according to the reflog. Otherwise its writer was killed or lost a race,
+    /// and the
+    /// commit has never been published.
     pub was_head: bool,
-    /// The description of each commit, newest first.
+    /// The descriptions of the commits, newest first.
     pub commits: Vec<T>,
 }
 
 /// Lost commits.
 impl Git {
-    /// The fate of `from`, a former HEAD; `None` if HEAD still descends from it.
+    /// Returns the state of `from`, a former HEAD, or `None` if HEAD descends from it.
     pub fn left_behind(&self, from: CommitId) -> Result<Option<Left>> {
         let Some(head) = self.head()?.commit else { return Ok(None) };
         let mut walk = Walk::new(self)?;
@@ -149,7 +152,7 @@ impl Git {
         Ok(Some(Left::Astray { newest: named.collect(), number: astray.len(), end: walk.end }))
     }
 
-    /// The unreachable commits of the object database that `describe` recognizes, the newest chain first.
+    /// Returns the unreachable commits that `describe` accepts, newest chain first. Searches all objects.
     pub fn lost<T>(&self, describe: impl Fn(CommitInfo) -> Option<T>) -> Result<Vec<LostChain<T>>> {
         let mut kept = Walk::new(self)?;
         let head = self.head()?.commit.map(|commit| commit.0);
@@ -193,7 +196,7 @@ impl Git {
         Ok(tips.into_iter().map(chain).collect())
     }
 
-    /// The references with one of these prefixes that lead to a commit, without the prefix.
+    /// Returns the references with one of these prefixes that lead to a commit. The prefix is removed.
     fn names(&self, beginnings: &[&str]) -> Result<Vec<(String, ObjectId)>> {
         let failed = self.library("list the references");
         let platform = self.repository.references().map_err(&failed)?;
@@ -210,7 +213,7 @@ impl Git {
         Ok(names)
     }
 
-    /// All commits that HEAD has been at, according to its reflog.
+    /// Returns all commits at which HEAD has been, according to its reflog.
     fn logged_heads(&self) -> Result<HashSet<ObjectId>> {
         let path = self.git_dir.join("logs").join("HEAD");
         let failed = io_error("read", &path);
@@ -231,12 +234,12 @@ fn subject(commit: CommitInfo) -> String {
     commit.message.lines().next().unwrap_or_default().to_owned()
 }
 
-/// A walk over commits that visits each once, even from several tips.
+/// A walk over commits that visits each commit once, even from several tips.
 pub(super) struct Walk<'g> {
     git: &'g Git,
     shallow: HashSet<ObjectId>,
     seen: HashSet<ObjectId>,
-    /// Where it first could not go on.
+    /// Where the walk was first cut off, and why.
     end: Option<String>,
 }
 
@@ -248,8 +251,9 @@ impl<'g> Walk<'g> {
         Ok(Walk { git, shallow, seen: HashSet::new(), end: None })
     }
 
-    /// Visits `tip` and its ancestors, nearest first, without those seen before. Returns whether `is_it` held for one of
-    /// them.
+    /// Visits `tip` and its ancestors, nearest first, and stops at the first commit for which `is_it` returns true.
+    /// Skips
+    /// commits visited before. Returns whether such a commit was found.
     pub(super) fn find(&mut self, tip: ObjectId, mut is_it: impl FnMut(ObjectId) -> bool) -> bool {
         let mut next = VecDeque::from([tip]);
         while let Some(id) = next.pop_front() {

@@ -1,12 +1,16 @@
-//! Protects the objects of a commit from a concurrent `git gc`.
+//! Protects the objects of a new commit from a concurrent `git gc`.
 //!
-//! `git gc --prune=now` first finds the unreachable objects, and later deletes them. These may include objects that a
-//! commit has written before its head moves, and they are deleted although the head leads to them by then. Only a
-//! collection that begins after the head has moved finds them reachable. So the writer that moved the head waits for the
-//! running collection and writes missing objects again, before it acknowledges anything.
+//! `git gc --prune=now` first determines the unreachable objects and deletes them later. In between, the head may have
+//! moved
+//! to a commit that uses some of these objects, and they are deleted nevertheless. A collection that starts after the
+//! head
+//! has moved is harmless. So a writer that has moved the head waits for the running collection and rewrites missing
+//! objects
+//! before it acknowledges the commit.
 //!
-//! Limits: a collection that takes longer than [`LONGEST`] is not waited for. `git prune`, run by itself, leaves no note,
-//! so only objects that it has deleted by then are written again.
+//! Limitations: the writer does not wait longer than [`LONGEST`]. A separate `git prune` cannot be detected, so only
+//! objects
+//! that it has already deleted are rewritten.
 
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _};
@@ -23,12 +27,12 @@ use super::error::{Result, io_error};
 use super::worktree::optional_metadata;
 use crate::platform::{file_identity, host_name, is_alive};
 
-/// The maximum wait for a collection. Other writers wait for a little longer than this.
+/// The maximum wait for a collection. Other writers wait a little longer than this.
 const LONGEST: Duration = Duration::from_secs(10);
-/// The age at which git itself considers the note of a collection forgotten.
+/// The age at which git considers `gc.pid` stale.
 const FORGOTTEN: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// A written object, with the data to write it again.
+/// A written object, kept in memory in case it must be rewritten.
 pub(super) struct Written {
     pub(super) id: ObjectId,
     pub(super) kind: Kind,
@@ -36,26 +40,25 @@ pub(super) struct Written {
 }
 
 impl Git {
-    /// Ensures that these objects, now reachable, are kept.
+    /// Ensures that these objects, which are reachable now, are not lost to a collection.
     pub(super) fn keep(&self, objects: &[Written]) -> Result<()> {
         let running = self.collection()?;
         let since = Instant::now();
         while running.is_some() && since.elapsed() < LONGEST && self.collection()? == running {
-            // Readers must find them in the meantime.
+            // Keep the objects readable while waiting.
             self.write_missing(objects)?;
             thread::sleep(Duration::from_millis(5));
         }
         self.write_missing(objects)
     }
 
-    /// Waits until unreferenced objects are on the disk.
+    /// Syncs unreferenced objects, and rewrites any that a collection has removed.
     pub(super) fn settle(&self, objects: &[Written]) -> Result<()> {
         self.sync_objects(objects)?;
         self.write_missing(objects)
     }
 
-    /// Writes missing objects again, and syncs them like the others. A collection may remove objects that it found
-    /// unreachable, but not for long.
+    /// Rewrites and syncs missing objects. A collection may remove them again, but only for a short time.
     fn write_missing(&self, objects: &[Written]) -> Result<()> {
         for _ in 0..RACE_RETRIES {
             let mut is_whole = true;
@@ -73,15 +76,15 @@ impl Git {
         Ok(())
     }
 
-    /// Whether an existing pack contains the object.
+    /// Returns whether an existing pack contains the object.
     fn is_packed(&self, id: &ObjectId) -> Result<bool> {
         let path = self.git_dir.join("objects");
-        // A new handle: an older one still knows packs that are gone.
+        // An older handle would still know deleted packs.
         let objects = gix::odb::at(&path, gix::hash::Kind::Sha1).map_err(io_error("look at", &path))?;
         Ok(objects.exists(id))
     }
 
-    /// Identifies the running collection, if any. git notes it in a file while it runs.
+    /// Identifies the running collection, if any, by git's `gc.pid` file.
     fn collection(&self) -> Result<Option<(String, SystemTime)>> {
         let path = self.git_dir.join("gc.pid");
         let Some(metadata) = optional_metadata(&path)?.filter(Metadata::is_file) else { return Ok(None) };
@@ -98,8 +101,8 @@ impl Git {
     }
 }
 
-/// Whether the process named in the file is alive. The name of its machine follows; a process on another machine
-/// can't be checked.
+/// Returns whether the process in the file is alive. The file also names the machine. A process on another machine is
+/// assumed to be alive.
 fn is_running(path: &Path) -> bool {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(1_000).read_to_string(&mut text));

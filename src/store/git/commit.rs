@@ -1,4 +1,4 @@
-//! Commits, from objects to the moved head, and tags.
+//! Creates commits, from their objects to the new head, and tags.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,11 @@ use super::worktree::optional_metadata;
 use super::{CommitId, Git, GitError, Head, JOURNAL_FILE};
 use crate::format::FileChange;
 
-/// The number of retries after a race with git that cannot last.
+/// The number of retries after races with git, which are short.
 pub(super) const RACE_RETRIES: usize = 5;
 
-/// The right to write to a repository, until dropped. Leftovers of a killed predecessor have been recovered.
+/// The exclusive right to write to a repository, released on drop. The leftovers of a killed writer have been
+/// recovered.
 #[must_use = "the right to write ends with it"]
 pub struct Writer<'g> {
     git: &'g Git,
@@ -33,7 +34,7 @@ pub struct Writer<'g> {
 }
 
 impl Git {
-    /// Waits for the other writers, and returns the right to write.
+    /// Waits for other writers and returns the right to write.
     pub fn writer(&self) -> Result<Writer<'_>> {
         let lock = WriterLock::wait(&self.git_dir)?;
         self.check_object_folders()?;
@@ -41,8 +42,9 @@ impl Git {
         Ok(Writer { git: self, _lock: lock })
     }
 
-    /// Recovers what a killed process left behind: its lock files, the index, work tree files. Returns whether there
-    /// was anything. Does nothing while another writer is active: the next [`Git::writer`] recovers it.
+    /// Recovers the leftovers of a killed process: lock files, the index, work tree files. Returns whether there were
+    /// any. Does
+    /// nothing while another writer is active, because the next [`Git::writer`] recovers them.
     pub fn recover(&self) -> Result<bool> {
         let journal = optional_metadata(&self.git_dir.join(JOURNAL_FILE))?;
         if journal.is_none_or(|journal| journal.len() == 0) {
@@ -56,14 +58,14 @@ impl Git {
 }
 
 impl Writer<'_> {
-    /// The repository.
+    /// Returns the repository.
     pub fn git(&self) -> &Git {
         self.git
     }
 
-    /// Commits `changes` on top of `expected` and moves the head there, on its present branch.
+    /// Commits `changes` on top of `expected` and moves the head to the new commit.
     ///
-    /// The module describes the steps. `at` is in seconds since 1970.
+    /// The steps are described in the module documentation. `at` is in seconds since 1970.
     pub fn commit(
         &self,
         expected: CommitId,
@@ -75,7 +77,7 @@ impl Writer<'_> {
         self.land(expected, |git| git.draft(Some(expected.0), changes, message, at))
     }
 
-    /// Publishes the result of `draft`, a child of `expected`, and returns the commit.
+    /// Publishes the commit returned by `draft`, a child of `expected`, and returns its id.
     pub(super) fn land(
         &self,
         expected: CommitId,
@@ -90,11 +92,11 @@ impl Writer<'_> {
         let draft = draft(git)?;
         let references = head_references(&head);
         let mut journal = Journal::begin(&git.git_dir, draft.commit, &references, &draft.steps)?;
-        // The journal is on the disk before any lock file exists, so that a power cut leaves none that it doesn't explain.
+        // The journal reaches the disk before any lock file exists, so that recovery can explain every lock file.
         let synced = git.settle(&draft.objects);
         let lock =
             synced.and_then(|()| git.work_dir.as_ref().map(|_| IndexLock::take(&git.git_dir)).transpose());
-        // Checked again: git holds that lock while it begins such an operation.
+        // Check again: git holds the index lock while it starts such an operation.
         let lock = match lock.and_then(|lock| git.refuse_in_progress().map(|()| lock)) {
             Ok(lock) => lock,
             Err(error) => {
@@ -106,7 +108,7 @@ impl Writer<'_> {
             Ok(is_complete) => {
                 let touched: Vec<PathBuf> = git.work_dir.iter().flat_map(|dir| draft.files(dir)).collect();
                 let synced = git.sync_names(&references, &touched);
-                // A failed step after publication is left to the next recovery, not reported to the caller.
+                // The commit is published. If the index failed, the next recovery completes it.
                 if is_complete {
                     journal.finish();
                 }
@@ -115,7 +117,7 @@ impl Writer<'_> {
                     .map_err(unconfirmed(&git.shown().0, format!("the commit {}", draft.commit)))?;
             }
             Err(error) => {
-                // If this fails too, the journal waits for the next recovery. The caller gets the first error.
+                // If this fails too, the next recovery uses the journal. The caller gets the first error.
                 if git.bring_to_head(draft.paths(), &mut journal).is_ok() {
                     journal.finish();
                 }
@@ -159,36 +161,37 @@ impl Writer<'_> {
     }
 }
 
-/// A commit, with its effect on the index and the work tree.
+/// A commit, and its changes to the index and the work tree.
 pub(super) struct Draft {
     pub(super) commit: ObjectId,
     pub(super) parent: Option<ObjectId>,
     pub(super) parent_tree: ObjectId,
-    /// All objects written for it.
+    /// All objects written for the commit.
     pub(super) objects: Vec<Written>,
     pub(super) steps: Vec<Step>,
-    /// Its action in the reflog.
+    /// The action named in the reflog.
     pub(super) action: &'static str,
     pub(super) subject: String,
     pub(super) time: String,
 }
 
-/// A transition of one path of the index and the work tree from a known state to another.
+/// A change to one path in the index and the work tree.
 pub(super) struct Step {
     pub(super) path: String,
-    /// The states in which the path is not the user's own: from any of them it is taken to `to`.
+    /// The states that may be replaced by `to`. Any other state belongs to the user.
     pub(super) from: Vec<Option<Leaf>>,
     pub(super) to: Option<Leaf>,
-    /// Whether the old and the new entry are left out of the work tree.
+    /// True if the old or the new entry, respectively, is not checked out.
     pub(super) unfit: (bool, bool),
-    /// Whether an absent file in the work tree was deleted by the user, although absence is in `from`.
+    /// True if a file missing from the work tree was deleted by the user, even if `from` contains `None`.
     pub(super) is_absence_kept: bool,
-    /// Whether an empty or all-zero file in the work tree is ours: a power cut leaves it so if its bytes had not
-    /// reached the disk.
+    /// True if an empty or all-zero file in the work tree may be replaced. A power cut leaves such a file if its
+    /// content had
+    /// not reached the disk.
     pub(super) are_zeros_ours: bool,
 }
 
-/// A path, with its entries in the old and the new commit.
+/// A path with its entries in the old and the new commit.
 pub(super) type TouchedPath = (String, Option<Leaf>, Option<Leaf>);
 
 impl Draft {
@@ -197,15 +200,15 @@ impl Draft {
         steps.map(|step| (step.path.clone(), step.from.first().copied().flatten(), step.to)).collect()
     }
 
-    /// Its files in the work tree.
+    /// Returns the work tree files.
     fn files(&self, work_dir: &Path) -> impl Iterator<Item = PathBuf> {
         self.steps.iter().map(|step| work_dir.join(&step.path))
     }
 }
 
-/// Syncing, as configured; see `durability`.
+/// Syncing, as configured. See `durability`.
 impl Git {
-    /// At full durability, waits for the journal's bytes.
+    /// Syncs the journal at full durability.
     pub(super) fn sync_journal(&self) -> Result<()> {
         match self.disk.everything() {
             true => self.disk.sync(&[self.git_dir.join(JOURNAL_FILE)], &[]),
@@ -213,7 +216,7 @@ impl Git {
         }
     }
 
-    /// Waits for objects, and at full durability for the journal, which must be on the disk before any file that it names.
+    /// Syncs objects. At full durability, also syncs the journal, which must precede the files it names.
     pub(super) fn sync_objects(&self, objects: &[Written]) -> Result<()> {
         if !self.disk.objects() {
             return Ok(());
@@ -221,9 +224,9 @@ impl Git {
         let mut attempts = 0;
         loop {
             let files = objects.iter().map(|object| self.objects.object_path(&object.id));
-            // A file that no longer exists was packed by git, or removed: see `collector`.
+            // A missing file was packed by git or removed. See `collector`.
             let mut files: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
-            // Equal contents are one object.
+            // Equal contents are stored as one object.
             files.sort();
             files.dedup();
             let synced = if self.disk.everything() {
@@ -243,7 +246,7 @@ impl Git {
         }
     }
 
-    /// At full durability, waits for the names of references and files, and for the lines of the reflogs.
+    /// At full durability, syncs the directory entries of references and files, and the reflogs.
     fn sync_names(&self, references: &[String], files: &[PathBuf]) -> Result<()> {
         if !self.disk.everything() {
             return Ok(());
@@ -256,8 +259,9 @@ impl Git {
         self.disk.sync_with_names(top, &logs, &names)
     }
 
-    /// Changes the reference `name`, through HEAD or not, as gix does. Its new value and `files` are on the disk
-    /// before it takes effect. An outer error is one of the disk: nothing has changed then.
+    /// Changes the reference `name` through gix, directly or through HEAD. The new value and `files` are synced before
+    /// it takes
+    /// effect. The outer error is a failed sync, which leaves the reference unchanged.
     fn edit_reference(
         &self,
         edit: RefEdit,
@@ -287,9 +291,9 @@ impl Git {
     }
 }
 
-/// The steps of a commit, in the order of the module's description.
+/// The steps of a commit, in the order of the module documentation.
 impl Git {
-    /// Step 4: writes blobs, trees and the commit, all unreferenced, and plans the steps of its paths.
+    /// Step 4: writes unreferenced blobs, trees and the commit, and plans the changes of its paths.
     pub(super) fn draft(
         &self,
         parent: Option<ObjectId>,
@@ -317,7 +321,7 @@ impl Git {
         Ok(Draft { subject: message, time, ..draft })
     }
 
-    /// Drafts a commit of any tree, with further steps. `kind` maps a file's old kind to its new one.
+    /// Drafts a commit of any tree with additional steps. `kind` maps the old kind of a file to the new one.
     pub(super) fn draft_of(
         &self,
         parent: Option<ObjectId>,
@@ -330,7 +334,7 @@ impl Git {
             Some(parent) => self.tree_of(parent)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
         };
-        // Invalid changes are refused before the first object is written.
+        // Reject invalid changes before the first object is written.
         let leaves = changes.iter().map(|change| self.leaf(parent_tree, &change.path));
         let leaves: Vec<Option<Leaf>> = leaves.collect::<Result<_>>()?;
         let mut objects = Vec::new();
@@ -364,8 +368,9 @@ impl Git {
         Ok(Draft { commit, parent, parent_tree, objects, steps, action: "commit", subject, time })
     }
 
-    /// Writes an object without checking whether it exists: a handle from before a `git gc` still sees objects of packs
-    /// that are gone, and would leave out one that the new commit needs.
+    /// Writes an object even if it exists already. After a `git gc`, an open repository still sees objects in deleted
+    /// packs,
+    /// and would omit objects that the new commit needs.
     pub(super) fn write_object(&self, object: &dyn WriteTo) -> Result<Written> {
         let (kind, mut data) = (object.kind(), Vec::new());
         object.write_to(&mut data).map_err(io_error("write an object to", self.objects.path()))?;
@@ -376,7 +381,7 @@ impl Git {
         let mut attempts = 0;
         loop {
             match self.objects.write_buf(kind, data) {
-                // A `git gc` has removed the empty folder in the meantime.
+                // A concurrent `git gc` has removed the empty folder.
                 Err(error) if error.is_not_found() && attempts < RACE_RETRIES => attempts += 1,
                 outcome => {
                     let failed = io_error("write an object to", self.objects.path());
@@ -386,8 +391,9 @@ impl Git {
         }
     }
 
-    /// Steps 6 to 10, with the lock of git's index taken. An error means that the head has not moved; `false` that it has,
-    /// but the index was not put into place.
+    /// Steps 6 to 10, with the index locked. On error, the head has not moved. Returns false if the head has moved but
+    /// the index
+    /// could not be replaced.
     pub(super) fn publish(
         &self,
         draft: &Draft,
@@ -397,10 +403,10 @@ impl Git {
         let mut lock = lock;
         if let (Some(lock), Some(journal)) = (&lock, &mut journal) {
             journal.note(lock)?;
-            // Before the lock has content that could pass for git's.
+            // Sync before the lock file has content that could be mistaken for git's.
             self.sync_journal()?;
         }
-        // Files that must be on the disk before the head moves.
+        // Files to sync before the head moves.
         let mut files = Vec::new();
         if let (Some(work_dir), Some(lock)) = (&self.work_dir, &mut lock) {
             self.prepare_index(work_dir, draft.parent_tree, &draft.steps, lock)?;
@@ -412,14 +418,14 @@ impl Git {
             }
         }
         if let Some(journal) = journal {
-            // Only the journal's time distinguishes our empty lock files from those of others.
+            // Empty lock files are recognized only by their age relative to the journal, so update its time.
             journal.add("publish")?;
         }
         self.move_head(draft, files)?;
         Ok(lock.is_none_or(|lock| lock.put_into_place().is_ok()))
     }
 
-    /// Step 9, once `files` are on the disk.
+    /// Step 9: moves the head, after `files` are synced.
     pub(super) fn move_head(&self, draft: &Draft, files: Vec<PathBuf>) -> Result<()> {
         let name = self.reference_name("HEAD".to_owned())?;
         let expected = match draft.parent {
@@ -428,7 +434,7 @@ impl Git {
         };
         let parents = usize::from(draft.parent.is_some());
         let log = gix::reference::log::message(draft.action, BStr::new(&draft.subject), parents);
-        // Updated through HEAD and not by the branch's name, so that both get a line in the reflog.
+        // Update HEAD and not the branch, so that both get a reflog entry.
         let edit = RefEdit::update(name, draft.commit, expected, log).with_deref(true);
         let signature = self.committer.signature(&draft.time);
         let mut attempts = 0;
@@ -449,7 +455,7 @@ impl Git {
                     actual: head.commit,
                 });
             }
-            // The head is as expected, but gix saw another: see `head_in`.
+            // The head is as expected, but gix saw an older one. See `Git::head`.
             let saw_older =
                 source.downcast_any_ref::<ReferenceOutOfDate>().is_some() || source.is_not_found();
             attempts += 1;
@@ -460,7 +466,7 @@ impl Git {
     }
 }
 
-/// A message as git stores it: without zero bytes, which `git fsck` rejects, and with a final line feed.
+/// Returns the message as git stores it: with a final line feed and without zero bytes, which `git fsck` rejects.
 pub(super) fn clean_message(message: &str) -> String {
     let mut message = message.replace('\0', "\u{fffd}");
     if !message.ends_with('\n') {
@@ -469,12 +475,12 @@ pub(super) fn clean_message(message: &str) -> String {
     message
 }
 
-/// git has no times before 1970.
+/// Formats a time for git, which has no times before 1970.
 pub(super) fn raw_time(at: i64) -> String {
     format!("{} +0000", at.max(0))
 }
 
-/// The references that a commit locks.
+/// Returns the references that a commit locks.
 pub(super) fn head_references(head: &Head) -> Vec<String> {
     ["HEAD".to_owned()].into_iter().chain(head.branch.clone()).collect()
 }

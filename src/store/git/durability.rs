@@ -1,28 +1,40 @@
-//! Durability: what has reached the disk, beyond the system's memory, before a call returns.
+//! Durability: which data has reached the disk before a call returns.
 //!
-//! A killed process loses nothing either way. A power cut can take what the system has not written yet: usually the
-//! last seconds.
+//! A killed process loses no data at any level. A power cut can lose data that the system has not written yet, usually
+//! the
+//! last few seconds.
 //!
-//! git's settings are read as git reads them, from the repository, the user and the machine. These components of
-//! `core.fsync` concern a commit: `loose-object` (and `objects`), `index`, `reference`, and the groups `committed`
-//! (objects, references), `added` (these and the index), `all`. `pack`, `pack-metadata`, `commit-graph` and
-//! `derived-metadata` name files that are never written here. `none` and `default` both mean nothing for the others. A
-//! component with `-` before it is removed from the default, so from nothing; git too reads `committed,-loose-object`
-//! as `committed`. `core.fsyncObjectFiles` is git's older name for `loose-object`. `core.fsyncMethod` is not needed:
-//! `batch` and `writeout-only` promise less than the fsync that is done.
+//! # Git's settings
 //!
-//! git syncs files and never folders, so even with `core.fsync=all` a file system may forget the name of an object
-//! or a moved branch that git has reported. [`Durability::Disk`] does both.
+//! With [`Durability::Git`], git's own settings of the repository, user and machine apply. A commit is affected by
+//! these
+//! components of `core.fsync`: `loose-object` (or `objects`), `index`, `reference`, and the groups `committed` (objects
+//! and
+//! references), `added` (also the index) and `all`. The components `pack`, `pack-metadata`, `commit-graph` and
+//! `derived-metadata` are irrelevant, because no such files are written here. `none` and `default` do not sync any of
+//! our
+//! files. A component prefixed with `-` is removed from the default, which has no effect: like git, we treat
+//! `committed,-loose-object` as `committed`. `core.fsyncObjectFiles` is an older name for `loose-object`.
+//! `core.fsyncMethod` is ignored, because `batch` and `writeout-only` are weaker than the fsync used here.
 //!
-//! # How
+//! Git never syncs folders. Even with `core.fsync=all`, a power cut can remove the directory entry of an object or a
+//! moved
+//! branch that git has acknowledged. [`Durability::Disk`] syncs folders too.
 //!
-//! Several files are synced by one `syncfs` on Linux, on a file system that is known to support it (ext, XFS, Btrfs,
-//! F2FS, tmpfs); elsewhere by an fsync each. `syncfs` also waits for writes of other programs to that file system,
-//! and reports a failed write since Linux 5.8; `tests/bench/README.md` has the savings.
+//! # Implementation
 //!
-//! At full durability, a commit waits four times: for its objects and its journal before any lock file exists; for
-//! the journal's note of the index's lock before that has content; for the files of the work tree, the index and the
-//! reference's new value before that takes effect; and for the names of all of them before the call returns.
+//! On Linux, several files are synced by a single `syncfs` if the file system supports it (ext, XFS, Btrfs, F2FS,
+//! tmpfs),
+//! and otherwise by one fsync each. `syncfs` also waits for other programs' writes to the file system. It reports
+//! failed
+//! writes since Linux 5.8. `tests/bench/README.md` has measurements.
+//!
+//! At full durability, a commit waits four times:
+//!
+//! 1. for the objects and the journal, before any lock file exists;
+//! 2. for the journal's record of the index lock, before the lock file has content;
+//! 3. for the work tree files, the index and the new value of the reference, before the reference moves;
+//! 4. for the directory entries of all these files, before the call returns.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -31,13 +43,13 @@ use super::GitError;
 use super::error::{Result, io_error};
 use crate::platform;
 
-/// The durability level: what is on the disk before a writing call returns.
+/// The durability level: which data is on the disk before a write returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// Everything: objects, index, work tree files, references, and the folders they are in.
+    /// Everything: objects, index, work tree files, references, and their folders.
     #[default]
     Disk,
-    /// The files that git's own settings name; without settings, none, as with git itself.
+    /// The files selected by git's own settings. By default none, as with git.
     Git,
 }
 
@@ -46,7 +58,7 @@ const INDEX: u8 = 2;
 const REFERENCES: u8 = 4;
 const EVERYTHING: u8 = 8;
 
-/// The files to be synced, and the means to sync them.
+/// Syncs files according to the settings.
 pub(super) struct Disk {
     wanted: u8,
     /// The synced files, for tests.
@@ -71,27 +83,27 @@ impl Disk {
         }
     }
 
-    /// Whether loose objects are synced before a reference leads to them.
+    /// Returns whether loose objects are synced before a reference points to them.
     pub(super) fn objects(&self) -> bool {
         self.wanted & OBJECTS != 0
     }
 
-    /// Whether the index is synced before it is put into place.
+    /// Returns whether the index is synced before it is renamed into place.
     pub(super) fn index(&self) -> bool {
         self.wanted & INDEX != 0
     }
 
-    /// Whether a reference is synced before it moves.
+    /// Returns whether a reference is synced before it moves.
     pub(super) fn references(&self) -> bool {
         self.wanted & REFERENCES != 0
     }
 
-    /// Whether all files and their folders are synced.
+    /// Returns whether all files and folders are synced.
     pub(super) fn everything(&self) -> bool {
         self.wanted & EVERYTHING != 0
     }
 
-    /// Waits until these files are on the disk, and then these folders, which contain their names.
+    /// Syncs these files and then these folders.
     pub(super) fn sync(&self, files: &[PathBuf], folders: &[PathBuf]) -> Result<()> {
         #[cfg(test)]
         if let Ok(mut synced) = self.synced.lock() {
@@ -105,8 +117,7 @@ impl Disk {
         paths.try_for_each(|path| platform::sync(path).map_err(io_error("sync", path)))
     }
 
-    /// Waits until these files are on the disk, and the names of these and of `others`: their folders, up to and
-    /// including `top`.
+    /// Syncs these files and the directory entries of these and of `others`: their folders, up to and including `top`.
     pub(super) fn sync_with_names(&self, top: &Path, files: &[PathBuf], others: &[PathBuf]) -> Result<()> {
         let mut folders = BTreeSet::new();
         for file in files.iter().chain(others) {
@@ -116,7 +127,7 @@ impl Disk {
         self.sync(files, &folders.into_iter().collect::<Vec<_>>())
     }
 
-    /// Waits until a whole folder is on the disk, with its name.
+    /// Syncs a folder with all its contents.
     pub(super) fn sync_tree(&self, top: &Path) -> Result<()> {
         let (mut files, mut folders) = (Vec::new(), vec![top.to_owned()]);
         let mut next = 0;
@@ -135,10 +146,11 @@ impl Disk {
     }
 }
 
-/// The components of `core.fsync` that concern us, as git reads them: a named component counts even where a group that
-/// contains it is removed.
+/// Parses the relevant components of `core.fsync` like git. A named component counts even if a group that contains it
+/// is
+/// removed.
 fn components(value: &str) -> u8 {
-    // git's default contains none of these components, so removing some has no effect.
+    // Git's default contains none of these components, so removing some has no effect.
     value.split(',').map(str::trim).fold(0, |named, name| {
         named
             | match name {
@@ -147,13 +159,13 @@ fn components(value: &str) -> u8 {
                 "reference" => REFERENCES,
                 "committed" => OBJECTS | REFERENCES,
                 "added" | "all" => OBJECTS | REFERENCES | INDEX,
-                // `none` and `default` reset the list, `-name` removes from it; git warns of an unknown name.
+                // `none` and `default` reset the list, and `-name` removes from it. Git warns about unknown names.
                 _ => 0,
             }
     })
 }
 
-/// Makes an error after the head has moved: the commit exists, but perhaps not on the disk.
+/// Wraps an error that occurred after the head has moved: the commit exists, but may not be on the disk.
 pub(super) fn unconfirmed(path: &Path, what: String) -> impl FnOnce(GitError) -> GitError {
     let path = path.to_owned();
     move |error| GitError::Unconfirmed { path: super::Shown(path), what, source: Box::new(error) }
@@ -180,7 +192,7 @@ mod tests {
         assert!(platform::sync(&folder.path().join("absent")).is_err());
     }
 
-    /// The files that `git add` and `git commit` sync with these settings, as in git 2.47 (observed with strace).
+    /// The files that `git add` and `git commit` sync with these settings, as observed in git 2.47 with strace.
     #[test]
     fn components_are_read_as_git_reads_them() {
         for (value, expected) in [

@@ -1,23 +1,23 @@
-//! The author and the committer of a commit.
+//! The author and committer of a commit.
 
 use gix::bstr::{BStr, BString, ByteSlice};
 
 pub(super) const FALLBACK_NAME: &str = "Tree of Thoughts";
 pub(super) const FALLBACK_EMAIL: &str = "tot@localhost";
 
-/// A person as commits name them.
+/// A person in a commit.
 pub(super) struct Identity {
     name: String,
     email: String,
 }
 
 impl Identity {
-    /// The name; `None` if not configured.
+    /// Returns the name, or `None` if not configured.
     pub(super) fn name(&self) -> Option<String> {
         Some(self.name.clone()).filter(|name| name != FALLBACK_NAME)
     }
 
-    /// The name, with a default if not configured, and the configured address.
+    /// Returns the name, with a fallback if not configured, and the configured address.
     pub(super) fn parts(&self) -> (String, Option<String>) {
         let email = Some(self.email.clone()).filter(|email| !email.is_empty() && email != FALLBACK_EMAIL);
         (self.name.clone(), email)
@@ -28,11 +28,12 @@ impl Identity {
     }
 }
 
-/// The identity for `role` (`author` or `committer`): from the environment, then the configuration for the role, then the user's.
+/// Returns the identity for `role` (`author` or `committer`). Precedence: environment, settings for the role, user
+/// settings.
 pub(super) fn identity(repository: &gix::Repository, role: &str) -> Identity {
     let snapshot = repository.config_snapshot();
     let value = |key: &str| {
-        // A stranger's repository does not determine the user's identity.
+        // Settings in an untrusted repository are ignored.
         let value = snapshot.plumbing().string_filter(key, gix::config::section::is_trusted)?;
         Some(clean_name(&value)).filter(|value| !value.is_empty())
     };
@@ -44,7 +45,7 @@ pub(super) fn identity(repository: &gix::Repository, role: &str) -> Identity {
     }
 }
 
-/// A name without characters that would end it in a commit, trimmed as git trims it.
+/// Removes characters that are invalid in a commit's author line, and trims the name like git.
 pub(super) fn clean_name(value: &BString) -> String {
     let text = value.to_str_lossy();
     let kept: String = text.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect();

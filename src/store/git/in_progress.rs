@@ -1,4 +1,4 @@
-//! Merges, rebases and the like, during which nothing is committed.
+//! Detects unfinished git operations, such as merges and rebases. Nothing is committed while one is in progress.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -6,12 +6,14 @@ use std::io::ErrorKind;
 use super::error::{Result, io_error};
 use super::{CommitId, Git, GitError};
 
-/// The commits that a merge by git brings in, a line each.
+/// The commits being merged by git, one per line.
 const MERGE: &str = "MERGE_HEAD";
 
-/// Operations of git, each with the file or folder that marks it, and how it is finished. A commit would land inside
-/// of it: a rebase would carry it along or leave it behind, a merge would be concluded on a state that nobody has
-/// looked at. A rebase may contain merges, and so comes first.
+/// Git operations, each with its marker file or folder and a hint on how to finish it. A commit would become part of
+/// the
+/// operation: a rebase could move or drop it, and a merge would be concluded without review. A rebase may contain
+/// merges
+/// and therefore comes first.
 const IN_PROGRESS: [(&str, &str, &str); 6] = [
     ("rebase-merge", "a rebase", REBASE),
     ("rebase-apply", "a rebase", REBASE),
@@ -37,12 +39,12 @@ const REBASE: &str = "Abort it with `git rebase --abort` (`tot sync` merges both
                       ids), or finish it with `git rebase --continue`";
 
 impl Git {
-    /// Refuses while an operation of git is in progress.
+    /// Fails while a git operation is in progress.
     pub fn refuse_in_progress(&self) -> Result<()> {
         self.refuse_all_but("")
     }
 
-    /// The commits that a stopped merge by git brings in; empty without a merge. Refuses during any other operation.
+    /// Returns the commits being merged by a stopped `git merge`, if any. Fails during any other operation.
     pub fn stopped_merge(&self) -> Result<Vec<CommitId>> {
         self.refuse_all_but(MERGE)?;
         let path = self.git_dir.join(MERGE);

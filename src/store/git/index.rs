@@ -1,7 +1,8 @@
-//! git's index: only the entries of a commit are changed.
+//! Git's index. Only the entries of a commit's paths are changed.
 //!
-//! It is read and written through gix, in all of git's forms but a sparse one. No extension is written: git recreates these
-//! caches, and the cache of trees would be wrong.
+//! gix reads and writes all index formats but sparse ones. No extensions are written: git recreates these caches, and
+//! the
+//! tree cache would be outdated.
 
 use std::collections::HashSet;
 use std::io;
@@ -23,7 +24,7 @@ use super::worktree::{Placed, optional_metadata};
 use super::{Git, GitError, STAGING_FILE};
 
 impl Git {
-    /// Steps 7 and 8: takes the work tree to the steps' end, and writes the new index into the lock file.
+    /// Steps 7 and 8: updates the work tree, and writes the new index into the lock file.
     pub(super) fn prepare_index(
         &self,
         work_dir: &Path,
@@ -45,7 +46,8 @@ impl Git {
         lock.file.write_all(&bytes).map_err(io_error("write", &lock.path))
     }
 
-    /// git's index, or one that matches `base_tree` if it is missing. Its hash is not checked: git doesn't either.
+    /// Reads git's index. A missing index is replaced by one that matches `base_tree`. Like git, does not verify the
+    /// checksum.
     pub(super) fn load_index(&self, base_tree: ObjectId) -> Result<File> {
         let path = self.git_dir.join("index");
         refuse_link(&path)?;
@@ -66,8 +68,9 @@ impl Git {
         if !index.entries().is_sorted_by(|a, b| key(a) < key(b)) {
             return Err(failed(gix::Error::from_error(io::Error::other("its entries are out of order"))));
         }
-        // An entry as recent as the index itself may have changed since without a trace in its stat. git detects this
-        // by comparing the two times, but a rewritten index is newer. With an impossible size, git compares the
+        // An entry as recent as the index itself may have changed later without a difference in its stat. Git detects
+        // this by
+        // comparing the two times, but the rewritten index will be newer. An impossible size makes git compare the
         // content.
         let written = index.timestamp().unix_seconds();
         for entry in
@@ -79,7 +82,7 @@ impl Git {
         Ok(index)
     }
 
-    /// An index that matches `tree`. Not by gix, which trusts a tree's shape.
+    /// Creates an index that matches `tree`. gix has a function for this, but it trusts the tree to be well-formed.
     fn index_of_tree(&self, tree: ObjectId) -> Result<State> {
         let mut state = State::new(gix::hash::Kind::Sha1);
         let mut paths = HashSet::new();
@@ -97,20 +100,20 @@ impl Git {
     }
 }
 
-/// Flags of an entry whose file is deliberately absent from the work tree.
+/// The flags of an entry whose file is deliberately not checked out.
 const LEFT_OUT: Flags = Flags::SKIP_WORKTREE.union(Flags::EXTENDED);
 
-/// The index entries at a path.
+/// The index entries of a path.
 #[derive(Debug, PartialEq, Eq)]
 enum Staged {
     Nothing,
-    /// One entry, and its position.
+    /// One entry and its position.
     Entry(Leaf, usize),
-    /// A conflict of a merge, or a file announced with `git add -N`.
+    /// A merge conflict, or a file added with `git add -N`.
     Unfinished,
 }
 
-/// Takes the entries that are ours from the steps' start to their end.
+/// Updates the entries that are in a known state.
 fn update(index: &mut State, steps: &[Step], placed: &[Placed]) {
     let mut added = Vec::new();
     for (step, placed) in steps.iter().zip(placed) {
@@ -122,12 +125,12 @@ fn update(index: &mut State, steps: &[Step], placed: &[Placed]) {
         if current != step.to && !step.from.contains(&current) {
             continue;
         }
-        // With an empty stat git compares the content.
+        // With an empty stat, git compares the content.
         let stat = match placed {
             Placed::There(stat) => *stat,
             Placed::Gone | Placed::Kept => Stat::default(),
         };
-        // As in a sparse checkout: git does not report the file as missing.
+        // As in a sparse checkout, so that git does not report a missing file.
         let is_left_out = step.unfit.1 && matches!(placed, Placed::Gone);
         let Some(at) = at else {
             let leaf = step.to.filter(|_| !is_blocked(index, &step.path));
@@ -136,7 +139,7 @@ fn update(index: &mut State, steps: &[Step], placed: &[Placed]) {
         };
         let entry = &mut index.entries_mut()[at];
         match step.to {
-            // A removed entry is omitted when the index is written.
+            // Entries with this flag are not written.
             None => entry.flags.insert(Flags::REMOVE),
             Some(leaf) => (entry.id, entry.mode, entry.stat) = (leaf.id, mode_of(leaf.kind), stat),
         }
@@ -166,7 +169,7 @@ fn staged(index: &State, path: &str) -> Staged {
     }
 }
 
-/// Whether a file is staged where a folder is needed for the path, or the other way round.
+/// Returns whether the index has a file where the path needs a folder, or the other way around.
 fn is_blocked(index: &State, path: &str) -> bool {
     let stays = |entry: &gix::index::Entry| !entry.flags.contains(Flags::REMOVE);
     let mut folders = path.match_indices('/').filter_map(|(at, _)| index.entry_range(BStr::new(&path[..at])));

@@ -1,20 +1,26 @@
-//! The journal of a commit, and the recovery of an unfinished one.
+//! The journal of a commit, and recovery of unfinished commits.
 //!
-//! # Which lock files recovery removes
+//! # Stale lock files
 //!
-//! A lock file of git blocks all writers until it is gone. So a lock of our dead writer is removed, and one of a living
-//! git stays. Recovery runs under our own lock. It looks at the locks of HEAD, its branch, `packed-refs`, the index, and
-//! the references of the journal. A lock is removed where
+//! A stale lock file of git blocks all writers. Recovery removes the locks of our own killed writers, but never the
+//! lock of
+//! a running git process. It runs under the writer lock and examines the locks of HEAD, its branch, `packed-refs`, the
+//! index, and the references in the journal. A lock file is removed in these cases:
 //!
-//! - it begins with a zero byte, which is what a power cut leaves of a file that had not reached the disk. What git writes
-//!   there begins with text, and grows by what is written, never ahead of it;
-//! - it is empty and older than the start of this machine, so that no process which made it can be alive. (A git on
-//!   another machine, over a network file system, would have to hold an empty lock for that long);
-//! - there is a journal, and the lock is its writer's: the index's by the file that the journal notes, a reference's by the
-//!   id in it; or it is empty, a second old, and from within two seconds of the journal. git's own is empty for an instant
-//!   unless it works on the index, and then it would have had to begin in the moment in which our writer died.
+//! - It begins with a zero byte. A power cut leaves such a file if its content had not reached the disk. Git itself
+//!   writes
+//!   text at the beginning of these files, and never extends a file before writing to it.
+//! - It is empty and older than the last start of this machine, so its creator is no longer running. The exception
+//!   would be
+//!   a git process on another machine that holds an empty lock for that long over a network file system.
+//! - A journal exists and the lock belongs to its writer. The index lock is identified by the file recorded in the
+//!   journal,
+//! and a reference lock by the id it contains. An empty lock belongs to the writer if it is at least a second old and
+//! was
+//! created within two seconds of the journal. Other git processes leave a lock empty for longer only while they work on
+//!   the index, and would have had to start at the moment our writer died.
 //!
-//! A lock with any other content is git's, and its holder's or a person's to remove.
+//! Any other lock file belongs to git, and only its owner or a person may remove it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write as _};
@@ -40,23 +46,24 @@ use crate::platform::{file_identity, machine_start};
 
 pub(super) const JOURNAL_FIRST_LINE: &str = "tot-journal 2";
 
-/// The note of the paths that a commit is about to touch, for the next writer after a kill.
+/// The record of the paths that a commit is about to touch. The next writer uses it to recover after a kill.
 ///
-/// It is text, one fact per line. The line `ready` has a hash of the facts before it, which detects a journal torn by a
-/// power cut. Nothing is touched before that line is written, nor, with syncing, before it has reached the disk. So an
-/// incomplete journal counts as never written.
+/// The journal is text, one fact per line. The line `ready` contains a hash of the facts before it, which detects a
+/// journal
+/// damaged by a power cut. No file is touched before this line is written and, with syncing enabled, on the disk. An
+/// incomplete journal can therefore be ignored.
 pub(super) struct Journal {
     path: PathBuf,
     file: File,
 }
 
-/// A journal whose writer is dead.
+/// The journal of a dead writer.
 pub(super) struct Leftover {
-    /// The id in its reference locks; absent if the journal is incomplete.
+    /// The id in the writer's reference locks, or `None` if the journal is incomplete.
     pub(super) target: Option<ObjectId>,
     pub(super) references: Vec<String>,
     pub(super) paths: Vec<TouchedPath>,
-    /// The files named `index.lock` that were its own.
+    /// The identities of the writer's `index.lock` files.
     pub(super) index_locks: Vec<String>,
     pub(super) written: SystemTime,
 }
@@ -72,7 +79,7 @@ impl Journal {
         for name in references {
             facts.push_str(&format!("\nreference {name}"));
         }
-        // A name that not every system accepts is never in a work tree.
+        // Paths with names that some systems reject are never checked out.
         for step in steps.iter().filter(|step| check_path(&step.path).is_ok()) {
             let old = step.from.first().copied().flatten();
             facts.push_str(&format!("\npath {} {} {}", leaf_text(old), leaf_text(step.to), step.path));
@@ -85,7 +92,7 @@ impl Journal {
         Ok(Journal { path, file })
     }
 
-    /// Step 6: records which file the lock of git's index is.
+    /// Step 6: records the identity of the index lock.
     pub(super) fn note(&mut self, lock: &IndexLock) -> Result<()> {
         self.add(&format!("index-lock {}", lock.identity()?))
     }
@@ -94,13 +101,13 @@ impl Journal {
         self.file.write_all(format!("{line}\n").as_bytes()).map_err(io_error("write", &self.path))
     }
 
-    /// Empties the journal. It is not deleted: creating and deleting files is slow. One that cannot be emptied is
-    /// recovered from again, which does nothing.
+    /// Empties the journal. Deleting it would be slower. If this fails, the next recovery runs again and changes
+    /// nothing.
     pub(super) fn finish(self) {
         let _ = self.file.set_len(0);
     }
 
-    /// The journal of a dead process, if any.
+    /// Reads the journal of a dead process, if there is one.
     pub(super) fn read(git_dir: &Path) -> Result<Option<(Journal, Leftover)>> {
         let path = git_dir.join(JOURNAL_FILE);
         let Some(metadata) = optional_metadata(&path)?.filter(|metadata| metadata.len() > 0) else {
@@ -113,13 +120,13 @@ impl Journal {
         let read = (&mut journal.file).take(MAX_TREE_BYTES as u64).read_to_end(&mut bytes);
         read.map_err(io_error("read", &journal.path))?;
         let written = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        // With a replaced byte, the hash doesn't match, or a line after `ready` matches nothing.
+        // If the conversion replaces a byte, the hash does not match, or a line after `ready` is ignored.
         let leftover = Leftover::parse(&String::from_utf8_lossy(&bytes), written);
         Ok(Some((journal, leftover.unwrap_or_else(|| Leftover::of_nothing(written)))))
     }
 }
 
-/// A complete journal of these facts, with their hash.
+/// Returns the complete text of a journal with the hash of the facts.
 pub(super) fn whole(facts: &str) -> Result<String> {
     let hash = compute_hash(gix::hash::Kind::Sha1, Kind::Blob, facts.as_bytes());
     let failed = io_error("hash", Path::new(JOURNAL_FILE));
@@ -128,12 +135,12 @@ pub(super) fn whole(facts: &str) -> Result<String> {
 }
 
 impl Leftover {
-    /// An incomplete journal: nothing was touched.
+    /// The state of an incomplete journal, whose writer touched nothing.
     fn of_nothing(written: SystemTime) -> Leftover {
         Leftover { target: None, references: Vec::new(), paths: Vec::new(), index_locks: Vec::new(), written }
     }
 
-    /// Parses a journal. Whoever wrote the text, no path leads out of the repository.
+    /// Parses a journal. Paths that lead out of the repository are rejected, because the text is not trusted.
     pub(super) fn parse(text: &str, written: SystemTime) -> Option<Leftover> {
         let (facts, _) = text.split_once("\nready ")?;
         let rest = text.strip_prefix(&whole(facts).ok()?)?;
@@ -158,7 +165,7 @@ impl Leftover {
                 _ => return None,
             }
         }
-        // The last line may be cut off; an incomplete identity matches nothing.
+        // The last line may be truncated, and a truncated identity must not match.
         let locks = rest
             .split_inclusive('\n')
             .filter_map(|line| line.strip_suffix('\n')?.strip_prefix("index-lock "));
@@ -166,8 +173,9 @@ impl Leftover {
         Some(leftover)
     }
 
-    /// Removes the lock file at `path` if the dead process created it; otherwise waits a little for its holder. Unless
-    /// `patient`, waits only for a lock created a moment ago.
+    /// Removes the lock file at `path` if the dead process created it. Otherwise waits a short time for its holder.
+    /// Unless
+    /// `patient`, waits only for recently created locks.
     pub(super) fn remove_stale(&self, path: &Path, patient: bool) -> Result<()> {
         let since = Instant::now();
         loop {
@@ -185,9 +193,11 @@ impl Leftover {
         }
     }
 
-    /// Whether the dead process created this lock file: the index's by its identity, a reference's by the id in it. Both
-    /// are empty for an instant after creation; one that stays empty, and is as old as the journal, is ours too. So is one
-    /// for the index, if the journal says that we had it.
+    /// Returns whether the dead process created this lock file. An index lock is identified by its identity and a
+    /// reference lock
+    /// by the id in it. Both are briefly empty after their creation, so an empty file that does not change and is as
+    /// old as
+    /// the journal counts too. So does an index lock of that age if the journal records one.
     pub(super) fn made(&self, path: &Path, metadata: &fs::Metadata, settled: bool) -> bool {
         if !metadata.is_file() {
             return false;
@@ -201,11 +211,11 @@ impl Leftover {
         if metadata.len() == 0 {
             return is_of_that_moment;
         }
-        // In a copy of the folder, and after a restart that renumbers the devices, our lock has another identity.
+        // The identity differs in a copied folder, and after a restart that renumbers the devices.
         if is_of_that_moment && !self.index_locks.is_empty() && path.ends_with("index.lock") {
             return true;
         }
-        // An id and a line feed; an index is longer.
+        // A reference lock contains an id and a line feed. An index is longer.
         metadata.len() <= 41
             && self.target.is_some_and(|target| {
                 fs::read(path).is_ok_and(|bytes| bytes.trim() == target.to_string().as_bytes())
@@ -215,8 +225,9 @@ impl Leftover {
 
 /// Recovery.
 impl Git {
-    /// Recovers the leftovers of a dead writer, and returns whether it left a journal. The caller holds the lock, so that
-    /// writer is dead.
+    /// Recovers the leftovers of a dead writer and returns whether it left a journal. The caller must hold the writer
+    /// lock,
+    /// which proves that the writer is dead.
     pub(super) fn recover_in(&self, patient: bool) -> Result<bool> {
         let journal = Journal::read(&self.git_dir)?;
         let mut names = head_references(&self.head()?);
@@ -233,7 +244,7 @@ impl Git {
         for lock in &locks {
             leftover.remove_stale(lock, patient)?;
         }
-        // Its writer may have been killed before this sync.
+        // The writer may have been killed before it synced the journal.
         self.sync_journal()?;
         remove_if_there(&self.git_dir.join(STAGING_FILE))?;
         let touched: Vec<String> = leftover.paths.iter().map(|(path, ..)| path.clone()).collect();
@@ -243,7 +254,7 @@ impl Git {
         Ok(true)
     }
 
-    /// At full durability, waits for the index and these files of the work tree, before the journal stops naming them.
+    /// At full durability, syncs the index and these work tree files before the journal is emptied.
     fn sync_recovered(&self, paths: &[String]) -> Result<()> {
         let Some(work_dir) = self.work_dir.as_ref().filter(|_| self.disk.everything()) else { return Ok(()) };
         let files = paths.iter().map(|path| work_dir.join(path)).chain([self.git_dir.join("index")]);
@@ -251,10 +262,10 @@ impl Git {
         self.disk.sync_with_names(work_dir, &there, &gone)
     }
 
-    /// Takes the paths of an unfinished commit to the state of the head.
+    /// Brings the paths of an unfinished commit to the state of the head.
     ///
-    /// With the head at the old commit, files with the new bytes are reverted; with the head at the new commit, old
-    /// files and entries are updated to it.
+    /// If the head is the old commit, new files are reverted. If it is the new commit, old files and index entries are
+    /// updated.
     pub(super) fn bring_to_head(&self, paths: Vec<TouchedPath>, journal: &mut Journal) -> Result<()> {
         let Some(work_dir) = self.work_dir.as_ref().filter(|_| !paths.is_empty()) else { return Ok(()) };
         let tree = match self.head()?.commit {
@@ -265,14 +276,14 @@ impl Git {
         for (path, old, new) in paths {
             let to = match self.leaf(tree, &path) {
                 Ok(to) => to,
-                // A user has since replaced the file with a folder. It is theirs.
+                // The user has since replaced the file with a folder.
                 Err(GitError::PathConflict { .. }) => continue,
                 Err(error) => return Err(error),
             };
-            // A missing object belongs to a state that no longer matters.
+            // If an object is missing, the head does not use this state.
             let unfit = (self.is_unfit(&path, old).unwrap_or(false), self.is_unfit(&path, to)?);
-            // Files are written before the head moves: with the head at the new commit, an absent file was deleted by
-            // the user.
+            // Files are written before the head moves. If the head is the new commit, the user has deleted a missing
+            // file.
             let mut from = vec![old, new];
             from.extend(unfit.0.then_some(None));
             let is_absence_kept = to == new && !unfit.0;
@@ -286,7 +297,7 @@ impl Git {
     }
 }
 
-/// Whether a lock file can't belong to any living process.
+/// Returns whether a lock file cannot belong to any living process.
 fn is_nobodys(path: &Path) -> Result<bool> {
     let Some(metadata) = optional_metadata(path)?.filter(fs::Metadata::is_file) else { return Ok(false) };
     if metadata.len() == 0 {

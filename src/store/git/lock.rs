@@ -1,4 +1,4 @@
-//! The right to write: our own lock, and git's on its index.
+//! Locks: this program's writer lock, and git's lock on its index.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -11,34 +11,38 @@ use super::refuse::refuse_link;
 use super::{GitError, LOCK_FILE, TURN_FILE};
 use crate::platform::{file_identity, hide_from_readers, host_name};
 
-/// The maximum wait for our own lock, whose holder needs milliseconds. A slower holder hangs, or was stopped.
+/// The maximum wait for the writer lock. Its holder needs milliseconds unless it hangs or was stopped.
 const WRITER_WAIT: Duration = Duration::from_secs(15);
-/// The interval at which the holder of the turn tries the lock, and the others try the turn.
+/// The retry intervals of the writer whose turn is next, and of all others.
 const NEXT: Duration = Duration::from_millis(1);
 const OTHERS: Duration = Duration::from_millis(4);
-/// The time for which a writer leaves the lock to the holder of the turn, which may have been stopped.
+/// How long a writer waits for the holder of the turn, which may have been stopped, before it tries the lock itself.
 const COURTESY: Duration = Duration::from_secs(1);
 /// The prefix of the note that names the lock's holder.
 const HOLDER: &str = "process ";
 /// The maximum wait for a lock file of another git process.
 pub(super) const FOREIGN_LOCK_WAIT: Duration = Duration::from_secs(1);
-/// The maximum time between a journal and an empty lock file of the same process.
+/// The maximum time between the creation of a journal and of an empty lock file by the same process.
 pub(super) const SAME_MOMENT: Duration = Duration::from_secs(2);
 
-/// The right to write to a repository, held by one thread of one process at a time. The kernel releases it when the
-/// process dies.
+/// The exclusive right to write to a repository. The kernel releases it when the process dies.
 ///
-/// No system can wait for a lock with a time limit, so a waiting writer tries repeatedly. A second lock, the turn, keeps it
-/// fair: only its holder tries the first, so a returning writer queues behind those who wait. Among these, chance decides.
+/// File locks cannot be awaited with a timeout on any system, so a waiting writer polls. A second lock, the turn,
+/// ensures
+/// fairness: only its holder polls the first lock, so a returning writer queues behind the waiting ones. The order of
+/// the
+/// waiting writers is random.
 ///
-/// Anybody who can open the file can lock it, so reading is limited to those who may write. A held lock names its holder.
+/// Anybody who can open the lock file can lock it, so only users with write permission may read it. While locked, the
+/// file
+/// names its holder.
 #[derive(Debug)]
 pub(super) struct WriterLock {
     file: File,
 }
 
 impl WriterLock {
-    /// Waits for the other writers.
+    /// Waits for other writers and takes the lock.
     pub(super) fn wait(git_dir: &Path) -> Result<WriterLock> {
         WriterLock::wait_for(git_dir, WRITER_WAIT)
     }
@@ -66,7 +70,7 @@ impl WriterLock {
         Ok(try_lock(&file, &path)?.then(|| WriterLock::of(file)))
     }
 
-    /// The lock of a file that was just locked, with a note of its holder. A failure to write the note is ignored.
+    /// Writes a note about the holder into the file that was just locked. Failures are ignored.
     fn of(mut file: File) -> WriterLock {
         let note = format!("{HOLDER}{} on {}\n", process::id(), host_name());
         let _ = file.set_len(0).and_then(|()| file.write_all(note.as_bytes()));
@@ -93,15 +97,15 @@ fn open(git_dir: &Path, name: &str) -> Result<(PathBuf, File)> {
     refuse_link(&path)?;
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
     let file = file.map_err(io_error("open", &path))?;
-    // A lock of an earlier version may belong to another user, who alone can change this.
+    // Fails if the lock file belongs to another user.
     let _ = hide_from_readers(&file);
     Ok((path, file))
 }
 
-/// The holder of the lock, as the lock file names it.
+/// Returns the holder named in the lock file.
 fn holder(path: &Path) -> String {
     let mut note = String::new();
-    // The text was written by another process, and may be anything.
+    // Another process wrote this text, so it can contain anything.
     let read = File::open(path).and_then(|file| file.take(300).read_to_string(&mut note));
     let is_note =
         |line: &&str| line.starts_with(HOLDER) && line.bytes().all(|byte| (b' '..=b'~').contains(&byte));
@@ -114,7 +118,7 @@ fn holder(path: &Path) -> String {
     }
 }
 
-/// Our hold on git's index, by the lock file that all git programs use. Dropping it releases the lock.
+/// Git's lock on its index, which all git programs respect. Released on drop.
 pub(super) struct IndexLock {
     pub(super) path: PathBuf,
     pub(super) index: PathBuf,
@@ -156,7 +160,7 @@ impl IndexLock {
 impl Drop for IndexLock {
     fn drop(&mut self) {
         if !self.is_done {
-            // A lock that cannot be removed is recognized by the journal.
+            // If the lock file cannot be removed, recovery identifies it by the journal.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -199,7 +203,7 @@ mod tests {
         drop(lock);
         let path = folder.path().join(LOCK_FILE);
         assert!(fs::read(&path).unwrap().is_empty(), "nobody has it");
-        // A holder without a note, or with a note of control characters.
+        // A holder without a note, or with control characters in it.
         let file = File::options().write(true).open(&path).unwrap();
         file.lock().unwrap();
         for note in [&b""[..], b"process 1\x1b[31m\n", b"\0\0\0", b"\xff"] {
@@ -208,7 +212,7 @@ mod tests {
         }
     }
 
-    /// A process that has the file locked, and was stopped.
+    /// A stopped process that holds a file lock.
     #[cfg(unix)]
     struct Stopped(process::Child);
 
@@ -217,7 +221,7 @@ mod tests {
         fn holding(path: &Path) -> Stopped {
             let file = File::options().write(true).create(true).truncate(false).open(path).unwrap();
             file.lock().unwrap();
-            // The lock goes with the open file, to which its input is another name.
+            // The lock belongs to the open file, which the child inherits as its standard input.
             let mut child = process::Command::new("sh");
             let child = child.args(["-c", "kill -STOP $$"]).stdin(file).spawn().unwrap();
             let state = || {
@@ -256,7 +260,7 @@ mod tests {
             }
         });
         assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
-        // A thread that waits has the file open.
+        // A waiting thread would have the file open.
         if let Ok(open) = fs::read_dir("/proc/self/fd") {
             let open = open.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
             let left: Vec<PathBuf> = open.filter(|file| file.starts_with(folder.path())).collect();
@@ -291,7 +295,7 @@ mod tests {
         }
     }
 
-    /// A writer that returns at once does not overtake waiting ones.
+    /// A returning writer does not overtake waiting ones.
     #[test]
     fn eight_writers_who_keep_coming_back_are_served_alike() {
         const WRITERS: usize = 8;
@@ -309,8 +313,8 @@ mod tests {
                         // Time for the others to queue.
                         thread::sleep(Duration::from_millis(3));
                         drop(lock);
-                        // A reply and the next call take longer. With less, whoever is woken on a busy machine comes too
-                        // late.
+                        // On a busy machine, a shorter pause would let this writer return
+                        // before the others wake up.
                         thread::sleep(Duration::from_millis(10));
                     }
                 });

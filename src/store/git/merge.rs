@@ -1,7 +1,8 @@
-//! Merge bases, incoming commits, and moving the head to them.
+//! Merge bases, merge commits and fast-forwards.
 //!
-//! A merge commit depends on its two parents alone: they are in the order of their ids, and its author and time are
-//! those of the later one. So two clones that merge the same two commits create the same commit.
+//! A merge commit depends only on its two parents. The parents are sorted by id, and the author and time are copied
+//! from the
+//! later one. Two clones that merge the same commits therefore create the same commit.
 
 use std::collections::HashMap;
 
@@ -19,7 +20,7 @@ use crate::format::FileChange;
 
 /// Reading.
 impl Git {
-    /// The best common ancestors of one commit and some others, in the order of their ids; empty for unrelated histories.
+    /// Returns the best common ancestors of one commit and several others, sorted by id. Empty for unrelated histories.
     pub fn merge_bases(&self, one: CommitId, others: &[CommitId]) -> Result<Vec<CommitId>> {
         let others: Vec<ObjectId> = others.iter().map(|other| other.0).collect();
         let bases = self.repository.merge_bases_many(one.0, &others);
@@ -27,7 +28,7 @@ impl Git {
         let mut bases: Vec<CommitId> = bases.into_iter().map(|base| CommitId(base.detach())).collect();
         bases.sort();
         bases.dedup();
-        // gix 0.90 leaves some in that are ancestors of others: it follows only the first parent of a merge there.
+        // gix 0.90 follows only the first parent of a merge here, so the result may contain ancestors of other bases.
         let mut best = Vec::new();
         for base in &bases {
             let mut is_best = true;
@@ -39,22 +40,22 @@ impl Git {
         Ok(best)
     }
 
-    /// Makes a file's content readable as an object while this is open. Nothing is written.
+    /// Makes content readable as an object until the repository is closed. Nothing is written to disk.
     pub fn keep_blob(&self, content: &[u8]) -> Result<BlobId> {
         let id = self.repository.write_blob(content).map_err(self.library("keep a file"))?;
         Ok(BlobId(id.detach()))
     }
 
-    /// The blob id of these bytes.
+    /// Returns the blob id of this content.
     pub fn blob_id(&self, content: &[u8]) -> Result<BlobId> {
         let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, content);
         id.map(BlobId).map_err(self.library("hash a file"))
     }
 }
 
-/// Moving the head to a commit of others.
+/// Moving the head to an existing commit or to a merge with it.
 impl Writer<'_> {
-    /// Moves the head from `expected` to its descendant `to`, with index and work tree as a commit does.
+    /// Moves the head from `expected` to its descendant `to`, and updates the index and work tree.
     pub fn fast_forward(&self, expected: CommitId, to: CommitId) -> Result<()> {
         let git = self.git();
         let leaf = |entry: Option<(BlobId, FileKind)>| entry.and_then(|(blob, kind)| Leaf::of(blob, kind));
@@ -62,12 +63,12 @@ impl Writer<'_> {
         for Changed { path, before, after } in git.changed(Some(expected), to)? {
             let is_unsafe =
                 |entry: Option<(BlobId, FileKind)>| entry.is_some_and(|it| it.1 == FileKind::Unsafe);
-            // git itself refuses such a name in its index.
+            // Git refuses such names in its index.
             if !is_unsafe(before) && !is_unsafe(after) {
                 steps.push(git.step(path, leaf(before), leaf(after))?);
             }
         }
-        // Removals come first: they make room for other files.
+        // Removals come first, because an added file may need the path of a removed folder.
         steps.sort_by_key(|step| step.to.is_some());
         let parent_tree = git.tree_of(expected.0)?;
         let draft = Draft {
@@ -83,9 +84,10 @@ impl Writer<'_> {
         self.land(expected, |_| Ok(draft)).map(drop)
     }
 
-    /// Commits `changes` on top of `expected` as a merge with `theirs`, and moves the head there. `executables` says which
-    /// files are executable; others keep their kind. The entries of `unfit` are in the repository already, and put into the
-    /// tree alone.
+    /// Commits `changes` on top of `expected` as a merge with `theirs`, and moves the head there. `executables`
+    /// contains the
+    /// executable bit of files, and other files keep theirs. The entries in `unfit` exist as objects and are not
+    /// checked out.
     pub fn merge(
         &self,
         expected: CommitId,
@@ -141,7 +143,7 @@ impl Writer<'_> {
 }
 
 impl Git {
-    /// The transition of a path from an entry of one tree to that of another.
+    /// Returns the step between two entries of a path.
     fn step(&self, path: String, before: Option<Leaf>, after: Option<Leaf>) -> Result<Step> {
         let unfit = (self.is_unfit(&path, before)?, self.is_unfit(&path, after)?);
         let mut step = Step { unfit, ..Step::plain(path, before, after) };
@@ -151,14 +153,14 @@ impl Git {
 }
 
 impl Leaf {
-    /// The entry of that kind, if the kind is known.
+    /// Returns the tree entry of a blob, or `None` for an unsafe entry.
     fn of(blob: BlobId, kind: FileKind) -> Option<Leaf> {
         Some(Leaf { kind: kind.entry_kind()?, id: blob.0 })
     }
 }
 
 impl Step {
-    /// A step between two states, with no other state in between.
+    /// Returns a step from one state to another.
     pub(super) fn plain(path: String, from: Option<Leaf>, to: Option<Leaf>) -> Step {
         let unfit = (false, false);
         Step { path, from: vec![from], to, unfit, is_absence_kept: false, are_zeros_ours: false }

@@ -1,61 +1,75 @@
-//! The wall around gix: a git repository as paths, bytes, ids and commits.
+//! An abstraction over gix: a git repository as paths, bytes, ids and commits.
 //!
-//! Nothing here knows the meaning of the files, and no type of gix is visible outside.
+//! This module does not interpret files, and no gix type is visible outside of it.
 //!
-//! One concern per file: `open` (creating, opening), `refuse` (what is not touched), `read`, `ancestry` (descent, and
-//! lost commits), `commit` (the steps below), `collector` (a concurrent `git gc`), `tree`, `worktree`, `index`,
-//! `journal` (and recovery), `lock`, `merge` (with the commits of others), `in_progress` (when a commit is refused),
-//! `shared` (remotes and maintenance), `durability`, `paths` (valid paths), `identity`, `error`.
+//! Each file covers one topic: `open` (creating and opening), `refuse` (repositories that are rejected), `read`,
+//! `ancestry`
+//! (descent and lost commits), `commit` (the steps below), `collector` (concurrent `git gc`), `tree`, `worktree`,
+//! `index`,
+//! `journal` (and recovery), `lock`, `merge` (commits from elsewhere), `tag`, `in_progress` (unfinished merges and the
+//! like), `shared` (remotes and maintenance), `durability`, `paths` (valid paths), `identity`, `verify` and `error`.
 //!
 //! # Guarantees
 //!
-//! - A commit's tree is the old head's tree plus the given changes. It never comes from git's index, so nothing
-//!   that the user has staged or left in the work tree is swept in.
-//! - The head moves by compare-and-swap and as the last act that can fail: an error means that nothing was
-//!   published, and the work tree is put back.
-//! - A process killed at any instant leaves a repository that git calls sound. Its leftovers (lock files, an index or
-//!   work tree files one step ahead or behind) are recovered by the next [`Git::writer`] or [`Git::recover`]. So are
-//!   those of a power cut; `journal` says which lock files are removed, and why not git's.
+//! - The tree of a commit is the tree of the old head plus the given changes. It is independent of git's index, so
+//!   staged
+//!   and uncommitted work of the user never becomes part of a commit.
+//! - The head moves by compare-and-swap, as the last operation that can fail. After an error, nothing has been
+//!   published
+//!   and the work tree is restored.
+//! - A process killed at any time leaves a valid git repository. Its leftovers (lock files, and an index or work tree
+//!   one
+//! step ahead or behind) are recovered by the next [`Git::writer`] or [`Git::recover`]. The same applies to a power
+//! cut.
+//!   `journal` documents which lock files are removed.
 //! - With [`Durability::Disk`], the default, an acknowledged commit survives a power cut if the disk honours flushes.
-//! - Of all threads and processes one is the [`Writer`], by an advisory lock that the kernel releases when its holder
-//!   dies. A commit by other means in between is detected: [`GitError::HeadMoved`].
-//! - The user's own work is kept: a work tree file is written only where it holds exactly the old committed bytes,
-//!   an index entry only where it is the old commit's. Nothing is written through a symbolic link.
-//! - Nothing is executed: no hook, no filter, no signing program, no credential helper, whatever a repository's
-//!   configuration says. Objects come from the repository's own object folder alone.
-//! - No tree, however hostile, can exhaust the memory: entries, depth and bytes are capped.
+//! - Among all threads and processes, only one [`Writer`] exists at a time. It holds an advisory lock that the kernel
+//!   releases when the process dies. Commits by other programs are detected: [`GitError::HeadMoved`].
+//! - The user's own work is preserved. A work tree file is only replaced if it contains exactly the old committed
+//!   bytes, and
+//!   an index entry only if it equals the old commit's. Nothing is written through a symbolic link.
+//! - Nothing is executed, whatever the configuration of a repository says: no hook, filter, signing program or
+//!   credential
+//!   helper. Objects are only read from the repository's own object folder.
+//! - A malicious tree cannot exhaust memory: the number of entries, depth and size are limited.
 //!
-//! # Limits
+//! # Limitations
 //!
-//! - With [`Durability::Git`] a commit survives a killed process and, unless git's settings say more, not a power cut in
-//!   the seconds after it, which may tear the journal as well: work tree files that were written stay changed then.
-//! - Between comparing a work tree file and replacing it are some microseconds in which an editor's save is lost, and
-//!   a hostile process of the same machine can replace a folder with a link.
-//! - `git prune` by itself, and a `git gc --prune=now` that takes more than ten seconds, may still collect the objects of a
-//!   commit that was being made when they began, as they may with git's own; see `collector`.
-//! - Work tree files are written as they are committed; a repository whose attributes convert line endings sees
-//!   its files as the user's own and leaves them alone. `core.sharedRepository` is not applied.
-//! - Not read: sha256 and reftable repositories, sparse indexes, linked work trees, alternates. Replacement objects
-//!   are ignored.
+//! - With [`Durability::Git`], a commit survives a killed process. Unless git is configured to sync, it may not survive
+//!   a
+//!   power cut within a few seconds. The journal may be lost as well, and changed work tree files then stay changed.
+//! - A work tree file is compared and then replaced. If an editor saves the file within the microseconds in between,
+//!   that
+//!   version is lost. In the same window, a malicious process can replace a folder by a link.
+//! - A separate `git prune`, or a `git gc --prune=now` that takes more than ten seconds, can remove objects of a commit
+//!   that
+//!   was being created when it started. Git itself has the same problem. See `collector`.
+//! - Work tree files are written as committed. If attributes convert line endings, the files count as modified by the
+//!   user
+//!   and are left alone. `core.sharedRepository` is not applied.
+//! - Not supported: sha256 and reftable repositories, sparse indexes, linked work trees, alternates. Replacement
+//!   objects are
+//!   ignored.
 //!
-//! The cost of a commit is measured in `tests/bench/README.md`.
+//! `tests/bench/README.md` has measurements of a commit.
 //!
 //! # The steps of a commit
 //!
 //! 1. Take the lock `tot-lock` in the git folder: [`Git::writer`].
-//! 2. Recover what a killed predecessor left, by its journal.
-//! 3. [`Writer::commit`]: compare the head with the expected one.
-//! 4. Write the objects: blobs, trees, the commit. Until step 9 nothing refers to them.
-//! 5. Write the journal `tot-journal`: the new commit, and per path the old and the new blob, with a hash over it.
-//! 6. Take git's `index.lock` and note in the journal which file it is.
-//! 7. Write the work tree files, each beside its place and then renamed.
+//! 2. Recover the leftovers of a killed writer, using its journal.
+//! 3. Compare the head with the expected commit: [`Writer::commit`].
+//! 4. Write the objects: blobs, trees, the commit. Nothing refers to them until step 9.
+//! 5. Write the journal `tot-journal`: the new commit, the old and new blob of each path, and a hash.
+//! 6. Take git's `index.lock` and record the identity of this file in the journal.
+//! 7. Write each work tree file under a temporary name and rename it.
 //! 8. Write the new index into `index.lock`.
-//! 9. Move the head by compare-and-swap, with its reflog. The commit is published now.
-//! 10. Rename the index into place.
+//! 9. Move the head by compare-and-swap, along with its reflog. This publishes the commit.
+//! 10. Rename the new index into place.
 //! 11. Empty the journal.
 //!
-//! A kill before step 9 is recovered to the old head, a kill after it to the new one. Both are one operation, which
-//! takes the journal's paths to the state of the head. A bare repository skips 6, 7, 8 and 10.
+//! After a kill before step 9, recovery restores the old head's state, and after step 9 the new one's. In both cases,
+//! the
+//! paths in the journal are brought to the state of the current head. A bare repository skips steps 6, 7, 8 and 10.
 
 mod ancestry;
 mod collector;
@@ -99,40 +113,40 @@ pub use shared::Upstream;
 pub use tag::{Annotated, TagContent};
 pub use tree::{MAX_ENTRIES, MAX_TREE_BYTES};
 
-/// A git repository, opened for one piece of work, so that its settings, such as the user's name, are up to date.
+/// An open git repository. It is opened anew for each operation, so that settings such as the user's name are current.
 pub struct Git {
     repository: gix::Repository,
     git_dir: PathBuf,
-    /// Absent in a bare repository.
+    /// `None` in a bare repository.
     work_dir: Option<PathBuf>,
     author: Identity,
     committer: Identity,
     disk: Disk,
-    /// The store for new objects.
+    /// Writes new objects.
     objects: gix::odb::loose::Store,
 }
 
-/// The source of a repository's settings and of its user's name.
+/// The source of git settings, including the user's name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Configuration {
-    /// As in git itself: the machine's, the user's and the repository's files, and the environment.
+    /// All settings that git uses: machine, user, repository and environment.
     #[default]
     User,
-    /// The repository's own file alone, so that the outcome depends on nothing else.
+    /// Only the settings of the repository itself, for reproducible results.
     Isolated,
 }
 
 /// Options for opening a repository.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The source of settings.
+    /// The source of git settings.
     pub configuration: Configuration,
     /// The durability level.
     pub durability: Durability,
 }
 
 impl Options {
-    /// Options that use only the repository's own settings, those of syncing among them.
+    /// Uses only the repository's own settings, including those for syncing.
     pub const ISOLATED: Options =
         Options { configuration: Configuration::Isolated, durability: Durability::Git };
 }
@@ -140,56 +154,56 @@ impl Options {
 /// The state of `HEAD`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The full name of the branch, such as `refs/heads/main`; absent when the head is detached.
+    /// The full name of the branch, such as `refs/heads/main`, or `None` if HEAD is detached.
     pub branch: Option<String>,
-    /// Absent while the branch is unborn.
+    /// The commit, or `None` while the branch is unborn.
     pub commit: Option<CommitId>,
 }
 
-/// A commit without its files. Invalid UTF-8 is replaced.
+/// The metadata of a commit. Invalid UTF-8 is replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitInfo {
-    /// The commit itself.
+    /// The id.
     pub id: CommitId,
-    /// Its parents, the first hundred of them; [`Git::log`] follows the first.
+    /// The parents, up to a hundred. [`Git::log`] follows the first.
     pub parents: Vec<CommitId>,
     /// The author's name.
     pub author_name: String,
     /// The author's address.
     pub author_email: String,
-    /// The commit time, in seconds since 1970; 0 if unreadable.
+    /// The commit time in seconds since 1970, or 0 if unreadable.
     pub seconds: i64,
-    /// The message; of a long one, its beginning and its end.
+    /// The message. Only the beginning and the end of a long message.
     pub message: String,
-    /// The number of bytes left out of the message; 0 if it is complete.
+    /// The number of bytes omitted from the message.
     pub message_left_out: usize,
 }
 
 /// The files of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// All files, in the order of the tree.
+    /// All files in tree order.
     pub files: Vec<TreeFile>,
-    /// The number of files and folders; at most [`MAX_ENTRIES`].
+    /// The number of files and folders, at most [`MAX_ENTRIES`].
     pub entries: usize,
-    /// The number of bytes of the folders and all paths; at most [`MAX_TREE_BYTES`].
+    /// The total size of folders and paths in bytes, at most [`MAX_TREE_BYTES`].
     pub bytes: usize,
 }
 
 impl CommitInfo {
-    /// Whether it names no author: it was made without a configured name, or by an import.
+    /// Returns whether the commit has no personal author: no name was configured, or it is an import.
     pub fn is_nobodys(&self) -> bool {
         (self.author_name.as_str(), self.author_email.as_str())
             == (identity::FALLBACK_NAME, identity::FALLBACK_EMAIL)
     }
 }
 
-/// One file of a commit's tree.
+/// A file in a commit's tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeFile {
-    /// The path from the root, with `/` between its parts.
+    /// The path from the root, separated by `/`.
     pub path: String,
-    /// The content; for a [`FileKind::Submodule`] the other repository's commit, which is not in this one.
+    /// The content. For a [`FileKind::Submodule`], the commit of the other repository.
     pub blob: BlobId,
     /// The kind of the entry.
     pub kind: FileKind,
@@ -202,24 +216,25 @@ pub enum FileKind {
     File,
     /// A file with the executable bit.
     Executable,
-    /// A symbolic link; the blob is its target.
+    /// A symbolic link. The blob contains its target.
     Symlink,
-    /// Another repository.
+    /// A submodule.
     Submodule,
-    /// An entry that no checkout accepts, such as `..` or `.git/config`, or whose name is not UTF-8. Its path is for
-    /// messages only: it may be altered, and equal to that of another entry.
+    /// An entry that cannot be checked out: its name is not UTF-8, or one like `..` or `.git/config`. The path is only
+    /// for
+    /// messages, since it may be altered and equal that of another entry.
     Unsafe,
 }
 
 impl TreeFile {
-    /// Whether it is an ordinary or executable file.
+    /// Returns whether this is an ordinary or executable file.
     pub fn is_plain(&self) -> bool {
         self.kind.is_plain()
     }
 }
 
 impl FileKind {
-    /// Whether it is an ordinary or executable file.
+    /// Returns whether this is an ordinary or executable file.
     pub fn is_plain(self) -> bool {
         matches!(self, FileKind::File | FileKind::Executable)
     }
@@ -230,9 +245,9 @@ impl FileKind {
 pub struct PathChange {
     /// The path from the root. Invalid UTF-8 is replaced.
     pub path: String,
-    /// The old content; absent where there was no file.
+    /// The old content, or `None` if the file is new.
     pub before: Option<BlobId>,
-    /// The new content; absent where the file was removed.
+    /// The new content, or `None` if the file was removed.
     pub after: Option<BlobId>,
 }
 
@@ -249,30 +264,30 @@ pub struct CommitId(ObjectId);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobId(ObjectId);
 
-/// Files of this program in the git folder, under names that git does not use.
+/// Files of this program in the git folder. Git does not use these names.
 const LOCK_FILE: &str = "tot-lock";
 const TURN_FILE: &str = "tot-turn";
 const JOURNAL_FILE: &str = "tot-journal";
 const STAGING_FILE: &str = "tot-file";
 
-/// Paths of the repository, and its user.
+/// Paths and identity.
 impl Git {
-    /// The git folder, with git's own files.
+    /// Returns the git folder.
     pub fn path(&self) -> &Path {
         &self.git_dir
     }
 
-    /// The root of the work tree; absent in a bare repository.
+    /// Returns the root of the work tree, or `None` for a bare repository.
     pub fn work_dir(&self) -> Option<&Path> {
         self.work_dir.as_deref()
     }
 
-    /// The author of commits here; `None` if git knows none.
+    /// Returns the author's name for new commits, or `None` if not configured.
     pub fn author(&self) -> Option<String> {
         self.author.name()
     }
 
-    /// The author's name, or the program's own if not configured, and address.
+    /// Returns the author's name for new commits, with a fallback if not configured, and the configured address.
     pub fn identity(&self) -> (String, Option<String>) {
         self.author.parts()
     }

@@ -1,4 +1,4 @@
-//! Creating and opening a repository.
+//! Creates and opens repositories.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -19,19 +19,20 @@ use super::worktree::optional_metadata;
 use super::{CommitId, Configuration, Durability, Git, GitError, Options};
 use crate::format::FileChange;
 
-/// The maximum size of an object that is decompressed, in bytes.
+/// The maximum size of a decompressed object, in bytes.
 pub(super) const ALLOCATION_LIMIT: u64 = 256 << 20;
-/// The bytes of objects cached while a repository is open: folders are looked up and edited repeatedly.
+/// The size of the object cache of an open repository, in bytes. Folders are looked up repeatedly.
 const OBJECTS_KEPT: usize = 4 << 20;
-/// The bytes of packed objects cached: most of these are deltas.
+/// The size of the cache for packed objects, in bytes. Most of them are deltas.
 const PACKED_KEPT: usize = 16 << 20;
 
-/// Creating and opening.
+/// Creation and opening.
 impl Git {
-    /// Creates the repository `dir` on branch `main`, with `files` as its first commit.
+    /// Creates the repository `dir` on branch `main` with `files` as its first commit.
     ///
-    /// It is built in `.tmp-<suffix>` next to `dir` and renamed into place, so that it appears complete or not at
-    /// all. `at` is the commit's time in seconds since 1970.
+    /// The repository is built in `.tmp-<suffix>` next to `dir` and then renamed, so that it is never visible in an
+    /// incomplete
+    /// state. `at` is the time of the commit in seconds since 1970.
     pub fn init(
         options: Options,
         dir: &Path,
@@ -67,16 +68,16 @@ impl Git {
                 Ok((git, commit))
             }
             Err(error) => {
-                // The first error is reported; a hidden folder may remain, which nothing reads.
+                // Report the original error. If a hidden folder remains, nothing reads it.
                 let _ = fs::remove_dir_all(&aside);
                 Err(error)
             }
         }
     }
 
-    /// Opens the repository `dir`, which has a work tree or is bare. Parents of `dir` are not searched.
+    /// Opens the repository `dir`, with or without a work tree. Parent folders are not searched.
     ///
-    /// A repository can be read whoever owns it; links out of it are refused.
+    /// Any owner is accepted. Links that lead out of the repository are refused.
     pub fn open(dir: &Path, options: Options) -> Result<Git> {
         let (git_dir, has_work_tree) = locate(dir)?;
         check_layout(&git_dir)?;
@@ -87,11 +88,11 @@ impl Git {
             .open(git_dir.clone())
             .map_err(|source| open_error(dir, &git_dir, source))?
             .to_thread_local()
-            // Only the contents of `keep_blob` are written through it.
+            // Only `keep_blob` writes to this in-memory store.
             .with_object_memory();
         check_format(&repository, &git_dir)?;
         check_where_it_leads(&repository, dir, &git_dir, has_work_tree)?;
-        // A namespace from the environment or the configuration would hide the branch that git shows.
+        // A namespace from the environment or configuration would select a different branch than git shows.
         repository.clear_namespace();
         repository.object_cache_size(OBJECTS_KEPT);
         repository.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(PACKED_KEPT)));
@@ -128,21 +129,22 @@ pub(super) fn build_aside(
         path: shown(aside),
         source: Box::new(source),
     })?;
-    // Sample hooks only distract readers.
+    // Sample hooks are only clutter.
     let hooks = aside.join(".git").join("hooks");
     fs::remove_dir_all(&hooks).map_err(io_error("remove", &hooks))?;
-    // A plain `git pull` merges: acknowledged commits keep their ids. And a plain merge never mistakes one proposal for
-    // another with similar texts, which git would call a rename. (`merge.renames` has no effect before git 2.50.)
+    // A plain `git pull` must merge, because rebasing would change the ids of acknowledged commits. A plain merge must
+    // not
+    // treat two proposals with similar texts as a rename. (`merge.renames` has no effect before git 2.50.)
     let config = aside.join(".git").join("config");
     let file = fs::OpenOptions::new().append(true).open(&config);
     file.and_then(|mut file| {
         file.write_all(b"[pull]\n\trebase = false\n[branch \"main\"]\n\tmergeOptions = -Xfind-renames=100%\n")
     })
     .map_err(io_error("write", &config))?;
-    // The folder is synced as a whole at the end.
+    // All files are synced together at the end.
     let git = Git::open(aside, Options { durability: Durability::Git, ..options })?;
     let draft = git.draft(None, files, message, at)?;
-    // No journal: a kill leaves a hidden folder that is not a repository yet.
+    // No journal is needed: a process killed here leaves a hidden folder that is not a repository yet.
     git.settle(&draft.objects)?;
     let lock = IndexLock::take(&git.git_dir)?;
     match git.publish(&draft, Some(lock), None)? {
@@ -170,7 +172,8 @@ pub(super) fn open_options(configuration: Configuration) -> gix::open::Options {
         Configuration::User => gix::open::Permissions {
             config: Config::all(),
             attributes: Attributes::isolated(),
-            // `git_prefix` covers GIT_CONFIG_GLOBAL and the like; other variables that it admits are overridden or refused.
+            // `git_prefix` is required for GIT_CONFIG_GLOBAL and similar variables. Its other variables are overridden
+            // or refused.
             env: Environment {
                 xdg_config_home: Allow,
                 home: Allow,
@@ -185,9 +188,9 @@ pub(super) fn open_options(configuration: Configuration) -> gix::open::Options {
     };
     gix::open::Options::default().permissions(permissions).lossy_config(true).config_overrides([
         "init.defaultBranch=main",
-        // An id must name the object stored under it.
+        // Ids must refer to the original objects, not to replacements.
         "core.useReplaceRefs=false",
-        // In milliseconds: as long as for git's index.
+        // Milliseconds, the same as for git's index.
         "core.filesRefLockTimeout=1000",
         "core.packedRefsTimeout=1000",
         // The value of `ALLOCATION_LIMIT`.
@@ -195,7 +198,7 @@ pub(super) fn open_options(configuration: Configuration) -> gix::open::Options {
     ])
 }
 
-/// The compression level: as in git, the lowest unless configured.
+/// Returns the configured compression level. The default is the fastest, as in git.
 fn compression(config: &gix::config::Snapshot<'_>) -> Compression {
     let level = ["core.looseCompression", "core.compression"].iter().find_map(|name| config.integer(*name));
     match level {
@@ -204,7 +207,7 @@ fn compression(config: &gix::config::Snapshot<'_>) -> Compression {
     }
 }
 
-/// The git folder of `dir`, and whether `dir` is its work tree.
+/// Returns the git folder of `dir` and whether `dir` is its work tree.
 pub(super) fn locate(dir: &Path) -> Result<(PathBuf, bool)> {
     let inner = dir.join(".git");
     match optional_metadata(&inner)? {
@@ -225,7 +228,7 @@ pub(super) fn locate(dir: &Path) -> Result<(PathBuf, bool)> {
 }
 
 pub(super) fn open_error(dir: &Path, git_dir: &Path, source: gix::Error) -> GitError {
-    // The format is looked up only after a failure: most repositories open.
+    // Most repositories open, so the object format is only looked up after a failure.
     let config = fs::read_to_string(git_dir.join("config")).unwrap_or_default().to_ascii_lowercase();
     let formats = config.lines().filter_map(|line| line.trim().strip_prefix("objectformat"));
     if formats.into_iter().any(|value| value.contains("sha256")) {

@@ -1,4 +1,4 @@
-//! Rules for paths: those that are written, safe names in a stranger's tree, and files left out of work trees.
+//! Rules for paths: valid paths for writes, safe names in untrusted trees, and files that are not checked out.
 
 use std::collections::HashSet;
 
@@ -10,12 +10,13 @@ use super::tree::{Leaf, MAX_DEPTH};
 use super::{BlobId, FileKind, Git, GitError};
 use crate::format::FileChange;
 
-/// The maximum bytes of a file that is read or put into a work tree: several texts of 1 MiB each, and no more.
+/// The maximum size of a file that is read or checked out, in bytes. Enough for several texts of 1 MiB each.
 pub const FILE_MAX: u64 = 16 << 20;
 
 impl Git {
-    /// Why a file is left out of the work tree, wherever it came from; `None` for an ordinary one. Such a file stays in
-    /// commits, and git is told that it is left out on purpose.
+    /// Returns the reason why a file is not checked out, or `None` for an ordinary file. Such a file remains in
+    /// commits, and
+    /// its index entry tells git that it is missing on purpose.
     pub fn unfit(&self, path: &str, (blob, kind): (BlobId, FileKind)) -> Result<Option<String>> {
         Ok(match kind {
             FileKind::Symlink => Some("a symbolic link".to_owned()),
@@ -28,7 +29,7 @@ impl Git {
         })
     }
 
-    /// Whether an entry with a safe name is left out of the work tree.
+    /// Returns whether an entry is not checked out.
     pub(super) fn is_unfit(&self, path: &str, leaf: Option<Leaf>) -> Result<bool> {
         let Some(leaf) = leaf else { return Ok(false) };
         Ok(self.unfit(path, (BlobId(leaf.id), FileKind::of(leaf.kind)))?.is_some())
@@ -36,7 +37,7 @@ impl Git {
 }
 
 impl FileKind {
-    /// The kind of an entry that is not a folder and has a safe name.
+    /// Returns the kind of an entry with a safe name. It must not be a folder.
     pub(super) fn of(kind: EntryKind) -> FileKind {
         match kind {
             EntryKind::BlobExecutable => FileKind::Executable,
@@ -46,7 +47,7 @@ impl FileKind {
         }
     }
 
-    /// The reverse; `None` for an unknown kind.
+    /// Returns the kind of the tree entry, or `None` for an unsafe entry.
     pub(super) fn entry_kind(self) -> Option<EntryKind> {
         Some(match self {
             FileKind::File => EntryKind::Blob,
@@ -80,7 +81,7 @@ pub(super) fn check_changes(changes: &[FileChange]) -> Result<()> {
     Ok(())
 }
 
-/// Accepts only paths that git can check out on every platform.
+/// Accepts only paths that can be checked out on every platform.
 pub(super) fn check_path(path: &str) -> Result<()> {
     let invalid = |reason: String| GitError::InvalidPath { path: path.to_owned(), reason };
     if path.split('/').count() > MAX_DEPTH {
@@ -96,7 +97,8 @@ pub(super) fn check_path(path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether a name of a stranger's tree can be a file's. Names that are bad only on another platform pass.
+/// Returns whether a name in an untrusted tree is safe for a file. Names that are invalid only on another platform
+/// pass.
 pub(super) fn is_safe_name(name: &BStr) -> bool {
     let options = gix::validate::path::component::Options { protect_windows: false, ..Default::default() };
     name.to_str().is_ok()

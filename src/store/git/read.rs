@@ -1,4 +1,4 @@
-//! Reading: heads, revisions, files, differences, commits and tags.
+//! Reads heads, revisions, files, differences, commits and tags.
 
 use std::fs;
 use std::iter;
@@ -18,29 +18,30 @@ use super::refuse::{check_layout, refuse_link};
 use super::tree::{MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
 use super::{BlobId, CommitId, CommitInfo, FileKind, Git, GitError, Head, PathChange, Tree, TreeFile};
 
-/// The maximum bytes of a commit that is read: its message can't be read without the rest of it.
+/// The maximum size of a commit in bytes. A commit can only be read as a whole.
 const MAX_COMMIT_BYTES: u64 = 256 << 20;
-/// The bytes of a message kept of its beginning, and of its end, where its trailers are.
+/// The number of bytes kept at the beginning of a long message, and at its end, which contains the trailers.
 const MESSAGE_END: usize = 32 << 10;
-/// The maximum bytes of a name or address, and the maximum number of parents.
+/// The maximum length of a name or address in bytes, and the maximum number of parents.
 const MAX_NAME: usize = 1_000;
 const MAX_PARENTS: usize = 100;
-/// The maximum number of differing files between two trees: several times the largest investigation.
+/// The maximum number of differing files between two trees. Several times the largest investigation.
 pub const MAX_CHANGES: usize = 50_000;
 
-/// Reading. It takes no lock and sees only committed data.
+/// Reading. Takes no lock and only sees committed data.
 impl Git {
-    /// The present state of `HEAD`.
+    /// Returns the current state of `HEAD`.
     ///
-    /// A concurrent `git pack-refs` cannot turn it into an older one. It moves the branch from its own file to the
-    /// common one. A reader that has read the common file before that, and looks for the branch's own file after it,
-    /// finds the state of the last packing. Reading once more finds the new one.
+    /// A concurrent `git pack-refs` moves the branch from its own file to the packed file. If the packed file is read
+    /// before
+    /// that, and the branch's own file is looked up afterwards, an outdated value results. A second read fixes this.
     pub fn head(&self) -> Result<Head> {
         self.settled(|| self.head_once(), |head| head.branch.as_deref())
     }
 
-    /// The branch and the id of `HEAD` as stored, if any. Reads no object, so it is cheap, and the repository's objects
-    /// need not be checked before.
+    /// Returns the branch and the id at `HEAD` as stored. Cheap, because no object is read. The object store need not
+    /// be
+    /// checked first.
     pub fn head_as_stored(&self) -> Result<(Option<String>, Option<String>)> {
         let look = || {
             let head = self.repository.head().map_err(self.library("read the head"))?;
@@ -50,7 +51,7 @@ impl Git {
         self.settled(look, |(branch, _)| branch.as_deref())
     }
 
-    /// A value read from a branch, read again if the branch may have been packed in between.
+    /// Reads a value that depends on a branch, again if the branch may have been packed in between.
     fn settled<T: PartialEq>(
         &self,
         look: impl Fn() -> Result<T>,
@@ -81,7 +82,7 @@ impl Git {
         Ok(Head { branch, commit: Some(CommitId(id)) })
     }
 
-    /// The commit that `rev` names, in git's syntax for revisions; `None` if there is none.
+    /// Resolves a revision in git's syntax. Returns `None` if it does not exist.
     pub fn resolve(&self, rev: &str) -> Result<Option<CommitId>> {
         let options = Options { object_kind_hint: Some(ObjectKindHint::Committish), ..Default::default() };
         match gix::revision::Spec::from_bstr(rev, &self.repository, options) {
@@ -95,7 +96,7 @@ impl Git {
         }
     }
 
-    /// The commits from `from` along first parents, newest first. In a shallow clone it ends where the clone does.
+    /// Iterates over the commits from `from` along first parents, newest first, up to the boundary of a shallow clone.
     pub fn log(&self, from: CommitId) -> Result<impl Iterator<Item = Result<CommitInfo>>> {
         let shallow = self.repository.shallow_commits();
         let shallow = shallow.map_err(self.library("read the ends of a shallow clone"))?;
@@ -112,7 +113,7 @@ impl Git {
         }))
     }
 
-    /// The data of a commit, without its files.
+    /// Returns the metadata of a commit.
     pub fn commit_info(&self, id: CommitId) -> Result<CommitInfo> {
         let header = self.repository.try_find_header(id.0).map_err(self.library("read a commit"))?;
         if header.is_some_and(|header| header.size() > MAX_COMMIT_BYTES) {
@@ -140,13 +141,13 @@ impl Git {
         })
     }
 
-    /// All tags with the ids of their objects, as stored, in order. Reads no object.
+    /// Returns all tags with the stored ids, sorted by name. Reads no object.
     pub fn tag_objects(&self) -> Result<Vec<(String, String)>> {
         let platform = self.repository.references().map_err(self.library("list the references"))?;
         let mut tags = Vec::new();
         for mut reference in platform.tags().map_err(self.library("list the tags"))?.flatten() {
             let name = reference.name().shorten().to_str_lossy().into_owned();
-            // A symbolic tag has the id of its target. Such tags can form a circle.
+            // A symbolic tag has the id of its target. Symbolic tags can form a cycle.
             for _ in 0..MAX_PARENTS {
                 match reference.follow() {
                     Some(Ok(next)) => reference = next,
@@ -159,7 +160,7 @@ impl Git {
         Ok(tags)
     }
 
-    /// The commits at which a shallow clone ends, in order.
+    /// Returns the boundary commits of a shallow clone, sorted by id.
     pub fn ends(&self) -> Result<Vec<CommitId>> {
         let shallow = self.repository.shallow_commits();
         let shallow = shallow.map_err(self.library("read the ends of a shallow clone"))?;
@@ -169,7 +170,7 @@ impl Git {
         Ok(ends)
     }
 
-    /// All tags that lead to a commit, without `refs/tags/`, with that commit.
+    /// Returns the tags that point to a commit, without `refs/tags/`.
     pub fn tags(&self) -> Result<Vec<(String, CommitId)>> {
         let platform = self.repository.references().map_err(self.library("list the references"))?;
         let mut tags = Vec::new();
@@ -183,18 +184,17 @@ impl Git {
         Ok(tags)
     }
 
-    /// All files of `commit`, in the order of the tree.
+    /// Returns all files of `commit` in tree order.
     pub fn files(&self, commit: CommitId) -> Result<Vec<TreeFile>> {
         Ok(self.tree(commit)?.files)
     }
 
-    /// Returns all files of `commit`, with the amounts that are capped.
+    /// Returns all files of `commit`, and the size of its tree.
     pub fn tree(&self, commit: CommitId) -> Result<Tree> {
         TreeWalk::whole(self, self.tree_of(commit.0)?)
     }
 
-    /// The content of `blob`, which may have at most `max_len` bytes. The size is checked before anything is
-    /// decompressed.
+    /// Returns the content of `blob`. Fails if it has more than `max_len` bytes, before anything is decompressed.
     pub fn read(&self, blob: BlobId, max_len: u64) -> Result<Vec<u8>> {
         let size = self.blob_size(blob.0)?;
         if size > max_len {
@@ -203,20 +203,20 @@ impl Git {
         self.object(blob.0, Kind::Blob)
     }
 
-    /// The content of the file at `path`; `None` where there is none.
+    /// Returns the blob at `path`, or `None` if there is no such file.
     pub fn blob_at(&self, commit: CommitId, path: &str) -> Result<Option<BlobId>> {
         let leaf = self.leaf(self.tree_of(commit.0)?, path)?;
         Ok(leaf.filter(|leaf| is_file(leaf.kind)).map(|leaf| BlobId(leaf.id)))
     }
 
-    /// The size of `blob` in bytes.
+    /// Returns the size of `blob` in bytes.
     pub fn size(&self, blob: BlobId) -> Result<u64> {
         self.blob_size(blob.0)
     }
 
-    /// The files that differ between `before` and `after`, in order of their paths; `None` is the empty tree.
+    /// Returns the files that differ between `before` and `after`, sorted by path. `None` is the empty tree.
     ///
-    /// Files only: a symbolic link or submodule counts as no file, and a changed executable bit as no change.
+    /// Symbolic links and submodules count as missing files. The executable bit is ignored.
     pub fn diff(&self, before: Option<CommitId>, after: CommitId) -> Result<Vec<PathChange>> {
         let file = |entry: Option<Entry>| entry.filter(|(_, kind)| kind.is_plain()).map(|(blob, _)| blob);
         let changes = self.changed(before, after)?.into_iter().map(|it| PathChange {
@@ -227,7 +227,7 @@ impl Git {
         Ok(changes.filter(|change| change.before != change.after).collect())
     }
 
-    /// The entries of `after`, absent or different in `before`, that are left out of the work tree: each path with the reason.
+    /// Returns the entries of `after` that differ from `before` and are not checked out, each with the reason.
     pub fn left_out(&self, before: Option<CommitId>, after: CommitId) -> Result<Vec<(String, String)>> {
         let entries: Vec<(String, Entry)> = match before {
             None => self.files(after)?.into_iter().map(|file| (file.path, (file.blob, file.kind))).collect(),
@@ -244,7 +244,7 @@ impl Git {
         Ok(left_out)
     }
 
-    /// All differing entries that are not folders, in order of their paths.
+    /// Returns all differing entries except folders, sorted by path.
     pub(super) fn changed(&self, before: Option<CommitId>, after: CommitId) -> Result<Vec<Changed>> {
         let before = match before {
             Some(commit) => self.tree_of(commit.0)?,
@@ -283,8 +283,9 @@ impl Git {
     }
 }
 
-/// Returns the commit that `HEAD` is at in the repository `dir`, if it and its branch are files of their own. Among thousands of
-/// repositories this matters: opening one takes many times as long. `None` says nothing: ask [`Git::head`] then.
+/// Returns the commit at `HEAD` in the repository `dir`, if neither `HEAD` nor its branch is packed. Otherwise returns
+/// `None`, and the caller must use [`Git::head`]. Much faster than opening the repository, which matters for a list of
+/// thousands.
 pub fn head_at_a_glance(dir: &Path) -> Option<CommitId> {
     let (git_dir, _) = locate(dir).ok()?;
     check_layout(&git_dir).ok()?;
@@ -302,7 +303,7 @@ pub fn head_at_a_glance(dir: &Path) -> Option<CommitId> {
 
 /// Reading objects.
 impl Git {
-    /// The bytes of an object that must exist and be of `kind`.
+    /// Returns the content of an object. Fails if it does not exist or is of another kind.
     pub(super) fn object(&self, id: ObjectId, kind: Kind) -> Result<Vec<u8>> {
         let found = self.repository.try_find_object(id).map_err(self.library("read an object"))?;
         let found = found.map(|object| (object.kind, object.detach().data));
@@ -331,8 +332,9 @@ impl Git {
         }
     }
 
-    /// Searches again for an object that was not found. A `git gc` may just have moved it, and the next one may have removed
-    /// the pack that the first search knew: so this search starts with a new handle.
+    /// Looks up an object again with a new handle. A `git gc` may have moved the object since the repository was
+    /// opened, and
+    /// removed the pack that contained it.
     fn look_again<T>(&self, look: impl Fn(&gix::odb::Handle) -> Option<T>) -> Option<T> {
         let path = self.git_dir.join("objects");
         (0..RACE_RETRIES).find_map(|_| look(&gix::odb::at(&path, gix::hash::Kind::Sha1).ok()?))
@@ -344,15 +346,15 @@ impl Git {
         fields.tree_id().map_err(self.library("read a commit"))
     }
 
-    /// The commit with this id, or the one that a tag with this id leads to.
+    /// Returns the commit with this id, or the commit that the tag with this id points to.
     pub(super) fn peel(&self, id: ObjectId) -> Option<CommitId> {
         let object = self.repository.try_find_object(id).ok()??;
         Some(CommitId(object.peel_to_kind(Kind::Commit).ok()?.id))
     }
 }
 
-/// The message, without its middle if it is long, and the bytes of that middle. The second part begins on a line of
-/// its own.
+/// Returns a message, without the middle part if it is long, and the number of omitted bytes. The end begins on a new
+/// line.
 fn ends_of(message: &BStr) -> (String, usize) {
     if message.len() <= 2 * MESSAGE_END {
         return (message.to_str_lossy().into_owned(), 0);
@@ -367,17 +369,17 @@ fn ends_of(message: &BStr) -> (String, usize) {
 /// A tree entry that is not a folder.
 type Entry = (BlobId, FileKind);
 
-/// An entry that differs between two trees.
+/// A difference between two trees.
 pub(super) struct Changed {
-    /// Its path. Invalid UTF-8 is replaced.
+    /// The path. Invalid UTF-8 is replaced.
     pub(super) path: String,
-    /// The old entry; absent if there was none, or a folder.
+    /// The old entry. `None` if there was no entry, or a folder.
     pub(super) before: Option<Entry>,
-    /// The new entry; absent if there is none, or a folder.
+    /// The new entry. `None` if there is no entry, or a folder.
     pub(super) after: Option<Entry>,
 }
 
-/// Collects differences, under the caps.
+/// Collects differences within the limits.
 #[derive(Default)]
 pub(super) struct FileChanges {
     /// Tracks the current path.

@@ -1,10 +1,13 @@
-//! Refusals before anything in a repository is read or written: links out of it, files that would block a reader, and
-//! unknown formats.
+//! Rejects dangerous or unsupported repositories before anything in them is read or written: links out of the
+//! repository,
+//! files that would block a reader, and unknown formats.
 //!
-//! git creates no link, pipe or device among its references, reflogs and objects. In a folder from strangers, such as an
-//! archive, one there would redirect writes. So references and reflogs are checked completely when a repository is opened, and
-//! the folders of objects before something is written; the objects themselves, which are many, by [`Git::check_objects`], once
-//! per process. A process that puts a link there afterwards is not guarded against.
+//! Git creates no links, pipes or devices among its references, reflogs and objects. In a folder from an untrusted
+//! source,
+//! such as an archive, they could redirect writes. References and reflogs are checked whenever a repository is opened,
+//! and
+//! the object folders before each write. The objects themselves are numerous and are checked once per process, by
+//! [`Git::check_objects`]. Links created after these checks are not detected.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,8 +19,7 @@ use super::error::{Result, io_error, shown};
 use super::worktree::optional_metadata;
 use super::{Git, GitError, Shown};
 
-/// The extensions of the repository format that do not affect reading or writing here, or whose values are checked
-/// elsewhere.
+/// The repository format extensions that either don't affect us or whose values are checked elsewhere.
 const KNOWN_EXTENSIONS: [&str; 8] = [
     "noop",
     "noop-v1",
@@ -31,19 +33,18 @@ const KNOWN_EXTENSIONS: [&str; 8] = [
 
 /// Complete checks.
 impl Git {
-    /// Refuses anything but files among the objects.
+    /// Refuses any object that is not a regular file.
     pub fn check_objects(&self) -> Result<()> {
         refuse_strange_entries(&self.git_dir.join("objects"), usize::MAX)
     }
 
-    /// Checks only the folders of objects, before something is written there.
+    /// Checks the object folders only, before a write.
     pub(super) fn check_object_folders(&self) -> Result<()> {
         refuse_strange_entries(&self.git_dir.join("objects"), 0)
     }
 }
 
-/// Refuses anything but files and folders in `folder`, and in its folders down to that depth. An absent folder counts
-/// as empty.
+/// Refuses anything but files and folders in `folder`, down to the given depth. A missing folder counts as empty.
 pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> Result<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -52,7 +53,7 @@ pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> Result<()> 
     };
     for entry in entries {
         let entry = entry.map_err(io_error("list", folder))?;
-        // An entry without a type was removed in between.
+        // An entry without a type has just been removed.
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() && depth > 0 {
             refuse_strange_entries(&entry.path(), depth - 1)?;
@@ -63,7 +64,7 @@ pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> Result<()> 
     Ok(())
 }
 
-/// Refuses a repository format that is newer than supported, as git does.
+/// Refuses unknown format extensions, like git.
 pub(super) fn check_format(repository: &gix::Repository, git_dir: &Path) -> Result<()> {
     let config = repository.config_snapshot();
     let sections =
@@ -88,7 +89,7 @@ pub(super) fn refuse_link(path: &Path) -> Result<()> {
             reason: "is a symbolic link",
             hint: "Make a clone: it has no such link",
         }),
-        // Reading a pipe would wait for its writer.
+        // Opening a pipe would block until it has a writer.
         Some(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(GitError::Refused {
             path: shown(path),
             reason: "is neither a file nor a folder",
@@ -98,7 +99,7 @@ pub(super) fn refuse_link(path: &Path) -> Result<()> {
     }
 }
 
-/// Refuses links that would make git read or write outside of `git_dir`, and features that gix does not read.
+/// Refuses links that could redirect reads or writes, and features that gix does not support.
 pub(super) fn check_layout(git_dir: &Path) -> Result<()> {
     for name in [
         "HEAD",
@@ -135,7 +136,7 @@ pub(super) fn check_layout(git_dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Compares the locations that gix would read and write with the expected ones.
+/// Refuses a repository if gix would use other folders than expected.
 pub(super) fn check_where_it_leads(
     local: &gix::Repository,
     dir: &Path,
@@ -168,10 +169,10 @@ pub(super) fn check_where_it_leads(
     Ok(())
 }
 
-/// Whether two paths lead to the same location.
+/// Returns whether two paths lead to the same location.
 fn is_same_place(one: &Path, other: &Path) -> Result<bool> {
     let real = |path: &Path| fs::canonicalize(path).map_err(io_error("find", path));
-    // Nearly always they are spelled alike, and resolving them costs a dozen system calls.
+    // The paths are nearly always equal, and resolving them takes a dozen system calls.
     Ok(one == other || real(one)? == real(other)?)
 }
 

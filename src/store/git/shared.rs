@@ -1,28 +1,29 @@
-//! The settings and references of a repository that concern sharing and maintenance, read without git and without the network.
+//! Remotes and maintenance, read from settings and references without running git or using the network.
 
 use std::fs;
 
 use super::{CommitId, Git};
 
-/// The default limits for git's automatic maintenance: so many loose objects, so many packs.
+/// Git's default limits for automatic maintenance: the number of loose objects and of packs.
 const LOOSE: i64 = 6_700;
 const PACKS: i64 = 50;
-/// The number of folders for loose objects; git counts those of one of them, as we do.
+/// The number of folders for loose objects. Like git, we count the objects in one of them.
 const FOLDERS: i64 = 256;
 const COUNTED: &str = "17";
 
-/// The remote that a branch is synced with.
+/// The remote of a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstream {
-    /// Its address as configured, including a password if it has one.
+    /// The configured address, including any password.
     pub address: String,
-    /// The number of commits ahead and behind, as last seen. Absent if the remote was never seen, or the history is
+    /// The number of commits ahead and behind, as last fetched. `None` if the remote was never fetched or the history
+    /// is
     /// unreadable.
     pub apart: Option<(usize, usize)>,
 }
 
 impl Git {
-    /// The remote of the branch, given by its full name; `commit` is the branch's commit.
+    /// Returns the remote of a branch. `branch` is its full name and `commit` its commit.
     pub fn upstream(&self, branch: &str, commit: CommitId) -> Option<Upstream> {
         let config = self.repository.config_snapshot();
         let branch = branch.strip_prefix("refs/heads/")?;
@@ -33,7 +34,7 @@ impl Git {
         Some(Upstream { address: address.to_string(), apart })
     }
 
-    /// Whether git's own maintenance would have something to do, by git's own estimate, and the user has not switched it off.
+    /// Returns whether git's automatic maintenance is enabled and has something to do, by git's own estimate.
     pub fn wants_upkeep(&self) -> bool {
         let config = self.repository.config_snapshot();
         let most = |key, default| config.integer(key).unwrap_or(default);
@@ -47,7 +48,7 @@ impl Git {
             let named = entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(ending));
             i64::try_from(named.count()).unwrap_or(i64::MAX)
         };
-        // Rounded up, as git does.
+        // Rounded up, as in git.
         let loose_of_folder = loose.saturating_add(FOLDERS - 1) / FOLDERS;
         count(COUNTED, "") > loose_of_folder || (packs > 0 && count("pack", ".pack") > packs)
     }

@@ -1,4 +1,4 @@
-//! Annotated tags, as they are stored.
+//! Reads annotated tags.
 
 use gix::bstr::{BStr, ByteSlice};
 use gix::objs::{Kind, TagRef};
@@ -6,41 +6,41 @@ use gix::objs::{Kind, TagRef};
 use super::error::Result;
 use super::{CommitId, Git};
 
-/// The maximum bytes of a tag that is read: a signature by a chain of certificates has some thousands.
+/// The maximum size of a tag in bytes. A signature with a certificate chain has some thousands.
 const MAX_TAG_BYTES: u64 = 1 << 20;
-/// The maximum bytes of a name.
+/// The maximum length of a name in bytes.
 const MAX_NAME: usize = 1_000;
 
-/// A tag that leads to a commit.
+/// A tag that points to a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotated {
-    /// Without `refs/tags/`.
+    /// The tag's name without `refs/tags/`.
     pub name: String,
-    /// The id of the object that the reference points to.
+    /// The id of the referenced object.
     pub object: String,
-    /// The commit.
+    /// The commit that the tag leads to.
     pub commit: CommitId,
-    /// The content of the tag object, or why it is not the annotated tag of a commit.
+    /// The content of the tag object, or the reason why it is not an annotated tag of a commit.
     pub content: std::result::Result<TagContent, String>,
 }
 
 /// The content of an annotated tag. Invalid UTF-8 is replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TagContent {
-    /// The name in the tag object.
+    /// The tag's name in the tag object.
     pub name: String,
-    /// The tagger: name and address.
+    /// The tagger's name and address.
     pub tagger: String,
-    /// The time, in seconds since 1970; 0 if unreadable.
+    /// The time in seconds since 1970, or 0 if unreadable.
     pub seconds: i64,
-    /// The message, up to the signature that git would check.
+    /// The message without the signature.
     pub message: String,
-    /// Whether it has a signature.
+    /// True if the tag is signed.
     pub is_signed: bool,
 }
 
 impl Git {
-    /// The tags with one of these prefixes, in no order. A tag that leads to no commit is left out.
+    /// Returns the tags with one of these prefixes, in any order. Tags that don't lead to a commit are omitted.
     pub fn annotated(&self, prefixes: &[&str]) -> Result<Vec<Annotated>> {
         let platform = self.repository.references().map_err(self.library("list the references"))?;
         let mut found = Vec::new();

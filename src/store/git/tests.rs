@@ -1,4 +1,4 @@
-//! The wall, tested against git itself.
+//! Tests of this module against git itself.
 
 #![allow(clippy::unwrap_used)]
 
@@ -24,7 +24,7 @@ use crate::platform::{host_name, machine_start};
 
 const AT: i64 = 1_795_000_000;
 
-/// A repository in a folder that vanishes, and the `git` command on it.
+/// A repository in a temporary folder, with the `git` command.
 struct Bench {
     folder: TempDir,
     git: Git,
@@ -71,7 +71,7 @@ impl Bench {
         self.git.commit_now(self.head(), changes, "Change", AT + 1).unwrap()
     }
 
-    /// git itself finds nothing wrong, and nothing of ours is left over.
+    /// Asserts that `git fsck` is clean and none of our temporary files remain.
     fn assert_sound(&self) {
         assert_eq!(self.run(&["fsck", "--strict", "--no-dangling"]), "");
         let leftovers = fs::read_dir(self.git.path()).unwrap().filter_map(|entry| {
@@ -88,7 +88,7 @@ impl Bench {
         assert_eq!(self.status(), "");
     }
 
-    /// The journal of a commit that was killed before it touched anything but objects.
+    /// Returns the journal of a commit that was killed after writing its objects.
     fn begin(&self, changes: &[FileChange]) -> (Draft, Journal) {
         let head = self.git.head().unwrap();
         let parent = head.commit.map(|commit| commit.0);
@@ -108,23 +108,23 @@ impl Bench {
 }
 
 impl Git {
-    /// A commit by a writer of its own.
+    /// Commits with a new writer.
     fn commit_now(&self, head: CommitId, files: &[FileChange], message: &str, at: i64) -> Result<CommitId> {
         self.writer()?.commit(head, files, message, at)
     }
 
-    /// The log as a whole.
+    /// Returns the whole log.
     fn story(&self, from: CommitId) -> Result<Vec<CommitInfo>> {
         self.log(from)?.collect()
     }
 
-    /// A tag by a writer of its own.
+    /// Tags with a new writer.
     fn tag_now(&self, name: &str, target: CommitId, message: &str, at: i64) -> Result<()> {
         self.writer()?.tag(name, target, message, at)
     }
 }
 
-/// The remains of a lock whose process was killed: its file, which no process has open.
+/// Simulates a killed process: its lock file remains, but no process has it open.
 fn killed(mut lock: IndexLock) {
     lock.is_done = true;
 }
@@ -185,7 +185,7 @@ fn a_new_repository_is_clean_and_whole() {
         bench.git.head().unwrap(),
         Head { branch: Some("refs/heads/main".to_owned()), commit: Some(bench.first) }
     );
-    // Nothing is left beside it.
+    // Nothing else remains in the folder.
     assert_eq!(fs::read_dir(bench.folder.path()).unwrap().count(), 1);
     let again = Git::init(Options::ISOLATED, &bench.dir(), "y", &[], "Start", AT);
     assert!(matches!(again, Err(GitError::AlreadyExists { .. })));
@@ -223,7 +223,7 @@ fn a_commit_adds_modifies_and_removes() {
         "commit: Change\ncommit: Change\ncommit (initial): Start\n"
     );
     assert_eq!(bench.run(&["reflog", "main", "--format=%gs"]).lines().count(), 3);
-    // The cached trees of the index are right: git builds the same tree from it.
+    // The tree cache in the index is correct: git builds the same tree from it.
     assert_eq!(bench.run(&["write-tree"]), bench.run(&["rev-parse", "HEAD^{tree}"]));
 }
 
@@ -256,7 +256,7 @@ fn an_index_of_any_form_is_kept_in_step() {
         &["update-index", "--index-version", "2"],
         &["update-index", "--index-version", "4"],
         &["update-index", "--index-version", "3"],
-        // Extensions: a cache of trees, and one of untracked files.
+        // Extensions: the tree cache and the untracked cache.
         &["read-tree", "HEAD"],
         &["-c", "core.untrackedCache=true", "status"],
         &["update-index", "--split-index"],
@@ -271,7 +271,7 @@ fn an_index_of_any_form_is_kept_in_step() {
         bench.commit(&[removal(&new), change("b-e/f", &format!("{n}"))]);
         assert_index_is_gits(&bench);
     }
-    // A version 3, whose announced file stays so.
+    // Index version 3. The file added with `git add -N` stays so.
     fs::write(bench.file("announced"), "x").unwrap();
     bench.run(&["add", "-N", "announced"]);
     bench.commit(&[change("a", "again"), change("announced/not", "1")]);
@@ -286,7 +286,7 @@ fn an_index_of_any_form_is_kept_in_step() {
 
 #[test]
 fn trees_are_the_ones_git_would_write() {
-    // Names around `/` in the order of bytes, folders that come and go, and a name that begins another.
+    // Names that sort around `/`, folders that appear and disappear, and names that are prefixes of others.
     let names = [
         "a", "a-b", "a.b", "a0", "b/a", "b/a-b", "b-a/x", "b.a", "b0/x/y", "b0/x-y", "c/d/e", "c/d-e", "ü/ß",
         "z",
@@ -294,7 +294,7 @@ fn trees_are_the_ones_git_would_write() {
     let bench = Bench::with(&names.map(|name| change(name, name)));
     let all = names.len();
     for round in 0..60 {
-        // The bits of a multiplied number: enough disorder, and the same each time.
+        // A simple hash: irregular but reproducible.
         let bits = (round + 1usize).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 17;
         let picked = (0..all).filter(|n| bits >> n & 1 == 1).map(|n| names[n]);
         let changes: Vec<_> = picked
@@ -407,7 +407,7 @@ fn a_staged_removal_and_a_conflict_stay_the_users() {
     bench.commit(&[change("investigation.yaml", "id: main\n")]);
     assert!(!command(&bench.dir(), &["merge", "other"]).status.success());
     let conflict = bench.text("investigation.yaml");
-    // What stays of a conflict without its merge, as of a stash that does not fit.
+    // Keep the conflict but quit its merge, as after a conflicting `git stash pop`.
     bench.run(&["merge", "--quit"]);
     bench.commit(&[change("investigation.yaml", "id: server\n"), change("z", "z\n")]);
     assert_eq!(bench.text("investigation.yaml"), conflict);
@@ -491,7 +491,7 @@ fn paths_that_lead_out_or_are_gits_own_are_refused() {
     assert_eq!(bench.head(), bench.first);
 }
 
-/// What a commit and a tag have synced, without the names of objects.
+/// Returns the files synced by a commit and a tag, without the names of objects.
 fn synced(git: &Git) -> Vec<String> {
     let paths = std::mem::take(&mut *git.disk.synced.lock().unwrap());
     let root = git.work_dir().unwrap();
@@ -569,7 +569,7 @@ fn durability_of_the_disk_syncs_all_files_and_their_folders() {
     for wanted in ["object", ".git/refs/tags/ended/1.lock", ".git/refs/tags/ended", ".git/refs/tags"] {
         assert!(names.iter().any(|name| name == wanted), "{wanted:?} is not in {names:?}");
     }
-    // A file that the user has deleted is theirs, and nothing to wait for.
+    // A file deleted by the user is not synced.
     fs::remove_file(dir.join("a")).unwrap();
     git.commit_now(second, &[change("a", "4")], "Change", AT).unwrap();
 }
@@ -609,7 +609,7 @@ fn threads_lose_no_commit() {
 #[test]
 fn a_commit_killed_at_any_step_is_recovered() {
     for step in 0..8 {
-        // What nothing leads to yet may be pruned by `git gc` before anyone recovers.
+        // `git gc` may prune unreachable objects before recovery.
         let cases = [(true, true), (false, true), (true, false), (false, false)];
         for (by_commit, has_objects) in cases.into_iter().filter(|(_, has_objects)| *has_objects || step < 5)
         {
@@ -623,7 +623,7 @@ fn a_commit_killed_at_any_step_is_recovered() {
             let mut published = false;
             let git_dir = bench.git.path();
             if step == 1 {
-                // Killed before the index lock was noted.
+                // Killed before recording the index lock.
                 killed(IndexLock::take(git_dir).unwrap());
             }
             if step >= 2 {
@@ -645,7 +645,7 @@ fn a_commit_killed_at_any_step_is_recovered() {
                 }
             }
             if step == 7 {
-                // The user removes what was published, before anyone recovers.
+                // The user removes published files before recovery.
                 fs::remove_file(bench.file("nodes/R5/n")).unwrap();
             }
             drop(journal);
@@ -676,7 +676,7 @@ fn the_index_lock_of_a_killed_process_is_known_in_a_copy_of_the_folder() {
     let (draft, mut journal) = bench.begin(&changes);
     killed(bench.prepare(&draft, &mut journal));
     drop(journal);
-    // The same bytes in another file.
+    // The same content in another file.
     let (lock, copy) = (bench.git.path().join("index.lock"), bench.git.path().join("copy"));
     fs::copy(&lock, &copy).unwrap();
     fs::rename(&copy, &lock).unwrap();
@@ -685,7 +685,7 @@ fn the_index_lock_of_a_killed_process_is_known_in_a_copy_of_the_folder() {
     bench.assert_sound();
 }
 
-/// A file is renamed into place before its bytes are waited for, and a power cut may keep the name alone.
+/// A file is renamed into place before it is synced, so a power cut may leave an empty or zeroed file.
 #[test]
 fn files_that_a_power_cut_left_without_their_bytes_are_put_right() {
     for torn in ["", "\0\0\0\0\0"] {
@@ -815,7 +815,7 @@ fn a_lock_that_recovery_cannot_remove_costs_no_reader_a_second() {
         .unwrap();
     let since = Instant::now();
     for _ in 0..10 {
-        // A child that another test starts holds the writers' lock for an instant, before it is the program that it runs.
+        // Another test may be spawning a child, which holds the writer lock until it executes its program.
         let mut told = bench.git.recover();
         while matches!(told, Ok(false)) && since.elapsed() < FOREIGN_LOCK_WAIT {
             told = bench.git.recover();
@@ -826,7 +826,7 @@ fn a_lock_that_recovery_cannot_remove_costs_no_reader_a_second() {
     assert!(lock.exists());
 }
 
-/// Waits until a commit has begun; it takes the lock of git's index next.
+/// Waits until a commit has begun. Its next step is to take the index lock.
 fn wait_for_journal(journal: &Path) {
     while fs::metadata(journal).map_or(0, |journal| journal.len()) == 0 {
         thread::sleep(Duration::from_millis(1));
@@ -846,7 +846,7 @@ fn the_lock_of_a_living_git_is_respected() {
         fs::remove_file(&lock).unwrap();
         bench.assert_clean();
     }
-    // One that goes away in time is only waited for.
+    // A lock that is released in time is only waited for.
     let lock = bench.git.path().join("index.lock");
     fs::write(&lock, "").unwrap();
     let journal = bench.file(".git").join(JOURNAL_FILE);
@@ -883,7 +883,7 @@ fn a_merge_that_begins_meanwhile_is_not_committed_into() {
     bench.assert_clean();
 }
 
-/// Not a test by itself: the process that [`a_killed_process_leaves_a_sound_repository`] kills.
+/// Not a test by itself, but the process killed by [`a_killed_process_leaves_a_sound_repository`].
 #[test]
 #[ignore = "the child process of another test"]
 fn writes_until_killed() {
@@ -917,7 +917,7 @@ fn a_killed_process_leaves_a_sound_repository() {
             .stdout(std::process::Stdio::null())
             .spawn()
             .unwrap();
-        // On a busy machine the process first has to get its turn.
+        // On a busy machine, the process may have to wait for the lock.
         let before = length();
         while length() == before {
             assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
@@ -932,7 +932,7 @@ fn a_killed_process_leaves_a_sound_repository() {
     let acknowledged = fs::read_to_string(bench.dir().with_extension("acknowledged")).unwrap();
     let history = bench.git.story(bench.head()).unwrap();
     let history: HashSet<String> = history.iter().map(|commit| commit.id.to_string()).collect();
-    // The last line may be cut off.
+    // The last line may be truncated.
     let acknowledged: Vec<&str> = acknowledged.lines().filter(|line| line.len() == 40).collect();
     assert!(!acknowledged.is_empty());
     assert!(acknowledged.iter().all(|line| history.contains(*line)));
@@ -944,7 +944,7 @@ fn commits_go_on_while_git_collects_garbage() {
     let (dir, done) = (&bench.dir(), &AtomicBool::new(false));
     thread::scope(|scope| {
         scope.spawn(move || {
-            // One that meets a lock of a commit gives up, as it does beside git's own commits.
+            // Git gives up if it meets a commit's lock, as with its own commits.
             let gives_up_only_for_a_lock = |arguments: &[&str]| {
                 let output = command(dir, arguments);
                 let said = String::from_utf8_lossy(&output.stderr);
@@ -958,7 +958,7 @@ fn commits_go_on_while_git_collects_garbage() {
                 gives_up_only_for_a_lock(&["pack-refs", "--all"]);
             }
         });
-        // A panic in here would leave the other thread going for ever.
+        // A panic here would leave the other thread running forever.
         let outcome: Result<Vec<_>> = (0..60)
             .map(|round| {
                 let head = bench.git.head()?.commit.unwrap();
@@ -984,7 +984,8 @@ fn nothing_is_acknowledged_that_a_collection_under_way_deletes_afterwards() {
     thread::scope(|scope| {
         let (dir, git_dir, first, note) = (bench.dir(), bench.git.path(), bench.first.to_string(), &note);
         let collection = scope.spawn(move || {
-            // It has found out what nothing leads to before the head moved, and deletes it now.
+            // The collector has determined the unreachable objects before the head moves, and deletes them
+            // now.
             while run_in(&dir, &["rev-parse", "HEAD"]).trim() == first {}
             thread::sleep(Duration::from_millis(50));
             for line in run_in(&dir, &["rev-list", "--objects", &format!("{first}..HEAD")]).lines() {
@@ -998,7 +999,7 @@ fn nothing_is_acknowledged_that_a_collection_under_way_deletes_afterwards() {
     });
     bench.assert_clean();
 
-    // One that has died without removing its note is not.
+    // A collection that died without removing its file is ignored.
     let dead = Command::new("git").arg("version").stdout(std::process::Stdio::null()).spawn().unwrap();
     let (process, _) = (dead.id(), dead.wait_with_output().unwrap());
     fs::write(&note, format!("{process} {host}")).unwrap();
@@ -1013,7 +1014,7 @@ fn an_object_that_git_has_pruned_is_written_again() {
     let bench = Bench::new();
     let lost = bench.commit(&[change("a", "the same\n")]);
     bench.run(&["gc", "-q", "--prune=now"]);
-    // The handle knows the pack that holds the file.
+    // The handle knows the pack that contains the file.
     let files = bench.git.files(lost).unwrap();
     bench.git.read(files[0].blob, 100).unwrap();
     bench.run(&["reset", "-q", "--hard", "HEAD~1"]);
@@ -1055,7 +1056,7 @@ fn a_missing_index_is_made_again() {
 #[test]
 fn a_damaged_index_is_refused_or_read_and_never_panics() {
     let bench = Bench::with(&["a", "b/c", "b/d", "e"].map(|name| change(name, name)));
-    // With a cache of trees.
+    // With the tree cache.
     bench.run(&["read-tree", "HEAD"]);
     bench.run(&["status"]);
     let path = bench.file(".git/index");
@@ -1309,7 +1310,7 @@ fn the_identity_is_the_repositorys_users() {
 #[test]
 fn the_identity_of_the_environment_and_the_user_is_taken() {
     let bench = Bench::new();
-    // A process of its own, since its environment is the matter.
+    // A separate process, because the test is about its environment.
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "store::git::tests::commits_as_the_environment_says", "--ignored"])
         .env("TOT_TEST_IDENTITY_DIR", bench.dir())
@@ -1332,7 +1333,7 @@ fn the_identity_of_the_environment_and_the_user_is_taken() {
     assert!(!bench.folder.path().join("elsewhere").exists());
 }
 
-/// Not a test by itself: see [`the_identity_of_the_environment_and_the_user_is_taken`].
+/// Not a test by itself, but the process of [`the_identity_of_the_environment_and_the_user_is_taken`].
 #[test]
 #[ignore = "the child process of another test"]
 fn commits_as_the_environment_says() {
@@ -1404,7 +1405,7 @@ fn hostile_trees_are_capped_and_marked() {
         let id = run_in(&bench.dir(), &["commit-tree", &tree.to_string(), "-m", "x"]);
         CommitId::from_str(id.trim()).unwrap()
     };
-    // Ten folders in ten folders, twelve times over: 10^12 files.
+    // Ten folders in ten folders, twelve levels deep: 10^12 files.
     let mut bomb = raw(&[("100644", "f", blob)]);
     for _ in 0..12 {
         let names: Vec<String> = (0..10).map(|n| n.to_string()).collect();
@@ -1441,7 +1442,7 @@ fn hostile_trees_are_capped_and_marked() {
         ]
     );
 
-    // Out of order: committing on it is an error and no panic.
+    // Entries out of order: committing on top is an error but does not panic.
     let unsorted = raw(&[("100644", "z", blob), ("40000", "nodes", inner), ("100644", "a", blob)]);
     let unsorted = commit_of(unsorted);
     bench.run(&["update-ref", "HEAD", &unsorted.to_string()]);
@@ -1461,7 +1462,7 @@ fn ids_are_read_and_shown() {
     }
 }
 
-/// Histories of merges that are all of one second, as those of a busy team may be.
+/// Merge histories in which all commits have the same time, as in a busy team.
 #[test]
 fn what_two_histories_have_in_common_and_how_far_they_are_apart_is_what_git_says() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Trees: looked up, walked under caps, and edited.
+//! Looks up, walks and edits trees.
 
 use gix::ObjectId;
 use gix::bstr::{BStr, ByteSlice};
@@ -10,14 +10,14 @@ use super::error::Result;
 use super::paths::is_safe_name;
 use super::{BlobId, FileKind, Git, GitError, Tree, TreeFile};
 
-/// The maximum number of tree entries read by one call: twenty times the largest investigation.
+/// The maximum number of tree entries read by one call. Twenty times the largest investigation.
 pub const MAX_ENTRIES: usize = 200_000;
-/// The maximum bytes of trees and paths read by one call.
+/// The maximum total size of trees and paths read by one call, in bytes.
 pub const MAX_TREE_BYTES: usize = 64 << 20;
-/// The maximum depth of folders.
+/// The maximum nesting depth of folders.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// An entry of a tree that is not a folder.
+/// A tree entry that is not a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leaf {
     pub(super) kind: EntryKind,
@@ -25,8 +25,9 @@ pub(super) struct Leaf {
 }
 
 impl Git {
-    /// The tree `base` with these steps. [`Git::leaf`] must have read each folder of a step: gix's editor panics on
-    /// one that is out of order.
+    /// Applies the steps to the tree `base`. The caller must have checked the folders of each path with [`Git::leaf`],
+    /// because
+    /// gix's editor panics if entries are out of order.
     pub(super) fn edit_tree(
         &self,
         base: ObjectId,
@@ -47,7 +48,7 @@ impl Git {
         editor.write(|tree| write(tree))
     }
 
-    /// The entry of the tree `root` at `path`. Every folder on the way is in order.
+    /// Returns the entry at `path` in the tree `root`. Fails if the entries of a folder on the way are out of order.
     pub(super) fn leaf(&self, root: ObjectId, path: &str) -> Result<Option<Leaf>> {
         let conflict = |blocker: &str, is| GitError::PathConflict {
             path: path.to_owned(),
@@ -79,7 +80,7 @@ impl Git {
     }
 }
 
-/// The collection of a commit's files, under the caps.
+/// Collects the files of a tree within the limits.
 pub(super) struct TreeWalk<'a> {
     git: &'a Git,
     what: String,
@@ -140,7 +141,7 @@ fn entries(data: &[u8]) -> impl Iterator<Item = std::result::Result<EntryRef<'_>
     TreeRefIter::from_bytes(data, gix::hash::Kind::Sha1)
 }
 
-/// Checks the order of a tree's entries, which writing a changed tree relies on.
+/// Checks the order of a tree's entries. Writing a changed tree relies on it.
 fn check_order(tree: &[u8]) -> std::result::Result<(), String> {
     let mut previous: Option<(&BStr, bool)> = None;
     for entry in entries(tree) {

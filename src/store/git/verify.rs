@@ -1,17 +1,17 @@
-//! Checks that objects match their ids: an object's file can be damaged, or written by hand, without a trace in any
-//! commit. git itself checks an object's hash only in `git fsck`.
+//! Verifies that objects match their ids. A damaged or manipulated object file is not visible in any commit. Git itself
+//! checks the hashes of objects only in `git fsck`.
 
 use super::{Git, GitError};
 
-/// The maximum size of an object that is verified, in bytes: no file of an investigation comes near.
+/// The maximum size of a verified object in bytes. Far above the size of any file in an investigation.
 const LARGEST: u64 = 256 << 20;
 
 impl Git {
-    /// The unreadable objects, and those that do not match their ids, with the reason.
+    /// Returns the objects that are unreadable or don't match their ids, with the reason.
     ///
     /// # Errors
     ///
-    /// The object files can't be listed.
+    /// Fails if the objects cannot be listed.
     pub fn verify_objects(&self) -> Result<Vec<(String, String)>, GitError> {
         let failed = self.library("list the objects of");
         let mut damaged = Vec::new();
@@ -34,7 +34,7 @@ impl Git {
         Ok(damaged)
     }
 
-    /// Whether the settings require signed commits. This program signs none.
+    /// Returns whether commits should be signed according to the settings. This program never signs them.
     pub fn wants_signatures(&self) -> bool {
         self.repository.config_snapshot().boolean("commit.gpgSign").unwrap_or(false)
     }

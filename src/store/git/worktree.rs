@@ -1,4 +1,4 @@
-//! Files of the work tree, written so that a kill leaves the old bytes or the new ones.
+//! Writes work tree files atomically: a kill leaves the old or the new content.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -15,20 +15,20 @@ use super::open::ALLOCATION_LIMIT;
 use super::tree::is_file;
 use crate::platform::make_executable;
 
-/// The outcome for a path in the work tree.
+/// The state of a work tree path after a step.
 pub(super) enum Placed {
-    /// The file has the new bytes, and this stat.
+    /// The file has the new content and this stat.
     There(gix::index::entry::Stat),
-    /// There is no file, as expected.
+    /// The file does not exist, as intended.
     Gone,
-    /// The user has changed the path, and it is kept.
+    /// The path was changed by the user and left alone.
     Kept,
 }
 
 impl Git {
-    /// Takes one path of the work tree to the step's end, if it is in one of the states that the step starts from.
+    /// Brings a work tree path to the end state of the step, unless the user has changed it.
     pub(super) fn place(&self, work_dir: &Path, staging: &Path, step: &Step) -> Result<Placed> {
-        // For the work tree, an entry left out of it counts as removed.
+        // An entry that is not checked out counts as removed.
         let to = step.to.filter(|_| !step.unfit.1);
         let target = work_dir.join(&step.path);
         let Some(missing_folders) = missing_folders(work_dir, &step.path)? else { return Ok(Placed::Kept) };
@@ -53,7 +53,7 @@ impl Git {
             match to {
                 _ if !ours => return Ok(Placed::Kept),
                 Some(to) if is_file(to.kind) => {
-                    // Read only now: all files of a step together may exceed the memory.
+                    // Read files one by one, because all of them together may not fit into memory.
                     let content = self.object(to.id, Kind::Blob)?;
                     for folder in &missing_folders {
                         fs::create_dir(folder).map_err(io_error("create", folder))?;
@@ -64,7 +64,7 @@ impl Git {
                     fs::remove_file(&target).map_err(io_error("remove", &target))?;
                     remove_empty_folders(work_dir, &target);
                 }
-                // The head has a link or a submodule there, which this program never creates.
+                // A link or submodule. This program never creates one.
                 _ => return Ok(Placed::Kept),
             }
         }
@@ -75,16 +75,16 @@ impl Git {
             gix::index::fs::Metadata::from_path_no_follow(&target).map_err(io_error("look at", &target))?;
         Ok(match gix::index::entry::Stat::from_fs(&metadata) {
             Ok(stat) => Placed::There(stat),
-            // A time before 1970: git compares the content instead.
+            // Times before 1970 are not representable. Git then compares the content.
             Err(_) => Placed::Kept,
         })
     }
 
-    /// The content of the file, if it may be a state of `step`. A file of another length is not read.
+    /// Returns the state of a file. Files whose length differs from all states of the step are not read.
     fn file_state(&self, target: &Path, metadata: &fs::Metadata, step: &Step) -> Result<FileState> {
         let mut possible = step.are_zeros_ours;
         for leaf in step.from.iter().flatten().chain(&step.to).filter(|leaf| is_file(leaf.kind)) {
-            // A missing object is the new one of a commit that was killed before writing it.
+            // The object may be missing if the commit was killed before writing it.
             possible = possible || self.blob_size(leaf.id).map_or(true, |size| size == metadata.len());
         }
         if !possible || metadata.len() > ALLOCATION_LIMIT {
@@ -99,19 +99,19 @@ impl Git {
     }
 }
 
-/// The content of a file of the work tree.
+/// The content of a work tree file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FileState {
-    /// The bytes of this object.
+    /// The content of this object.
     Of(ObjectId),
-    /// Bytes that never reached the disk.
+    /// Content that never reached the disk.
     Torn,
     /// The user's own content.
     Other,
 }
 
-/// The missing folders on the way to `path`, outermost first; `None` if anything but a folder is in the way, above
-/// all a symbolic link.
+/// Returns the missing folders on the way to `path`, outermost first. `None` if the path leads through anything but a
+/// folder, such as a symbolic link.
 pub(super) fn missing_folders(work_dir: &Path, path: &str) -> Result<Option<Vec<PathBuf>>> {
     let mut missing = Vec::new();
     for (at, _) in path.match_indices('/') {
@@ -125,8 +125,9 @@ pub(super) fn missing_folders(work_dir: &Path, path: &str) -> Result<Option<Vec<
     Ok(Some(missing))
 }
 
-/// Writes `content` to another file and renames it to `target`, so that a kill leaves the old bytes or the new ones.
-/// The permissions of a replaced file are kept.
+/// Writes `content` to `staging` and renames it to `target`, so that a kill leaves the old or the new content. Keeps
+/// the
+/// permissions of a replaced file.
 pub(super) fn write_file(
     staging: &Path,
     target: &Path,
@@ -152,7 +153,7 @@ pub(super) fn write_file(
     fs::rename(staging, target).map_err(io_error("replace", target))
 }
 
-/// Removes empty folders, as git does after removing the last file of a folder.
+/// Removes folders that are empty after a file was removed, as git does.
 pub(super) fn remove_empty_folders(work_dir: &Path, removed: &Path) {
     for folder in removed.ancestors().skip(1).take_while(|folder| *folder != work_dir) {
         if fs::remove_dir(folder).is_err() {
@@ -161,7 +162,7 @@ pub(super) fn remove_empty_folders(work_dir: &Path, removed: &Path) {
     }
 }
 
-/// The metadata of `path`, without following a link.
+/// Returns the metadata of `path` without following links, or `None` if it does not exist.
 pub(super) fn optional_metadata(path: &Path) -> Result<Option<fs::Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
