@@ -85,7 +85,7 @@ fn stray_attachments(subject: &Subject) -> impl Iterator<Item = Finding> {
 }
 
 fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
-    let reason = fault.reason.trim_end_matches('.').trim_end_matches("; it is left out");
+    let reason = fault.reason.trim_end_matches('.').trim_end_matches("; it is ignored");
     if !fault.is_unreadable() {
         let severity = match fault.code {
             Code::HistoryCut => Note,

@@ -127,7 +127,7 @@ fn is_amended_end(happening: &Happening) -> bool {
 fn summary(happenings: &[Happening]) -> String {
     const SHOWN: usize = 5;
     if happenings.is_empty() {
-        return "changed nothing of the investigation".into();
+        return "did not change the investigation".into();
     }
     let one = |happening: &Happening| {
         let verb = match happening {
@@ -157,7 +157,7 @@ fn summary(happenings: &[Happening]) -> String {
         };
         let what = match happening.node_id() {
             Some(node) => node.as_str(),
-            None if happening.comment().is_some() || happening.run().is_some() => "the whole",
+            None if happening.comment().is_some() || happening.run().is_some() => "the investigation",
             None => return verb.to_owned(),
         };
         format!("{verb} {what}")

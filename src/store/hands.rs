@@ -305,7 +305,7 @@ impl<'a> Past<'a> {
         let mut are_others = false;
         let Some(first) = self.first else {
             let reason = "the first commit can't be read, so its terms and rules can't be compared with the present ones; \
-                          in a shallow clone, `git fetch --unshallow` gets it";
+                          in a shallow clone, `git fetch --unshallow` fetches it";
             faults.push(Fault::of_history(layout::META, reason, Code::HistoryCut));
             return false;
         };

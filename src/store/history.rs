@@ -79,8 +79,9 @@ pub(super) fn history(
     if let Some(last) = entries.last_mut()
         && !last.parents.is_empty()
     {
-        let why = end
-            .unwrap_or_else(|| "this is a shallow clone, and `git fetch --unshallow` gets the rest".into());
+        let why = end.unwrap_or_else(|| {
+            "this is a shallow clone, and `git fetch --unshallow` fetches the rest".into()
+        });
         last.gaps.push(format!("Earlier commits are not shown: {why}."));
     }
     Ok(entries)
@@ -91,7 +92,7 @@ fn without_changes(commit: CommitInfo) -> HistoryEntry {
     let at = Timestamp::from_milliseconds(commit.seconds.saturating_mul(1_000));
     let mut gaps = Vec::new();
     if commit.message_left_out > 0 {
-        gaps.push(format!("The message is cut: {} bytes are left out.", commit.message_left_out));
+        gaps.push(format!("The message was truncated: {} bytes were omitted.", commit.message_left_out));
     }
     HistoryEntry {
         commit: commit.id,
@@ -123,7 +124,7 @@ fn changes(files: &mut Files<'_>, entry: &mut HistoryEntry) {
     let (mut unread, mut other_paths) = (0, 0);
     for change in changes {
         if files.budget.entries == 0 {
-            entry.gaps.push("Only some changes of this commit are read.".to_owned());
+            entry.gaps.push("Only some changes of this commit were read.".to_owned());
             break;
         }
         let place = layout::place(&change.path);
@@ -178,11 +179,11 @@ fn changes(files: &mut Files<'_>, entry: &mut HistoryEntry) {
         entry.paths.push(change.path);
     }
     if let Some(more @ 1..) = other_paths.checked_sub(OTHER_PATHS) {
-        entry.gaps.push(format!("Other changed files, not named: {more}."));
+        entry.gaps.push(format!("Other changed files, not listed: {more}."));
     }
     if unread > 0 {
-        let why = "since the earlier texts are too large to keep in memory";
-        entry.gaps.push(format!("Changed files that are not read, {why}: {unread}."));
+        let why = "because earlier versions are too large to keep in memory";
+        entry.gaps.push(format!("Changed files that were not read {why}: {unread}."));
     }
 }
 
@@ -386,7 +387,7 @@ mod tests {
             entries.iter().map(|entry| (entry.happenings.len(), entry.gaps.len())).collect();
         // The newest version is shared with the snapshot, and three more fit into the budget.
         assert_eq!(told, [(1, 0), (1, 0), (1, 0), (0, 1), (0, 1), (0, 1), (0, 1), (0, 1), (1, 0)]);
-        assert!(entries[3].gaps[0].starts_with("Changed files that are not read, "), "{:?}", entries[3]);
+        assert!(entries[3].gaps[0].starts_with("Changed files that were not read "), "{:?}", entries[3]);
         let whole = proposals(8, Budget::DEFAULT);
         assert!(whole.iter().all(|entry| entry.happenings.len() == 1 && entry.gaps.is_empty()), "{whole:?}");
     }

@@ -118,7 +118,7 @@ impl JoinError {
         match self {
             JoinError::Unrelated { .. } => {
                 "If they are two investigations, import one of them with a new id; in a shallow clone, `git fetch \
-                 --unshallow` gets the rest of the history"
+                 --unshallow` fetches the rest of the history"
                     .to_owned()
             }
             JoinError::Another { .. } => "Check the address and the branch".to_owned(),
@@ -130,7 +130,7 @@ impl JoinError {
             ),
             JoinError::Unresolved { .. } => "Fix the file by hand and commit it".to_owned(),
             JoinError::Marked { .. } => {
-                "Merge both sides of the markers with `tot merge --resolve`, then call again".to_owned()
+                "Merge both sides of the markers with `tot merge --resolve`, then try again".to_owned()
             }
             JoinError::Conflicts { path, theirs, .. } => {
                 format!("Merge it by hand: `git -C {} merge {theirs}`. {BY_HAND}", path.display())

@@ -161,13 +161,11 @@ impl StoreError {
             StoreError::Git(error) => Some(error.hint()),
             StoreError::Join(error) => Some(error.hint()),
             StoreError::UnknownRevision { path, .. } => {
-                Some(format!("`git -C {} log` lists them", path.display()))
+                Some(format!("`git -C {} log` lists the commits", path.display()))
             }
-            StoreError::UnknownCursor { .. } => {
-                Some("Leave out the cursor to begin at the first page".to_owned())
-            }
+            StoreError::UnknownCursor { .. } => Some("Omit the cursor to start at the first page".to_owned()),
             StoreError::Full { .. } => {
-                Some("End it with tot_end, and start another one for the open questions".to_owned())
+                Some("Conclude it with tot_end, then start another one for the open questions".to_owned())
             }
             StoreError::NotAnInvestigation { .. }
             | StoreError::ReadOnly
@@ -194,7 +192,7 @@ pub struct Standing {
 pub struct Draft {
     /// The files to write or remove.
     pub files: Vec<FileChange>,
-    /// The same changes as domain values. They update the snapshot without reading it again.
+    /// The changes as domain values. They update the snapshot without reading it again.
     pub changes: Vec<Change>,
     /// The commit message.
     pub message: String,

@@ -76,7 +76,7 @@ pub(super) fn of_tree(
             continue;
         }
         if !seen.insert(file.path.clone()) {
-            let reason = "the tree contains this file twice; the first is read";
+            let reason = "the tree contains this file twice; the first one is used";
             faults.push(Fault::new(file.path, None, reason));
             continue;
         }
@@ -189,20 +189,18 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
     match file.kind {
         FileKind::File | FileKind::Executable if *place == Place::Stray => {
             Some(match layout::home(&file.path) {
-                Some(home) => format!("the file of that node must be {home}; this one is left out"),
+                Some(home) => format!("the file of that node must be {home}; this one is ignored"),
                 None if file.path.starts_with(layout::COMMENTS) => {
-                    "not a valid path for a comment; it is left out".into()
+                    "not a valid path for a comment; it is ignored".into()
                 }
                 None if file.path.starts_with(layout::RUNS) => {
-                    "not a valid path for a run; it is left out".into()
+                    "not a valid path for a run; it is ignored".into()
                 }
                 None if file.path.starts_with(layout::ATTACHMENTS) => {
-                    "not a valid path for an attachment (attachments/<node>/<name>); it is left out".into()
+                    "not a valid path for an attachment (attachments/<node>/<name>); it is ignored".into()
                 }
-                None if !file.path.contains('/') => {
-                    "a file where a folder is expected; it is left out".into()
-                }
-                None => "not a valid path for a node; it is left out".into(),
+                None if !file.path.contains('/') => "a file where a folder is expected; it is ignored".into(),
+                None => "not a valid path for a node; it is ignored".into(),
             })
         }
         FileKind::File | FileKind::Executable => None,

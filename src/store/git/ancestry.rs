@@ -160,7 +160,7 @@ impl Git {
         for tip in head.into_iter().chain(branches.into_iter().map(|(_, tip)| tip)) {
             kept.find(tip, |_| false);
         }
-        let failed = self.library("list the objects of");
+        let failed = self.library("list the objects");
         let mut lost = HashMap::new();
         for id in self.repository.objects.iter().map_err(&failed)? {
             let id = id.map_err(|error| failed(gix::Error::from_error(error)))?;
@@ -246,7 +246,7 @@ pub(super) struct Walk<'g> {
 impl<'g> Walk<'g> {
     pub(super) fn new(git: &'g Git) -> Result<Walk<'g>> {
         let shallow = git.repository.shallow_commits();
-        let shallow = shallow.map_err(git.library("read the ends of a shallow clone"))?;
+        let shallow = shallow.map_err(git.library("read the shallow boundary"))?;
         let shallow = shallow.iter().flat_map(|ends| ends.iter().copied()).collect();
         Ok(Walk { git, shallow, seen: HashSet::new(), end: None })
     }
@@ -261,7 +261,7 @@ impl<'g> Walk<'g> {
                 continue;
             }
             if self.seen.len() == MAX_COMMITS {
-                self.ends(|| format!("the search ends after {MAX_COMMITS} commits"));
+                self.ends(|| format!("the search stopped after {MAX_COMMITS} commits"));
                 return false;
             }
             self.seen.insert(id);
@@ -275,13 +275,13 @@ impl<'g> Walk<'g> {
 
     pub(super) fn parents(&mut self, id: ObjectId) -> Vec<ObjectId> {
         if self.shallow.contains(&id) {
-            self.ends(|| "this is a shallow clone, and `git fetch --unshallow` gets the rest".to_owned());
+            self.ends(|| "this is a shallow clone, and `git fetch --unshallow` fetches the rest".to_owned());
             return Vec::new();
         }
         match self.git.object(id, Kind::Commit) {
             Ok(data) => CommitRefIter::from_bytes(&data, gix::hash::Kind::Sha1).parent_ids().collect(),
             Err(_) => {
-                self.ends(|| format!("the commit {id} can't be read; `git fsck` says why"));
+                self.ends(|| format!("the commit {id} can't be read; `git fsck` reports details"));
                 Vec::new()
             }
         }

@@ -80,7 +80,7 @@ impl Git {
     fn is_packed(&self, id: &ObjectId) -> Result<bool> {
         let path = self.git_dir.join("objects");
         // An older handle would still know deleted packs.
-        let objects = gix::odb::at(&path, gix::hash::Kind::Sha1).map_err(io_error("look at", &path))?;
+        let objects = gix::odb::at(&path, gix::hash::Kind::Sha1).map_err(io_error("inspect", &path))?;
         Ok(objects.exists(id))
     }
 
@@ -88,7 +88,7 @@ impl Git {
     fn collection(&self) -> Result<Option<(String, SystemTime)>> {
         let path = self.git_dir.join("gc.pid");
         let Some(metadata) = optional_metadata(&path)?.filter(Metadata::is_file) else { return Ok(None) };
-        let since = metadata.modified().map_err(io_error("look at", &path))?;
+        let since = metadata.modified().map_err(io_error("inspect", &path))?;
         let is_forgotten = since.elapsed().is_ok_and(|age| age > FORGOTTEN) || !is_running(&path);
         if is_forgotten {
             return Ok(None);
@@ -96,7 +96,7 @@ impl Git {
         match file_identity(&path) {
             Ok(identity) => Ok(Some((identity, since))),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(io_error("look at", &path)(error)),
+            Err(error) => Err(io_error("inspect", &path)(error)),
         }
     }
 }

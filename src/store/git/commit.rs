@@ -27,7 +27,7 @@ pub(super) const RACE_RETRIES: usize = 5;
 
 /// The exclusive right to write to a repository, released on drop. The leftovers of a killed writer have been
 /// recovered.
-#[must_use = "the right to write ends with it"]
+#[must_use = "dropping it releases the lock"]
 pub struct Writer<'g> {
     git: &'g Git,
     _lock: WriterLock,
@@ -286,7 +286,7 @@ impl Git {
 
 impl Git {
     fn reference_name(&self, name: String) -> Result<FullName> {
-        let failed = self.library("name a reference");
+        let failed = self.library("validate a reference name");
         FullName::try_from(name).map_err(|source| failed(gix::Error::from_error(source)))
     }
 }

@@ -214,17 +214,17 @@ impl GitError {
     pub fn hint(&self) -> String {
         let plain = match self {
             GitError::NotARepository { path, .. } => {
-                return format!("Check the path, and look at it with `git -C {path} status`");
+                return format!("Check the path, or run `git -C {path} status`");
             }
-            GitError::InProgress { hint, .. } => return format!("{hint}, then call again"),
+            GitError::InProgress { hint, .. } => return format!("{hint}, then try again"),
             GitError::Refused { hint, .. } | GitError::Unsupported { hint, .. } => hint,
             GitError::AlreadyExists { .. } => "Choose another name, or remove it first",
             GitError::InvalidPath { .. } => "Use plain names with '/' between them",
             GitError::PathConflict { .. } => "Rename one of the two with git",
             GitError::HeadMoved { .. } => "Load the new head and decide again",
-            GitError::Busy { .. } => "Call again",
+            GitError::Busy { .. } => "Try again",
             GitError::Held { .. } => {
-                "Call again; if that process hangs, end it to release the lock. Do not delete the lock file: without it, \
+                "Try again; if that process hangs, end it to release the lock. Do not delete the lock file: without it, \
                  two processes could write at once"
             }
             GitError::Locked { .. } => "Try again; if no git process is running there, delete this file",
@@ -232,7 +232,7 @@ impl GitError {
             GitError::Ambiguous { .. } => "Use more digits",
             GitError::Missing { .. } => "Run `git fsck` there; in a partial or shallow clone, fetch the rest",
             GitError::TooLarge { .. } => "Make it smaller",
-            GitError::TooMuch { .. } => "Look at it with `git ls-tree`",
+            GitError::TooMuch { .. } => "Inspect it with `git ls-tree`",
             GitError::Damaged { .. } | GitError::Library { .. } => "Run `git fsck` there",
             GitError::Unconfirmed { .. } => "Check the disk, then load the new head",
             GitError::Index { .. } => "Delete it and run `git reset` there; your files are kept",

@@ -301,7 +301,7 @@ impl Git {
 fn is_nobodys(path: &Path) -> Result<bool> {
     let Some(metadata) = optional_metadata(path)?.filter(fs::Metadata::is_file) else { return Ok(false) };
     if metadata.len() == 0 {
-        let modified = metadata.modified().map_err(io_error("look at", path))?;
+        let modified = metadata.modified().map_err(io_error("inspect", path))?;
         return Ok(machine_start().is_some_and(|start| modified < start));
     }
     let mut first = [0xff];

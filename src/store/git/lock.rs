@@ -147,7 +147,7 @@ impl IndexLock {
     }
 
     pub(super) fn identity(&self) -> Result<String> {
-        file_identity(&self.path).map_err(io_error("look at", &self.path))
+        file_identity(&self.path).map_err(io_error("inspect", &self.path))
     }
 
     pub(super) fn put_into_place(mut self) -> Result<()> {

@@ -24,7 +24,7 @@ impl Git {
     pub fn merge_bases(&self, one: CommitId, others: &[CommitId]) -> Result<Vec<CommitId>> {
         let others: Vec<ObjectId> = others.iter().map(|other| other.0).collect();
         let bases = self.repository.merge_bases_many(one.0, &others);
-        let bases = bases.map_err(self.library("find what two histories have in common"))?;
+        let bases = bases.map_err(self.library("find the merge base"))?;
         let mut bases: Vec<CommitId> = bases.into_iter().map(|base| CommitId(base.detach())).collect();
         bases.sort();
         bases.dedup();
@@ -42,7 +42,7 @@ impl Git {
 
     /// Makes content readable as an object until the repository is closed. Nothing is written to disk.
     pub fn keep_blob(&self, content: &[u8]) -> Result<BlobId> {
-        let id = self.repository.write_blob(content).map_err(self.library("keep a file"))?;
+        let id = self.repository.write_blob(content).map_err(self.library("store a file in memory"))?;
         Ok(BlobId(id.detach()))
     }
 

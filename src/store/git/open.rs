@@ -234,7 +234,7 @@ pub(super) fn open_error(dir: &Path, git_dir: &Path, source: gix::Error) -> GitE
     if formats.into_iter().any(|value| value.contains("sha256")) {
         return GitError::Unsupported {
             path: shown(dir),
-            reason: "its object ids are sha256".into(),
+            reason: "its object ids are SHA-256".into(),
             hint: "Make a repository with `git init --object-format=sha1` and copy the files",
         };
     }

@@ -23,7 +23,7 @@ impl Git {
             FileKind::Submodule => Some("another repository".to_owned()),
             FileKind::File | FileKind::Executable if check_path(path).is_ok() => {
                 let size = self.size(blob)?;
-                (size > FILE_MAX).then(|| format!("{size} bytes, more than the {FILE_MAX} that are read"))
+                (size > FILE_MAX).then(|| format!("{size} bytes, the limit is {FILE_MAX}"))
             }
             _ => Some("a name that some systems do not accept".to_owned()),
         })

@@ -99,7 +99,7 @@ impl Git {
     /// Iterates over the commits from `from` along first parents, newest first, up to the boundary of a shallow clone.
     pub fn log(&self, from: CommitId) -> Result<impl Iterator<Item = Result<CommitInfo>>> {
         let shallow = self.repository.shallow_commits();
-        let shallow = shallow.map_err(self.library("read the ends of a shallow clone"))?;
+        let shallow = shallow.map_err(self.library("read the shallow boundary"))?;
         let mut next = Some(from);
         Ok(iter::from_fn(move || {
             let id = next.take()?;
@@ -163,7 +163,7 @@ impl Git {
     /// Returns the boundary commits of a shallow clone, sorted by id.
     pub fn ends(&self) -> Result<Vec<CommitId>> {
         let shallow = self.repository.shallow_commits();
-        let shallow = shallow.map_err(self.library("read the ends of a shallow clone"))?;
+        let shallow = shallow.map_err(self.library("read the shallow boundary"))?;
         let mut ends: Vec<CommitId> =
             shallow.iter().flat_map(|ends| ends.iter()).map(|end| CommitId(*end)).collect();
         ends.sort();
@@ -363,7 +363,7 @@ fn ends_of(message: &BStr) -> (String, usize) {
     let end = &message[message.len() - MESSAGE_END..];
     let end = end.find_byte(b'\n').map_or(end, |at| &end[at..]);
     let left_out = message.len() - begin.len() - end.len();
-    (format!("{}\n\n[{left_out} bytes left out]\n{}", begin.to_str_lossy(), end.to_str_lossy()), left_out)
+    (format!("{}\n\n[{left_out} bytes omitted]\n{}", begin.to_str_lossy(), end.to_str_lossy()), left_out)
 }
 
 /// A tree entry that is not a folder.

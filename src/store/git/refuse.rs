@@ -87,13 +87,13 @@ pub(super) fn refuse_link(path: &Path) -> Result<()> {
         Some(metadata) if metadata.is_symlink() => Err(GitError::Refused {
             path: shown(path),
             reason: "is a symbolic link",
-            hint: "Make a clone: it has no such link",
+            hint: "Make a clone, which has no such link",
         }),
         // Opening a pipe would block until it has a writer.
         Some(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(GitError::Refused {
             path: shown(path),
             reason: "is neither a file nor a folder",
-            hint: "Make a clone: it has no such link",
+            hint: "Make a clone, which has no such link",
         }),
         _ => Ok(()),
     }

@@ -1148,7 +1148,10 @@ fn tags_are_made_once_and_listed() {
     assert!(matches!(error, GitError::TagExists { .. }));
     for name in ["", "a b", "a..b", "x.lock", "a//b", "x/"] {
         let error = bench.git.tag_now(name, second, "x", AT).unwrap_err();
-        assert!(matches!(error, GitError::Library { action: "name a reference", .. }), "{name:?}: {error}");
+        assert!(
+            matches!(error, GitError::Library { action: "validate a reference name", .. }),
+            "{name:?}: {error}"
+        );
     }
     let unknown = CommitId::from_str(&"1".repeat(40)).unwrap();
     assert!(matches!(bench.git.tag_now("x", unknown, "x", AT), Err(GitError::Missing { .. })));

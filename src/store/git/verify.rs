@@ -13,7 +13,7 @@ impl Git {
     ///
     /// Fails if the objects cannot be listed.
     pub fn verify_objects(&self) -> Result<Vec<(String, String)>, GitError> {
-        let failed = self.library("list the objects of");
+        let failed = self.library("list the objects");
         let mut damaged = Vec::new();
         for id in self.repository.objects.iter().map_err(&failed)? {
             let id = id.map_err(|error| failed(gix::Error::from_error(error)))?;

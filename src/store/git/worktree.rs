@@ -72,7 +72,7 @@ impl Git {
             return Ok(Placed::Gone);
         }
         let metadata =
-            gix::index::fs::Metadata::from_path_no_follow(&target).map_err(io_error("look at", &target))?;
+            gix::index::fs::Metadata::from_path_no_follow(&target).map_err(io_error("inspect", &target))?;
         Ok(match gix::index::entry::Stat::from_fs(&metadata) {
             Ok(stat) => Placed::There(stat),
             // Times before 1970 are not representable. Git then compares the content.
@@ -167,7 +167,7 @@ pub(super) fn optional_metadata(path: &Path) -> Result<Option<fs::Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(io_error("look at", path)(error)),
+        Err(error) => Err(io_error("inspect", path)(error)),
     }
 }
 

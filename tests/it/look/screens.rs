@@ -226,7 +226,7 @@ fn a_file_in_the_place_of_the_nodes_is_a_fault() {
     std::fs::write(place.join("nodes"), "Nothing.\n").unwrap();
     sandbox.git(&place, &["add", "nodes"]);
     sandbox.git(&place, &["commit", "-qm", "Lose all"]);
-    let fault = "nodes: a file where a folder is expected; it is left out";
+    let fault = "nodes: a file where a folder is expected; it is ignored";
     for arguments in [&["list"][..], &["show"]] {
         let shown = on(&sandbox, "140", arguments);
         assert!(shown.contains(fault), "{arguments:?}: {shown}");

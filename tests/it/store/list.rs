@@ -85,7 +85,7 @@ fn pages_follow_each_other_while_investigations_are_added() {
     assert_eq!((titles(&page), &page.next), (vec!["Question 0?"], &None));
     for cursor in ["", "x", "/", "1", "99999999999999999999/x"] {
         let error = store.list(&ListFilter { after: Some(cursor.into()), ..all() }).unwrap_err();
-        assert_eq!(error.hint().unwrap(), "Leave out the cursor to begin at the first page", "{error}");
+        assert_eq!(error.hint().unwrap(), "Omit the cursor to start at the first page", "{error}");
     }
 }
 

@@ -677,13 +677,13 @@ fn long_messages_do_not_fill_the_memory() {
         assert!(entry.message.len() < 100_000, "{}", entry.message.len());
         assert_eq!(entry.subject(), "A subject");
         assert_eq!(entry.trailers(), [("Tool", "tot_commit"), ("Node", "R1.A")]);
-        assert!(entry.gaps[0].starts_with("The message is cut: "), "{:?}", entry.gaps);
+        assert!(entry.gaps[0].starts_with("The message was truncated: "), "{:?}", entry.gaps);
     }
     assert!(history[5..].iter().all(|entry| entry.gaps.is_empty()));
     let (lines, exit) = stranger.check();
     assert!(lines.contains("note HISTORY_CUT") && exit == 0, "{lines}");
     let page = fs::read_to_string(stranger.report().unwrap().join("history.html")).unwrap();
-    assert!(page.contains("The message is cut: "));
+    assert!(page.contains("The message was truncated: "));
 }
 
 #[test]
@@ -702,7 +702,7 @@ fn commits_of_many_paths_do_not_fill_the_memory() {
     }
     let history = history(&stranger);
     let gaps: Vec<String> = history[..4].iter().map(|entry| entry.gaps.concat()).collect();
-    assert_eq!([&*gaps[0], &*gaps[3]], ["Other changed files, not named: 500."; 2]);
+    assert_eq!([&*gaps[0], &*gaps[3]], ["Other changed files, not listed: 500."; 2]);
     for gap in &gaps[1..3] {
         assert!(
             gap.starts_with("The changes of this commit can't be read: ") && gap.contains("50000 files"),
