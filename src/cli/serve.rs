@@ -104,7 +104,7 @@ impl Shown {
         for folder in self.source.folders()? {
             folder.hash(&mut hasher);
             // A new sign-off moves no branch.
-            self.store.standing(&folder).ok().map(|it| (it.head, it.tags)).hash(&mut hasher);
+            self.store.refs(&folder).ok().map(|it| (it.head, it.tags)).hash(&mut hasher);
             self.store.has_uncommitted_list(&folder).ok().hash(&mut hasher);
         }
         Ok(format!("{:016x}", hasher.finish()))

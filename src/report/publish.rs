@@ -405,7 +405,7 @@ impl<T: Target> Work<'_, T> {
 
 /// Stands for the state of an investigation.
 fn state(store: &Store, folder: &Path) -> Option<String> {
-    let standing = store.standing(folder).ok()?;
+    let standing = store.refs(folder).ok()?;
     Some(parts::digest([format!("{standing:?}")]))
 }
 

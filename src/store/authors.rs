@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::Fault;
 use super::git::{BlobId, Git};
-use super::hands::{Ancestor, Past};
+use super::hands::{Ancestor, Ancestry};
 use super::read;
 use crate::domain::{Caller, Code, Comment, Conclusion, Investigation, Node, Person, Run, Timestamp};
 use crate::format::layout::{self, Place};
@@ -28,7 +28,7 @@ struct Attribution {
 /// The number of times that each claim is made.
 type Claims = HashMap<Attribution, usize>;
 
-impl Past<'_> {
+impl Ancestry<'_> {
     /// Disowns every person in these facts who is not confirmed by git.
     pub(super) fn disown(
         &self,
@@ -93,7 +93,7 @@ impl Past<'_> {
     fn confirm(&self, claims: &mut Claims, moved: &HashSet<String>) {
         let is_of = |commit: &Ancestor, person: &Person| {
             let is_address = |email: &String| email.eq_ignore_ascii_case(&commit.author_email);
-            commit.is_nobodys
+            commit.has_no_author
                 || (person.name == commit.author_name && person.email.as_ref().is_none_or(is_address))
         };
         let people: HashSet<Person> = claims.keys().map(|claim| claim.person.clone()).collect();

@@ -1,8 +1,8 @@
 //! Facts that follow from the history: manual changes, and the original terms of the investigation.
 //!
-//! 1. [`Past::read`] walks the ancestors of a commit, back to those of an earlier snapshot.
-//! 2. [`Past::by_hand`] returns the changes in these commits that were not made by tool calls.
-//! 3. [`Past::terms`] restores the rules and terms of the first commit, and reports differences.
+//! 1. [`Ancestry::read`] walks the ancestors of a commit, back to those of an earlier snapshot.
+//! 2. [`Ancestry::by_hand`] returns the changes in these commits that were not made by tool calls.
+//! 3. [`Ancestry::terms`] restores the rules and terms of the first commit, and reports differences.
 //!
 //! A commit whose message names a tool call still counts as manual if no call can have made its changes: see
 //! [`calls`](super::calls). Not every such commit is read. A proposal or result passes if each named node has a fact
@@ -15,7 +15,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::git::{BlobId, CommitId, Git, TreeFile};
-use super::history::{Budget, Files};
+use super::history::{HistoryBudget, HistoryFiles};
 use super::snapshot::trailers;
 use super::{Fault, Snapshot, StoreError, join, merges, read, resolve};
 use crate::domain::{
@@ -31,7 +31,7 @@ use crate::yaml::YamlError;
 const HANDS: usize = 200;
 
 /// The ancestors of a commit, back to those of an earlier snapshot.
-pub(super) struct Past<'a> {
+pub(super) struct Ancestry<'a> {
     pub(super) git: &'a Git,
     /// The two heads of a future merge, first parent first. Otherwise the same commit twice.
     heads: [CommitId; 2],
@@ -53,7 +53,7 @@ pub(super) struct Ancestor {
     pub(super) author_name: String,
     pub(super) author_email: String,
     /// True if the commit has no configured author.
-    pub(super) is_nobodys: bool,
+    pub(super) has_no_author: bool,
     pub(super) seconds: i64,
     /// The tool and the nodes in the trailers, one per line. Empty if the message names no tool.
     call: Box<str>,
@@ -80,11 +80,11 @@ impl Ancestor {
     fn person(&self) -> Option<Caller> {
         let (name, email) = (self.author_name.clone(), Some(self.author_email.clone()));
         let person = Person { name, email: email.filter(|email| !email.is_empty()) };
-        (!self.is_nobodys).then(|| Caller { person: Some(person), ..Caller::default() })
+        (!self.has_no_author).then(|| Caller { person: Some(person), ..Caller::default() })
     }
 }
 
-impl<'a> Past<'a> {
+impl<'a> Ancestry<'a> {
     /// Walks the history of a commit, or of the two parents of a future merge.
     ///
     /// # Errors
@@ -95,9 +95,9 @@ impl<'a> Past<'a> {
         heads: [CommitId; 2],
         before: Option<&'a Snapshot>,
     ) -> Result<Self, StoreError> {
-        let ends: HashSet<CommitId> = git.ends()?.into_iter().collect();
+        let ends: HashSet<CommitId> = git.shallow_boundary()?.into_iter().collect();
         let (commits, met) = (Vec::new(), Vec::new());
-        let mut past = Past { git, heads, before: None, commits, ends: met, is_whole: true, first: None };
+        let mut past = Ancestry { git, heads, before: None, commits, ends: met, is_whole: true, first: None };
         let mut first_parents: HashMap<CommitId, Option<CommitId>> = HashMap::new();
         let (mut seen, mut next) = (HashSet::new(), heads.to_vec());
         while let Some(id) = next.pop() {
@@ -121,7 +121,7 @@ impl<'a> Past<'a> {
             next.extend(&info.parents);
             past.commits.push(Ancestor {
                 id,
-                is_nobodys: info.is_nobodys(),
+                has_no_author: info.has_no_author(),
                 call: {
                     let trailers = trailers(&info.message);
                     let named =
@@ -213,12 +213,12 @@ impl<'a> Past<'a> {
                 }),
             };
             for node in touched {
-                let stands = investigation.children(&node).filter(|child| match &then {
+                let confirmed = investigation.children(&node).filter(|child| match &then {
                     None => true,
-                    Some(files) => stood(self.git, files, child),
+                    Some(files) => has_current_result(self.git, files, child),
                 });
-                let stands: Vec<NodeId> = stands.map(|child| child.id.clone()).collect();
-                by_hand.confirmed_before.entry(node).or_default().extend(stands);
+                let confirmed: Vec<NodeId> = confirmed.map(|child| child.id.clone()).collect();
+                by_hand.confirmed_before.entry(node).or_default().extend(confirmed);
             }
         }
         by_hand
@@ -226,7 +226,7 @@ impl<'a> Past<'a> {
 
     /// Returns commits that name a tool call which cannot have made them. Commits accounted for by facts are not read.
     fn forged(&self, investigation: &Investigation) -> Result<HashSet<CommitId>, StoreError> {
-        let mut files = Files::new(self.git, investigation, Budget::DEFAULT);
+        let mut files = HistoryFiles::new(self.git, investigation, HistoryBudget::DEFAULT);
         let mut calls: Vec<&Ancestor> = self.commits.iter().filter(|it| it.is_of_call()).collect();
         if self.before.is_none() {
             let mut facts = CalledFacts::of(investigation);
@@ -258,24 +258,24 @@ impl<'a> Past<'a> {
 
     /// Returns the manual changes in a commit with one parent. Changes by `tot merge --resolve` repeat a merge and
     /// don't count.
-    fn edits(&self, commit: &Ancestor) -> Result<Vec<Edit>, StoreError> {
+    fn edits(&self, commit: &Ancestor) -> Result<Vec<ManualEdit>, StoreError> {
         let parent = commit.parents.first().copied();
         let files = self.git.diff(parent, commit.id)?.into_iter().filter(|file| is_judged(&file.path));
-        let mut edits: Vec<Edit> = files
-            .map(|file| Edit {
+        let mut edits: Vec<ManualEdit> = files
+            .map(|file| ManualEdit {
                 path: file.path,
                 before: FileText::Blob(file.before),
                 after: FileText::Blob(file.after),
                 is_new: true,
             })
             .collect();
-        let was_marked = |edit: &&Edit| self.text(&edit.before).as_deref().is_some_and(is_marked);
+        let was_marked = |edit: &&ManualEdit| self.text(&edit.before).as_deref().is_some_and(is_marked);
         let marked: Vec<String> = edits.iter().filter(was_marked).map(|edit| edit.path.clone()).collect();
         if let Some(parent) = parent.filter(|_| !marked.is_empty())
             && let [before, after] = [join::flat(self.git, parent)?, join::flat(self.git, commit.id)?]
             && let Some((remade, _)) = resolve::remade(self.git, &before, parent, &marked, Some(&after))?
         {
-            let is_remade = |edit: &Edit| {
+            let is_remade = |edit: &ManualEdit| {
                 let after = self.text(&edit.after).map(String::into_bytes);
                 remade.iter().any(|file| file.path == edit.path && file.content == after)
             };
@@ -398,7 +398,7 @@ fn differing_terms(now: &Meta, then: &Meta) -> Vec<&'static str> {
 }
 
 /// A change to a file that was not made by a tool call.
-pub(super) struct Edit {
+pub(super) struct ManualEdit {
     pub(super) path: String,
     pub(super) before: FileText,
     pub(super) after: FileText,
@@ -415,9 +415,9 @@ pub(super) enum FileText {
     Content(Vec<u8>),
 }
 
-impl Edit {
+impl ManualEdit {
     /// Parses the file before and after the change.
-    fn read<T>(&self, past: &Past<'_>, read: impl Fn(&str) -> Result<T, YamlError>) -> [Option<T>; 2] {
+    fn read<T>(&self, past: &Ancestry<'_>, read: impl Fn(&str) -> Result<T, YamlError>) -> [Option<T>; 2] {
         [&self.before, &self.after].map(|text| read(&past.text(text)?).ok())
     }
 }
@@ -476,7 +476,7 @@ fn below(investigation: &Investigation, id: &NodeId) -> Vec<NodeId> {
 }
 
 /// Returns whether these files contain the node with its current result.
-fn stood(git: &Git, files: &HashMap<String, TreeFile>, node: &Node) -> bool {
+fn has_current_result(git: &Git, files: &HashMap<String, TreeFile>, node: &Node) -> bool {
     let Some(file) = files.get(&layout::node(&node.id)) else { return false };
     let then = read::node(git, &file.path, file.blob, &node.id);
     let since = |node: &Node| node.classification.as_ref().map(|result| result.current_since());

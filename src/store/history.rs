@@ -30,29 +30,29 @@ const OTHER_PATHS: usize = 1_000;
 
 /// The maximum size of a history in bytes.
 #[derive(Clone, Copy)]
-pub(super) struct Budget {
+pub(super) struct HistoryBudget {
     /// The bytes of files read in addition to the snapshot.
     texts: u64,
     /// The bytes of everything else: messages, paths, changes.
     entries: usize,
 }
 
-impl Budget {
-    pub(super) const DEFAULT: Budget = Budget { texts: 64 << 20, entries: 128 << 20 };
+impl HistoryBudget {
+    pub(super) const DEFAULT: HistoryBudget = HistoryBudget { texts: 64 << 20, entries: 128 << 20 };
 }
 
 /// Returns the history of a snapshot, newest first, back to the first entry for which `is_enough` returns true.
 pub(super) fn history(
     git: &Git,
     snapshot: &Snapshot,
-    budget: Budget,
+    budget: HistoryBudget,
     mut is_enough: impl FnMut(&HistoryEntry) -> bool,
 ) -> Result<Vec<HistoryEntry>, StoreError> {
     let mut tags: HashMap<CommitId, Vec<String>> = HashMap::new();
     for (name, commit) in git.tags()? {
         tags.entry(commit).or_default().push(name);
     }
-    let mut files = Files::new(git, &snapshot.investigation, budget).at(snapshot.head)?;
+    let mut files = HistoryFiles::new(git, &snapshot.investigation, budget).at(snapshot.head)?;
     let mut entries: Vec<HistoryEntry> = Vec::new();
     let mut end = None;
     for commit in git.log(snapshot.head)? {
@@ -111,7 +111,7 @@ fn without_changes(commit: CommitInfo) -> HistoryEntry {
 }
 
 /// Adds the changes of the commit within the budget.
-fn changes(files: &mut Files<'_>, entry: &mut HistoryEntry) {
+fn changes(files: &mut HistoryFiles<'_>, entry: &mut HistoryEntry) {
     let texts = entry.message.len() + entry.author_name.len() + entry.author_email.len();
     files.cost(size_of::<HistoryEntry>() + texts);
     let changes = match files.git.diff(entry.parents.first().copied(), entry.commit) {
@@ -218,7 +218,7 @@ fn current(
     git: &Git,
     head: CommitId,
     investigation: &Investigation,
-) -> Result<HashMap<(BlobId, NodeId), Read<Node>>, StoreError> {
+) -> Result<HashMap<(BlobId, NodeId), ReadResult<Node>>, StoreError> {
     let mut seen = HashSet::new();
     let mut nodes = HashMap::new();
     for file in git.files(head)? {
@@ -231,28 +231,28 @@ fn current(
     Ok(nodes)
 }
 
-type Read<T> = Result<Arc<T>, Fault>;
+type ReadResult<T> = Result<Arc<T>, Fault>;
 
 /// The budget for files is used up.
 struct NoRoom;
 
 /// The files of the history. Each version is read once, although two commits refer to it.
-pub(super) struct Files<'a> {
+pub(super) struct HistoryFiles<'a> {
     git: &'a Git,
     investigation: &'a Investigation,
-    budget: Budget,
-    nodes: HashMap<(BlobId, NodeId), Read<Node>>,
-    conclusions: HashMap<BlobId, Read<Conclusion>>,
+    budget: HistoryBudget,
+    nodes: HashMap<(BlobId, NodeId), ReadResult<Node>>,
+    conclusions: HashMap<BlobId, ReadResult<Conclusion>>,
     /// The persons disowned by the snapshot, and therefore in its history.
     disowned: HashSet<(Person, Timestamp)>,
 }
 
-impl<'a> Files<'a> {
+impl<'a> HistoryFiles<'a> {
     /// Creates an empty cache.
-    pub(super) fn new(git: &'a Git, investigation: &'a Investigation, budget: Budget) -> Self {
+    pub(super) fn new(git: &'a Git, investigation: &'a Investigation, budget: HistoryBudget) -> Self {
         let disowned = authors::disowned(investigation);
         let (nodes, conclusions) = (HashMap::new(), HashMap::new());
-        Files { git, investigation, budget, nodes, conclusions, disowned }
+        HistoryFiles { git, investigation, budget, nodes, conclusions, disowned }
     }
 
     /// Adds the nodes at `head`, the commit of the investigation.
@@ -328,7 +328,7 @@ impl<'a> Files<'a> {
         Ok(read.map(|read| known.filter(|known| ***known == read).map_or_else(|| Arc::new(read), Arc::clone)))
     }
 
-    fn conclusion(&mut self, path: &str, blob: BlobId) -> Result<Read<Conclusion>, NoRoom> {
+    fn conclusion(&mut self, path: &str, blob: BlobId) -> Result<ReadResult<Conclusion>, NoRoom> {
         let read = match self.conclusions.entry(blob) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
@@ -352,21 +352,21 @@ fn take(git: &Git, room: &mut u64, blob: BlobId) -> Result<(), NoRoom> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::git::Options;
+    use super::super::git::GitOptions;
     use super::*;
     use crate::format::FileChange;
 
     const START: i64 = 1_767_603_600;
 
     /// Returns the history of a node proposed `number` times with different words.
-    fn proposals(number: usize, budget: Budget) -> Vec<HistoryEntry> {
+    fn proposals(number: usize, budget: HistoryBudget) -> Vec<HistoryEntry> {
         let folder = crate::testing::folder();
         let dir = folder.path().join("it");
         let file = |path: &str, text: String| FileChange { path: path.into(), content: Some(text.into()) };
         let meta = "version: 1\nid: 01890a5d-ac96-774b-bcce-b302099a8057\ntitle: A\nquery: A\nruleset: x\nmode: x\n\
                     minRounds: 1\nminRoots: 1\nallowEarlyTerminal: false\nstartedAt: 2026-01-05T09:00:00.000Z\n";
         let meta = file(layout::META, meta.into());
-        let (git, mut head) = Git::init(Options::ISOLATED, &dir, "x", &[meta], "Start", START).unwrap();
+        let (git, mut head) = Git::init(GitOptions::ISOLATED, &dir, "x", &[meta], "Start", START).unwrap();
         for version in 0..number {
             let text = format!(
                 "version: 1\nid: R1.A\ntitle: A\nplannedAction: {version} {}\nproposedAt: 2026-01-05T09:00:00.000Z\n",
@@ -382,19 +382,19 @@ mod tests {
 
     #[test]
     fn versions_of_a_large_node_do_not_fill_the_memory() {
-        let entries = proposals(8, Budget { texts: 40_000, ..Budget::DEFAULT });
+        let entries = proposals(8, HistoryBudget { texts: 40_000, ..HistoryBudget::DEFAULT });
         let told: Vec<(usize, usize)> =
             entries.iter().map(|entry| (entry.happenings.len(), entry.gaps.len())).collect();
         // The newest version is shared with the snapshot, and three more fit into the budget.
         assert_eq!(told, [(1, 0), (1, 0), (1, 0), (0, 1), (0, 1), (0, 1), (0, 1), (0, 1), (1, 0)]);
         assert!(entries[3].gaps[0].starts_with("Changed files that were not read "), "{:?}", entries[3]);
-        let whole = proposals(8, Budget::DEFAULT);
+        let whole = proposals(8, HistoryBudget::DEFAULT);
         assert!(whole.iter().all(|entry| entry.happenings.len() == 1 && entry.gaps.is_empty()), "{whole:?}");
     }
 
     #[test]
     fn a_history_ends_where_its_entries_fill_their_budget() {
-        let entries = proposals(8, Budget { entries: 3_000, ..Budget::DEFAULT });
+        let entries = proposals(8, HistoryBudget { entries: 3_000, ..HistoryBudget::DEFAULT });
         assert!((2..8).contains(&entries.len()), "{}", entries.len());
         let (last, newer) = entries.split_last().unwrap();
         assert!(newer.iter().all(|entry| entry.gaps.is_empty()));

@@ -14,7 +14,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::git::{self, BlobId, CommitId, Descent, FileKind, Git, GitError, Tree, TreeFile};
-use super::{Snapshot, Store, StoreError, TRIES, limits, read, resolve};
+use super::{ATTEMPTS, Snapshot, Store, StoreError, limits, read, resolve};
 use crate::format::layout::{self, Place};
 use crate::format::{FileChange, message, readme};
 use crate::merge::{self, Conflict, Decision, Reason, Trees};
@@ -151,7 +151,7 @@ fn list(conflicts: &[Conflict]) -> String {
 pub(super) type Flat = BTreeMap<String, (BlobId, FileKind)>;
 
 /// File contents, by blob id, that are not stored as objects.
-pub(super) type Contents = HashMap<BlobId, Vec<u8>>;
+pub(super) type BlobContents = HashMap<BlobId, Vec<u8>>;
 
 impl Store {
     /// Returns the state at a commit in a new clone without local commits, if it can be integrated.
@@ -192,7 +192,7 @@ impl Store {
     pub fn join(&self, path: &Path, theirs: CommitId) -> Result<Joined, StoreError> {
         self.refuse_read_only()?;
         let git = self.open(path)?;
-        for _ in 0..TRIES {
+        for _ in 0..ATTEMPTS {
             let writer = git.writer()?;
             let before = self.load_from(&git, path)?;
             let ours = before.head;
@@ -206,7 +206,7 @@ impl Store {
                 None => writer
                     .fast_forward(ours, theirs)
                     .map(|()| Joined::FastForwarded { from: ours, to: theirs }),
-                Some(Merge { changes, executables, unfit, decisions }) => {
+                Some(MergePlan { changes, executables, unfit, decisions }) => {
                     let lines: Vec<String> = decisions.iter().map(ToString::to_string).collect();
                     let message = message::merged(&ids(ours, theirs), &lines);
                     let commit = writer.merge(ours, theirs, &changes, &executables, &unfit, &message);
@@ -223,7 +223,7 @@ impl Store {
                 }
             }
         }
-        Err(GitError::Busy { path: git::Shown(path.to_owned()) }.into())
+        Err(GitError::Busy { path: git::DisplayPath(path.to_owned()) }.into())
     }
 
     /// Returns the commits being merged by a stopped `git merge`, provided that [`Store::join`] could merge them once
@@ -249,7 +249,7 @@ impl Store {
     }
 
     /// Plans a merge. Returns `None` if a fast-forward suffices.
-    fn plan(&self, git: &Git, before: &Snapshot, theirs: CommitId) -> Result<Option<Merge>, StoreError> {
+    fn plan(&self, git: &Git, before: &Snapshot, theirs: CommitId) -> Result<Option<MergePlan>, StoreError> {
         let (path, ours) = (&before.path, before.head);
         let other = read::snapshot(git, path, theirs, None, Some(before))?.investigation.meta().id;
         if other != before.investigation.meta().id {
@@ -265,7 +265,7 @@ impl Store {
         if bases == [ours] {
             return Ok(None);
         }
-        let mut kept = Contents::new();
+        let mut kept = BlobContents::new();
         let base = common(git, &bases, 0, &mut kept)?;
         let (ours_flat, theirs_flat) = (flat(git, ours)?, flat(git, theirs)?);
         let (mut after, mut contents, decisions) =
@@ -294,23 +294,23 @@ impl Store {
         let counted = unfit.iter().filter_map(|(path, to)| to.map(|_| path.clone()));
         let counted = counted.map(|path| FileChange { path, content: Some(Vec::new()) });
         let counted: Vec<_> = changes.iter().cloned().chain(counted).collect();
-        limits::after(git, before, &counted, self.most)?;
+        limits::after(git, before, &counted, self.max_size)?;
         let executables =
             after.into_iter().map(|(path, (_, kind))| (path, kind == FileKind::Executable)).collect();
-        Ok(Some(Merge { changes, executables, unfit, decisions }))
+        Ok(Some(MergePlan { changes, executables, unfit, decisions }))
     }
 }
 
 /// Fails if the total size of the commit's files exceeds the limit.
 fn refuse_large(git: &Git, commit: CommitId) -> Result<(), StoreError> {
-    match limits::beyond_a_checkout(git, commit)? {
+    match limits::excess_checkout_size(git, commit)? {
         Some(bytes) => Err(JoinError::TooLarge { commit, bytes }.into()),
         None => Ok(()),
     }
 }
 
 /// A merge that is ready to be committed.
-struct Merge {
+struct MergePlan {
     changes: Vec<FileChange>,
     executables: HashMap<String, bool>,
     unfit: Vec<Unfit>,
@@ -353,7 +353,7 @@ pub(super) fn common(
     git: &Git,
     commits: &[CommitId],
     depth: usize,
-    kept: &mut Contents,
+    kept: &mut BlobContents,
 ) -> Result<Flat, StoreError> {
     let [first, rest @ ..] = commits else { return Ok(Flat::new()) };
     let mut tree = flat(git, *first)?;
@@ -376,14 +376,14 @@ pub(super) fn common(
 }
 
 /// A merged tree, the file contents that are not stored as objects, and the decisions.
-pub(super) type MergedFlat = (Flat, Contents, Vec<Decision>);
+pub(super) type MergedFlat = (Flat, BlobContents, Vec<Decision>);
 
 /// Merges two trees against their base. If an existing merge is being verified, proposals that must be renamed reuse
 /// the
 /// ids from `made`.
 pub(super) fn merge_flat(
     git: &Git,
-    kept: &Contents,
+    kept: &BlobContents,
     base: &Flat,
     [ours, theirs]: [&Flat; 2],
     made: Option<&Flat>,
@@ -468,7 +468,7 @@ pub(super) fn merge_flat(
 /// and are always fine.
 fn is_unfit<const N: usize>(
     git: &Git,
-    contents: &Contents,
+    contents: &BlobContents,
     path: &str,
     entries: [Option<&(BlobId, FileKind)>; N],
 ) -> Result<bool, StoreError> {
@@ -487,7 +487,7 @@ pub(super) fn render_page(
     git: &Git,
     heads: [CommitId; 2],
     tree: &mut Flat,
-    contents: &mut Contents,
+    contents: &mut BlobContents,
     before: &Snapshot,
 ) -> Result<(), StoreError> {
     let Some((blob, kind)) = tree.get(layout::README).filter(|(_, kind)| kind.is_plain()).copied() else {
@@ -519,7 +519,7 @@ fn changes(
     before: &Flat,
     after: &Flat,
     git: &Git,
-    contents: &Contents,
+    contents: &BlobContents,
 ) -> Result<(Vec<FileChange>, Vec<Unfit>), StoreError> {
     let (mut changes, mut unfit) = (Vec::new(), Vec::new());
     for (path, entry) in after {

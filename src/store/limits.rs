@@ -31,7 +31,7 @@ pub(super) const CHECKOUT_MAX: u64 = read::TEXT_MAX + ATTACHED_MAX;
 
 impl Size {
     /// The read limits.
-    pub(super) const MOST: Size = Size {
+    pub(super) const MAX: Size = Size {
         entries: MAX_ENTRIES,
         tree_bytes: MAX_TREE_BYTES,
         text: read::TEXT_MAX,
@@ -65,12 +65,15 @@ impl Size {
     }
 
     /// Returns a description of the exceeded limit, if any.
-    fn beyond(self, most: Size) -> Option<String> {
+    fn exceeded(self, limits: Size) -> Option<String> {
         [
-            (self.entries > most.entries, format!("{} files and folders", most.entries)),
-            (self.tree_bytes > most.tree_bytes, format!("{} bytes of folders and paths", most.tree_bytes)),
-            (self.text > most.text, format!("{} bytes of nodes, comments and runs", most.text)),
-            (self.attached > most.attached, format!("{} bytes of attachments", most.attached)),
+            (self.entries > limits.entries, format!("{} files and folders", limits.entries)),
+            (
+                self.tree_bytes > limits.tree_bytes,
+                format!("{} bytes of folders and paths", limits.tree_bytes),
+            ),
+            (self.text > limits.text, format!("{} bytes of nodes, comments and runs", limits.text)),
+            (self.attached > limits.attached, format!("{} bytes of attachments", limits.attached)),
         ]
         .into_iter()
         .find_map(|(exceeds, what)| exceeds.then_some(what))
@@ -88,20 +91,20 @@ pub(super) fn after(
     git: &Git,
     before: &Snapshot,
     files: &[FileChange],
-    most: Size,
+    max_size: Size,
 ) -> Result<Size, StoreError> {
     refuse_files(&before.path, files)?;
     let writes = |is_it: fn(&str) -> bool| files.iter().any(|it| it.content.is_some() && is_it(&it.path));
-    let most = if writes(is_counted) { most.without_reserve() } else { most };
+    let max_size = if writes(is_counted) { max_size.without_reserve() } else { max_size };
     // Manually committed attachments must not block a call that adds none.
-    let most = if writes(is_attachment) { most } else { Size { attached: u64::MAX, ..most } };
+    let max_size = if writes(is_attachment) { max_size } else { Size { attached: u64::MAX, ..max_size } };
     let after = before.size.with(files);
-    if after.beyond(most).is_none() {
+    if after.exceeded(max_size).is_none() {
         return Ok(after);
     }
     // The estimate still counts replaced and removed files, so measure before refusing.
     let after = measure(git, before.head)?.with(files);
-    match after.beyond(most) {
+    match after.exceeded(max_size) {
         None => Ok(after),
         Some(limit) => Err(StoreError::Full { path: before.path.clone(), limit }),
     }
@@ -137,7 +140,7 @@ fn measure(git: &Git, commit: CommitId) -> Result<Size, StoreError> {
 }
 
 /// Returns the total size of a commit's files if it exceeds the limit for a checkout.
-pub(super) fn beyond_a_checkout(git: &Git, commit: CommitId) -> Result<Option<u64>, StoreError> {
+pub(super) fn excess_checkout_size(git: &Git, commit: CommitId) -> Result<Option<u64>, StoreError> {
     // Files above the read limit are not checked out.
     let is_written = |file: &&TreeFile| git.size(file.blob).is_ok_and(|size| size <= read::FILE_MAX);
     let files = git.files(commit)?;
@@ -155,7 +158,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::git::Options;
+    use super::super::git::GitOptions;
     use super::super::{Draft, Durability, Store};
     use super::*;
     use crate::decide::TEXT_MAX;
@@ -215,13 +218,14 @@ mod tests {
     #[test]
     fn what_is_held_in_memory_is_bounded_by_its_bytes() {
         let folder = crate::testing::folder();
-        let store = Store { most_held: 10_000, ..Store::new(folder.path()).with_durability(Durability::Git) };
+        let store =
+            Store { max_cached_bytes: 10_000, ..Store::new(folder.path()).with_durability(Durability::Git) };
         for number in 0..8 {
             let meta = Meta { id: SessionId::new(1_767_603_600_000, [number; 10]), ..meta("Why?") };
             let path = store.create(meta, &builtin::all()[0], "Start").unwrap().path;
             let id: NodeId = "R1.A".parse().unwrap();
             store.transact(&path, |_| Ok::<_, StoreError>((vec![draft(&id, Some(2_300))], ()))).unwrap();
-            let held = store.held.lock().unwrap();
+            let held = store.cached.lock().unwrap();
             assert_eq!(
                 held.len(),
                 usize::from(number + 1).min(4),
@@ -230,10 +234,10 @@ mod tests {
             assert_eq!(held[0].path, path);
         }
         // A snapshot above the cache limit is cached alone.
-        let path = store.held.lock().unwrap()[0].path.clone();
+        let path = store.cached.lock().unwrap()[0].path.clone();
         let id: NodeId = "R1.B".parse().unwrap();
         store.transact(&path, |_| Ok::<_, StoreError>((vec![draft(&id, Some(20_000))], ()))).unwrap();
-        assert_eq!(store.held.lock().unwrap().len(), 1);
+        assert_eq!(store.cached.lock().unwrap().len(), 1);
     }
 
     proptest! {
@@ -245,8 +249,8 @@ mod tests {
             calls in prop::collection::vec((1..40_u32, prop::option::weighted(0.8, 1..2_000_usize)), 1..40)
         ) {
             let folder = crate::testing::folder();
-            let most = Size { entries: 30, tree_bytes: 4_000, text: 12_000, attached: 0 };
-            let store = || Store { most, ..Store::new(folder.path()).with_durability(Durability::Git) };
+            let max_size = Size { entries: 30, tree_bytes: 4_000, text: 12_000, attached: 0 };
+            let store = || Store { max_size, ..Store::new(folder.path()).with_durability(Durability::Git) };
             let mut known = store();
             let path = known.create(meta("Why?"), &builtin::all()[0], "Start").unwrap().path;
             for (at, (number, length)) in calls.into_iter().enumerate() {
@@ -256,12 +260,12 @@ mod tests {
                 let id: NodeId = format!("R1.A{number}").parse().unwrap();
                 let before = known.load(&path).unwrap();
                 let done = known.transact(&path, |_| Ok::<_, StoreError>((vec![draft(&id, length)], ())));
-                let git = Git::open(&path, Options::ISOLATED).unwrap();
+                let git = Git::open(&path, GitOptions::ISOLATED).unwrap();
                 match done {
                     Ok(done) => {
                         let size = measure(&git, done.after.head).unwrap();
-                        prop_assert!(size.beyond(most).is_none(), "{size:?}");
-                        prop_assert!(size.beyond(done.after.size).is_none(), "{size:?} {:?}", done.after.size);
+                        prop_assert!(size.exceeded(max_size).is_none(), "{size:?}");
+                        prop_assert!(size.exceeded(done.after.size).is_none(), "{size:?} {:?}", done.after.size);
                     }
                     Err(StoreError::Full { .. }) => {
                         prop_assert!(length.is_some(), "what removes a node is no more");

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::git::{self, CommitId, Git, GitError, Options};
+use super::git::{self, CommitId, Git, GitError, GitOptions};
 use super::{StoreError, read};
 use crate::domain::{SessionId, Timestamp};
 use crate::format::layout::{self, Place};
@@ -85,17 +85,17 @@ pub struct ListFacts {
 }
 
 /// The sort key of an entry: start time in milliseconds and folder name.
-type Key = (i64, String);
+type SortKey = (i64, String);
 
 /// The contents of each folder when it was last read.
 #[derive(Default)]
-pub(super) struct Seen {
-    found: Mutex<HashMap<PathBuf, Found>>,
+pub(super) struct ListCache {
+    found: Mutex<HashMap<PathBuf, FolderContents>>,
 }
 
 /// The contents of a folder.
 #[derive(Clone)]
-pub(super) struct Found {
+pub(super) struct FolderContents {
     pub(super) entry: ListEntry,
     /// The head at that time, or `None` if the folder must be read again.
     head: Option<CommitId>,
@@ -103,14 +103,14 @@ pub(super) struct Found {
     text: String,
 }
 
-impl Seen {
+impl ListCache {
     /// Returns a page of the investigations in these folders.
     pub(super) fn list(&self, folders: &[PathBuf], filter: &ListFilter) -> Result<Listing, StoreError> {
         let after = filter.after.as_deref().map(parse_cursor).transpose()?;
-        let mut found = self.look_at_all(folders, filter.text.as_deref().unwrap_or_default());
+        let mut found = self.read_all(folders, filter.text.as_deref().unwrap_or_default());
         report_duplicate_ids(&mut found);
         let wanted = found.into_iter().filter(|(entry, has_words)| *has_words && is_in(entry, filter.state));
-        let mut entries: Vec<(Key, ListEntry)> = wanted.map(|(entry, _)| (key(&entry), entry)).collect();
+        let mut entries: Vec<(SortKey, ListEntry)> = wanted.map(|(entry, _)| (key(&entry), entry)).collect();
         entries.sort_by(|(a, _), (b, _)| b.cmp(a));
         let total = entries.len();
         let mut rest = match after {
@@ -124,13 +124,13 @@ impl Seen {
     }
 
     /// Returns the contents of the folders. The flag is true if an entry contains all the words.
-    fn look_at_all(&self, folders: &[PathBuf], words: &str) -> Vec<(ListEntry, bool)> {
+    fn read_all(&self, folders: &[PathBuf], words: &str) -> Vec<(ListEntry, bool)> {
         let words = words.to_lowercase();
         let mut before = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let mut kept = HashMap::new();
         let mut entries = Vec::new();
         for path in folders {
-            let Some(found) = look_at(path, before.get(path)) else { continue };
+            let Some(found) = read_folder(path, before.get(path)) else { continue };
             let has_words = words.split_whitespace().all(|word| found.text.contains(word));
             entries.push((found.entry.clone(), has_words));
             if found.head.is_some() && found.text.len() <= TEXT_MAX {
@@ -144,24 +144,24 @@ impl Seen {
 
 /// Returns the contents of a folder, reusing `before` if its head is unchanged. `None` if nothing suggests an
 /// investigation.
-pub(super) fn look_at(path: &Path, before: Option<&Found>) -> Option<Found> {
+pub(super) fn read_folder(path: &Path, before: Option<&FolderContents>) -> Option<FolderContents> {
     if !path.is_dir() {
         return None;
     }
     if let Some(before) = before
-        && before.head == git::head_at_a_glance(path)
+        && before.head == git::unpacked_head(path)
     {
         return Some(before.clone());
     }
     let named: Option<SessionId> =
         path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
-    match look_into(path, named.is_some()) {
+    match read_investigation(path, named.is_some()) {
         Ok(found) => found,
         Err(reason) => {
             let id = named.map(|id| id.to_string()).unwrap_or_default();
             let text = format!("{id}\n{}", path.display()).to_lowercase();
             let entry = ListEntry { path: path.to_owned(), id: named, facts: None, fault: Some(reason) };
-            Some(Found { entry, head: None, text })
+            Some(FolderContents { entry, head: None, text })
         }
     }
 }
@@ -169,10 +169,10 @@ pub(super) fn look_at(path: &Path, before: Option<&Found>) -> Option<Found> {
 /// Reads the investigation in a folder. Other folders in the root are ignored, but a folder named by an id should
 /// contain an
 /// investigation.
-fn look_into(path: &Path, is_named: bool) -> Result<Option<Found>, String> {
+fn read_investigation(path: &Path, is_named: bool) -> Result<Option<FolderContents>, String> {
     let failed = |error: GitError| error.with_hint();
     let missing = |reason: String| if is_named { Err(reason) } else { Ok(None) };
-    let git = match Git::open(path, Options::ISOLATED) {
+    let git = match Git::open(path, GitOptions::ISOLATED) {
         Err(GitError::NotARepository { source: None, .. }) if !is_named => return Ok(None),
         opened => opened.map_err(failed)?,
     };
@@ -202,7 +202,7 @@ fn look_into(path: &Path, is_named: bool) -> Result<Option<Found>, String> {
     }
     let text = format!("{}\n{}\n{}\n{}", meta.id, facts.title, meta.query, facts.ruleset).to_lowercase();
     let entry = ListEntry { path: path.to_owned(), id: Some(meta.id), facts: Some(facts), fault: None };
-    Ok(Some(Found { entry, head: Some(head), text }))
+    Ok(Some(FolderContents { entry, head: Some(head), text }))
 }
 
 fn is_in(entry: &ListEntry, state: ListState) -> bool {
@@ -235,18 +235,18 @@ fn report_duplicate_ids(found: &mut [(ListEntry, bool)]) {
 }
 
 /// Returns the sort key. A damaged investigation is sorted by the time in its id.
-fn key(entry: &ListEntry) -> Key {
+fn key(entry: &ListEntry) -> SortKey {
     let started = entry.facts.as_ref().map(|facts| facts.started_at);
     let time = started.or_else(|| entry.id.and_then(SessionId::time)).map_or(0, Timestamp::milliseconds);
     let name = entry.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     (time, name)
 }
 
-fn cursor((time, name): &Key) -> String {
+fn cursor((time, name): &SortKey) -> String {
     format!("{time}/{name}")
 }
 
-fn parse_cursor(text: &str) -> Result<Key, StoreError> {
+fn parse_cursor(text: &str) -> Result<SortKey, StoreError> {
     let key = text.split_once('/').and_then(|(time, name)| Some((time.parse().ok()?, name.to_owned())));
     key.ok_or_else(|| StoreError::UnknownCursor { cursor: text.chars().take(80).collect() })
 }

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::StoreError;
 use super::git::{BlobId, CommitId};
-use super::hands::{Ancestor, Edit, FileText, Past, is_judged, is_marked};
-use super::join::{Contents, Flat, common, flat, merge_flat};
+use super::hands::{Ancestor, Ancestry, FileText, ManualEdit, is_judged, is_marked};
+use super::join::{BlobContents, Flat, common, flat, merge_flat};
 use crate::format::layout::{self, Place};
 use crate::format::{comment_file, conclusion_file, node_file, run_file};
 use crate::yaml::YamlError;
@@ -22,10 +22,10 @@ use crate::yaml::YamlError;
 /// merges
 /// that may still be repeated.
 pub(super) fn edits(
-    past: &Past<'_>,
+    past: &Ancestry<'_>,
     commit: &Ancestor,
     remakes: &mut usize,
-) -> Result<Vec<Edit>, StoreError> {
+) -> Result<Vec<ManualEdit>, StoreError> {
     let [first, others @ ..] = commit.parents.as_slice() else { return Ok(Vec::new()) };
     let git = past.git;
     // The files that differ between two commits, by path.
@@ -45,7 +45,7 @@ pub(super) fn edits(
         if bases.is_empty() {
             // A second root commit, whose terms were never agreed on.
             let (before, after) = (FileText::Content(Vec::new()), FileText::Blob(None));
-            edits.push(Edit { path: layout::META.to_owned(), before, after, is_new: true });
+            edits.push(ManualEdit { path: layout::META.to_owned(), before, after, is_new: true });
         }
         let base = bases.first().copied();
         let own = changed(base, *first)?;
@@ -97,7 +97,7 @@ pub(super) fn edits(
         };
         if !is_same(&path, past.text(&before).as_deref(), after.as_deref()) {
             let is_new = !sides.contains(&now);
-            edits.push(Edit { path, before, after: FileText::Blob(now), is_new });
+            edits.push(ManualEdit { path, before, after: FileText::Blob(now), is_new });
         }
     }
     Ok(edits)
@@ -105,10 +105,10 @@ pub(super) fn edits(
 
 /// Merges two commits node by node for comparison with their merge `made`. Returns `None` if they cannot be merged.
 fn remade(
-    past: &Past<'_>,
+    past: &Ancestry<'_>,
     made: CommitId,
     [first, other]: [CommitId; 2],
-) -> Result<Option<(Flat, Contents)>, StoreError> {
+) -> Result<Option<(Flat, BlobContents)>, StoreError> {
     let git = past.git;
     let files = |commit| -> Result<Flat, StoreError> {
         let mut files = flat(git, commit)?;
@@ -116,7 +116,7 @@ fn remade(
         files.retain(|path, _| is_judged(path));
         Ok(files)
     };
-    let mut kept = Contents::new();
+    let mut kept = BlobContents::new();
     let base = common(git, &git.merge_bases(first, &[other])?, 0, &mut kept)?;
     let merged = merge_flat(git, &kept, &base, [&files(first)?, &files(other)?], Some(&files(made)?))?;
     Ok(merged.ok().map(|(files, contents, _)| (files, contents)))

@@ -49,7 +49,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use catalog::FindError;
 pub use git::{CommitId, Durability, Left, LostChain};
-use git::{Descent, Git, GitError, Options, Writer};
+use git::{Descent, Git, GitError, GitOptions, GitWriter};
 pub use join::{BY_HAND, JoinError, Joined, LeftOut};
 pub use limits::Size;
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
@@ -68,26 +68,26 @@ pub const CHOSEN: &str = ".tot-use";
 
 /// The maximum number of snapshots in memory, and the maximum total size of their nodes and comments in bytes. The
 /// least recently used snapshots are dropped first.
-const HELD: usize = 64;
-const HELD_BYTES: u64 = 256 << 20;
+const CACHED: usize = 64;
+const CACHED_BYTES: u64 = 256 << 20;
 
 /// The maximum number of attempts at a transaction when other processes commit with git at the same time.
-const TRIES: usize = 20;
+const ATTEMPTS: usize = 20;
 
 /// A folder of investigations.
 pub struct Store {
     root: PathBuf,
-    options: Options,
+    options: GitOptions,
     read_only: bool,
     catalog: catalog::Catalog,
     /// The snapshots in memory, most recently used first.
-    held: Mutex<Vec<Snapshot>>,
+    cached: Mutex<Vec<Snapshot>>,
     heads: moved::Heads,
     /// The maximum size of an investigation.
-    most: Size,
+    max_size: Size,
     /// The maximum number of bytes in memory.
-    most_held: u64,
-    seen: list::Seen,
+    max_cached_bytes: u64,
+    seen: list::ListCache,
     /// The repositories whose object store has been checked.
     checked: Mutex<HashSet<PathBuf>>,
     /// The repositories whose abandoned temporary files have been removed.
@@ -177,7 +177,7 @@ impl StoreError {
 
 /// The refs of a repository. Equal refs imply equal state, history and sign-offs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct Refs {
     /// The branch that HEAD points to.
     pub branch: Option<String>,
     /// The id of the commit at HEAD, or `None` before the first commit.
@@ -221,14 +221,14 @@ impl Store {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Store {
             root: root.into(),
-            options: Options::default(),
+            options: GitOptions::default(),
             read_only: false,
             catalog: catalog::Catalog::default(),
-            held: Mutex::default(),
+            cached: Mutex::default(),
             heads: moved::Heads::default(),
-            most: Size::MOST,
-            most_held: HELD_BYTES,
-            seen: list::Seen::default(),
+            max_size: Size::MAX,
+            max_cached_bytes: CACHED_BYTES,
+            seen: list::ListCache::default(),
             checked: Mutex::default(),
             swept: Mutex::default(),
         }
@@ -236,12 +236,12 @@ impl Store {
 
     /// Sets the durability level.
     pub fn with_durability(self, durability: Durability) -> Self {
-        Store { options: Options { durability, ..self.options }, ..self }
+        Store { options: GitOptions { durability, ..self.options }, ..self }
     }
 
     /// Makes commits reproducible: the user's name and git settings are ignored.
     pub fn reproducible(self) -> Self {
-        Store { options: Options::ISOLATED, ..self }
+        Store { options: GitOptions::ISOLATED, ..self }
     }
 
     /// Disables all writes if `read_only` is true: no commits, no locks, no recovery.
@@ -300,7 +300,7 @@ impl Store {
             first: Some(head),
         };
         self.heads.wrote(&snapshot);
-        self.hold(&snapshot);
+        self.cache(&snapshot);
         Ok(snapshot)
     }
 
@@ -344,8 +344,8 @@ impl Store {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             std::cmp::Reverse(name.parse::<SessionId>().ok())
         });
-        let looked_at = folders.iter().take(number).filter_map(|path| list::look_at(path, None));
-        looked_at.map(|found| found.entry).collect()
+        let contents = folders.iter().take(number).filter_map(|path| list::read_folder(path, None));
+        contents.map(|found| found.entry).collect()
     }
 
     /// Loads the committed state of an investigation.
@@ -365,13 +365,13 @@ impl Store {
             path: path.to_owned(),
             reason: "it has no commit yet".into(),
         })?;
-        let held = lock(&self.held).iter().find(|held| held.path == path).cloned();
+        let held = lock(&self.cached).iter().find(|held| held.path == path).cloned();
         let snapshot = match held {
             Some(held) if held.head == commit => Snapshot { branch: head.branch, ..held },
             before => read::snapshot(git, path, commit, head.branch, before.as_ref())?,
         };
         self.heads.loaded(git, &snapshot);
-        self.hold(&snapshot);
+        self.cache(&snapshot);
         Ok(snapshot)
     }
 
@@ -403,7 +403,7 @@ impl Store {
         if lock(&self.swept).insert(path.to_owned()) {
             sweep::objects(git.path());
         }
-        'tries: for _ in 0..TRIES {
+        'attempts: for _ in 0..ATTEMPTS {
             let writer = git.writer().map_err(StoreError::from)?;
             let before = self.load_from(&git, path)?;
             let (drafts, decided) = decide(&before)?;
@@ -412,12 +412,14 @@ impl Store {
             if drafts.len() > 1 {
                 // All drafts must fit before the first one is written.
                 let files: Vec<FileChange> = drafts.iter().flat_map(|draft| draft.files.clone()).collect();
-                limits::after(writer.git(), &before, &files, self.most)?;
+                limits::after(writer.git(), &before, &files, self.max_size)?;
             }
             let (mut after, mut commits) = (before.clone(), Vec::new());
             for draft in &drafts {
                 after = match self.publish(&writer, &after, draft) {
-                    Err(StoreError::Git(GitError::HeadMoved { .. })) if commits.is_empty() => continue 'tries,
+                    Err(StoreError::Git(GitError::HeadMoved { .. })) if commits.is_empty() => {
+                        continue 'attempts;
+                    }
                     published => published?,
                 };
                 commits.push(after.head);
@@ -428,7 +430,7 @@ impl Store {
             let wants_upkeep = !commits.is_empty() && git.wants_upkeep();
             return Ok(Transacted { before, after, commits, tag, wants_upkeep, decided });
         }
-        Err(StoreError::from(GitError::Busy { path: git::Shown(path.to_owned()) }).into())
+        Err(StoreError::from(GitError::Busy { path: git::DisplayPath(path.to_owned()) }).into())
     }
 
     /// Recovers the leftovers of a killed writer, such as a lock file that blocks git, unless another writer is active.
@@ -477,7 +479,7 @@ impl Store {
         snapshot: &Snapshot,
         is_enough: impl FnMut(&HistoryEntry) -> bool,
     ) -> Result<Vec<HistoryEntry>, StoreError> {
-        history::history(&self.open(&snapshot.path)?, snapshot, history::Budget::DEFAULT, is_enough)
+        history::history(&self.open(&snapshot.path)?, snapshot, history::HistoryBudget::DEFAULT, is_enough)
     }
 
     /// Returns the relation between two snapshots of one repository, based on the readable history.
@@ -517,11 +519,11 @@ impl Store {
     /// # Errors
     ///
     /// Fails without a repository, and with any git error.
-    pub fn standing(&self, path: &Path) -> Result<Standing, StoreError> {
+    pub fn refs(&self, path: &Path) -> Result<Refs, StoreError> {
         // No object is read, so the object store need not be checked.
         let git = Git::open(path, self.options)?;
         let (branch, head) = git.head_as_stored()?;
-        Ok(Standing { branch, head, tags: git.tag_objects()?, ends: git.ends()? })
+        Ok(Refs { branch, head, tags: git.tag_objects()?, ends: git.shallow_boundary()? })
     }
 
     /// Returns the id of the investigation in a folder. Cheaper than [`Store::load`].
@@ -673,7 +675,7 @@ impl Store {
     /// # Errors
     ///
     /// Fails without a repository.
-    pub fn upstream(&self, snapshot: &Snapshot) -> Result<Option<git::Upstream>, StoreError> {
+    pub fn upstream(&self, snapshot: &Snapshot) -> Result<Option<git::TrackedRemote>, StoreError> {
         let git = self.open(&snapshot.path)?;
         Ok(snapshot.branch.as_ref().and_then(|branch| git.upstream(branch, snapshot.head)))
     }
@@ -687,8 +689,13 @@ impl Store {
         Ok(self.open(path)?.wants_upkeep())
     }
 
-    fn publish(&self, writer: &Writer<'_>, before: &Snapshot, draft: &Draft) -> Result<Snapshot, StoreError> {
-        let size = limits::after(writer.git(), before, &draft.files, self.most)?;
+    fn publish(
+        &self,
+        writer: &GitWriter<'_>,
+        before: &Snapshot,
+        draft: &Draft,
+    ) -> Result<Snapshot, StoreError> {
+        let size = limits::after(writer.git(), before, &draft.files, self.max_size)?;
         let head = writer.commit(before.head, &draft.files, &draft.message, draft.at.seconds())?;
         let after = if before.faults.is_empty() {
             let investigation = Arc::new(before.investigation.with(&draft.changes));
@@ -698,7 +705,7 @@ impl Store {
             read::snapshot(writer.git(), &before.path, head, before.branch.clone(), Some(before))?
         };
         self.heads.wrote(&after);
-        self.hold(&after);
+        self.cache(&after);
         Ok(after)
     }
 
@@ -725,15 +732,15 @@ impl Store {
     }
 
     /// Caches the snapshot as the most recently used one, whatever its size.
-    fn hold(&self, snapshot: &Snapshot) {
-        let mut held = lock(&self.held);
+    fn cache(&self, snapshot: &Snapshot) {
+        let mut held = lock(&self.cached);
         held.retain(|other| other.path != snapshot.path);
         let mut bytes = snapshot.size.text;
         let fits = |other: &&Snapshot| {
             bytes += other.size.text;
-            bytes <= self.most_held
+            bytes <= self.max_cached_bytes
         };
-        let kept = held.iter().take(HELD - 1).take_while(fits).count();
+        let kept = held.iter().take(CACHED - 1).take_while(fits).count();
         held.truncate(kept);
         held.insert(0, snapshot.clone());
     }
@@ -769,7 +776,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Tags the commit that wrote the snapshot's conclusion with `ended/1`, or the next free number after a reopening, and
 /// returns the tag. An existing tag is reused. Returns `None` without a conclusion, or if its commit is unknown.
-fn tag_end(writer: &Writer<'_>, snapshot: &Snapshot) -> Result<Option<String>, StoreError> {
+fn tag_end(writer: &GitWriter<'_>, snapshot: &Snapshot) -> Result<Option<String>, StoreError> {
     let Some(end) = snapshot.investigation.conclusion() else { return Ok(None) };
     let Some(target) = history::last_change(writer.git(), snapshot.head, layout::CONCLUSION)? else {
         return Ok(None);

@@ -30,9 +30,9 @@ pub struct Moved {
 
 /// The last known head of each investigation.
 #[derive(Default)]
-pub(super) struct Heads(Mutex<HashMap<PathBuf, Known>>);
+pub(super) struct Heads(Mutex<HashMap<PathBuf, KnownHead>>);
 
-struct Known {
+struct KnownHead {
     id: SessionId,
     head: CommitId,
     /// Earlier heads that are not ancestors of `head` and have not been reported.
@@ -69,9 +69,9 @@ impl Heads {
     }
 
     /// Returns the record of the snapshot's folder. It is reset if the folder contains a different investigation now.
-    fn known<'a>(heads: &'a mut HashMap<PathBuf, Known>, snapshot: &Snapshot) -> &'a mut Known {
+    fn known<'a>(heads: &'a mut HashMap<PathBuf, KnownHead>, snapshot: &Snapshot) -> &'a mut KnownHead {
         let id = snapshot.investigation.meta().id;
-        let new = || Known { id, head: snapshot.head, left: Vec::new() };
+        let new = || KnownHead { id, head: snapshot.head, left: Vec::new() };
         let known = heads.entry(snapshot.path.clone()).or_insert_with(new);
         if known.id != id {
             *known = new();
@@ -79,7 +79,7 @@ impl Heads {
         known
     }
 
-    fn heads(&self) -> MutexGuard<'_, HashMap<PathBuf, Known>> {
+    fn heads(&self) -> MutexGuard<'_, HashMap<PathBuf, KnownHead>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 pub(super) use super::git::FILE_MAX;
 use super::git::{BlobId, CommitId, FileKind, Git, Tree, TreeFile};
-use super::hands::Past;
+use super::hands::Ancestry;
 use super::{Fault, Size, Snapshot, SourceFile, StoreError, authors};
 use crate::domain::{
     Attached, Attachments, Caller, Comment, Conclusion, Investigation, Meta, Node, NodeId, Run,
@@ -47,10 +47,10 @@ pub(super) fn of_tree(
         known.entry(file.path).or_insert(file.blob);
     }
     // The earlier state, if the file is unchanged.
-    let standing = |file: &TreeFile| {
+    let unchanged = |file: &TreeFile| {
         before.filter(|_| known.get(&file.path) == Some(&file.blob)).map(|before| &*before.investigation)
     };
-    let past = Past::read(git, heads, before)?;
+    let past = Ancestry::read(git, heads, before)?;
     // A person disowned because of another history may be confirmed by this one.
     let holds = |by: &Caller| past.before.is_some() || by.disowned.is_none();
     let mut faults = Vec::new();
@@ -88,8 +88,8 @@ pub(super) fn of_tree(
                 Err(fault) => faults.push(fault),
             },
             Place::Node(id) => {
-                let stood = standing(&file).and_then(|before| before.node(&id));
-                match stood.filter(|node| node.written_by().all(|(_, by)| holds(by))) {
+                let earlier = unchanged(&file).and_then(|before| before.node(&id));
+                match earlier.filter(|node| node.written_by().all(|(_, by)| holds(by))) {
                     Some(node) => nodes.push(Arc::clone(node)),
                     None => match within(&mut room, git, &file, |text| node_in(text, &file.path, &id)) {
                         Ok(node) => nodes.push(Arc::new(node)),
@@ -97,16 +97,16 @@ pub(super) fn of_tree(
                     },
                 }
             }
-            Place::Comment(id) => match record_of(&mut room, git, &file, id, standing(&file), &holds) {
+            Place::Comment(id) => match record_of(&mut room, git, &file, id, unchanged(&file), &holds) {
                 Ok(comment) => comments.push(comment),
                 Err(fault) => faults.push(fault),
             },
-            Place::Run(id) => match record_of(&mut room, git, &file, id, standing(&file), &holds) {
+            Place::Run(id) => match record_of(&mut room, git, &file, id, unchanged(&file), &holds) {
                 Ok(run) => runs.push(run),
                 Err(fault) => faults.push(fault),
             },
             Place::Attachment(id, name) => {
-                let size = standing(&file).and_then(|before| before.attachments_of(&id).get(&name));
+                let size = unchanged(&file).and_then(|before| before.attachments_of(&id).get(&name));
                 match size.map_or_else(|| git.size(file.blob), |size| Ok(*size)) {
                     Ok(size) => drop(attachments.entry(id).or_default().insert(name, size)),
                     Err(error) => {
@@ -280,11 +280,11 @@ fn record_of<T: Record>(
     git: &Git,
     file: &TreeFile,
     id: T::Id,
-    standing: Option<&Investigation>,
+    unchanged: Option<&Investigation>,
     holds: &dyn Fn(&Caller) -> bool,
 ) -> Result<Arc<T>, Fault> {
-    let stood = standing.and_then(|before| T::known(before, id));
-    match stood.filter(|record| holds(&record.author().caller)) {
+    let earlier = unchanged.and_then(|before| T::known(before, id));
+    match earlier.filter(|record| holds(&record.author().caller)) {
         Some(record) => Ok(Arc::clone(record)),
         None => within(room, git, file, |text| record_in(text, &file.path, id)).map(Arc::new),
     }
@@ -346,7 +346,7 @@ fn fault(path: &str, error: YamlError) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use super::super::git::Options;
+    use super::super::git::GitOptions;
     use super::*;
     use crate::format::FileChange;
 
@@ -362,7 +362,7 @@ mod tests {
         };
         let files: Vec<FileChange> = ids.iter().map(file).collect();
         let dir = folder.path().join("it");
-        let (git, head) = Git::init(Options::ISOLATED, &dir, "x", &files, "Start", 1_767_603_600).unwrap();
+        let (git, head) = Git::init(GitOptions::ISOLATED, &dir, "x", &files, "Start", 1_767_603_600).unwrap();
         let one = files[0].content.as_ref().unwrap().len() as u64;
         let read = |most: u64| -> Vec<bool> {
             let mut room = Some(most);

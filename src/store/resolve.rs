@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::git::{CommitId, FileKind, Git};
-use super::join::{Contents, Flat, JoinError, common, flat, merge_flat, render_page};
+use super::join::{BlobContents, Flat, JoinError, common, flat, merge_flat, render_page};
 use super::{Draft, Snapshot, Store, StoreError, history, read};
 use crate::domain::Timestamp;
 use crate::format::layout::{self, Place};
@@ -26,7 +26,7 @@ pub struct Resolved {
 }
 
 /// The changed files and the decisions.
-type Changed = (Vec<FileChange>, Vec<Decision>);
+type Resolution = (Vec<FileChange>, Vec<Decision>);
 
 impl Store {
     /// Merges committed files with conflict markers node by node and commits the result. Returns `None` if no file has
@@ -77,7 +77,7 @@ fn page(git: &Git, snapshot: &Snapshot, files: &[FileChange]) -> Result<Option<F
             None => drop(after.remove(path)),
         }
     }
-    let mut contents = Contents::new();
+    let mut contents = BlobContents::new();
     render_page(git, [snapshot.head; 2], &mut after, &mut contents, snapshot)?;
     let page = after.get(layout::README).filter(|page| before.get(layout::README) != Some(page));
     let content = page.and_then(|(blob, _)| contents.remove(blob));
@@ -102,7 +102,7 @@ pub(super) fn marked(git: &Git, snapshot: &Snapshot) -> Result<Vec<(String, Side
 }
 
 /// Resolves all conflict markers. Returns the files that had markers, or `None` if there were none.
-fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>, StoreError> {
+fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Resolution)>, StoreError> {
     let marked = marked(git, snapshot)?;
     if marked.is_empty() {
         return Ok(None);
@@ -126,7 +126,7 @@ pub(super) fn remade(
     head: CommitId,
     paths: &[String],
     made: Option<&Flat>,
-) -> Result<Option<Changed>, StoreError> {
+) -> Result<Option<Resolution>, StoreError> {
     match merge_of(git, head, paths)? {
         Some(merge) => again(git, tree, &merge, paths, made),
         None => Ok(None),
@@ -134,10 +134,10 @@ pub(super) fn remade(
 }
 
 /// A merge commit and its parents.
-type Merge = (CommitId, [CommitId; 2]);
+type MergeCommit = (CommitId, [CommitId; 2]);
 
 /// Returns the merge commit that introduced the present versions of all these files.
-fn merge_of(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<Merge>, StoreError> {
+fn merge_of(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<MergeCommit>, StoreError> {
     let mut commits = BTreeSet::new();
     for path in paths {
         commits.extend(history::last_change(git, head, path)?);
@@ -152,11 +152,11 @@ fn merge_of(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<Merge>
 fn again(
     git: &Git,
     tree: &Flat,
-    (merge, [one, other]): &Merge,
+    (merge, [one, other]): &MergeCommit,
     marked: &[String],
     made: Option<&Flat>,
-) -> Result<Option<Changed>, StoreError> {
-    let mut kept = Contents::new();
+) -> Result<Option<Resolution>, StoreError> {
+    let mut kept = BlobContents::new();
     let base = common(git, &git.merge_bases(*one, &[*other])?, 0, &mut kept)?;
     let merged = merge_flat(git, &kept, &base, [&flat(git, *one)?, &flat(git, *other)?], made)?;
     let Ok((after, contents, decisions)) = merged else {
@@ -199,7 +199,7 @@ fn from_markers(
     tree: &Flat,
     list: Option<Vec<u8>>,
     marked: Vec<(String, Sides)>,
-) -> Result<Changed, Vec<Conflict>> {
+) -> Result<Resolution, Vec<Conflict>> {
     let mut trees = Trees::default();
     let is_marked = |path: &String| marked.iter().any(|(marked, _)| marked == path);
     for path in tree.keys().filter(|path| !is_marked(path)) {

@@ -94,7 +94,7 @@ impl Store {
         found.sort_by(|one, other| one.name.cmp(&other.name));
         let left_out = found.len().saturating_sub(MOST);
         found.truncate(MOST);
-        let mut known: BTreeMap<CommitId, Result<Signed, StoreError>> = BTreeMap::new();
+        let mut known: BTreeMap<CommitId, Result<SignedCommit, StoreError>> = BTreeMap::new();
         let tags = found.into_iter().map(|tag| {
             let signed = known.entry(tag.commit).or_insert_with(|| signed(&git, tag.commit, snapshot));
             read(tag, signed)
@@ -116,9 +116,9 @@ impl Store {
 }
 
 /// The facts about a signed commit.
-type Signed = (SignedFiles, Since, Option<Timestamp>);
+type SignedCommit = (SignedFiles, Since, Option<Timestamp>);
 
-fn signed(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<Signed, StoreError> {
+fn signed(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<SignedCommit, StoreError> {
     let seconds = git.commit_info(commit)?.seconds;
     let at = Timestamp::from_milliseconds(seconds.saturating_mul(1_000));
     Ok((signed_files(git, commit)?, between(git, commit, snapshot)?, at))
@@ -136,7 +136,7 @@ fn signed_files(git: &Git, commit: CommitId) -> Result<SignedFiles, StoreError> 
     Ok(signed)
 }
 
-fn read(tag: Annotated, signed: &Result<Signed, StoreError>) -> SignOffTag {
+fn read(tag: Annotated, signed: &Result<SignedCommit, StoreError>) -> SignOffTag {
     let annotation = tag.content.map(|content| Annotation {
         name: content.name,
         tagger: content.tagger,
@@ -175,7 +175,7 @@ fn between(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<Since, St
     if git.descent(commit, snapshot.head)? != Descent::Yes {
         return Ok(Since::Elsewhere);
     }
-    let (commits, _) = git.apart(snapshot.head, commit)?;
+    let (commits, _) = git.ahead_behind(snapshot.head, commit)?;
     let (mut nodes, mut files) = (Vec::new(), Vec::new());
     // Compare the two states instead of the history in between. This includes changes by merges and excludes reverted
     // ones.

@@ -42,7 +42,7 @@ use tree_of_thoughts::mcp::{Tool, tools};
 use tree_of_thoughts::ruleset::builtin;
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::store::Store;
-use tree_of_thoughts::store::git::{CommitId, Configuration, Durability, Git, Options};
+use tree_of_thoughts::store::git::{CommitId, Configuration, Durability, Git, GitOptions};
 use tree_of_thoughts::world::World;
 
 /// The server's own.
@@ -142,7 +142,7 @@ impl Contest {
         let place = |name: &str| place(folder.path(), name, &seed);
         for name in NAMES {
             fs::create_dir(folder.path().join(name)).unwrap();
-            Git::init(Options::ISOLATED, &place(name), "seed", &seed.files, "Seed", AT).unwrap();
+            Git::init(GitOptions::ISOLATED, &place(name), "seed", &seed.files, "Seed", AT).unwrap();
         }
         // Files as young as the index are looked into again and again, by all of them.
         std::thread::sleep(Duration::from_millis(1_100));
@@ -197,13 +197,13 @@ trait Contestant {
 /// It opens the repository for each commit, as the store does.
 struct Ours {
     dir: PathBuf,
-    options: Options,
+    options: GitOptions,
     head: CommitId,
 }
 
 impl Ours {
     fn new(dir: &Path, durable: bool) -> Ours {
-        let options = Options { configuration: Configuration::Isolated, durability: durability(durable) };
+        let options = GitOptions { configuration: Configuration::Isolated, durability: durability(durable) };
         let head = Git::open(dir, options).unwrap().head().unwrap().commit.unwrap();
         Ours { dir: dir.to_owned(), options, head }
     }

@@ -9,7 +9,7 @@ use gix::ObjectId;
 use gix::bstr::ByteSlice as _;
 use gix::objs::{CommitRefIter, Kind};
 
-use super::error::{Result, io_error};
+use super::error::{GitResult, io_error};
 use super::{CommitId, CommitInfo, Git};
 
 /// The maximum number of commits visited by one query. An investigation has fewer.
@@ -34,7 +34,7 @@ pub enum Descent {
 
 impl Git {
     /// Returns whether `later` descends from `earlier`, through any parents.
-    pub fn descent(&self, earlier: CommitId, later: CommitId) -> Result<Descent> {
+    pub fn descent(&self, earlier: CommitId, later: CommitId) -> GitResult<Descent> {
         let mut walk = Walk::new(self)?;
         Ok(match walk.find(later.0, |id| id == earlier.0) {
             true => Descent::Yes,
@@ -50,7 +50,7 @@ impl Git {
     /// Commits are visited by time, newest first, so few others are read unless clocks were wrong. (gix 0.90 miscounts
     /// if
     /// commits have equal times, as a merge and its parent do.)
-    pub fn apart(&self, one: CommitId, other: CommitId) -> Result<(usize, usize)> {
+    pub fn ahead_behind(&self, one: CommitId, other: CommitId) -> GitResult<(usize, usize)> {
         let mut walk = Walk::new(self)?;
         let mut seen: HashMap<ObjectId, Reached> = HashMap::new();
         let mut queue = BinaryHeap::new();
@@ -128,7 +128,7 @@ pub struct LostChain<T> {
 /// Lost commits.
 impl Git {
     /// Returns the state of `from`, a former HEAD, or `None` if HEAD descends from it.
-    pub fn left_behind(&self, from: CommitId) -> Result<Option<Left>> {
+    pub fn left_behind(&self, from: CommitId) -> GitResult<Option<Left>> {
         let Some(head) = self.head()?.commit else { return Ok(None) };
         let mut walk = Walk::new(self)?;
         if walk.find(head.0, |id| id == from.0) {
@@ -137,7 +137,7 @@ impl Git {
         if self.object(from.0, Kind::Commit).is_err() {
             return Ok(Some(Left::Gone));
         }
-        for (name, tip) in self.names(&["refs/heads/", "refs/remotes/", "refs/tags/"])? {
+        for (name, tip) in self.references_under(&["refs/heads/", "refs/remotes/", "refs/tags/"])? {
             if walk.find(tip, |id| id == from.0) {
                 return Ok(Some(Left::KeptBy(name)));
             }
@@ -153,10 +153,10 @@ impl Git {
     }
 
     /// Returns the unreachable commits that `describe` accepts, newest chain first. Searches all objects.
-    pub fn lost<T>(&self, describe: impl Fn(CommitInfo) -> Option<T>) -> Result<Vec<LostChain<T>>> {
+    pub fn lost<T>(&self, describe: impl Fn(CommitInfo) -> Option<T>) -> GitResult<Vec<LostChain<T>>> {
         let mut kept = Walk::new(self)?;
         let head = self.head()?.commit.map(|commit| commit.0);
-        let branches = self.names(&["refs/heads/", "refs/remotes/"])?;
+        let branches = self.references_under(&["refs/heads/", "refs/remotes/"])?;
         for tip in head.into_iter().chain(branches.into_iter().map(|(_, tip)| tip)) {
             kept.find(tip, |_| false);
         }
@@ -197,7 +197,7 @@ impl Git {
     }
 
     /// Returns the references with one of these prefixes that lead to a commit. The prefix is removed.
-    fn names(&self, beginnings: &[&str]) -> Result<Vec<(String, ObjectId)>> {
+    fn references_under(&self, beginnings: &[&str]) -> GitResult<Vec<(String, ObjectId)>> {
         let failed = self.library("list the references");
         let platform = self.repository.references().map_err(&failed)?;
         let mut names = Vec::new();
@@ -214,7 +214,7 @@ impl Git {
     }
 
     /// Returns all commits at which HEAD has been, according to its reflog.
-    fn logged_heads(&self) -> Result<HashSet<ObjectId>> {
+    fn logged_heads(&self) -> GitResult<HashSet<ObjectId>> {
         let path = self.git_dir.join("logs").join("HEAD");
         let failed = io_error("read", &path);
         let log = match File::open(&path) {
@@ -244,7 +244,7 @@ pub(super) struct Walk<'g> {
 }
 
 impl<'g> Walk<'g> {
-    pub(super) fn new(git: &'g Git) -> Result<Walk<'g>> {
+    pub(super) fn new(git: &'g Git) -> GitResult<Walk<'g>> {
         let shallow = git.repository.shallow_commits();
         let shallow = shallow.map_err(git.library("read the shallow boundary"))?;
         let shallow = shallow.iter().flat_map(|ends| ends.iter().copied()).collect();

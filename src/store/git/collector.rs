@@ -23,7 +23,7 @@ use gix::objs::{Exists as _, Kind};
 
 use super::Git;
 use super::commit::RACE_RETRIES;
-use super::error::{Result, io_error};
+use super::error::{GitResult, io_error};
 use super::worktree::optional_metadata;
 use crate::platform::{file_identity, host_name, is_alive};
 
@@ -33,7 +33,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 const FORGOTTEN: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// A written object, kept in memory in case it must be rewritten.
-pub(super) struct Written {
+pub(super) struct WrittenObject {
     pub(super) id: ObjectId,
     pub(super) kind: Kind,
     pub(super) data: Vec<u8>,
@@ -41,10 +41,10 @@ pub(super) struct Written {
 
 impl Git {
     /// Ensures that these objects, which are reachable now, are not lost to a collection.
-    pub(super) fn keep(&self, objects: &[Written]) -> Result<()> {
-        let running = self.collection()?;
+    pub(super) fn protect(&self, objects: &[WrittenObject]) -> GitResult<()> {
+        let running = self.running_collection()?;
         let since = Instant::now();
-        while running.is_some() && since.elapsed() < LONGEST && self.collection()? == running {
+        while running.is_some() && since.elapsed() < LONGEST && self.running_collection()? == running {
             // Keep the objects readable while waiting.
             self.write_missing(objects)?;
             thread::sleep(Duration::from_millis(5));
@@ -53,13 +53,13 @@ impl Git {
     }
 
     /// Syncs unreferenced objects, and rewrites any that a collection has removed.
-    pub(super) fn settle(&self, objects: &[Written]) -> Result<()> {
+    pub(super) fn sync_new_objects(&self, objects: &[WrittenObject]) -> GitResult<()> {
         self.sync_objects(objects)?;
         self.write_missing(objects)
     }
 
     /// Rewrites and syncs missing objects. A collection may remove them again, but only for a short time.
-    fn write_missing(&self, objects: &[Written]) -> Result<()> {
+    fn write_missing(&self, objects: &[WrittenObject]) -> GitResult<()> {
         for _ in 0..RACE_RETRIES {
             let mut is_whole = true;
             for object in objects {
@@ -77,7 +77,7 @@ impl Git {
     }
 
     /// Returns whether an existing pack contains the object.
-    fn is_packed(&self, id: &ObjectId) -> Result<bool> {
+    fn is_packed(&self, id: &ObjectId) -> GitResult<bool> {
         let path = self.git_dir.join("objects");
         // An older handle would still know deleted packs.
         let objects = gix::odb::at(&path, gix::hash::Kind::Sha1).map_err(io_error("inspect", &path))?;
@@ -85,7 +85,7 @@ impl Git {
     }
 
     /// Identifies the running collection, if any, by git's `gc.pid` file.
-    fn collection(&self) -> Result<Option<(String, SystemTime)>> {
+    fn running_collection(&self) -> GitResult<Option<(String, SystemTime)>> {
         let path = self.git_dir.join("gc.pid");
         let Some(metadata) = optional_metadata(&path)?.filter(Metadata::is_file) else { return Ok(None) };
         let since = metadata.modified().map_err(io_error("inspect", &path))?;

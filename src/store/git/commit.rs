@@ -11,9 +11,9 @@ use gix::refs::file::transaction::prepare::ReferenceOutOfDate;
 use gix::refs::transaction::{PreviousValue, RefEdit};
 use gix::refs::{FullName, Target};
 
-use super::collector::Written;
+use super::collector::WrittenObject;
 use super::durability::unconfirmed;
-use super::error::{Result, io_error};
+use super::error::{GitResult, io_error};
 use super::journal::Journal;
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, WriterLock};
 use super::paths::check_changes;
@@ -28,24 +28,24 @@ pub(super) const RACE_RETRIES: usize = 5;
 /// The exclusive right to write to a repository, released on drop. The leftovers of a killed writer have been
 /// recovered.
 #[must_use = "dropping it releases the lock"]
-pub struct Writer<'g> {
+pub struct GitWriter<'g> {
     git: &'g Git,
     _lock: WriterLock,
 }
 
 impl Git {
     /// Waits for other writers and returns the right to write.
-    pub fn writer(&self) -> Result<Writer<'_>> {
+    pub fn writer(&self) -> GitResult<GitWriter<'_>> {
         let lock = WriterLock::wait(&self.git_dir)?;
         self.check_object_folders()?;
         self.recover_in(true)?;
-        Ok(Writer { git: self, _lock: lock })
+        Ok(GitWriter { git: self, _lock: lock })
     }
 
     /// Recovers the leftovers of a killed process: lock files, the index, work tree files. Returns whether there were
     /// any. Does
     /// nothing while another writer is active, because the next [`Git::writer`] recovers them.
-    pub fn recover(&self) -> Result<bool> {
+    pub fn recover(&self) -> GitResult<bool> {
         let journal = optional_metadata(&self.git_dir.join(JOURNAL_FILE))?;
         if journal.is_none_or(|journal| journal.len() == 0) {
             return Ok(false);
@@ -57,7 +57,7 @@ impl Git {
     }
 }
 
-impl Writer<'_> {
+impl GitWriter<'_> {
     /// Returns the repository.
     pub fn git(&self) -> &Git {
         self.git
@@ -72,17 +72,17 @@ impl Writer<'_> {
         changes: &[FileChange],
         message: &str,
         at: i64,
-    ) -> Result<CommitId> {
+    ) -> GitResult<CommitId> {
         check_changes(changes)?;
-        self.land(expected, |git| git.draft(Some(expected.0), changes, message, at))
+        self.publish_draft(expected, |git| git.draft(Some(expected.0), changes, message, at))
     }
 
     /// Publishes the commit returned by `draft`, a child of `expected`, and returns its id.
-    pub(super) fn land(
+    pub(super) fn publish_draft(
         &self,
         expected: CommitId,
-        draft: impl FnOnce(&Git) -> Result<Draft>,
-    ) -> Result<CommitId> {
+        draft: impl FnOnce(&Git) -> GitResult<CommitDraft>,
+    ) -> GitResult<CommitId> {
         let git = self.git;
         let head = git.head()?;
         if head.commit != Some(expected) {
@@ -93,7 +93,7 @@ impl Writer<'_> {
         let references = head_references(&head);
         let mut journal = Journal::begin(&git.git_dir, draft.commit, &references, &draft.steps)?;
         // The journal reaches the disk before any lock file exists, so that recovery can explain every lock file.
-        let synced = git.settle(&draft.objects);
+        let synced = git.sync_new_objects(&draft.objects);
         let lock =
             synced.and_then(|()| git.work_dir.as_ref().map(|_| IndexLock::take(&git.git_dir)).transpose());
         // Check again: git holds the index lock while it starts such an operation.
@@ -113,7 +113,7 @@ impl Writer<'_> {
                     journal.finish();
                 }
                 synced
-                    .and_then(|()| git.keep(&draft.objects))
+                    .and_then(|()| git.protect(&draft.objects))
                     .map_err(unconfirmed(&git.shown().0, format!("the commit {}", draft.commit)))?;
             }
             Err(error) => {
@@ -128,7 +128,7 @@ impl Writer<'_> {
     }
 
     /// Creates the annotated tag `name` on the commit `target`.
-    pub fn tag(&self, name: &str, target: CommitId, message: &str, at: i64) -> Result<()> {
+    pub fn tag(&self, name: &str, target: CommitId, message: &str, at: i64) -> GitResult<()> {
         let git = self.git;
         let full_name = git.reference_name(format!("refs/tags/{name}"))?;
         git.object(target.0, Kind::Commit)?;
@@ -147,7 +147,7 @@ impl Writer<'_> {
         let references = [full_name.as_bstr().to_string()];
         let journal = Journal::begin(&git.git_dir, id, &references, &[])?;
         let edit = RefEdit::update(full_name, id, PreviousValue::MustNotExist, "");
-        let synced = git.settle(&written);
+        let synced = git.sync_new_objects(&written);
         let edited = synced.and_then(|()| git.edit_reference(edit, tagger, &references[0], &[]));
         journal.finish();
         edited?.map_err(|source| match git.reference_error("create a tag", &references, source) {
@@ -156,19 +156,19 @@ impl Writer<'_> {
             }
             error => error,
         })?;
-        let synced = git.keep(&written).and_then(|()| git.sync_names(&references, &[]));
+        let synced = git.protect(&written).and_then(|()| git.sync_names(&references, &[]));
         synced.map_err(unconfirmed(&git.shown().0, format!("the tag {name:?}")))
     }
 }
 
 /// A commit, and its changes to the index and the work tree.
-pub(super) struct Draft {
+pub(super) struct CommitDraft {
     pub(super) commit: ObjectId,
     pub(super) parent: Option<ObjectId>,
     pub(super) parent_tree: ObjectId,
     /// All objects written for the commit.
-    pub(super) objects: Vec<Written>,
-    pub(super) steps: Vec<Step>,
+    pub(super) objects: Vec<WrittenObject>,
+    pub(super) steps: Vec<PathStep>,
     /// The action named in the reflog.
     pub(super) action: &'static str,
     pub(super) subject: String,
@@ -176,7 +176,7 @@ pub(super) struct Draft {
 }
 
 /// A change to one path in the index and the work tree.
-pub(super) struct Step {
+pub(super) struct PathStep {
     pub(super) path: String,
     /// The states that may be replaced by `to`. Any other state belongs to the user.
     pub(super) from: Vec<Option<Leaf>>,
@@ -194,7 +194,7 @@ pub(super) struct Step {
 /// A path with its entries in the old and the new commit.
 pub(super) type TouchedPath = (String, Option<Leaf>, Option<Leaf>);
 
-impl Draft {
+impl CommitDraft {
     pub(super) fn paths(&self) -> Vec<TouchedPath> {
         let steps = self.steps.iter();
         steps.map(|step| (step.path.clone(), step.from.first().copied().flatten(), step.to)).collect()
@@ -209,7 +209,7 @@ impl Draft {
 /// Syncing, as configured. See `durability`.
 impl Git {
     /// Syncs the journal at full durability.
-    pub(super) fn sync_journal(&self) -> Result<()> {
+    pub(super) fn sync_journal(&self) -> GitResult<()> {
         match self.disk.everything() {
             true => self.disk.sync(&[self.git_dir.join(JOURNAL_FILE)], &[]),
             false => Ok(()),
@@ -217,7 +217,7 @@ impl Git {
     }
 
     /// Syncs objects. At full durability, also syncs the journal, which must precede the files it names.
-    pub(super) fn sync_objects(&self, objects: &[Written]) -> Result<()> {
+    pub(super) fn sync_objects(&self, objects: &[WrittenObject]) -> GitResult<()> {
         if !self.disk.objects() {
             return Ok(());
         }
@@ -247,7 +247,7 @@ impl Git {
     }
 
     /// At full durability, syncs the directory entries of references and files, and the reflogs.
-    fn sync_names(&self, references: &[String], files: &[PathBuf]) -> Result<()> {
+    fn sync_names(&self, references: &[String], files: &[PathBuf]) -> GitResult<()> {
         if !self.disk.everything() {
             return Ok(());
         }
@@ -268,7 +268,7 @@ impl Git {
         committer: gix::actor::SignatureRef<'_>,
         name: &str,
         files: &[PathBuf],
-    ) -> Result<std::result::Result<(), gix::Error>> {
+    ) -> GitResult<Result<(), gix::Error>> {
         let wait = gix::lock::acquire::Fail::AfterDurationWithBackoff(FOREIGN_LOCK_WAIT);
         let prepared = match self.repository.refs.transaction().prepare(Some(edit), wait, wait) {
             Ok(prepared) => prepared,
@@ -285,7 +285,7 @@ impl Git {
 }
 
 impl Git {
-    fn reference_name(&self, name: String) -> Result<FullName> {
+    fn reference_name(&self, name: String) -> GitResult<FullName> {
         let failed = self.library("validate a reference name");
         FullName::try_from(name).map_err(|source| failed(gix::Error::from_error(source)))
     }
@@ -300,7 +300,7 @@ impl Git {
         changes: &[FileChange],
         message: &str,
         at: i64,
-    ) -> Result<Draft> {
+    ) -> GitResult<CommitDraft> {
         let message = clean_message(message);
         let time = raw_time(at);
         let draft = self.draft_of(
@@ -318,7 +318,7 @@ impl Git {
                 extra_headers: Vec::new(),
             },
         )?;
-        Ok(Draft { subject: message, time, ..draft })
+        Ok(CommitDraft { subject: message, time, ..draft })
     }
 
     /// Drafts a commit of any tree with additional steps. `kind` maps the old kind of a file to the new one.
@@ -326,17 +326,17 @@ impl Git {
         &self,
         parent: Option<ObjectId>,
         changes: &[FileChange],
-        more: Vec<Step>,
+        more: Vec<PathStep>,
         kind: impl Fn(&str, EntryKind) -> EntryKind,
         commit: impl FnOnce(ObjectId) -> gix::objs::Commit,
-    ) -> Result<Draft> {
+    ) -> GitResult<CommitDraft> {
         let parent_tree = match parent {
             Some(parent) => self.tree_of(parent)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
         };
         // Reject invalid changes before the first object is written.
         let leaves = changes.iter().map(|change| self.leaf(parent_tree, &change.path));
-        let leaves: Vec<Option<Leaf>> = leaves.collect::<Result<_>>()?;
+        let leaves: Vec<Option<Leaf>> = leaves.collect::<GitResult<_>>()?;
         let mut objects = Vec::new();
         let mut write = |object: &dyn WriteTo| {
             let written = self.write_object(object)?;
@@ -355,29 +355,30 @@ impl Git {
                     Some(Leaf { kind, id: write(&gix::objs::BlobRef { data: content })? })
                 }
             };
-            steps.push(Step::plain(change.path.clone(), old, to));
+            steps.push(PathStep::plain(change.path.clone(), old, to));
         }
         steps.extend(more);
-        let changed: Vec<&Step> = steps.iter().filter(|step| step.from.first() != Some(&step.to)).collect();
+        let changed: Vec<&PathStep> =
+            steps.iter().filter(|step| step.from.first() != Some(&step.to)).collect();
         let tree = match changed.as_slice() {
             [] if parent.is_some() => parent_tree,
             changed => self.edit_tree(parent_tree, changed, &mut write)?,
         };
         let commit = write(&commit(tree))?;
         let (subject, time) = (String::new(), String::new());
-        Ok(Draft { commit, parent, parent_tree, objects, steps, action: "commit", subject, time })
+        Ok(CommitDraft { commit, parent, parent_tree, objects, steps, action: "commit", subject, time })
     }
 
     /// Writes an object even if it exists already. After a `git gc`, an open repository still sees objects in deleted
     /// packs,
     /// and would omit objects that the new commit needs.
-    pub(super) fn write_object(&self, object: &dyn WriteTo) -> Result<Written> {
+    pub(super) fn write_object(&self, object: &dyn WriteTo) -> GitResult<WrittenObject> {
         let (kind, mut data) = (object.kind(), Vec::new());
         object.write_to(&mut data).map_err(io_error("write an object to", self.objects.path()))?;
-        Ok(Written { id: self.write_bytes(kind, &data)?, kind, data })
+        Ok(WrittenObject { id: self.write_bytes(kind, &data)?, kind, data })
     }
 
-    pub(super) fn write_bytes(&self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
+    pub(super) fn write_bytes(&self, kind: Kind, data: &[u8]) -> GitResult<ObjectId> {
         let mut attempts = 0;
         loop {
             match self.objects.write_buf(kind, data) {
@@ -396,10 +397,10 @@ impl Git {
     /// could not be replaced.
     pub(super) fn publish(
         &self,
-        draft: &Draft,
+        draft: &CommitDraft,
         lock: Option<IndexLock>,
         mut journal: Option<&mut Journal>,
-    ) -> Result<bool> {
+    ) -> GitResult<bool> {
         let mut lock = lock;
         if let (Some(lock), Some(journal)) = (&lock, &mut journal) {
             journal.note(lock)?;
@@ -426,7 +427,7 @@ impl Git {
     }
 
     /// Step 9: moves the head, after `files` are synced.
-    pub(super) fn move_head(&self, draft: &Draft, files: Vec<PathBuf>) -> Result<()> {
+    pub(super) fn move_head(&self, draft: &CommitDraft, files: Vec<PathBuf>) -> GitResult<()> {
         let name = self.reference_name("HEAD".to_owned())?;
         let expected = match draft.parent {
             Some(parent) => PreviousValue::MustExistAndMatch(Target::Object(parent)),

@@ -40,7 +40,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::GitError;
-use super::error::{Result, io_error};
+use super::error::{GitResult, io_error};
 use crate::platform;
 
 /// The durability level: which data is on the disk before a write returns.
@@ -104,7 +104,7 @@ impl Disk {
     }
 
     /// Syncs these files and then these folders.
-    pub(super) fn sync(&self, files: &[PathBuf], folders: &[PathBuf]) -> Result<()> {
+    pub(super) fn sync(&self, files: &[PathBuf], folders: &[PathBuf]) -> GitResult<()> {
         #[cfg(test)]
         if let Ok(mut synced) = self.synced.lock() {
             synced.extend(files.iter().chain(folders).cloned());
@@ -118,7 +118,7 @@ impl Disk {
     }
 
     /// Syncs these files and the directory entries of these and of `others`: their folders, up to and including `top`.
-    pub(super) fn sync_with_names(&self, top: &Path, files: &[PathBuf], others: &[PathBuf]) -> Result<()> {
+    pub(super) fn sync_with_names(&self, top: &Path, files: &[PathBuf], others: &[PathBuf]) -> GitResult<()> {
         let mut folders = BTreeSet::new();
         for file in files.iter().chain(others) {
             let above = file.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
@@ -128,7 +128,7 @@ impl Disk {
     }
 
     /// Syncs a folder with all its contents.
-    pub(super) fn sync_tree(&self, top: &Path) -> Result<()> {
+    pub(super) fn sync_tree(&self, top: &Path) -> GitResult<()> {
         let (mut files, mut folders) = (Vec::new(), vec![top.to_owned()]);
         let mut next = 0;
         while let Some(folder) = folders.get(next).cloned() {
@@ -168,7 +168,7 @@ fn components(value: &str) -> u8 {
 /// Wraps an error that occurred after the head has moved: the commit exists, but may not be on the disk.
 pub(super) fn unconfirmed(path: &Path, what: String) -> impl FnOnce(GitError) -> GitError {
     let path = path.to_owned();
-    move |error| GitError::Unconfirmed { path: super::Shown(path), what, source: Box::new(error) }
+    move |error| GitError::Unconfirmed { path: super::DisplayPath(path), what, source: Box::new(error) }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::ErrorKind;
 
-use super::error::{Result, io_error};
+use super::error::{GitResult, io_error};
 use super::{CommitId, Git, GitError};
 
 /// The commits being merged by git, one per line.
@@ -40,12 +40,12 @@ const REBASE: &str = "Abort it with `git rebase --abort` (`tot sync` merges both
 
 impl Git {
     /// Fails while a git operation is in progress.
-    pub fn refuse_in_progress(&self) -> Result<()> {
+    pub fn refuse_in_progress(&self) -> GitResult<()> {
         self.refuse_all_but("")
     }
 
     /// Returns the commits being merged by a stopped `git merge`, if any. Fails during any other operation.
-    pub fn stopped_merge(&self) -> Result<Vec<CommitId>> {
+    pub fn stopped_merge(&self) -> GitResult<Vec<CommitId>> {
         self.refuse_all_but(MERGE)?;
         let path = self.git_dir.join(MERGE);
         match fs::read_to_string(&path) {
@@ -55,7 +55,7 @@ impl Git {
         }
     }
 
-    fn refuse_all_but(&self, accepted: &str) -> Result<()> {
+    fn refuse_all_but(&self, accepted: &str) -> GitResult<()> {
         let is_there = |name: &str| name != accepted && self.git_dir.join(name).symlink_metadata().is_ok();
         match IN_PROGRESS.iter().find(|(name, ..)| is_there(name)) {
             None => Ok(()),

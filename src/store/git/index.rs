@@ -15,8 +15,8 @@ use gix::index::entry::{Flags, Mode, Stat};
 use gix::index::{File, State};
 use gix::objs::tree::EntryKind;
 
-use super::commit::Step;
-use super::error::{Result, io_error, shown};
+use super::commit::PathStep;
+use super::error::{GitResult, io_error, shown};
 use super::lock::IndexLock;
 use super::refuse::refuse_link;
 use super::tree::{Leaf, TreeWalk};
@@ -29,9 +29,9 @@ impl Git {
         &self,
         work_dir: &Path,
         base_tree: ObjectId,
-        steps: &[Step],
+        steps: &[PathStep],
         lock: &mut IndexLock,
-    ) -> Result<()> {
+    ) -> GitResult<()> {
         let mut index = self.load_index(base_tree)?;
         let staging = self.git_dir.join(STAGING_FILE);
         let mut placed = Vec::with_capacity(steps.len());
@@ -48,7 +48,7 @@ impl Git {
 
     /// Reads git's index. A missing index is replaced by one that matches `base_tree`. Like git, does not verify the
     /// checksum.
-    pub(super) fn load_index(&self, base_tree: ObjectId) -> Result<File> {
+    pub(super) fn load_index(&self, base_tree: ObjectId) -> GitResult<File> {
         let path = self.git_dir.join("index");
         refuse_link(&path)?;
         if optional_metadata(&path)?.is_none() {
@@ -83,10 +83,10 @@ impl Git {
     }
 
     /// Creates an index that matches `tree`. gix has a function for this, but it trusts the tree to be well-formed.
-    fn index_of_tree(&self, tree: ObjectId) -> Result<State> {
+    fn index_of_tree(&self, tree: ObjectId) -> GitResult<State> {
         let mut state = State::new(gix::hash::Kind::Sha1);
         let mut paths = HashSet::new();
-        for file in TreeWalk::whole(self, tree)?.files {
+        for file in TreeWalk::collect(self, tree)?.files {
             let Some(kind) = file.kind.entry_kind() else { continue };
             let mode = mode_of(kind);
             if !paths.contains(&file.path) {
@@ -114,7 +114,7 @@ enum Staged {
 }
 
 /// Updates the entries that are in a known state.
-fn update(index: &mut State, steps: &[Step], placed: &[Placed]) {
+fn update(index: &mut State, steps: &[PathStep], placed: &[Placed]) {
     let mut added = Vec::new();
     for (step, placed) in steps.iter().zip(placed) {
         let (current, at) = match staged(index, &step.path) {

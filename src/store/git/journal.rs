@@ -34,8 +34,8 @@ use gix::objs::tree::EntryKind;
 use gix::objs::{Kind, compute_hash};
 use gix::refs::FullName;
 
-use super::commit::{Step, TouchedPath, head_references};
-use super::error::{Result, io_error, shown};
+use super::commit::{PathStep, TouchedPath, head_references};
+use super::error::{GitResult, io_error, shown};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, SAME_MOMENT};
 use super::paths::check_path;
 use super::refuse::refuse_link;
@@ -73,8 +73,8 @@ impl Journal {
         git_dir: &Path,
         target: ObjectId,
         references: &[String],
-        steps: &[Step],
-    ) -> Result<Journal> {
+        steps: &[PathStep],
+    ) -> GitResult<Journal> {
         let mut facts = format!("{JOURNAL_FIRST_LINE}\ntarget {target}");
         for name in references {
             facts.push_str(&format!("\nreference {name}"));
@@ -88,16 +88,16 @@ impl Journal {
         refuse_link(&path)?;
         let file = OpenOptions::new().append(true).create(true).open(&path);
         let mut file = file.map_err(io_error("open", &path))?;
-        file.write_all(whole(&facts)?.as_bytes()).map_err(io_error("write", &path))?;
+        file.write_all(journal_text(&facts)?.as_bytes()).map_err(io_error("write", &path))?;
         Ok(Journal { path, file })
     }
 
     /// Step 6: records the identity of the index lock.
-    pub(super) fn note(&mut self, lock: &IndexLock) -> Result<()> {
+    pub(super) fn note(&mut self, lock: &IndexLock) -> GitResult<()> {
         self.add(&format!("index-lock {}", lock.identity()?))
     }
 
-    pub(super) fn add(&mut self, line: &str) -> Result<()> {
+    pub(super) fn add(&mut self, line: &str) -> GitResult<()> {
         self.file.write_all(format!("{line}\n").as_bytes()).map_err(io_error("write", &self.path))
     }
 
@@ -108,7 +108,7 @@ impl Journal {
     }
 
     /// Reads the journal of a dead process, if there is one.
-    pub(super) fn read(git_dir: &Path) -> Result<Option<(Journal, Leftover)>> {
+    pub(super) fn read(git_dir: &Path) -> GitResult<Option<(Journal, Leftover)>> {
         let path = git_dir.join(JOURNAL_FILE);
         let Some(metadata) = optional_metadata(&path)?.filter(|metadata| metadata.len() > 0) else {
             return Ok(None);
@@ -122,12 +122,12 @@ impl Journal {
         let written = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         // If the conversion replaces a byte, the hash does not match, or a line after `ready` is ignored.
         let leftover = Leftover::parse(&String::from_utf8_lossy(&bytes), written);
-        Ok(Some((journal, leftover.unwrap_or_else(|| Leftover::of_nothing(written)))))
+        Ok(Some((journal, leftover.unwrap_or_else(|| Leftover::empty(written)))))
     }
 }
 
 /// Returns the complete text of a journal with the hash of the facts.
-pub(super) fn whole(facts: &str) -> Result<String> {
+pub(super) fn journal_text(facts: &str) -> GitResult<String> {
     let hash = compute_hash(gix::hash::Kind::Sha1, Kind::Blob, facts.as_bytes());
     let failed = io_error("hash", Path::new(JOURNAL_FILE));
     let hash = hash.map_err(|source| failed(std::io::Error::other(source)))?;
@@ -136,20 +136,20 @@ pub(super) fn whole(facts: &str) -> Result<String> {
 
 impl Leftover {
     /// The state of an incomplete journal, whose writer touched nothing.
-    fn of_nothing(written: SystemTime) -> Leftover {
+    fn empty(written: SystemTime) -> Leftover {
         Leftover { target: None, references: Vec::new(), paths: Vec::new(), index_locks: Vec::new(), written }
     }
 
     /// Parses a journal. Paths that lead out of the repository are rejected, because the text is not trusted.
     pub(super) fn parse(text: &str, written: SystemTime) -> Option<Leftover> {
         let (facts, _) = text.split_once("\nready ")?;
-        let rest = text.strip_prefix(&whole(facts).ok()?)?;
+        let rest = text.strip_prefix(&journal_text(facts).ok()?)?;
         let mut lines = facts.lines();
         if lines.next() != Some(JOURNAL_FIRST_LINE) {
             return None;
         }
         let target = ObjectId::from_hex(lines.next()?.strip_prefix("target ")?.as_bytes()).ok()?;
-        let mut leftover = Leftover { target: Some(target), ..Leftover::of_nothing(written) };
+        let mut leftover = Leftover { target: Some(target), ..Leftover::empty(written) };
         for line in lines {
             match line.split_once(' ')? {
                 ("reference", name) if name == "HEAD" || name.starts_with("refs/") => {
@@ -176,14 +176,14 @@ impl Leftover {
     /// Removes the lock file at `path` if the dead process created it. Otherwise waits a short time for its holder.
     /// Unless
     /// `patient`, waits only for recently created locks.
-    pub(super) fn remove_stale(&self, path: &Path, patient: bool) -> Result<()> {
+    pub(super) fn remove_stale(&self, path: &Path, patient: bool) -> GitResult<()> {
         let since = Instant::now();
         loop {
             let Some(metadata) = optional_metadata(path)? else { return Ok(()) };
             let waited = since.elapsed() >= FOREIGN_LOCK_WAIT;
             let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok());
             let settled = waited || age.is_some_and(|age| age >= FOREIGN_LOCK_WAIT);
-            if self.made(path, &metadata, settled) {
+            if self.is_ours(path, &metadata, settled) {
                 return remove_if_there(path);
             }
             if waited || (settled && !patient) {
@@ -198,7 +198,7 @@ impl Leftover {
     /// by the id in it. Both are briefly empty after their creation, so an empty file that does not change and is as
     /// old as
     /// the journal counts too. So does an index lock of that age if the journal records one.
-    pub(super) fn made(&self, path: &Path, metadata: &fs::Metadata, settled: bool) -> bool {
+    pub(super) fn is_ours(&self, path: &Path, metadata: &fs::Metadata, settled: bool) -> bool {
         if !metadata.is_file() {
             return false;
         }
@@ -228,7 +228,7 @@ impl Git {
     /// Recovers the leftovers of a dead writer and returns whether it left a journal. The caller must hold the writer
     /// lock,
     /// which proves that the writer is dead.
-    pub(super) fn recover_in(&self, patient: bool) -> Result<bool> {
+    pub(super) fn recover_in(&self, patient: bool) -> GitResult<bool> {
         let journal = Journal::read(&self.git_dir)?;
         let mut names = head_references(&self.head()?);
         names.extend(["packed-refs".to_owned(), "index".to_owned()]);
@@ -236,7 +236,7 @@ impl Git {
         let locks: Vec<PathBuf> =
             names.iter().map(|name| self.git_dir.join(format!("{name}.lock"))).collect();
         for lock in &locks {
-            if is_nobodys(lock)? {
+            if is_orphaned(lock)? {
                 remove_if_there(lock)?;
             }
         }
@@ -255,7 +255,7 @@ impl Git {
     }
 
     /// At full durability, syncs the index and these work tree files before the journal is emptied.
-    fn sync_recovered(&self, paths: &[String]) -> Result<()> {
+    fn sync_recovered(&self, paths: &[String]) -> GitResult<()> {
         let Some(work_dir) = self.work_dir.as_ref().filter(|_| self.disk.everything()) else { return Ok(()) };
         let files = paths.iter().map(|path| work_dir.join(path)).chain([self.git_dir.join("index")]);
         let (there, gone): (Vec<_>, Vec<_>) = files.partition(|file| file.is_file());
@@ -266,7 +266,7 @@ impl Git {
     ///
     /// If the head is the old commit, new files are reverted. If it is the new commit, old files and index entries are
     /// updated.
-    pub(super) fn bring_to_head(&self, paths: Vec<TouchedPath>, journal: &mut Journal) -> Result<()> {
+    pub(super) fn bring_to_head(&self, paths: Vec<TouchedPath>, journal: &mut Journal) -> GitResult<()> {
         let Some(work_dir) = self.work_dir.as_ref().filter(|_| !paths.is_empty()) else { return Ok(()) };
         let tree = match self.head()?.commit {
             Some(commit) => self.tree_of(commit.0)?,
@@ -287,7 +287,7 @@ impl Git {
             let mut from = vec![old, new];
             from.extend(unfit.0.then_some(None));
             let is_absence_kept = to == new && !unfit.0;
-            steps.push(Step { path, from, to, unfit, is_absence_kept, are_zeros_ours: true });
+            steps.push(PathStep { path, from, to, unfit, is_absence_kept, are_zeros_ours: true });
         }
         let mut lock = IndexLock::take(&self.git_dir)?;
         journal.note(&lock)?;
@@ -298,7 +298,7 @@ impl Git {
 }
 
 /// Returns whether a lock file cannot belong to any living process.
-fn is_nobodys(path: &Path) -> Result<bool> {
+fn is_orphaned(path: &Path) -> GitResult<bool> {
     let Some(metadata) = optional_metadata(path)?.filter(fs::Metadata::is_file) else { return Ok(false) };
     if metadata.len() == 0 {
         let modified = metadata.modified().map_err(io_error("inspect", path))?;

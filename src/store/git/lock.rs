@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{process, thread};
 
-use super::error::{Result, Shown, io_error, shown};
+use super::error::{DisplayPath, GitResult, io_error, shown};
 use super::refuse::refuse_link;
 use super::{GitError, LOCK_FILE, TURN_FILE};
 use crate::platform::{file_identity, hide_from_readers, host_name};
@@ -43,11 +43,11 @@ pub(super) struct WriterLock {
 
 impl WriterLock {
     /// Waits for other writers and takes the lock.
-    pub(super) fn wait(git_dir: &Path) -> Result<WriterLock> {
+    pub(super) fn wait(git_dir: &Path) -> GitResult<WriterLock> {
         WriterLock::wait_for(git_dir, WRITER_WAIT)
     }
 
-    fn wait_for(git_dir: &Path, limit: Duration) -> Result<WriterLock> {
+    fn wait_for(git_dir: &Path, limit: Duration) -> GitResult<WriterLock> {
         let since = Instant::now();
         let (path, file) = open(git_dir, LOCK_FILE)?;
         let (turn_path, turn) = open(git_dir, TURN_FILE)?;
@@ -65,7 +65,7 @@ impl WriterLock {
     }
 
     /// Takes the lock if it is free.
-    pub(super) fn if_free(git_dir: &Path) -> Result<Option<WriterLock>> {
+    pub(super) fn if_free(git_dir: &Path) -> GitResult<Option<WriterLock>> {
         let (path, file) = open(git_dir, LOCK_FILE)?;
         Ok(try_lock(&file, &path)?.then(|| WriterLock::of(file)))
     }
@@ -84,7 +84,7 @@ impl Drop for WriterLock {
     }
 }
 
-fn try_lock(file: &File, path: &Path) -> Result<bool> {
+fn try_lock(file: &File, path: &Path) -> GitResult<bool> {
     match file.try_lock() {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),
@@ -92,7 +92,7 @@ fn try_lock(file: &File, path: &Path) -> Result<bool> {
     }
 }
 
-fn open(git_dir: &Path, name: &str) -> Result<(PathBuf, File)> {
+fn open(git_dir: &Path, name: &str) -> GitResult<(PathBuf, File)> {
     let path = git_dir.join(name);
     refuse_link(&path)?;
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
@@ -127,7 +127,7 @@ pub(super) struct IndexLock {
 }
 
 impl IndexLock {
-    pub(super) fn take(git_dir: &Path) -> Result<IndexLock> {
+    pub(super) fn take(git_dir: &Path) -> GitResult<IndexLock> {
         let path = git_dir.join("index.lock");
         let since = Instant::now();
         loop {
@@ -137,7 +137,7 @@ impl IndexLock {
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     if since.elapsed() >= FOREIGN_LOCK_WAIT {
-                        return Err(GitError::Locked { path: Shown(path) });
+                        return Err(GitError::Locked { path: DisplayPath(path) });
                     }
                     thread::sleep(Duration::from_millis(5));
                 }
@@ -146,11 +146,11 @@ impl IndexLock {
         }
     }
 
-    pub(super) fn identity(&self) -> Result<String> {
+    pub(super) fn identity(&self) -> GitResult<String> {
         file_identity(&self.path).map_err(io_error("inspect", &self.path))
     }
 
-    pub(super) fn put_into_place(mut self) -> Result<()> {
+    pub(super) fn put_into_place(mut self) -> GitResult<()> {
         fs::rename(&self.path, &self.index).map_err(io_error("replace", &self.index))?;
         self.is_done = true;
         Ok(())
@@ -214,11 +214,11 @@ mod tests {
 
     /// A stopped process that holds a file lock.
     #[cfg(unix)]
-    struct Stopped(process::Child);
+    struct StoppedProcess(process::Child);
 
     #[cfg(unix)]
-    impl Stopped {
-        fn holding(path: &Path) -> Stopped {
+    impl StoppedProcess {
+        fn holding(path: &Path) -> StoppedProcess {
             let file = File::options().write(true).create(true).truncate(false).open(path).unwrap();
             file.lock().unwrap();
             // The lock belongs to the open file, which the child inherits as its standard input.
@@ -232,12 +232,12 @@ mod tests {
             while !state().starts_with('T') {
                 thread::sleep(Duration::from_millis(1));
             }
-            Stopped(child)
+            StoppedProcess(child)
         }
     }
 
     #[cfg(unix)]
-    impl Drop for Stopped {
+    impl Drop for StoppedProcess {
         fn drop(&mut self) {
             let _ = self.0.kill();
             let _ = self.0.wait();
@@ -249,7 +249,7 @@ mod tests {
     fn those_who_wait_for_a_stopped_holder_keep_neither_a_thread_nor_a_file() {
         let folder = crate::testing::folder();
         let path = folder.path().join(LOCK_FILE);
-        let stopped = Stopped::holding(&path);
+        let stopped = StoppedProcess::holding(&path);
         let since = Instant::now();
         thread::scope(|scope| {
             for _ in 0..20 {
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn a_writer_that_was_stopped_while_it_waits_holds_up_nobody_for_long() {
         let folder = crate::testing::folder();
-        let _stopped = Stopped::holding(&folder.path().join(TURN_FILE));
+        let _stopped = StoppedProcess::holding(&folder.path().join(TURN_FILE));
         for _ in 0..2 {
             assert!(WriterLock::wait_for(folder.path(), COURTESY * 10).is_ok());
         }

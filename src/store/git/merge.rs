@@ -10,18 +10,18 @@ use gix::ObjectId;
 use gix::objs::tree::EntryKind;
 use gix::objs::{CommitRef, Kind};
 
-use super::commit::{Draft, Step, clean_message};
-use super::error::Result;
+use super::commit::{CommitDraft, PathStep, clean_message};
+use super::error::GitResult;
 use super::paths::check_changes;
-use super::read::Changed;
+use super::read::EntryChange;
 use super::tree::Leaf;
-use super::{BlobId, CommitId, Descent, FileKind, Git, Writer};
+use super::{BlobId, CommitId, Descent, FileKind, Git, GitWriter};
 use crate::format::FileChange;
 
 /// Reading.
 impl Git {
     /// Returns the best common ancestors of one commit and several others, sorted by id. Empty for unrelated histories.
-    pub fn merge_bases(&self, one: CommitId, others: &[CommitId]) -> Result<Vec<CommitId>> {
+    pub fn merge_bases(&self, one: CommitId, others: &[CommitId]) -> GitResult<Vec<CommitId>> {
         let others: Vec<ObjectId> = others.iter().map(|other| other.0).collect();
         let bases = self.repository.merge_bases_many(one.0, &others);
         let bases = bases.map_err(self.library("find the merge base"))?;
@@ -41,26 +41,26 @@ impl Git {
     }
 
     /// Makes content readable as an object until the repository is closed. Nothing is written to disk.
-    pub fn keep_blob(&self, content: &[u8]) -> Result<BlobId> {
+    pub fn keep_blob(&self, content: &[u8]) -> GitResult<BlobId> {
         let id = self.repository.write_blob(content).map_err(self.library("store a file in memory"))?;
         Ok(BlobId(id.detach()))
     }
 
     /// Returns the blob id of this content.
-    pub fn blob_id(&self, content: &[u8]) -> Result<BlobId> {
+    pub fn blob_id(&self, content: &[u8]) -> GitResult<BlobId> {
         let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, content);
         id.map(BlobId).map_err(self.library("hash a file"))
     }
 }
 
 /// Moving the head to an existing commit or to a merge with it.
-impl Writer<'_> {
+impl GitWriter<'_> {
     /// Moves the head from `expected` to its descendant `to`, and updates the index and work tree.
-    pub fn fast_forward(&self, expected: CommitId, to: CommitId) -> Result<()> {
+    pub fn fast_forward(&self, expected: CommitId, to: CommitId) -> GitResult<()> {
         let git = self.git();
         let leaf = |entry: Option<(BlobId, FileKind)>| entry.and_then(|(blob, kind)| Leaf::of(blob, kind));
         let mut steps = Vec::new();
-        for Changed { path, before, after } in git.changed(Some(expected), to)? {
+        for EntryChange { path, before, after } in git.changed(Some(expected), to)? {
             let is_unsafe =
                 |entry: Option<(BlobId, FileKind)>| entry.is_some_and(|it| it.1 == FileKind::Unsafe);
             // Git refuses such names in its index.
@@ -71,7 +71,7 @@ impl Writer<'_> {
         // Removals come first, because an added file may need the path of a removed folder.
         steps.sort_by_key(|step| step.to.is_some());
         let parent_tree = git.tree_of(expected.0)?;
-        let draft = Draft {
+        let draft = CommitDraft {
             commit: to.0,
             parent: Some(expected.0),
             parent_tree,
@@ -81,7 +81,7 @@ impl Writer<'_> {
             subject: "fast-forward\n".to_owned(),
             time: super::commit::raw_time(git.commit_info(to)?.seconds),
         };
-        self.land(expected, |_| Ok(draft)).map(drop)
+        self.publish_draft(expected, |_| Ok(draft)).map(drop)
     }
 
     /// Commits `changes` on top of `expected` as a merge with `theirs`, and moves the head there. `executables`
@@ -96,7 +96,7 @@ impl Writer<'_> {
         executables: &HashMap<String, bool>,
         unfit: &[(String, Option<(BlobId, FileKind)>)],
         message: &str,
-    ) -> Result<CommitId> {
+    ) -> GitResult<CommitId> {
         check_changes(changes)?;
         let mut parents = [expected.0, theirs.0];
         parents.sort();
@@ -116,13 +116,13 @@ impl Writer<'_> {
             None => old,
         };
         let time = seconds(&later);
-        self.land(expected, |git| {
+        self.publish_draft(expected, |git| {
             let parent_tree = git.tree_of(expected.0)?;
             let step = |(path, to): &(String, Option<(BlobId, FileKind)>)| {
                 let to = to.and_then(|(blob, kind)| Leaf::of(blob, kind));
                 git.step(path.clone(), git.leaf(parent_tree, path)?, to)
             };
-            let unfit = unfit.iter().map(step).collect::<Result<_>>()?;
+            let unfit = unfit.iter().map(step).collect::<GitResult<_>>()?;
             let draft = git.draft_of(Some(expected.0), changes, unfit, kind, |tree| gix::objs::Commit {
                 tree,
                 parents: parents.into_iter().collect(),
@@ -132,7 +132,7 @@ impl Writer<'_> {
                 message: clean_message(message).into(),
                 extra_headers: Vec::new(),
             })?;
-            Ok(Draft {
+            Ok(CommitDraft {
                 action: "merge",
                 subject: clean_message(message),
                 time: super::commit::raw_time(time),
@@ -144,9 +144,9 @@ impl Writer<'_> {
 
 impl Git {
     /// Returns the step between two entries of a path.
-    fn step(&self, path: String, before: Option<Leaf>, after: Option<Leaf>) -> Result<Step> {
+    fn step(&self, path: String, before: Option<Leaf>, after: Option<Leaf>) -> GitResult<PathStep> {
         let unfit = (self.is_unfit(&path, before)?, self.is_unfit(&path, after)?);
-        let mut step = Step { unfit, ..Step::plain(path, before, after) };
+        let mut step = PathStep { unfit, ..PathStep::plain(path, before, after) };
         step.from.extend(unfit.0.then_some(None));
         Ok(step)
     }
@@ -159,10 +159,10 @@ impl Leaf {
     }
 }
 
-impl Step {
+impl PathStep {
     /// Returns a step from one state to another.
-    pub(super) fn plain(path: String, from: Option<Leaf>, to: Option<Leaf>) -> Step {
+    pub(super) fn plain(path: String, from: Option<Leaf>, to: Option<Leaf>) -> PathStep {
         let unfit = (false, false);
-        Step { path, from: vec![from], to, unfit, is_absence_kept: false, are_zeros_ours: false }
+        PathStep { path, from: vec![from], to, unfit, is_absence_kept: false, are_zeros_ours: false }
     }
 }

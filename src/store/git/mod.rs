@@ -23,7 +23,7 @@
 //! cut.
 //!   `journal` documents which lock files are removed.
 //! - With [`Durability::Disk`], the default, an acknowledged commit survives a power cut if the disk honours flushes.
-//! - Among all threads and processes, only one [`Writer`] exists at a time. It holds an advisory lock that the kernel
+//! - Among all threads and processes, only one [`GitWriter`] exists at a time. It holds an advisory lock that the kernel
 //!   releases when the process dies. Commits by other programs are detected: [`GitError::HeadMoved`].
 //! - The user's own work is preserved. A work tree file is only replaced if it contains exactly the old committed
 //!   bytes, and
@@ -57,7 +57,7 @@
 //!
 //! 1. Take the lock `tot-lock` in the git folder: [`Git::writer`].
 //! 2. Recover the leftovers of a killed writer, using its journal.
-//! 3. Compare the head with the expected commit: [`Writer::commit`].
+//! 3. Compare the head with the expected commit: [`GitWriter::commit`].
 //! 4. Write the objects: blobs, trees, the commit. Nothing refers to them until step 9.
 //! 5. Write the journal `tot-journal`: the new commit, the old and new blob of each path, and a hash.
 //! 6. Take git's `index.lock` and record the identity of this file in the journal.
@@ -101,15 +101,15 @@ use std::str::FromStr;
 use gix::ObjectId;
 
 pub use ancestry::{Descent, Left, LostChain};
-pub use commit::Writer;
+pub use commit::GitWriter;
 use durability::Disk;
 pub use durability::Durability;
 use error::shown;
-pub use error::{GitError, Shown};
+pub use error::{DisplayPath, GitError};
 use identity::Identity;
 pub use paths::FILE_MAX;
-pub use read::{MAX_CHANGES, head_at_a_glance};
-pub use shared::Upstream;
+pub use read::{MAX_CHANGES, unpacked_head};
+pub use shared::TrackedRemote;
 pub use tag::{Annotated, TagContent};
 pub use tree::{MAX_ENTRIES, MAX_TREE_BYTES};
 
@@ -138,17 +138,17 @@ pub enum Configuration {
 
 /// Options for opening a repository.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct GitOptions {
     /// The source of git settings.
     pub configuration: Configuration,
     /// The durability level.
     pub durability: Durability,
 }
 
-impl Options {
+impl GitOptions {
     /// Uses only the repository's own settings, including those for syncing.
-    pub const ISOLATED: Options =
-        Options { configuration: Configuration::Isolated, durability: Durability::Git };
+    pub const ISOLATED: GitOptions =
+        GitOptions { configuration: Configuration::Isolated, durability: Durability::Git };
 }
 
 /// The state of `HEAD`.
@@ -192,7 +192,7 @@ pub struct Tree {
 
 impl CommitInfo {
     /// Returns whether the commit has no personal author: no name was configured, or it is an import.
-    pub fn is_nobodys(&self) -> bool {
+    pub fn has_no_author(&self) -> bool {
         (self.author_name.as_str(), self.author_email.as_str())
             == (identity::FALLBACK_NAME, identity::FALLBACK_EMAIL)
     }
@@ -292,7 +292,7 @@ impl Git {
         self.author.parts()
     }
 
-    fn shown(&self) -> Shown {
+    fn shown(&self) -> DisplayPath {
         shown(self.work_dir.as_ref().unwrap_or(&self.git_dir))
     }
 }
@@ -314,7 +314,7 @@ macro_rules! id {
         impl FromStr for $name {
             type Err = ParseIdError;
 
-            fn from_str(text: &str) -> std::result::Result<Self, ParseIdError> {
+            fn from_str(text: &str) -> Result<Self, ParseIdError> {
                 let id =
                     ObjectId::from_hex(text.as_bytes()).ok().filter(|id| id.kind() == gix::hash::Kind::Sha1);
                 id.map($name).ok_or_else(|| ParseIdError(text.to_owned()))

@@ -10,13 +10,13 @@ use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use gix::zlib::Compression;
 
 use super::durability::Disk;
-use super::error::{Result, Shown, io_error, shown};
+use super::error::{DisplayPath, GitResult, io_error, shown};
 use super::identity::identity;
 use super::lock::IndexLock;
 use super::paths::check_changes;
-use super::refuse::{check_format, check_layout, check_where_it_leads, refuse_strange_entries};
+use super::refuse::{check_format, check_layout, check_locations, refuse_strange_entries};
 use super::worktree::optional_metadata;
-use super::{CommitId, Configuration, Durability, Git, GitError, Options};
+use super::{CommitId, Configuration, Durability, Git, GitError, GitOptions};
 use crate::format::FileChange;
 
 /// The maximum size of a decompressed object, in bytes.
@@ -34,13 +34,13 @@ impl Git {
     /// incomplete
     /// state. `at` is the time of the commit in seconds since 1970.
     pub fn init(
-        options: Options,
+        options: GitOptions,
         dir: &Path,
         suffix: &str,
         files: &[FileChange],
         message: &str,
         at: i64,
-    ) -> Result<(Git, CommitId)> {
+    ) -> GitResult<(Git, CommitId)> {
         check_changes(files)?;
         if fs::symlink_metadata(dir).is_ok() {
             return Err(GitError::AlreadyExists { path: shown(dir) });
@@ -52,7 +52,7 @@ impl Git {
         fs::create_dir_all(parent).map_err(io_error("create", parent))?;
         let aside = parent.join(format!(".tmp-{suffix}"));
         fs::create_dir(&aside).map_err(io_error("create", &aside))?;
-        let built = build_aside(options, &aside, files, message, at).and_then(|commit| {
+        let built = build_in(options, &aside, files, message, at).and_then(|commit| {
             fs::rename(&aside, dir).map_err(|source| match fs::symlink_metadata(dir) {
                 Ok(_) => GitError::AlreadyExists { path: shown(dir) },
                 Err(_) => GitError::Io { action: "rename the new repository to", path: shown(dir), source },
@@ -78,7 +78,7 @@ impl Git {
     /// Opens the repository `dir`, with or without a work tree. Parent folders are not searched.
     ///
     /// Any owner is accepted. Links that lead out of the repository are refused.
-    pub fn open(dir: &Path, options: Options) -> Result<Git> {
+    pub fn open(dir: &Path, options: GitOptions) -> GitResult<Git> {
         let (git_dir, has_work_tree) = locate(dir)?;
         check_layout(&git_dir)?;
         refuse_strange_entries(&git_dir.join("refs"), usize::MAX)?;
@@ -91,7 +91,7 @@ impl Git {
             // Only `keep_blob` writes to this in-memory store.
             .with_object_memory();
         check_format(&repository, &git_dir)?;
-        check_where_it_leads(&repository, dir, &git_dir, has_work_tree)?;
+        check_locations(&repository, dir, &git_dir, has_work_tree)?;
         // A namespace from the environment or configuration would select a different branch than git shows.
         repository.clear_namespace();
         repository.object_cache_size(OBJECTS_KEPT);
@@ -111,13 +111,13 @@ impl Git {
 }
 
 /// Builds a repository in the empty folder `aside`.
-pub(super) fn build_aside(
-    options: Options,
+pub(super) fn build_in(
+    options: GitOptions,
     aside: &Path,
     files: &[FileChange],
     message: &str,
     at: i64,
-) -> Result<ObjectId> {
+) -> GitResult<ObjectId> {
     let created = gix::ThreadSafeRepository::init_opts(
         aside,
         gix::create::Kind::WithWorktree,
@@ -142,10 +142,10 @@ pub(super) fn build_aside(
     })
     .map_err(io_error("write", &config))?;
     // All files are synced together at the end.
-    let git = Git::open(aside, Options { durability: Durability::Git, ..options })?;
+    let git = Git::open(aside, GitOptions { durability: Durability::Git, ..options })?;
     let draft = git.draft(None, files, message, at)?;
     // No journal is needed: a process killed here leaves a hidden folder that is not a repository yet.
-    git.settle(&draft.objects)?;
+    git.sync_new_objects(&draft.objects)?;
     let lock = IndexLock::take(&git.git_dir)?;
     match git.publish(&draft, Some(lock), None)? {
         true => {
@@ -208,17 +208,17 @@ fn compression(config: &gix::config::Snapshot<'_>) -> Compression {
 }
 
 /// Returns the git folder of `dir` and whether `dir` is its work tree.
-pub(super) fn locate(dir: &Path) -> Result<(PathBuf, bool)> {
+pub(super) fn locate(dir: &Path) -> GitResult<(PathBuf, bool)> {
     let inner = dir.join(".git");
     match optional_metadata(&inner)? {
         Some(metadata) if metadata.is_dir() => Ok((inner, true)),
         Some(metadata) if metadata.is_symlink() => Err(GitError::Refused {
-            path: Shown(inner),
+            path: DisplayPath(inner),
             reason: "is a symbolic link",
             hint: "Open the repository it points to, or make a clone",
         }),
         Some(_) => Err(GitError::Refused {
-            path: Shown(inner),
+            path: DisplayPath(inner),
             reason: "is a file that points to another folder",
             hint: "Open the main work tree, or make a clone",
         }),

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use gix::bstr::{BStr, ByteSlice};
 use gix::objs::tree::EntryKind;
 
-use super::error::Result;
+use super::error::GitResult;
 use super::tree::{Leaf, MAX_DEPTH};
 use super::{BlobId, FileKind, Git, GitError};
 use crate::format::FileChange;
@@ -17,7 +17,7 @@ impl Git {
     /// Returns the reason why a file is not checked out, or `None` for an ordinary file. Such a file remains in
     /// commits, and
     /// its index entry tells git that it is missing on purpose.
-    pub fn unfit(&self, path: &str, (blob, kind): (BlobId, FileKind)) -> Result<Option<String>> {
+    pub fn unfit(&self, path: &str, (blob, kind): (BlobId, FileKind)) -> GitResult<Option<String>> {
         Ok(match kind {
             FileKind::Symlink => Some("a symbolic link".to_owned()),
             FileKind::Submodule => Some("another repository".to_owned()),
@@ -30,7 +30,7 @@ impl Git {
     }
 
     /// Returns whether an entry is not checked out.
-    pub(super) fn is_unfit(&self, path: &str, leaf: Option<Leaf>) -> Result<bool> {
+    pub(super) fn is_unfit(&self, path: &str, leaf: Option<Leaf>) -> GitResult<bool> {
         let Some(leaf) = leaf else { return Ok(false) };
         Ok(self.unfit(path, (BlobId(leaf.id), FileKind::of(leaf.kind)))?.is_some())
     }
@@ -59,7 +59,7 @@ impl FileKind {
     }
 }
 
-pub(super) fn check_changes(changes: &[FileChange]) -> Result<()> {
+pub(super) fn check_changes(changes: &[FileChange]) -> GitResult<()> {
     let mut paths = HashSet::with_capacity(changes.len());
     for change in changes {
         check_path(&change.path)?;
@@ -82,7 +82,7 @@ pub(super) fn check_changes(changes: &[FileChange]) -> Result<()> {
 }
 
 /// Accepts only paths that can be checked out on every platform.
-pub(super) fn check_path(path: &str) -> Result<()> {
+pub(super) fn check_path(path: &str) -> GitResult<()> {
     let invalid = |reason: String| GitError::InvalidPath { path: path.to_owned(), reason };
     if path.split('/').count() > MAX_DEPTH {
         return Err(invalid(format!("it has more than {MAX_DEPTH} parts")));

@@ -11,7 +11,7 @@ use gix::refs::Target;
 use gix::revision::spec::parse::{ObjectKindHint, Options};
 
 use super::commit::RACE_RETRIES;
-use super::error::Result;
+use super::error::GitResult;
 use super::open::locate;
 use super::paths::is_safe_name;
 use super::refuse::{check_layout, refuse_link};
@@ -35,28 +35,28 @@ impl Git {
     /// A concurrent `git pack-refs` moves the branch from its own file to the packed file. If the packed file is read
     /// before
     /// that, and the branch's own file is looked up afterwards, an outdated value results. A second read fixes this.
-    pub fn head(&self) -> Result<Head> {
-        self.settled(|| self.head_once(), |head| head.branch.as_deref())
+    pub fn head(&self) -> GitResult<Head> {
+        self.reread_if_packed(|| self.head_once(), |head| head.branch.as_deref())
     }
 
     /// Returns the branch and the id at `HEAD` as stored. Cheap, because no object is read. The object store need not
     /// be
     /// checked first.
-    pub fn head_as_stored(&self) -> Result<(Option<String>, Option<String>)> {
+    pub fn head_as_stored(&self) -> GitResult<(Option<String>, Option<String>)> {
         let look = || {
             let head = self.repository.head().map_err(self.library("read the head"))?;
             let branch = head.referent_name().map(|name| name.as_bstr().to_str_lossy().into_owned());
             Ok((branch, head.id().map(|id| id.to_string())))
         };
-        self.settled(look, |(branch, _)| branch.as_deref())
+        self.reread_if_packed(look, |(branch, _)| branch.as_deref())
     }
 
     /// Reads a value that depends on a branch, again if the branch may have been packed in between.
-    fn settled<T: PartialEq>(
+    fn reread_if_packed<T: PartialEq>(
         &self,
-        look: impl Fn() -> Result<T>,
+        look: impl Fn() -> GitResult<T>,
         branch: impl Fn(&T) -> Option<&str>,
-    ) -> Result<T> {
+    ) -> GitResult<T> {
         let mut found = look()?;
         for _ in 0..RACE_RETRIES {
             let own_file = branch(&found).map(|branch| self.git_dir.join(branch));
@@ -72,7 +72,7 @@ impl Git {
         Ok(found)
     }
 
-    fn head_once(&self) -> Result<Head> {
+    fn head_once(&self) -> GitResult<Head> {
         let head = self.repository.head().map_err(self.library("read the head"))?;
         let branch = head.referent_name().map(|name| name.as_bstr().to_str_lossy().into_owned());
         if head.is_unborn() {
@@ -83,7 +83,7 @@ impl Git {
     }
 
     /// Resolves a revision in git's syntax. Returns `None` if it does not exist.
-    pub fn resolve(&self, rev: &str) -> Result<Option<CommitId>> {
+    pub fn resolve(&self, rev: &str) -> GitResult<Option<CommitId>> {
         let options = Options { object_kind_hint: Some(ObjectKindHint::Committish), ..Default::default() };
         match gix::revision::Spec::from_bstr(rev, &self.repository, options) {
             Ok(spec) => Ok(spec.single().and_then(|id| self.peel(id.detach()))),
@@ -97,7 +97,7 @@ impl Git {
     }
 
     /// Iterates over the commits from `from` along first parents, newest first, up to the boundary of a shallow clone.
-    pub fn log(&self, from: CommitId) -> Result<impl Iterator<Item = Result<CommitInfo>>> {
+    pub fn log(&self, from: CommitId) -> GitResult<impl Iterator<Item = GitResult<CommitInfo>>> {
         let shallow = self.repository.shallow_commits();
         let shallow = shallow.map_err(self.library("read the shallow boundary"))?;
         let mut next = Some(from);
@@ -114,7 +114,7 @@ impl Git {
     }
 
     /// Returns the metadata of a commit.
-    pub fn commit_info(&self, id: CommitId) -> Result<CommitInfo> {
+    pub fn commit_info(&self, id: CommitId) -> GitResult<CommitInfo> {
         let header = self.repository.try_find_header(id.0).map_err(self.library("read a commit"))?;
         if header.is_some_and(|header| header.size() > MAX_COMMIT_BYTES) {
             return Err(GitError::TooMuch {
@@ -129,7 +129,7 @@ impl Git {
         let author = commit.author().unwrap_or_default();
         let committed = commit.committer().and_then(|person| person.time()).unwrap_or_default();
         let short = |text: &BStr| text[..text.len().min(MAX_NAME)].to_str_lossy().into_owned();
-        let (message, message_left_out) = ends_of(commit.message);
+        let (message, message_left_out) = abbreviate(commit.message);
         Ok(CommitInfo {
             id,
             parents: commit.parents().take(MAX_PARENTS).map(CommitId).collect(),
@@ -142,7 +142,7 @@ impl Git {
     }
 
     /// Returns all tags with the stored ids, sorted by name. Reads no object.
-    pub fn tag_objects(&self) -> Result<Vec<(String, String)>> {
+    pub fn tag_objects(&self) -> GitResult<Vec<(String, String)>> {
         let platform = self.repository.references().map_err(self.library("list the references"))?;
         let mut tags = Vec::new();
         for mut reference in platform.tags().map_err(self.library("list the tags"))?.flatten() {
@@ -161,7 +161,7 @@ impl Git {
     }
 
     /// Returns the boundary commits of a shallow clone, sorted by id.
-    pub fn ends(&self) -> Result<Vec<CommitId>> {
+    pub fn shallow_boundary(&self) -> GitResult<Vec<CommitId>> {
         let shallow = self.repository.shallow_commits();
         let shallow = shallow.map_err(self.library("read the shallow boundary"))?;
         let mut ends: Vec<CommitId> =
@@ -171,7 +171,7 @@ impl Git {
     }
 
     /// Returns the tags that point to a commit, without `refs/tags/`.
-    pub fn tags(&self) -> Result<Vec<(String, CommitId)>> {
+    pub fn tags(&self) -> GitResult<Vec<(String, CommitId)>> {
         let platform = self.repository.references().map_err(self.library("list the references"))?;
         let mut tags = Vec::new();
         for reference in platform.tags().map_err(self.library("list the tags"))? {
@@ -185,17 +185,17 @@ impl Git {
     }
 
     /// Returns all files of `commit` in tree order.
-    pub fn files(&self, commit: CommitId) -> Result<Vec<TreeFile>> {
+    pub fn files(&self, commit: CommitId) -> GitResult<Vec<TreeFile>> {
         Ok(self.tree(commit)?.files)
     }
 
     /// Returns all files of `commit`, and the size of its tree.
-    pub fn tree(&self, commit: CommitId) -> Result<Tree> {
-        TreeWalk::whole(self, self.tree_of(commit.0)?)
+    pub fn tree(&self, commit: CommitId) -> GitResult<Tree> {
+        TreeWalk::collect(self, self.tree_of(commit.0)?)
     }
 
     /// Returns the content of `blob`. Fails if it has more than `max_len` bytes, before anything is decompressed.
-    pub fn read(&self, blob: BlobId, max_len: u64) -> Result<Vec<u8>> {
+    pub fn read(&self, blob: BlobId, max_len: u64) -> GitResult<Vec<u8>> {
         let size = self.blob_size(blob.0)?;
         if size > max_len {
             return Err(GitError::TooLarge { path: self.shown(), blob, size, limit: max_len });
@@ -204,21 +204,21 @@ impl Git {
     }
 
     /// Returns the blob at `path`, or `None` if there is no such file.
-    pub fn blob_at(&self, commit: CommitId, path: &str) -> Result<Option<BlobId>> {
+    pub fn blob_at(&self, commit: CommitId, path: &str) -> GitResult<Option<BlobId>> {
         let leaf = self.leaf(self.tree_of(commit.0)?, path)?;
         Ok(leaf.filter(|leaf| is_file(leaf.kind)).map(|leaf| BlobId(leaf.id)))
     }
 
     /// Returns the size of `blob` in bytes.
-    pub fn size(&self, blob: BlobId) -> Result<u64> {
+    pub fn size(&self, blob: BlobId) -> GitResult<u64> {
         self.blob_size(blob.0)
     }
 
     /// Returns the files that differ between `before` and `after`, sorted by path. `None` is the empty tree.
     ///
     /// Symbolic links and submodules count as missing files. The executable bit is ignored.
-    pub fn diff(&self, before: Option<CommitId>, after: CommitId) -> Result<Vec<PathChange>> {
-        let file = |entry: Option<Entry>| entry.filter(|(_, kind)| kind.is_plain()).map(|(blob, _)| blob);
+    pub fn diff(&self, before: Option<CommitId>, after: CommitId) -> GitResult<Vec<PathChange>> {
+        let file = |entry: Option<TreeEntry>| entry.filter(|(_, kind)| kind.is_plain()).map(|(blob, _)| blob);
         let changes = self.changed(before, after)?.into_iter().map(|it| PathChange {
             path: it.path,
             before: file(it.before),
@@ -228,8 +228,8 @@ impl Git {
     }
 
     /// Returns the entries of `after` that differ from `before` and are not checked out, each with the reason.
-    pub fn left_out(&self, before: Option<CommitId>, after: CommitId) -> Result<Vec<(String, String)>> {
-        let entries: Vec<(String, Entry)> = match before {
+    pub fn left_out(&self, before: Option<CommitId>, after: CommitId) -> GitResult<Vec<(String, String)>> {
+        let entries: Vec<(String, TreeEntry)> = match before {
             None => self.files(after)?.into_iter().map(|file| (file.path, (file.blob, file.kind))).collect(),
             Some(_) => {
                 let changed = self.changed(before, after)?;
@@ -245,7 +245,7 @@ impl Git {
     }
 
     /// Returns all differing entries except folders, sorted by path.
-    pub(super) fn changed(&self, before: Option<CommitId>, after: CommitId) -> Result<Vec<Changed>> {
+    pub(super) fn changed(&self, before: Option<CommitId>, after: CommitId) -> GitResult<Vec<EntryChange>> {
         let before = match before {
             Some(commit) => self.tree_of(commit.0)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
@@ -286,7 +286,7 @@ impl Git {
 /// Returns the commit at `HEAD` in the repository `dir`, if neither `HEAD` nor its branch is packed. Otherwise returns
 /// `None`, and the caller must use [`Git::head`]. Much faster than opening the repository, which matters for a list of
 /// thousands.
-pub fn head_at_a_glance(dir: &Path) -> Option<CommitId> {
+pub fn unpacked_head(dir: &Path) -> Option<CommitId> {
     let (git_dir, _) = locate(dir).ok()?;
     check_layout(&git_dir).ok()?;
     let references = gix::refs::file::Store::at(git_dir.clone(), Default::default());
@@ -304,7 +304,7 @@ pub fn head_at_a_glance(dir: &Path) -> Option<CommitId> {
 /// Reading objects.
 impl Git {
     /// Returns the content of an object. Fails if it does not exist or is of another kind.
-    pub(super) fn object(&self, id: ObjectId, kind: Kind) -> Result<Vec<u8>> {
+    pub(super) fn object(&self, id: ObjectId, kind: Kind) -> GitResult<Vec<u8>> {
         let found = self.repository.try_find_object(id).map_err(self.library("read an object"))?;
         let found = found.map(|object| (object.kind, object.detach().data));
         let again = |objects: &gix::odb::Handle| {
@@ -312,13 +312,13 @@ impl Git {
             let kind = objects.try_find(&id, &mut data).ok()??.kind;
             Some((kind, data))
         };
-        match found.or_else(|| self.look_again(again)) {
+        match found.or_else(|| self.find_after_gc(again)) {
             Some((found, data)) if found == kind => Ok(data),
             _ => Err(self.missing(kind, id)),
         }
     }
 
-    pub(super) fn blob_size(&self, id: ObjectId) -> Result<u64> {
+    pub(super) fn blob_size(&self, id: ObjectId) -> GitResult<u64> {
         let found =
             self.repository.try_find_header(id).map_err(self.library("read the size of an object"))?;
         let found = found.map(|header| (header.kind(), header.size()));
@@ -326,7 +326,7 @@ impl Git {
             let header = objects.try_header(&id).ok()??;
             Some((header.kind, header.size))
         };
-        match found.or_else(|| self.look_again(again)) {
+        match found.or_else(|| self.find_after_gc(again)) {
             Some((Kind::Blob, size)) => Ok(size),
             _ => Err(self.missing(Kind::Blob, id)),
         }
@@ -335,12 +335,12 @@ impl Git {
     /// Looks up an object again with a new handle. A `git gc` may have moved the object since the repository was
     /// opened, and
     /// removed the pack that contained it.
-    fn look_again<T>(&self, look: impl Fn(&gix::odb::Handle) -> Option<T>) -> Option<T> {
+    fn find_after_gc<T>(&self, look: impl Fn(&gix::odb::Handle) -> Option<T>) -> Option<T> {
         let path = self.git_dir.join("objects");
         (0..RACE_RETRIES).find_map(|_| look(&gix::odb::at(&path, gix::hash::Kind::Sha1).ok()?))
     }
 
-    pub(super) fn tree_of(&self, commit: ObjectId) -> Result<ObjectId> {
+    pub(super) fn tree_of(&self, commit: ObjectId) -> GitResult<ObjectId> {
         let data = self.object(commit, Kind::Commit)?;
         let mut fields = gix::objs::CommitRefIter::from_bytes(&data, gix::hash::Kind::Sha1);
         fields.tree_id().map_err(self.library("read a commit"))
@@ -355,7 +355,7 @@ impl Git {
 
 /// Returns a message, without the middle part if it is long, and the number of omitted bytes. The end begins on a new
 /// line.
-fn ends_of(message: &BStr) -> (String, usize) {
+fn abbreviate(message: &BStr) -> (String, usize) {
     if message.len() <= 2 * MESSAGE_END {
         return (message.to_str_lossy().into_owned(), 0);
     }
@@ -367,16 +367,16 @@ fn ends_of(message: &BStr) -> (String, usize) {
 }
 
 /// A tree entry that is not a folder.
-type Entry = (BlobId, FileKind);
+type TreeEntry = (BlobId, FileKind);
 
 /// A difference between two trees.
-pub(super) struct Changed {
+pub(super) struct EntryChange {
     /// The path. Invalid UTF-8 is replaced.
     pub(super) path: String,
     /// The old entry. `None` if there was no entry, or a folder.
-    pub(super) before: Option<Entry>,
+    pub(super) before: Option<TreeEntry>,
     /// The new entry. `None` if there is no entry, or a folder.
-    pub(super) after: Option<Entry>,
+    pub(super) after: Option<TreeEntry>,
 }
 
 /// Collects differences within the limits.
@@ -386,7 +386,7 @@ pub(super) struct FileChanges {
     recorder: gix::diff::tree::Recorder,
     seen: usize,
     bytes: usize,
-    found: Vec<Changed>,
+    found: Vec<EntryChange>,
 }
 
 impl gix::diff::tree::Visit for FileChanges {
@@ -432,7 +432,7 @@ impl gix::diff::tree::Visit for FileChanges {
             if self.found.len() == MAX_CHANGES {
                 return std::ops::ControlFlow::Break(());
             }
-            self.found.push(Changed { path: path.to_str_lossy().into_owned(), before, after });
+            self.found.push(EntryChange { path: path.to_str_lossy().into_owned(), before, after });
         }
         std::ops::ControlFlow::Continue(())
     }

@@ -15,9 +15,9 @@ use std::path::Path;
 
 use gix::config::Source;
 
-use super::error::{Result, io_error, shown};
+use super::error::{GitResult, io_error, shown};
 use super::worktree::optional_metadata;
-use super::{Git, GitError, Shown};
+use super::{DisplayPath, Git, GitError};
 
 /// The repository format extensions that either don't affect us or whose values are checked elsewhere.
 const KNOWN_EXTENSIONS: [&str; 8] = [
@@ -34,18 +34,18 @@ const KNOWN_EXTENSIONS: [&str; 8] = [
 /// Complete checks.
 impl Git {
     /// Refuses any object that is not a regular file.
-    pub fn check_objects(&self) -> Result<()> {
+    pub fn check_objects(&self) -> GitResult<()> {
         refuse_strange_entries(&self.git_dir.join("objects"), usize::MAX)
     }
 
     /// Checks the object folders only, before a write.
-    pub(super) fn check_object_folders(&self) -> Result<()> {
+    pub(super) fn check_object_folders(&self) -> GitResult<()> {
         refuse_strange_entries(&self.git_dir.join("objects"), 0)
     }
 }
 
 /// Refuses anything but files and folders in `folder`, down to the given depth. A missing folder counts as empty.
-pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> Result<()> {
+pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> GitResult<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -65,7 +65,7 @@ pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> Result<()> 
 }
 
 /// Refuses unknown format extensions, like git.
-pub(super) fn check_format(repository: &gix::Repository, git_dir: &Path) -> Result<()> {
+pub(super) fn check_format(repository: &gix::Repository, git_dir: &Path) -> GitResult<()> {
     let config = repository.config_snapshot();
     let sections =
         config.plumbing().sections_by_name_and_filter("extensions", |meta| meta.source == Source::Local);
@@ -82,7 +82,7 @@ pub(super) fn check_format(repository: &gix::Repository, git_dir: &Path) -> Resu
     }
 }
 
-pub(super) fn refuse_link(path: &Path) -> Result<()> {
+pub(super) fn refuse_link(path: &Path) -> GitResult<()> {
     match optional_metadata(path)? {
         Some(metadata) if metadata.is_symlink() => Err(GitError::Refused {
             path: shown(path),
@@ -100,7 +100,7 @@ pub(super) fn refuse_link(path: &Path) -> Result<()> {
 }
 
 /// Refuses links that could redirect reads or writes, and features that gix does not support.
-pub(super) fn check_layout(git_dir: &Path) -> Result<()> {
+pub(super) fn check_layout(git_dir: &Path) -> GitResult<()> {
     for name in [
         "HEAD",
         "config",
@@ -127,7 +127,7 @@ pub(super) fn check_layout(git_dir: &Path) -> Result<()> {
     ] {
         let path = git_dir.join(name);
         if optional_metadata(&path)?.is_some() {
-            return Err(GitError::Refused { path: Shown(path), reason, hint });
+            return Err(GitError::Refused { path: DisplayPath(path), reason, hint });
         }
     }
     if optional_metadata(&git_dir.join("reftable"))?.is_some() {
@@ -137,12 +137,12 @@ pub(super) fn check_layout(git_dir: &Path) -> Result<()> {
 }
 
 /// Refuses a repository if gix would use other folders than expected.
-pub(super) fn check_where_it_leads(
+pub(super) fn check_locations(
     local: &gix::Repository,
     dir: &Path,
     git_dir: &Path,
     has_work_tree: bool,
-) -> Result<()> {
+) -> GitResult<()> {
     let storage = local.config_snapshot().string("extensions.refStorage");
     if storage.is_some_and(|storage| !storage.eq_ignore_ascii_case(b"files")) {
         return Err(unsupported_references(git_dir));
@@ -170,7 +170,7 @@ pub(super) fn check_where_it_leads(
 }
 
 /// Returns whether two paths lead to the same location.
-fn is_same_place(one: &Path, other: &Path) -> Result<bool> {
+fn is_same_place(one: &Path, other: &Path) -> GitResult<bool> {
     let real = |path: &Path| fs::canonicalize(path).map_err(io_error("find", path));
     // The paths are nearly always equal, and resolving them takes a dozen system calls.
     Ok(one == other || real(one)? == real(other)?)

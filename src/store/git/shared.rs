@@ -13,7 +13,7 @@ const COUNTED: &str = "17";
 
 /// The remote of a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Upstream {
+pub struct TrackedRemote {
     /// The configured address, including any password.
     pub address: String,
     /// The number of commits ahead and behind, as last fetched. `None` if the remote was never fetched or the history
@@ -24,14 +24,14 @@ pub struct Upstream {
 
 impl Git {
     /// Returns the remote of a branch. `branch` is its full name and `commit` its commit.
-    pub fn upstream(&self, branch: &str, commit: CommitId) -> Option<Upstream> {
+    pub fn upstream(&self, branch: &str, commit: CommitId) -> Option<TrackedRemote> {
         let config = self.repository.config_snapshot();
         let branch = branch.strip_prefix("refs/heads/")?;
         let remote = config.string(format!("branch.{branch}.remote").as_str())?;
         let address = config.string(format!("remote.{remote}.url").as_str())?;
         let seen = self.resolve(&format!("refs/remotes/{remote}/{branch}")).ok().flatten();
-        let apart = seen.and_then(|seen| self.apart(commit, seen).ok());
-        Some(Upstream { address: address.to_string(), apart })
+        let apart = seen.and_then(|seen| self.ahead_behind(commit, seen).ok());
+        Some(TrackedRemote { address: address.to_string(), apart })
     }
 
     /// Returns whether git's automatic maintenance is enabled and has something to do, by git's own estimate.

@@ -3,7 +3,7 @@
 use gix::bstr::{BStr, ByteSlice};
 use gix::objs::{Kind, TagRef};
 
-use super::error::Result;
+use super::error::GitResult;
 use super::{CommitId, Git};
 
 /// The maximum size of a tag in bytes. A signature with a certificate chain has some thousands.
@@ -21,7 +21,7 @@ pub struct Annotated {
     /// The commit that the tag leads to.
     pub commit: CommitId,
     /// The content of the tag object, or the reason why it is not an annotated tag of a commit.
-    pub content: std::result::Result<TagContent, String>,
+    pub content: Result<TagContent, String>,
 }
 
 /// The content of an annotated tag. Invalid UTF-8 is replaced.
@@ -41,7 +41,7 @@ pub struct TagContent {
 
 impl Git {
     /// Returns the tags with one of these prefixes, in any order. Tags that don't lead to a commit are omitted.
-    pub fn annotated(&self, prefixes: &[&str]) -> Result<Vec<Annotated>> {
+    pub fn annotated(&self, prefixes: &[&str]) -> GitResult<Vec<Annotated>> {
         let platform = self.repository.references().map_err(self.library("list the references"))?;
         let mut found = Vec::new();
         for reference in platform.tags().map_err(self.library("list the tags"))? {
@@ -60,11 +60,7 @@ impl Git {
         Ok(found)
     }
 
-    fn tag_content(
-        &self,
-        object: gix::ObjectId,
-        commit: CommitId,
-    ) -> std::result::Result<TagContent, String> {
+    fn tag_content(&self, object: gix::ObjectId, commit: CommitId) -> Result<TagContent, String> {
         let unreadable = |_| "its object can't be read".to_owned();
         let header = self.repository.find_header(object).map_err(unreadable)?;
         if header.kind() != Kind::Tag {

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant, SystemTime};
 use gix::objs::{Kind, Write as _};
 use tempfile::TempDir;
 
-use super::commit::{Draft, head_references};
-use super::error::Result;
-use super::journal::{JOURNAL_FIRST_LINE, Journal, whole};
+use super::commit::{CommitDraft, head_references};
+use super::error::GitResult;
+use super::journal::{JOURNAL_FIRST_LINE, Journal, journal_text};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock};
 use super::*;
 use crate::format::FileChange;
@@ -39,7 +39,7 @@ impl Bench {
     fn with(files: &[FileChange]) -> Bench {
         let folder = crate::testing::folder();
         let dir = folder.path().join("it");
-        let (git, first) = Git::init(Options::ISOLATED, &dir, "x", files, "Start", AT).unwrap();
+        let (git, first) = Git::init(GitOptions::ISOLATED, &dir, "x", files, "Start", AT).unwrap();
         Bench { folder, git, first }
     }
 
@@ -89,7 +89,7 @@ impl Bench {
     }
 
     /// Returns the journal of a commit that was killed after writing its objects.
-    fn begin(&self, changes: &[FileChange]) -> (Draft, Journal) {
+    fn begin(&self, changes: &[FileChange]) -> (CommitDraft, Journal) {
         let head = self.git.head().unwrap();
         let parent = head.commit.map(|commit| commit.0);
         let draft = self.git.draft(parent, changes, "Killed", AT).unwrap();
@@ -98,7 +98,7 @@ impl Bench {
         (draft, journal)
     }
 
-    fn prepare(&self, draft: &Draft, journal: &mut Journal) -> IndexLock {
+    fn prepare(&self, draft: &CommitDraft, journal: &mut Journal) -> IndexLock {
         let mut lock = IndexLock::take(self.git.path()).unwrap();
         let (dir, tree) = (self.dir(), draft.parent_tree);
         journal.note(&lock).unwrap();
@@ -109,17 +109,23 @@ impl Bench {
 
 impl Git {
     /// Commits with a new writer.
-    fn commit_now(&self, head: CommitId, files: &[FileChange], message: &str, at: i64) -> Result<CommitId> {
+    fn commit_now(
+        &self,
+        head: CommitId,
+        files: &[FileChange],
+        message: &str,
+        at: i64,
+    ) -> GitResult<CommitId> {
         self.writer()?.commit(head, files, message, at)
     }
 
     /// Returns the whole log.
-    fn story(&self, from: CommitId) -> Result<Vec<CommitInfo>> {
+    fn story(&self, from: CommitId) -> GitResult<Vec<CommitInfo>> {
         self.log(from)?.collect()
     }
 
     /// Tags with a new writer.
-    fn tag_now(&self, name: &str, target: CommitId, message: &str, at: i64) -> Result<()> {
+    fn tag_now(&self, name: &str, target: CommitId, message: &str, at: i64) -> GitResult<()> {
         self.writer()?.tag(name, target, message, at)
     }
 }
@@ -165,8 +171,8 @@ fn run_in(dir: &Path, arguments: &[&str]) -> String {
     text
 }
 
-fn open(dir: &Path) -> Result<Git> {
-    Git::open(dir, Options::ISOLATED)
+fn open(dir: &Path) -> GitResult<Git> {
+    Git::open(dir, GitOptions::ISOLATED)
 }
 
 #[test]
@@ -187,7 +193,7 @@ fn a_new_repository_is_clean_and_whole() {
     );
     // Nothing else remains in the folder.
     assert_eq!(fs::read_dir(bench.folder.path()).unwrap().count(), 1);
-    let again = Git::init(Options::ISOLATED, &bench.dir(), "y", &[], "Start", AT);
+    let again = Git::init(GitOptions::ISOLATED, &bench.dir(), "y", &[], "Start", AT);
     assert!(matches!(again, Err(GitError::AlreadyExists { .. })));
 }
 
@@ -195,7 +201,7 @@ fn a_new_repository_is_clean_and_whole() {
 fn a_failed_init_leaves_nothing() {
     let folder = crate::testing::folder();
     let blocked = [change("a", "1"), change("a/b", "2")];
-    let made = Git::init(Options::ISOLATED, &folder.path().join("it"), "x", &blocked, "Start", AT);
+    let made = Git::init(GitOptions::ISOLATED, &folder.path().join("it"), "x", &blocked, "Start", AT);
     assert!(matches!(made, Err(GitError::PathConflict { .. })));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -539,7 +545,7 @@ fn what_git_is_configured_to_sync_is_synced() {
 fn durability_of_the_disk_syncs_all_files_and_their_folders() {
     let folder = crate::testing::folder();
     let dir = folder.path().join("it");
-    let options = Options { configuration: Configuration::Isolated, durability: Durability::Disk };
+    let options = GitOptions { configuration: Configuration::Isolated, durability: Durability::Disk };
     let (git, first) = Git::init(options, &dir, "x", &[change("a", "1")], "Start", AT).unwrap();
     assert_eq!(*git.disk.synced.lock().unwrap(), [folder.path()], "the new folder's name, after all in it");
     git.disk.synced.lock().unwrap().clear();
@@ -728,9 +734,9 @@ fn a_journal_cut_short_or_forged_does_no_harm() {
         String::new(),
         format!("{JOURNAL_FIRST_LINE}\ntarget {id}\nreference HEAD\n"),
         format!("{JOURNAL_FIRST_LINE}\ntarget {id}\npath - 100644:{id} investigation.yaml\nready {id}\n"),
-        whole(&format!("{JOURNAL_FIRST_LINE}\ntarget {id}\nreference refs/../../../outside")).unwrap(),
-        whole(&format!("{JOURNAL_FIRST_LINE}\ntarget {id}\npath - - ../outside.lock")).unwrap(),
-        whole(&format!("{JOURNAL_FIRST_LINE}\ntarget {id}\npath 100644:{id} 100644:{id} .git/config"))
+        journal_text(&format!("{JOURNAL_FIRST_LINE}\ntarget {id}\nreference refs/../../../outside")).unwrap(),
+        journal_text(&format!("{JOURNAL_FIRST_LINE}\ntarget {id}\npath - - ../outside.lock")).unwrap(),
+        journal_text(&format!("{JOURNAL_FIRST_LINE}\ntarget {id}\npath 100644:{id} 100644:{id} .git/config"))
             .unwrap(),
     ] {
         fs::write(bench.file(".git").join(JOURNAL_FILE), text).unwrap();
@@ -764,7 +770,7 @@ fn a_head_lock_of_zero_bytes_blocks_nobody_after_a_power_cut() {
 fn a_journal_of_zero_bytes_with_an_empty_index_lock_blocks_nobody_after_a_power_cut() {
     let bench = Bench::new();
     for length in [0, 1, 300, 5000] {
-        let whole = whole(&format!("{JOURNAL_FIRST_LINE}\ntarget {}", bench.head())).unwrap();
+        let whole = journal_text(&format!("{JOURNAL_FIRST_LINE}\ntarget {}", bench.head())).unwrap();
         let mut torn = whole.into_bytes();
         torn.truncate(length / 10);
         torn.resize(length.max(1), 0);
@@ -959,7 +965,7 @@ fn commits_go_on_while_git_collects_garbage() {
             }
         });
         // A panic here would leave the other thread running forever.
-        let outcome: Result<Vec<_>> = (0..60)
+        let outcome: GitResult<Vec<_>> = (0..60)
             .map(|round| {
                 let head = bench.git.head()?.commit.unwrap();
                 let path = format!("n{}", round % 7);
@@ -1341,7 +1347,7 @@ fn the_identity_of_the_environment_and_the_user_is_taken() {
 #[ignore = "the child process of another test"]
 fn commits_as_the_environment_says() {
     let Some(dir) = std::env::var_os("TOT_TEST_IDENTITY_DIR") else { return };
-    let git = Git::open(Path::new(&dir), Options::default()).unwrap();
+    let git = Git::open(Path::new(&dir), GitOptions::default()).unwrap();
     let head = git.head().unwrap().commit.unwrap();
     git.commit_now(head, &[change("a", "1\n")], "x", AT).unwrap();
 }

@@ -5,8 +5,8 @@ use gix::bstr::{BStr, ByteSlice};
 use gix::objs::tree::{Editor, EntryKind, EntryRef};
 use gix::objs::{Kind, TreeRef, TreeRefIter, WriteTo};
 
-use super::commit::Step;
-use super::error::Result;
+use super::commit::PathStep;
+use super::error::GitResult;
 use super::paths::is_safe_name;
 use super::{BlobId, FileKind, Git, GitError, Tree, TreeFile};
 
@@ -31,9 +31,9 @@ impl Git {
     pub(super) fn edit_tree(
         &self,
         base: ObjectId,
-        steps: &[&Step],
-        write: &mut dyn FnMut(&dyn WriteTo) -> Result<ObjectId>,
-    ) -> Result<ObjectId> {
+        steps: &[&PathStep],
+        write: &mut dyn FnMut(&dyn WriteTo) -> GitResult<ObjectId>,
+    ) -> GitResult<ObjectId> {
         let failed = self.library("edit a tree");
         let root = self.object(base, Kind::Tree)?;
         let root = TreeRef::from_bytes(&root, gix::hash::Kind::Sha1).map_err(&failed)?.into();
@@ -49,7 +49,7 @@ impl Git {
     }
 
     /// Returns the entry at `path` in the tree `root`. Fails if the entries of a folder on the way are out of order.
-    pub(super) fn leaf(&self, root: ObjectId, path: &str) -> Result<Option<Leaf>> {
+    pub(super) fn leaf(&self, root: ObjectId, path: &str) -> GitResult<Option<Leaf>> {
         let conflict = |blocker: &str, is| GitError::PathConflict {
             path: path.to_owned(),
             blocker: blocker.to_owned(),
@@ -90,14 +90,14 @@ pub(super) struct TreeWalk<'a> {
 }
 
 impl<'a> TreeWalk<'a> {
-    pub(super) fn whole(git: &'a Git, tree: ObjectId) -> Result<Tree> {
+    pub(super) fn collect(git: &'a Git, tree: ObjectId) -> GitResult<Tree> {
         let what = format!("the tree {tree}");
         let mut walk = TreeWalk { git, what, entries: 0, bytes: 0, files: Vec::new() };
         walk.folder(tree, "", 0, true)?;
         Ok(Tree { files: walk.files, entries: walk.entries, bytes: walk.bytes })
     }
 
-    fn folder(&mut self, tree: ObjectId, prefix: &str, depth: usize, is_safe: bool) -> Result<()> {
+    fn folder(&mut self, tree: ObjectId, prefix: &str, depth: usize, is_safe: bool) -> GitResult<()> {
         if depth > MAX_DEPTH {
             return Err(self.too_much(format!("{MAX_DEPTH} levels of folders")));
         }
@@ -137,12 +137,12 @@ impl<'a> TreeWalk<'a> {
     }
 }
 
-fn entries(data: &[u8]) -> impl Iterator<Item = std::result::Result<EntryRef<'_>, gix::Error>> {
+fn entries(data: &[u8]) -> impl Iterator<Item = Result<EntryRef<'_>, gix::Error>> {
     TreeRefIter::from_bytes(data, gix::hash::Kind::Sha1)
 }
 
 /// Checks the order of a tree's entries. Writing a changed tree relies on it.
-fn check_order(tree: &[u8]) -> std::result::Result<(), String> {
+fn check_order(tree: &[u8]) -> Result<(), String> {
     let mut previous: Option<(&BStr, bool)> = None;
     for entry in entries(tree) {
         let entry = entry.map_err(|source| source.to_string())?;
