@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::git::{self, BlobId, CommitId, Descent, FileKind, Git, GitError, Tree, TreeFile};
+use super::git::{BlobId, CommitId, Descent, FileKind, Git, GitError, Tree, TreeFile};
 use super::{ATTEMPTS, Snapshot, Store, StoreError, limits, read, resolve};
 use crate::format::layout::{self, Place};
 use crate::format::{FileChange, message, readme};
@@ -223,7 +223,7 @@ impl Store {
                 }
             }
         }
-        Err(GitError::Busy { path: git::DisplayPath(path.to_owned()) }.into())
+        Err(GitError::Busy { path: path.to_owned() }.into())
     }
 
     /// Returns the commits being merged by a stopped `git merge`, provided that [`Store::join`] could merge them once

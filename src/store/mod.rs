@@ -430,7 +430,7 @@ impl Store {
             let wants_upkeep = !commits.is_empty() && git.wants_upkeep();
             return Ok(Transacted { before, after, commits, tag, wants_upkeep, decided });
         }
-        Err(StoreError::from(GitError::Busy { path: git::DisplayPath(path.to_owned()) }).into())
+        Err(StoreError::from(GitError::Busy { path: path.to_owned() }).into())
     }
 
     /// Recovers the leftovers of a killed writer, such as a lock file that blocks git, unless another writer is active.

@@ -86,7 +86,7 @@ impl GitWriter<'_> {
         let git = self.git;
         let head = git.head()?;
         if head.commit != Some(expected) {
-            return Err(GitError::HeadMoved { path: git.shown(), expected, actual: head.commit });
+            return Err(GitError::HeadMoved { path: git.location(), expected, actual: head.commit });
         }
         git.refuse_in_progress()?;
         let draft = draft(git)?;
@@ -114,7 +114,7 @@ impl GitWriter<'_> {
                 }
                 synced
                     .and_then(|()| git.protect(&draft.objects))
-                    .map_err(unconfirmed(&git.shown().0, format!("the commit {}", draft.commit)))?;
+                    .map_err(unconfirmed(&git.location(), format!("the commit {}", draft.commit)))?;
             }
             Err(error) => {
                 // If this fails too, the next recovery uses the journal. The caller gets the first error.
@@ -152,12 +152,12 @@ impl GitWriter<'_> {
         journal.finish();
         edited?.map_err(|source| match git.reference_error("create a tag", &references, source) {
             GitError::Library { source, .. } if source.is_conflict() => {
-                GitError::TagExists { path: git.shown(), name: name.to_owned() }
+                GitError::TagExists { path: git.location(), name: name.to_owned() }
             }
             error => error,
         })?;
         let synced = git.protect(&written).and_then(|()| git.sync_names(&references, &[]));
-        synced.map_err(unconfirmed(&git.shown().0, format!("the tag {name:?}")))
+        synced.map_err(unconfirmed(&git.location(), format!("the tag {name:?}")))
     }
 }
 
@@ -451,7 +451,7 @@ impl Git {
             }
             if let Some(parent) = draft.parent.filter(|parent| now != Some(*parent)) {
                 return Err(GitError::HeadMoved {
-                    path: self.shown(),
+                    path: self.location(),
                     expected: CommitId(parent),
                     actual: head.commit,
                 });

@@ -168,7 +168,7 @@ fn components(value: &str) -> u8 {
 /// Wraps an error that occurred after the head has moved: the commit exists, but may not be on the disk.
 pub(super) fn unconfirmed(path: &Path, what: String) -> impl FnOnce(GitError) -> GitError {
     let path = path.to_owned();
-    move |error| GitError::Unconfirmed { path: super::DisplayPath(path), what, source: Box::new(error) }
+    move |error| GitError::Unconfirmed { path: path, what, source: Box::new(error) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Errors of git repositories, with hints on how to fix them.
 
 use std::path::{Path, PathBuf};
-use std::{fmt, fs, io};
+use std::{fs, io};
 
 use gix::ObjectId;
 use gix::objs::Kind;
@@ -18,7 +18,7 @@ pub enum GitError {
     #[error("{path} is not a git repository that can be opened")]
     NotARepository {
         /// The folder.
-        path: DisplayPath,
+        path: PathBuf,
         /// The underlying error.
         #[source]
         source: Option<Box<gix::Error>>,
@@ -27,7 +27,7 @@ pub enum GitError {
     #[error("the repository was not opened: {path} {reason}")]
     Refused {
         /// The offending file or folder.
-        path: DisplayPath,
+        path: PathBuf,
         /// What is wrong with it.
         reason: &'static str,
         /// How to fix it.
@@ -37,7 +37,7 @@ pub enum GitError {
     #[error("the repository {path} cannot be used: {reason}")]
     Unsupported {
         /// The repository.
-        path: DisplayPath,
+        path: PathBuf,
         /// The unsupported format.
         reason: String,
         /// How to fix it.
@@ -47,7 +47,7 @@ pub enum GitError {
     #[error("{path} already exists")]
     AlreadyExists {
         /// The location.
-        path: DisplayPath,
+        path: PathBuf,
     },
     /// The path cannot be committed.
     #[error("the path {path:?} cannot be committed: {reason}")]
@@ -71,7 +71,7 @@ pub enum GitError {
     #[error("the head of {path} has moved: it is {}, not {expected}", shown_head(.actual))]
     HeadMoved {
         /// The repository.
-        path: DisplayPath,
+        path: PathBuf,
         /// The loaded commit.
         expected: CommitId,
         /// The commit at HEAD now.
@@ -81,7 +81,7 @@ pub enum GitError {
     #[error("{what} is in progress in {path}: a commit now would become part of it")]
     InProgress {
         /// The repository.
-        path: DisplayPath,
+        path: PathBuf,
         /// The operation: `a merge`.
         what: &'static str,
         /// How to finish the operation.
@@ -91,13 +91,13 @@ pub enum GitError {
     #[error("gave up on {path}: other processes keep committing to it")]
     Busy {
         /// The repository.
-        path: DisplayPath,
+        path: PathBuf,
     },
     /// Another writer did not release the lock in time.
     #[error("another process is writing to {path}: {holder}")]
     Held {
         /// The git folder.
-        path: DisplayPath,
+        path: PathBuf,
         /// The other process, as recorded in the lock file.
         holder: String,
     },
@@ -105,13 +105,13 @@ pub enum GitError {
     #[error("{path} is locked by another process")]
     Locked {
         /// The lock file.
-        path: DisplayPath,
+        path: PathBuf,
     },
     /// A tag with this name exists.
     #[error("the tag {name:?} already exists in {path}")]
     TagExists {
         /// The repository.
-        path: DisplayPath,
+        path: PathBuf,
         /// The tag's name without `refs/tags/`.
         name: String,
     },
@@ -119,7 +119,7 @@ pub enum GitError {
     #[error("{rev:?} is ambiguous in {path}: several ids begin with it")]
     Ambiguous {
         /// The repository.
-        path: DisplayPath,
+        path: PathBuf,
         /// The revision as given.
         rev: String,
     },
@@ -127,7 +127,7 @@ pub enum GitError {
     #[error("{path} has no {wanted} {id}")]
     Missing {
         /// The repository.
-        path: DisplayPath,
+        path: PathBuf,
         /// `commit`, `tree`, `file` or `tag`.
         wanted: &'static str,
         /// The id.
@@ -137,7 +137,7 @@ pub enum GitError {
     #[error("the file {blob} in {path} has {size} bytes; the limit is {limit}")]
     TooLarge {
         /// The repository.
-        path: DisplayPath,
+        path: PathBuf,
         /// The file's blob.
         blob: BlobId,
         /// The size in bytes.
@@ -149,7 +149,7 @@ pub enum GitError {
     #[error("{what} in {path} was not read: it has more than {limit}")]
     TooMuch {
         /// The repository.
-        path: DisplayPath,
+        path: PathBuf,
         /// The commit or tree.
         what: String,
         /// The exceeded limit.
@@ -159,7 +159,7 @@ pub enum GitError {
     #[error("the tree {id} in {path} is damaged: {reason}")]
     Damaged {
         /// The repository.
-        path: DisplayPath,
+        path: PathBuf,
         /// The tree.
         id: String,
         /// The violated rule.
@@ -169,7 +169,7 @@ pub enum GitError {
     #[error("{what} in {path} was created, but the disk did not confirm it")]
     Unconfirmed {
         /// The repository.
-        path: DisplayPath,
+        path: PathBuf,
         /// The unconfirmed change.
         what: String,
         /// The cause.
@@ -180,7 +180,7 @@ pub enum GitError {
     #[error("git's index {path} cannot be read")]
     Index {
         /// The index file.
-        path: DisplayPath,
+        path: PathBuf,
         /// The cause.
         #[source]
         source: Box<gix::Error>,
@@ -191,7 +191,7 @@ pub enum GitError {
         /// The failed action.
         action: &'static str,
         /// The file or folder.
-        path: DisplayPath,
+        path: PathBuf,
         /// The cause.
         #[source]
         source: io::Error,
@@ -202,7 +202,7 @@ pub enum GitError {
         /// The failed action.
         action: &'static str,
         /// The repository.
-        path: DisplayPath,
+        path: PathBuf,
         /// The cause.
         #[source]
         source: Box<gix::Error>,
@@ -214,7 +214,7 @@ impl GitError {
     pub fn hint(&self) -> String {
         let plain = match self {
             GitError::NotARepository { path, .. } => {
-                return format!("Check the path, or run `git -C {path} status`");
+                return format!("Check the path, or run `git -C {} status`", path.display());
             }
             GitError::InProgress { hint, .. } => return format!("{hint}, then try again"),
             GitError::Refused { hint, .. } | GitError::Unsupported { hint, .. } => hint,
@@ -249,16 +249,6 @@ impl GitError {
     }
 }
 
-/// Displays a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DisplayPath(pub PathBuf);
-
-impl fmt::Display for DisplayPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.display().fmt(f)
-    }
-}
-
 impl Git {
     pub(super) fn missing(&self, kind: Kind, id: ObjectId) -> GitError {
         let wanted = match kind {
@@ -267,11 +257,11 @@ impl Git {
             Kind::Commit => "commit",
             Kind::Tag => "tag",
         };
-        GitError::Missing { path: self.shown(), wanted, id: id.to_string() }
+        GitError::Missing { path: self.location(), wanted, id: id.to_string() }
     }
 
     pub(super) fn library(&self, action: &'static str) -> impl Fn(gix::Error) -> GitError + '_ {
-        move |source| GitError::Library { action, path: self.shown(), source: Box::new(source) }
+        move |source| GitError::Library { action, path: self.location(), source: Box::new(source) }
     }
 
     /// Reports a held lock file as [`GitError::Locked`], and any other error as [`GitError::Library`].
@@ -285,20 +275,14 @@ impl Git {
             let names = references.iter().map(String::as_str).chain(["packed-refs"]);
             let locks = names.map(|name| self.git_dir.join(format!("{name}.lock")));
             let held = locks.into_iter().find(|lock| fs::symlink_metadata(lock).is_ok());
-            return GitError::Locked {
-                path: DisplayPath(held.unwrap_or_else(|| self.git_dir.join("HEAD.lock"))),
-            };
+            return GitError::Locked { path: held.unwrap_or_else(|| self.git_dir.join("HEAD.lock")) };
         }
         self.library(action)(source)
     }
 }
 
 pub(super) fn io_error<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::Error) -> GitError + 'a {
-    move |source| GitError::Io { action, path: shown(path), source }
-}
-
-pub(super) fn shown(path: &Path) -> DisplayPath {
-    DisplayPath(path.to_owned())
+    move |source| GitError::Io { action, path: path.to_owned(), source }
 }
 
 pub(super) fn shown_head(head: &Option<CommitId>) -> String {

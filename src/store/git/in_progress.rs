@@ -59,7 +59,7 @@ impl Git {
         let is_there = |name: &str| name != accepted && self.git_dir.join(name).symlink_metadata().is_ok();
         match IN_PROGRESS.iter().find(|(name, ..)| is_there(name)) {
             None => Ok(()),
-            Some((_, what, hint)) => Err(GitError::InProgress { path: self.shown(), what, hint }),
+            Some((_, what, hint)) => Err(GitError::InProgress { path: self.location(), what, hint }),
         }
     }
 }

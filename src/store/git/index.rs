@@ -16,7 +16,7 @@ use gix::index::{File, State};
 use gix::objs::tree::EntryKind;
 
 use super::commit::PathStep;
-use super::error::{GitResult, io_error, shown};
+use super::error::{GitResult, io_error};
 use super::lock::IndexLock;
 use super::refuse::refuse_link;
 use super::tree::{Leaf, TreeWalk};
@@ -55,11 +55,11 @@ impl Git {
             let index = self.index_of_tree(base_tree)?;
             return Ok(File::from_state(index, path));
         }
-        let failed = |source| GitError::Index { path: shown(&path), source: Box::new(source) };
+        let failed = |source| GitError::Index { path: path.clone(), source: Box::new(source) };
         let mut index = File::at(&path, gix::hash::Kind::Sha1, true, Default::default()).map_err(failed)?;
         if index.is_sparse() {
             return Err(GitError::Unsupported {
-                path: self.shown(),
+                path: self.location(),
                 reason: "its index is sparse".into(),
                 hint: "Run `git sparse-checkout disable` there",
             });

@@ -35,7 +35,7 @@ use gix::objs::{Kind, compute_hash};
 use gix::refs::FullName;
 
 use super::commit::{PathStep, TouchedPath, head_references};
-use super::error::{GitResult, io_error, shown};
+use super::error::{GitResult, io_error};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, SAME_MOMENT};
 use super::paths::check_path;
 use super::refuse::refuse_link;
@@ -187,7 +187,7 @@ impl Leftover {
                 return remove_if_there(path);
             }
             if waited || (settled && !patient) {
-                return Err(GitError::Locked { path: shown(path) });
+                return Err(GitError::Locked { path: path.to_owned() });
             }
             thread::sleep(Duration::from_millis(10));
         }

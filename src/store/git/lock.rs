@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{process, thread};
 
-use super::error::{DisplayPath, GitResult, io_error, shown};
+use super::error::{GitResult, io_error};
 use super::refuse::refuse_link;
 use super::{GitError, LOCK_FILE, TURN_FILE};
 use crate::platform::{file_identity, hide_from_readers, host_name};
@@ -58,7 +58,7 @@ impl WriterLock {
                 return Ok(WriterLock::of(file));
             }
             if since.elapsed() >= limit {
-                return Err(GitError::Held { path: shown(git_dir), holder: holder(&path) });
+                return Err(GitError::Held { path: git_dir.to_owned(), holder: holder(&path) });
             }
             thread::sleep(if is_next { NEXT } else { OTHERS });
         }
@@ -137,7 +137,7 @@ impl IndexLock {
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     if since.elapsed() >= FOREIGN_LOCK_WAIT {
-                        return Err(GitError::Locked { path: DisplayPath(path) });
+                        return Err(GitError::Locked { path: path });
                     }
                     thread::sleep(Duration::from_millis(5));
                 }

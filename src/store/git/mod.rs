@@ -104,8 +104,7 @@ pub use ancestry::{Descent, Left, LostChain};
 pub use commit::GitWriter;
 use durability::Disk;
 pub use durability::Durability;
-use error::shown;
-pub use error::{DisplayPath, GitError};
+pub use error::GitError;
 use identity::Identity;
 pub use paths::FILE_MAX;
 pub use read::{MAX_CHANGES, unpacked_head};
@@ -292,8 +291,9 @@ impl Git {
         self.author.parts()
     }
 
-    fn shown(&self) -> DisplayPath {
-        shown(self.work_dir.as_ref().unwrap_or(&self.git_dir))
+    /// Returns the path shown in errors.
+    fn location(&self) -> PathBuf {
+        self.work_dir.as_ref().unwrap_or(&self.git_dir).clone()
     }
 }
 

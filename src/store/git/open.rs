@@ -10,7 +10,7 @@ use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use gix::zlib::Compression;
 
 use super::durability::Disk;
-use super::error::{DisplayPath, GitResult, io_error, shown};
+use super::error::{GitResult, io_error};
 use super::identity::identity;
 use super::lock::IndexLock;
 use super::paths::check_changes;
@@ -43,7 +43,7 @@ impl Git {
     ) -> GitResult<(Git, CommitId)> {
         check_changes(files)?;
         if fs::symlink_metadata(dir).is_ok() {
-            return Err(GitError::AlreadyExists { path: shown(dir) });
+            return Err(GitError::AlreadyExists { path: dir.to_owned() });
         }
         let parent = match dir.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -54,8 +54,10 @@ impl Git {
         fs::create_dir(&aside).map_err(io_error("create", &aside))?;
         let built = build_in(options, &aside, files, message, at).and_then(|commit| {
             fs::rename(&aside, dir).map_err(|source| match fs::symlink_metadata(dir) {
-                Ok(_) => GitError::AlreadyExists { path: shown(dir) },
-                Err(_) => GitError::Io { action: "rename the new repository to", path: shown(dir), source },
+                Ok(_) => GitError::AlreadyExists { path: dir.to_owned() },
+                Err(_) => {
+                    GitError::Io { action: "rename the new repository to", path: dir.to_owned(), source }
+                }
             })?;
             Ok(commit)
         });
@@ -126,7 +128,7 @@ pub(super) fn build_in(
     );
     created.map_err(|source| GitError::Library {
         action: "create a repository",
-        path: shown(aside),
+        path: aside.to_owned(),
         source: Box::new(source),
     })?;
     // Sample hooks are only clutter.
@@ -157,7 +159,7 @@ pub(super) fn build_in(
         }
         false => Err(GitError::Io {
             action: "replace",
-            path: shown(&git.git_dir.join("index")),
+            path: git.git_dir.join("index"),
             source: io::Error::other("the index could not be renamed"),
         }),
     }
@@ -213,17 +215,17 @@ pub(super) fn locate(dir: &Path) -> GitResult<(PathBuf, bool)> {
     match optional_metadata(&inner)? {
         Some(metadata) if metadata.is_dir() => Ok((inner, true)),
         Some(metadata) if metadata.is_symlink() => Err(GitError::Refused {
-            path: DisplayPath(inner),
+            path: inner,
             reason: "is a symbolic link",
             hint: "Open the repository it points to, or make a clone",
         }),
         Some(_) => Err(GitError::Refused {
-            path: DisplayPath(inner),
+            path: inner,
             reason: "is a file that points to another folder",
             hint: "Open the main work tree, or make a clone",
         }),
         None if dir.join("HEAD").is_file() && dir.join("objects").is_dir() => Ok((dir.to_owned(), false)),
-        None => Err(GitError::NotARepository { path: shown(dir), source: None }),
+        None => Err(GitError::NotARepository { path: dir.to_owned(), source: None }),
     }
 }
 
@@ -233,10 +235,10 @@ pub(super) fn open_error(dir: &Path, git_dir: &Path, source: gix::Error) -> GitE
     let formats = config.lines().filter_map(|line| line.trim().strip_prefix("objectformat"));
     if formats.into_iter().any(|value| value.contains("sha256")) {
         return GitError::Unsupported {
-            path: shown(dir),
+            path: dir.to_owned(),
             reason: "its object ids are SHA-256".into(),
             hint: "Make a repository with `git init --object-format=sha1` and copy the files",
         };
     }
-    GitError::NotARepository { path: shown(dir), source: Some(Box::new(source)) }
+    GitError::NotARepository { path: dir.to_owned(), source: Some(Box::new(source)) }
 }

@@ -89,7 +89,7 @@ impl Git {
             Ok(spec) => Ok(spec.single().and_then(|id| self.peel(id.detach()))),
             Err(error) => match error.downcast_any_ref::<gix::revision::spec::parse::Error>() {
                 Some(gix::revision::spec::parse::Error::AmbiguousPrefix { .. }) => {
-                    Err(GitError::Ambiguous { path: self.shown(), rev: rev.to_owned() })
+                    Err(GitError::Ambiguous { path: self.location(), rev: rev.to_owned() })
                 }
                 _ => Ok(None),
             },
@@ -118,7 +118,7 @@ impl Git {
         let header = self.repository.try_find_header(id.0).map_err(self.library("read a commit"))?;
         if header.is_some_and(|header| header.size() > MAX_COMMIT_BYTES) {
             return Err(GitError::TooMuch {
-                path: self.shown(),
+                path: self.location(),
                 what: format!("the commit {id}"),
                 limit: format!("{MAX_COMMIT_BYTES} bytes"),
             });
@@ -198,7 +198,7 @@ impl Git {
     pub fn read(&self, blob: BlobId, max_len: u64) -> GitResult<Vec<u8>> {
         let size = self.blob_size(blob.0)?;
         if size > max_len {
-            return Err(GitError::TooLarge { path: self.shown(), blob, size, limit: max_len });
+            return Err(GitError::TooLarge { path: self.location(), blob, size, limit: max_len });
         }
         self.object(blob.0, Kind::Blob)
     }
@@ -268,7 +268,7 @@ impl Git {
             Ok(()) => {}
             Err(gix::diff::tree::Error::Cancelled) => {
                 return Err(GitError::TooMuch {
-                    path: self.shown(),
+                    path: self.location(),
                     what: format!("the difference of the trees {before} and {after}"),
                     limit: format!("{MAX_CHANGES} files, {MAX_ENTRIES} entries or {MAX_DEPTH} levels"),
                 });

@@ -15,9 +15,9 @@ use std::path::Path;
 
 use gix::config::Source;
 
-use super::error::{GitResult, io_error, shown};
+use super::error::{GitResult, io_error};
 use super::worktree::optional_metadata;
-use super::{DisplayPath, Git, GitError};
+use super::{Git, GitError};
 
 /// The repository format extensions that either don't affect us or whose values are checked elsewhere.
 const KNOWN_EXTENSIONS: [&str; 8] = [
@@ -75,7 +75,7 @@ pub(super) fn check_format(repository: &gix::Repository, git_dir: &Path) -> GitR
     match names.find(|name| is_new && !KNOWN_EXTENSIONS.contains(&name.to_ascii_lowercase().as_str())) {
         None => Ok(()),
         Some(name) => Err(GitError::Unsupported {
-            path: shown(git_dir),
+            path: git_dir.to_owned(),
             reason: format!("its format has the extension {name:?}, which this program does not support"),
             hint: "Make a clone without it",
         }),
@@ -85,13 +85,13 @@ pub(super) fn check_format(repository: &gix::Repository, git_dir: &Path) -> GitR
 pub(super) fn refuse_link(path: &Path) -> GitResult<()> {
     match optional_metadata(path)? {
         Some(metadata) if metadata.is_symlink() => Err(GitError::Refused {
-            path: shown(path),
+            path: path.to_owned(),
             reason: "is a symbolic link",
             hint: "Make a clone, which has no such link",
         }),
         // Opening a pipe would block until it has a writer.
         Some(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(GitError::Refused {
-            path: shown(path),
+            path: path.to_owned(),
             reason: "is neither a file nor a folder",
             hint: "Make a clone, which has no such link",
         }),
@@ -127,7 +127,7 @@ pub(super) fn check_layout(git_dir: &Path) -> GitResult<()> {
     ] {
         let path = git_dir.join(name);
         if optional_metadata(&path)?.is_some() {
-            return Err(GitError::Refused { path: DisplayPath(path), reason, hint });
+            return Err(GitError::Refused { path: path, reason, hint });
         }
     }
     if optional_metadata(&git_dir.join("reftable"))?.is_some() {
@@ -149,7 +149,7 @@ pub(super) fn check_locations(
     }
     if !is_same_place(local.git_dir(), git_dir)? || !is_same_place(local.common_dir(), git_dir)? {
         return Err(GitError::Refused {
-            path: shown(git_dir),
+            path: git_dir.to_owned(),
             reason: "points to another repository",
             hint: "Open that repository, or make a clone",
         });
@@ -161,7 +161,7 @@ pub(super) fn check_locations(
     };
     if leads_out {
         return Err(GitError::Refused {
-            path: shown(git_dir),
+            path: git_dir.to_owned(),
             reason: "has its work tree in another folder",
             hint: "Remove core.worktree from its configuration and GIT_WORK_TREE from the environment",
         });
@@ -178,7 +178,7 @@ fn is_same_place(one: &Path, other: &Path) -> GitResult<bool> {
 
 pub(super) fn unsupported_references(git_dir: &Path) -> GitError {
     GitError::Unsupported {
-        path: shown(git_dir),
+        path: git_dir.to_owned(),
         reason: "its references are stored in the reftable format".into(),
         hint: "Run `git refs migrate --ref-format=files` there",
     }

@@ -803,7 +803,7 @@ fn an_empty_lock_of_a_living_git_beside_no_journal_is_respected() {
     let lock = bench.git.path().join("index.lock");
     fs::write(&lock, "").unwrap();
     let error = bench.git.commit_now(bench.first, &[change("a", "2\n")], "x", AT).unwrap_err();
-    assert!(matches!(&error, GitError::Locked { path } if path.0 == lock), "{error}");
+    assert!(matches!(&error, GitError::Locked { path } if *path == lock), "{error}");
     assert!(lock.exists());
 }
 
@@ -847,7 +847,7 @@ fn the_lock_of_a_living_git_is_respected() {
         fs::write(&lock, "someone else").unwrap();
         let error =
             bench.git.commit_now(bench.first, &[change("investigation.yaml", "2\n")], "x", AT).unwrap_err();
-        assert!(matches!(&error, GitError::Locked { path } if path.0 == lock), "{name}: {error}");
+        assert!(matches!(&error, GitError::Locked { path } if *path == lock), "{name}: {error}");
         assert_eq!(fs::read_to_string(&lock).unwrap(), "someone else");
         fs::remove_file(&lock).unwrap();
         bench.assert_clean();

@@ -62,7 +62,7 @@ impl Git {
             let is_last = end == path.len();
             let tree = self.object(folder, Kind::Tree)?;
             check_order(&tree).map_err(|reason| GitError::Damaged {
-                path: self.shown(),
+                path: self.location(),
                 id: folder.to_string(),
                 reason,
             })?;
@@ -105,7 +105,7 @@ impl<'a> TreeWalk<'a> {
         self.bytes += data.len();
         for entry in entries(&data) {
             let entry = entry.map_err(|source| GitError::Damaged {
-                path: self.git.shown(),
+                path: self.git.location(),
                 id: tree.to_string(),
                 reason: source.to_string(),
             })?;
@@ -133,7 +133,7 @@ impl<'a> TreeWalk<'a> {
     }
 
     fn too_much(&self, limit: String) -> GitError {
-        GitError::TooMuch { path: self.git.shown(), what: self.what.clone(), limit }
+        GitError::TooMuch { path: self.git.location(), what: self.what.clone(), limit }
     }
 }
 
