@@ -49,7 +49,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use catalog::FindError;
 pub use git::{CommitId, Durability, Left, LostChain};
-use git::{Descent, Git, GitError, GitOptions, GitWriter};
+use git::{Descent, Git, GitError, GitOptions, GitWriter, Head};
 pub use join::{BY_HAND, JoinError, Joined, LeftOut};
 pub use limits::Size;
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
@@ -181,7 +181,7 @@ pub struct Refs {
     /// The branch that HEAD points to.
     pub branch: Option<String>,
     /// The id of the commit at HEAD, or `None` before the first commit.
-    pub head: Option<String>,
+    pub head: Option<CommitId>,
     /// The tags with the ids of their objects.
     pub tags: Vec<(String, String)>,
     /// The boundary commits of a shallow clone.
@@ -520,10 +520,9 @@ impl Store {
     ///
     /// Fails without a repository, and with any git error.
     pub fn refs(&self, path: &Path) -> Result<Refs, StoreError> {
-        // No object is read, so the object store need not be checked.
-        let git = Git::open(path, self.options)?;
-        let (branch, head) = git.head_as_stored()?;
-        Ok(Refs { branch, head, tags: git.tag_objects()?, ends: git.shallow_boundary()? })
+        let git = self.open(path)?;
+        let Head { branch, commit } = git.head()?;
+        Ok(Refs { branch, head: commit, tags: git.tag_objects()?, ends: git.shallow_boundary()? })
     }
 
     /// Returns the id of the investigation in a folder. Cheaper than [`Store::load`].

@@ -1,7 +1,6 @@
 //! Ancestry of commits. The readable history may be incomplete if a clone is shallow or damaged.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
 
@@ -45,53 +44,31 @@ impl Git {
 
 /// Distances between commits.
 impl Git {
-    /// Returns the number of ancestors of `one` that are not ancestors of `other`, and vice versa, in the readable
-    /// history.
-    /// Commits are visited by time, newest first, so few others are read unless clocks were wrong. (gix 0.90 miscounts
-    /// if
-    /// commits have equal times, as a merge and its parent do.)
+    /// Returns the number of ancestors of `one` that are not ancestors of `other`, and vice versa, each including the commit
+    /// itself. Fails if a commit cannot be read. (gix 0.90 miscounts if commits have equal times, as a merge and its parent
+    /// do.)
     pub fn ahead_behind(&self, one: CommitId, other: CommitId) -> GitResult<(usize, usize)> {
-        let mut walk = Walk::new(self)?;
-        let mut seen: HashMap<ObjectId, Reached> = HashMap::new();
-        let mut queue = BinaryHeap::new();
-        let mut reached = vec![(one.0, true, false), (other.0, false, true)];
-        loop {
-            for (id, by_one, by_other) in reached.drain(..) {
-                let commit = match seen.entry(id) {
-                    Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(new) => {
-                        let seconds = self.commit_info(CommitId(id))?.seconds;
-                        new.insert(Reached { seconds, by_one: false, by_other: false })
-                    }
-                };
-                if (by_one && !commit.by_one) || (by_other && !commit.by_other) {
-                    commit.by_one |= by_one;
-                    commit.by_other |= by_other;
-                    queue.push((commit.seconds, id));
-                }
-            }
-            let Some((newest, id)) = queue.pop() else { break };
-            let Reached { by_one, by_other, .. } = seen[&id];
-            // A common ancestor only matters while its ancestors may include commits that seem to belong to one side.
-            let of_one = || seen.values().filter(|commit| commit.by_one != commit.by_other);
-            if by_one && by_other && of_one().all(|commit| newest < commit.seconds) {
-                break;
-            }
-            reached.extend(walk.parents(id).into_iter().map(|parent| (parent, by_one, by_other)));
+        match one == other {
+            true => Ok((0, 0)),
+            false => Ok((self.count_beyond(other, one)?, self.count_beyond(one, other)?)),
         }
-        let count = |by_one| {
-            let is_it = |commit: &&Reached| (commit.by_one, commit.by_other) == (by_one, !by_one);
-            seen.values().filter(is_it).count()
-        };
-        Ok((count(true), count(false)))
     }
-}
 
-/// A visited commit. At least one flag is true.
-struct Reached {
-    seconds: i64,
-    by_one: bool,
-    by_other: bool,
+    /// Counts the ancestors of `tip` that are not ancestors of `base`.
+    fn count_beyond(&self, base: CommitId, tip: CommitId) -> GitResult<usize> {
+        let mut walk = Walk::new(self)?;
+        let mut count = 0;
+        for (start, weight) in [(base.0, 0), (tip.0, 1)] {
+            let is_unreadable = |id| {
+                count += weight;
+                self.object(id, Kind::Commit).is_err()
+            };
+            if walk.find(start, is_unreadable) {
+                return Err(self.missing(Kind::Commit, start));
+            }
+        }
+        Ok(count)
+    }
 }
 
 /// The state of a commit that HEAD has moved away from.
@@ -197,7 +174,7 @@ impl Git {
     }
 
     /// Returns the references with one of these prefixes that lead to a commit. The prefix is removed.
-    fn references_under(&self, beginnings: &[&str]) -> GitResult<Vec<(String, ObjectId)>> {
+    pub(super) fn references_under(&self, beginnings: &[&str]) -> GitResult<Vec<(String, ObjectId)>> {
         let failed = self.library("list the references");
         let platform = self.repository.references().map_err(&failed)?;
         let mut names = Vec::new();

@@ -36,34 +36,13 @@ impl Git {
     /// before
     /// that, and the branch's own file is looked up afterwards, an outdated value results. A second read fixes this.
     pub fn head(&self) -> GitResult<Head> {
-        self.reread_if_packed(|| self.head_once(), |head| head.branch.as_deref())
-    }
-
-    /// Returns the branch and the id at `HEAD` as stored. Cheap, because no object is read. The object store need not
-    /// be
-    /// checked first.
-    pub fn head_as_stored(&self) -> GitResult<(Option<String>, Option<String>)> {
-        let look = || {
-            let head = self.repository.head().map_err(self.library("read the head"))?;
-            let branch = head.referent_name().map(|name| name.as_bstr().to_str_lossy().into_owned());
-            Ok((branch, head.id().map(|id| id.to_string())))
-        };
-        self.reread_if_packed(look, |(branch, _)| branch.as_deref())
-    }
-
-    /// Reads a value that depends on a branch, again if the branch may have been packed in between.
-    fn reread_if_packed<T: PartialEq>(
-        &self,
-        look: impl Fn() -> GitResult<T>,
-        branch: impl Fn(&T) -> Option<&str>,
-    ) -> GitResult<T> {
-        let mut found = look()?;
+        let mut found = self.head_once()?;
         for _ in 0..RACE_RETRIES {
-            let own_file = branch(&found).map(|branch| self.git_dir.join(branch));
+            let own_file = found.branch.as_ref().map(|branch| self.git_dir.join(branch));
             if own_file.is_none_or(|file| fs::symlink_metadata(file).is_ok()) {
                 break;
             }
-            let again = look()?;
+            let again = self.head_once()?;
             if again == found {
                 break;
             }
@@ -170,18 +149,10 @@ impl Git {
         Ok(ends)
     }
 
-    /// Returns the tags that point to a commit, without `refs/tags/`.
+    /// Returns the tags that point to a commit, without `refs/tags/`, sorted by name.
     pub fn tags(&self) -> GitResult<Vec<(String, CommitId)>> {
-        let platform = self.repository.references().map_err(self.library("list the references"))?;
-        let mut tags = Vec::new();
-        for reference in platform.tags().map_err(self.library("list the tags"))? {
-            // A broken tag must not hide the others.
-            let Ok(mut reference) = reference else { continue };
-            let name = reference.name().shorten().to_str_lossy().into_owned();
-            let Ok(id) = reference.peel_to_id().map(|id| id.detach()) else { continue };
-            tags.extend(self.peel(id).map(|commit| (name, commit)));
-        }
-        Ok(tags)
+        let tags = self.references_under(&["refs/tags/"])?;
+        Ok(tags.into_iter().map(|(name, tag)| (name, CommitId(tag))).collect())
     }
 
     /// Returns all files of `commit` in tree order.
