@@ -348,8 +348,7 @@ impl<'a> Ancestry<'a> {
             match commit.parents.iter().find(|parent| blob(**parent).as_ref() == Some(&now)) {
                 Some(same) => at = *same,
                 None => {
-                    let time = Timestamp::from_milliseconds(commit.seconds.saturating_mul(1_000));
-                    let time = time.unwrap_or_default().to_minute();
+                    let time = commit.at().unwrap_or_default().to_minute();
                     return Some(format!(" on {time} by {}", commit.author_name));
                 }
             }

@@ -89,7 +89,8 @@ pub(super) fn history(
 
 /// Creates the entry of a commit without its changes.
 fn without_changes(commit: CommitInfo) -> HistoryEntry {
-    let at = Timestamp::from_milliseconds(commit.seconds.saturating_mul(1_000));
+    // Times that this program cannot represent are replaced by the epoch.
+    let at = commit.at().unwrap_or_default();
     let mut gaps = Vec::new();
     if commit.message_left_out > 0 {
         gaps.push(format!("The message was truncated: {} bytes were omitted.", commit.message_left_out));
@@ -99,8 +100,7 @@ fn without_changes(commit: CommitInfo) -> HistoryEntry {
         parents: commit.parents,
         author_name: commit.author_name,
         author_email: commit.author_email,
-        // Times that this program cannot represent are replaced by the epoch.
-        at: at.unwrap_or_default(),
+        at,
         message: commit.message,
         happenings: Vec::new(),
         paths: Vec::new(),

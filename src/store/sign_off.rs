@@ -1,8 +1,7 @@
 //! Reads sign-off tags. Their signatures are checked elsewhere.
 
-use std::collections::BTreeMap;
-
-use super::git::{Annotated, CommitId, Descent, Git};
+pub use super::git::Annotation;
+use super::git::{CommitId, Descent, Git, TagInfo};
 use super::{Snapshot, Store, StoreError};
 use crate::domain::{NodeId, Timestamp};
 use crate::format::layout::{self, Place};
@@ -10,7 +9,7 @@ use crate::format::layout::{self, Place};
 /// The tag prefixes for approvals and rejections.
 pub const SIGN_OFFS: [&str; 2] = ["approved/", "rejected/"];
 /// The maximum number of tags read, because checking a signature starts a process.
-const MOST: usize = 200;
+const MAX_TAGS: usize = 200;
 
 /// The sign-offs of an investigation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,21 +37,6 @@ pub struct SignOffTag {
     pub files: SignedFiles,
     /// The changes since that commit.
     pub since: Since,
-}
-
-/// The content of an annotated tag.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Annotation {
-    /// The tag's name in the tag object.
-    pub name: String,
-    /// The tagger's name and address.
-    pub tagger: String,
-    /// The tagger's time.
-    pub at: Timestamp,
-    /// The message without the signature.
-    pub message: String,
-    /// True if the tag is signed.
-    pub is_signed: bool,
 }
 
 /// The git blob ids of the files that a sign-off covers.
@@ -90,15 +74,9 @@ impl Store {
     /// Returns any git error when listing references. An error in one tag is stored in that tag.
     pub fn sign_offs(&self, snapshot: &Snapshot) -> Result<SignOffTags, StoreError> {
         let git = self.open(&snapshot.path)?;
-        let mut found = git.annotated(&SIGN_OFFS)?;
-        found.sort_by(|one, other| one.name.cmp(&other.name));
-        let left_out = found.len().saturating_sub(MOST);
-        found.truncate(MOST);
-        let mut known: BTreeMap<CommitId, Result<SignedCommit, StoreError>> = BTreeMap::new();
-        let tags = found.into_iter().map(|tag| {
-            let signed = known.entry(tag.commit).or_insert_with(|| signed(&git, tag.commit, snapshot));
-            read(tag, signed)
-        });
+        let found = git.tags_under(&SIGN_OFFS)?;
+        let left_out = found.len().saturating_sub(MAX_TAGS);
+        let tags = found.into_iter().take(MAX_TAGS).map(|tag| read(&git, tag, snapshot));
         Ok(SignOffTags { tags: tags.collect(), left_out })
     }
 
@@ -115,15 +93,6 @@ impl Store {
     }
 }
 
-/// The facts about a signed commit.
-type SignedCommit = (SignedFiles, Since, Option<Timestamp>);
-
-fn signed(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<SignedCommit, StoreError> {
-    let seconds = git.commit_info(commit)?.seconds;
-    let at = Timestamp::from_milliseconds(seconds.saturating_mul(1_000));
-    Ok((signed_files(git, commit)?, between(git, commit, snapshot)?, at))
-}
-
 fn signed_files(git: &Git, commit: CommitId) -> Result<SignedFiles, StoreError> {
     let mut signed = SignedFiles::default();
     for file in git.files(commit)? {
@@ -136,36 +105,21 @@ fn signed_files(git: &Git, commit: CommitId) -> Result<SignedFiles, StoreError> 
     Ok(signed)
 }
 
-fn read(tag: Annotated, signed: &Result<SignedCommit, StoreError>) -> SignOffTag {
-    let annotation = tag.content.map(|content| Annotation {
-        name: content.name,
-        tagger: content.tagger,
-        at: Timestamp::from_milliseconds(content.seconds.saturating_mul(1_000)).unwrap_or_default(),
-        message: content.message,
-        is_signed: content.is_signed,
-    });
-    let Annotated { name, object, commit, .. } = tag;
-    match signed {
-        Ok((files, since, committed_at)) => SignOffTag {
-            name,
-            object,
-            commit,
-            annotation,
-            committed_at: *committed_at,
-            files: files.clone(),
-            since: since.clone(),
-        },
+fn read(git: &Git, tag: TagInfo, snapshot: &Snapshot) -> SignOffTag {
+    let TagInfo { name, object, commit, annotation } = tag;
+    let facts = || -> Result<_, StoreError> {
+        let committed_at = git.commit_info(commit)?.at();
+        Ok((committed_at, signed_files(git, commit)?, between(git, commit, snapshot)?))
+    };
+    let (annotation, (committed_at, files, since)) = match facts() {
+        Ok(facts) => (annotation, facts),
         // A broken tag must not hide the others.
-        Err(_) => SignOffTag {
-            name,
-            object,
-            commit,
-            annotation: Err("its commit can't be read".to_owned()),
-            committed_at: None,
-            files: SignedFiles::default(),
-            since: Since::Elsewhere,
-        },
-    }
+        Err(_) => {
+            let unreadable = Err("its commit can't be read".to_owned());
+            (unreadable, (None, SignedFiles::default(), Since::Elsewhere))
+        }
+    };
+    SignOffTag { name, object, commit, annotation, committed_at, files, since }
 }
 
 fn between(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<Since, StoreError> {

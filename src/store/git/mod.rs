@@ -109,8 +109,10 @@ use identity::Identity;
 pub use paths::FILE_MAX;
 pub use read::{MAX_CHANGES, unpacked_head};
 pub use shared::TrackedRemote;
-pub use tag::{Annotated, TagContent};
+pub use tag::{Annotation, TagInfo};
 pub use tree::{MAX_ENTRIES, MAX_TREE_BYTES};
+
+use crate::domain::Timestamp;
 
 /// An open git repository. It is opened anew for each operation, so that settings such as the user's name are current.
 pub struct Git {
@@ -190,6 +192,11 @@ pub struct Tree {
 }
 
 impl CommitInfo {
+    /// Returns the commit time, or `None` if it is out of range.
+    pub fn at(&self) -> Option<Timestamp> {
+        timestamp(self.seconds)
+    }
+
     /// Returns whether the commit has no personal author: no name was configured, or it is an import.
     pub fn has_no_author(&self) -> bool {
         (self.author_name.as_str(), self.author_email.as_str())
@@ -254,6 +261,11 @@ pub struct PathChange {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not an object id: an id has 40 hexadecimal digits")]
 pub struct ParseIdError(String);
+
+/// Converts git's seconds since 1970. Returns `None` for a time out of range.
+fn timestamp(seconds: i64) -> Option<Timestamp> {
+    Timestamp::from_milliseconds(seconds.saturating_mul(1_000))
+}
 
 /// The id of a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,10 +1,12 @@
 //! Reads annotated tags.
 
+use gix::ObjectId;
 use gix::bstr::{BStr, ByteSlice};
 use gix::objs::{Kind, TagRef};
 
 use super::error::GitResult;
-use super::{CommitId, Git};
+use super::{CommitId, Git, timestamp};
+use crate::domain::Timestamp;
 
 /// The maximum size of a tag in bytes. A signature with a certificate chain has some thousands.
 const MAX_TAG_BYTES: u64 = 1 << 20;
@@ -13,7 +15,7 @@ const MAX_NAME: usize = 1_000;
 
 /// A tag that points to a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Annotated {
+pub struct TagInfo {
     /// The tag's name without `refs/tags/`.
     pub name: String,
     /// The id of the referenced object.
@@ -21,18 +23,18 @@ pub struct Annotated {
     /// The commit that the tag leads to.
     pub commit: CommitId,
     /// The content of the tag object, or the reason why it is not an annotated tag of a commit.
-    pub content: Result<TagContent, String>,
+    pub annotation: Result<Annotation, String>,
 }
 
 /// The content of an annotated tag. Invalid UTF-8 is replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TagContent {
+pub struct Annotation {
     /// The tag's name in the tag object.
     pub name: String,
     /// The tagger's name and address.
     pub tagger: String,
-    /// The time in seconds since 1970, or 0 if unreadable.
-    pub seconds: i64,
+    /// The tagger's time.
+    pub at: Timestamp,
     /// The message without the signature.
     pub message: String,
     /// True if the tag is signed.
@@ -40,27 +42,22 @@ pub struct TagContent {
 }
 
 impl Git {
-    /// Returns the tags with one of these prefixes, in any order. Tags that don't lead to a commit are omitted.
-    pub fn annotated(&self, prefixes: &[&str]) -> GitResult<Vec<Annotated>> {
-        let platform = self.repository.references().map_err(self.library("list the references"))?;
-        let mut found = Vec::new();
-        for reference in platform.tags().map_err(self.library("list the tags"))? {
-            // A broken tag must not hide the others.
-            let Ok(mut reference) = reference else { continue };
-            let name = reference.name().shorten().to_str_lossy().into_owned();
-            let Some(object) = reference.try_id().map(|id| id.detach()) else { continue };
-            if !prefixes.iter().any(|prefix| name.starts_with(prefix)) {
-                continue;
+    /// Returns the tags with one of these prefixes, sorted by name. Tags that don't lead to a commit are omitted.
+    pub fn tags_under(&self, prefixes: &[&str]) -> GitResult<Vec<TagInfo>> {
+        let mut tags = Vec::new();
+        for (name, object) in self.tag_objects()? {
+            let Ok(object) = ObjectId::from_hex(object.as_bytes()) else { continue };
+            if prefixes.iter().any(|prefix| name.starts_with(prefix))
+                && let Some(commit) = self.peel(object)
+            {
+                let annotation = self.annotation(object, commit);
+                tags.push(TagInfo { name, object: object.to_string(), commit, annotation });
             }
-            let Ok(peeled) = reference.peel_to_id().map(|id| id.detach()) else { continue };
-            let Some(commit) = self.peel(peeled) else { continue };
-            let content = self.tag_content(object, commit);
-            found.push(Annotated { name, object: object.to_string(), commit, content });
         }
-        Ok(found)
+        Ok(tags)
     }
 
-    fn tag_content(&self, object: gix::ObjectId, commit: CommitId) -> Result<TagContent, String> {
+    fn annotation(&self, object: ObjectId, commit: CommitId) -> Result<Annotation, String> {
         let unreadable = |_| "its object can't be read".to_owned();
         let header = self.repository.find_header(object).map_err(unreadable)?;
         if header.kind() != Kind::Tag {
@@ -76,10 +73,10 @@ impl Git {
         }
         let tagger = tag.tagger().ok().flatten().unwrap_or_default();
         let short = |text: &BStr| text[..text.len().min(MAX_NAME)].to_str_lossy().into_owned();
-        Ok(TagContent {
+        Ok(Annotation {
             name: tag.name.to_str_lossy().into_owned(),
             tagger: format!("{} <{}>", short(tagger.name), short(tagger.email)),
-            seconds: tagger.time().unwrap_or_default().seconds,
+            at: timestamp(tagger.time().unwrap_or_default().seconds).unwrap_or_default(),
             message: tag.message.to_str_lossy().into_owned(),
             is_signed: tag.signature.is_some(),
         })
