@@ -151,6 +151,6 @@ fn identify(path: &Path) -> Option<SessionId> {
     // A copy under another id's name is recognized by its work tree.
     named
         .filter(|id| id_in_work_tree(path).is_none_or(|said| said == *id))
-        .or_else(|| list::read_folder(path, None)?.entry.id)
+        .or_else(|| list::read_folder(path)?.entry.id)
         .or(named)
 }

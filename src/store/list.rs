@@ -1,22 +1,17 @@
 //! Lists the investigations in a root, newest first.
 //!
-//! For each investigation, only the file names and `investigation.yaml` are read. If its head is unchanged since the
-//! last
-//! time, only the head is read. Nodes are counted without their content, so pending proposals count as well.
+//! For each investigation, only the file names and `investigation.yaml` are read. Nodes are counted without their content,
+//! so pending proposals count as well.
 //!
 //! Unreadable folders are listed with their error and do not hide others.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
-use super::git::{self, CommitId, Git, GitError, GitOptions};
+use super::git::{Git, GitError, GitOptions};
 use super::{StoreError, read};
 use crate::domain::{SessionId, Timestamp};
 use crate::format::layout::{self, Place};
-
-/// The maximum length in bytes of a cached search text. An investigation with a longer text is read each time.
-const TEXT_MAX: usize = 2_000;
 
 /// Filter and paging of a list.
 #[derive(Clone, Debug)]
@@ -87,71 +82,39 @@ pub struct ListFacts {
 /// The sort key of an entry: start time in milliseconds and folder name.
 type SortKey = (i64, String);
 
-/// The contents of each folder when it was last read.
-#[derive(Default)]
-pub(super) struct ListCache {
-    found: Mutex<HashMap<PathBuf, FolderContents>>,
-}
-
 /// The contents of a folder.
-#[derive(Clone)]
 pub(super) struct FolderContents {
     pub(super) entry: ListEntry,
-    /// The head at that time, or `None` if the folder must be read again.
-    head: Option<CommitId>,
     /// The text to search, in lower case.
     text: String,
 }
 
-impl ListCache {
-    /// Returns a page of the investigations in these folders.
-    pub(super) fn list(&self, folders: &[PathBuf], filter: &ListFilter) -> Result<Listing, StoreError> {
-        let after = filter.after.as_deref().map(parse_cursor).transpose()?;
-        let mut found = self.read_all(folders, filter.text.as_deref().unwrap_or_default());
-        report_duplicate_ids(&mut found);
-        let wanted = found.into_iter().filter(|(entry, has_words)| *has_words && is_in(entry, filter.state));
-        let mut entries: Vec<(SortKey, ListEntry)> = wanted.map(|(entry, _)| (key(&entry), entry)).collect();
-        entries.sort_by(|(a, _), (b, _)| b.cmp(a));
-        let total = entries.len();
-        let mut rest = match after {
-            None => entries,
-            Some(after) => entries.split_off(entries.partition_point(|(key, _)| *key >= after)),
-        };
-        let is_last = rest.len() <= filter.limit;
-        rest.truncate(filter.limit);
-        let next = rest.last().filter(|_| !is_last).map(|(key, _)| cursor(key));
-        Ok(Listing { entries: rest.into_iter().map(|(_, entry)| entry).collect(), total, next })
-    }
-
-    /// Returns the contents of the folders. The flag is true if an entry contains all the words.
-    fn read_all(&self, folders: &[PathBuf], words: &str) -> Vec<(ListEntry, bool)> {
-        let words = words.to_lowercase();
-        let mut before = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut kept = HashMap::new();
-        let mut entries = Vec::new();
-        for path in folders {
-            let Some(found) = read_folder(path, before.get(path)) else { continue };
-            let has_words = words.split_whitespace().all(|word| found.text.contains(word));
-            entries.push((found.entry.clone(), has_words));
-            if found.head.is_some() && found.text.len() <= TEXT_MAX {
-                kept.insert(path.clone(), found);
-            }
-        }
-        *before = kept;
-        entries
-    }
+/// Returns a page of the investigations in these folders.
+pub(super) fn list(folders: &[PathBuf], filter: &ListFilter) -> Result<Listing, StoreError> {
+    let after = filter.after.as_deref().map(parse_cursor).transpose()?;
+    let mut found: Vec<FolderContents> = folders.iter().filter_map(|path| read_folder(path)).collect();
+    report_duplicate_ids(&mut found);
+    let words = filter.text.as_deref().unwrap_or_default().to_lowercase();
+    let has_words = |found: &FolderContents| words.split_whitespace().all(|word| found.text.contains(word));
+    let wanted = found.into_iter().filter(|found| has_words(found) && is_in(&found.entry, filter.state));
+    let mut entries: Vec<(SortKey, ListEntry)> =
+        wanted.map(|found| (key(&found.entry), found.entry)).collect();
+    entries.sort_by(|(a, _), (b, _)| b.cmp(a));
+    let total = entries.len();
+    let mut rest = match after {
+        None => entries,
+        Some(after) => entries.split_off(entries.partition_point(|(key, _)| *key >= after)),
+    };
+    let is_last = rest.len() <= filter.limit;
+    rest.truncate(filter.limit);
+    let next = rest.last().filter(|_| !is_last).map(|(key, _)| cursor(key));
+    Ok(Listing { entries: rest.into_iter().map(|(_, entry)| entry).collect(), total, next })
 }
 
-/// Returns the contents of a folder, reusing `before` if its head is unchanged. `None` if nothing suggests an
-/// investigation.
-pub(super) fn read_folder(path: &Path, before: Option<&FolderContents>) -> Option<FolderContents> {
+/// Reads a folder. Returns `None` if nothing suggests an investigation.
+pub(super) fn read_folder(path: &Path) -> Option<FolderContents> {
     if !path.is_dir() {
         return None;
-    }
-    if let Some(before) = before
-        && before.head == git::unpacked_head(path)
-    {
-        return Some(before.clone());
     }
     let named: Option<SessionId> =
         path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
@@ -161,7 +124,7 @@ pub(super) fn read_folder(path: &Path, before: Option<&FolderContents>) -> Optio
             let id = named.map(|id| id.to_string()).unwrap_or_default();
             let text = format!("{id}\n{}", path.display()).to_lowercase();
             let entry = ListEntry { path: path.to_owned(), id: named, facts: None, fault: Some(reason) };
-            Some(FolderContents { entry, head: None, text })
+            Some(FolderContents { entry, text })
         }
     }
 }
@@ -202,7 +165,7 @@ fn read_investigation(path: &Path, is_named: bool) -> Result<Option<FolderConten
     }
     let text = format!("{}\n{}\n{}\n{}", meta.id, facts.title, meta.query, facts.ruleset).to_lowercase();
     let entry = ListEntry { path: path.to_owned(), id: Some(meta.id), facts: Some(facts), fault: None };
-    Ok(Some(FolderContents { entry, head: Some(head), text }))
+    Ok(Some(FolderContents { entry, text }))
 }
 
 fn is_in(entry: &ListEntry, state: ListState) -> bool {
@@ -215,14 +178,14 @@ fn is_in(entry: &ListEntry, state: ListState) -> bool {
 }
 
 /// Adds a fault to all entries that share an id.
-fn report_duplicate_ids(found: &mut [(ListEntry, bool)]) {
+fn report_duplicate_ids(found: &mut [FolderContents]) {
     let mut folders: HashMap<SessionId, Vec<PathBuf>> = HashMap::new();
-    for (entry, _) in found.iter() {
+    for FolderContents { entry, .. } in found.iter() {
         if let Some(id) = entry.id {
             folders.entry(id).or_default().push(entry.path.clone());
         }
     }
-    for (entry, _) in found {
+    for FolderContents { entry, .. } in found {
         let folders = entry.id.and_then(|id| folders.get(&id)).into_iter().flatten();
         if let Some(other) = folders.into_iter().find(|path| **path != entry.path) {
             let twice = format!("the same id is in {}", other.display());

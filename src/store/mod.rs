@@ -87,7 +87,6 @@ pub struct Store {
     max_size: Size,
     /// The maximum number of bytes in memory.
     max_cached_bytes: u64,
-    seen: list::ListCache,
     /// The repositories whose object store has been checked.
     checked: Mutex<HashSet<PathBuf>>,
     /// The repositories whose abandoned temporary files have been removed.
@@ -228,7 +227,6 @@ impl Store {
             heads: moved::Heads::default(),
             max_size: Size::MAX,
             max_cached_bytes: CACHED_BYTES,
-            seen: list::ListCache::default(),
             checked: Mutex::default(),
             swept: Mutex::default(),
         }
@@ -331,7 +329,7 @@ impl Store {
     pub fn list(&self, filter: &ListFilter) -> Result<Listing, StoreError> {
         let failed = |source| StoreError::Io { action: "list", path: self.root.clone(), source };
         let folders = catalog::entries(&self.root).map_err(failed)?;
-        self.seen.list(&folders, filter)
+        list::list(&folders, filter)
     }
 
     /// Returns the newest investigations according to their folder names, which sort by time. At most `number` folders
@@ -344,7 +342,7 @@ impl Store {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             std::cmp::Reverse(name.parse::<SessionId>().ok())
         });
-        let contents = folders.iter().take(number).filter_map(|path| list::read_folder(path, None));
+        let contents = folders.iter().take(number).filter_map(|path| list::read_folder(path));
         contents.map(|found| found.entry).collect()
     }
 

@@ -2,19 +2,15 @@
 
 use std::fs;
 use std::iter;
-use std::path::Path;
 
 use gix::ObjectId;
 use gix::bstr::{BStr, ByteSlice};
 use gix::objs::{Find as _, FindHeader as _, Kind, TreeRefIter};
-use gix::refs::Target;
 use gix::revision::spec::parse::{ObjectKindHint, Options};
 
 use super::commit::RACE_RETRIES;
 use super::error::GitResult;
-use super::open::locate;
 use super::paths::is_safe_name;
-use super::refuse::{check_layout, refuse_link};
 use super::tree::{MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
 use super::{BlobId, CommitId, CommitInfo, FileKind, Git, GitError, Head, PathChange, Tree, TreeFile};
 
@@ -252,24 +248,6 @@ impl Git {
         found.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(found)
     }
-}
-
-/// Returns the commit at `HEAD` in the repository `dir`, if neither `HEAD` nor its branch is packed. Otherwise returns
-/// `None`, and the caller must use [`Git::head`]. Much faster than opening the repository, which matters for a list of
-/// thousands.
-pub fn unpacked_head(dir: &Path) -> Option<CommitId> {
-    let (git_dir, _) = locate(dir).ok()?;
-    check_layout(&git_dir).ok()?;
-    let references = gix::refs::file::Store::at(git_dir.clone(), Default::default());
-    let head = references.find_packed("HEAD", None).ok()?;
-    let id = match head.target {
-        Target::Object(id) => id,
-        Target::Symbolic(branch) => {
-            refuse_link(&git_dir.join(branch.as_bstr().to_str().ok()?)).ok()?;
-            references.find_packed(branch.as_ref(), None).ok()?.target.try_into_id().ok()?
-        }
-    };
-    Some(CommitId(id))
 }
 
 /// Reading objects.
