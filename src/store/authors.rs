@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Fault;
-use super::git::{BlobId, Git};
-use super::hands::{Ancestor, Ancestry};
+use super::git::{BlobId, CommitInfo, Git};
+use super::hands::Ancestry;
 use super::read;
 use crate::domain::{Caller, Code, Comment, Conclusion, Investigation, Node, Person, Run, Timestamp};
 use crate::format::layout::{self, Place};
@@ -91,16 +91,16 @@ impl Ancestry<'_> {
 
     /// Removes the claims that were added by a commit of the claimed author.
     fn confirm(&self, claims: &mut Claims, moved: &HashSet<String>) {
-        let is_of = |commit: &Ancestor, person: &Person| {
+        let is_of = |commit: &CommitInfo, person: &Person| {
             let is_address = |email: &String| email.eq_ignore_ascii_case(&commit.author_email);
-            commit.has_no_author
+            commit.has_no_author()
                 || (person.name == commit.author_name && person.email.as_ref().is_none_or(is_address))
         };
         let people: HashSet<Person> = claims.keys().map(|claim| claim.person.clone()).collect();
         if self.ends.is_empty() {
             // The author of all commits wrote everything.
             let alone =
-                people.iter().filter(|person| self.commits.iter().all(|commit| is_of(commit, person)));
+                people.iter().filter(|person| self.commits.iter().all(|commit| is_of(&commit.info, person)));
             let alone: HashSet<&Person> = alone.collect();
             claims.retain(|claim, _| !alone.contains(&claim.person));
         } else {
@@ -117,7 +117,8 @@ impl Ancestry<'_> {
         }
         // A call commits in the same second as the times it writes, so these commits come first.
         let times: HashSet<i64> = claims.keys().map(|claim| claim.at.seconds()).collect();
-        let mut commits: Vec<&Ancestor> = self.commits.iter().filter(|it| it.parents.len() < 2).collect();
+        let commits = self.commits.iter().map(|commit| &commit.info);
+        let mut commits: Vec<&CommitInfo> = commits.filter(|it| it.parents.len() < 2).collect();
         commits.retain(|commit| people.iter().any(|person| is_of(commit, person)));
         commits.sort_by_key(|commit| !times.contains(&commit.seconds));
         let mut is_whole = self.is_whole;

@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::git::{BlobId, CommitId, Git, TreeFile};
+use super::git::{BlobId, CommitId, CommitInfo, Git, TreeFile};
 use super::history::{HistoryBudget, HistoryFiles};
 use super::snapshot::trailers;
 use super::{Fault, Snapshot, StoreError, join, merges, read, resolve};
@@ -46,15 +46,9 @@ pub(super) struct Ancestry<'a> {
     pub(super) first: Option<CommitId>,
 }
 
-/// The relevant data of a commit.
+/// A commit without its message.
 pub(super) struct Ancestor {
-    pub(super) id: CommitId,
-    pub(super) parents: Vec<CommitId>,
-    pub(super) author_name: String,
-    pub(super) author_email: String,
-    /// True if the commit has no configured author.
-    pub(super) has_no_author: bool,
-    pub(super) seconds: i64,
+    pub(super) info: CommitInfo,
     /// The tool and the nodes in the trailers, one per line. Empty if the message names no tool.
     call: Box<str>,
 }
@@ -65,7 +59,7 @@ const COMMIT: &str = "tot_commit";
 impl Ancestor {
     /// Returns whether the message names a tool call and the commit is not a merge.
     fn is_of_call(&self) -> bool {
-        self.parents.len() < 2 && !self.call.is_empty()
+        self.info.parents.len() < 2 && !self.call.is_empty()
     }
 
     fn tool(&self) -> Option<&str> {
@@ -78,9 +72,9 @@ impl Ancestor {
 
     /// Returns the author as a caller.
     fn person(&self) -> Option<Caller> {
-        let (name, email) = (self.author_name.clone(), Some(self.author_email.clone()));
+        let (name, email) = (self.info.author_name.clone(), Some(self.info.author_email.clone()));
         let person = Person { name, email: email.filter(|email| !email.is_empty()) };
-        (!self.has_no_author).then(|| Caller { person: Some(person), ..Caller::default() })
+        (!self.info.has_no_author()).then(|| Caller { person: Some(person), ..Caller::default() })
     }
 }
 
@@ -119,22 +113,11 @@ impl<'a> Ancestry<'a> {
             }
             first_parents.insert(id, info.parents.first().copied());
             next.extend(&info.parents);
-            past.commits.push(Ancestor {
-                id,
-                has_no_author: info.has_no_author(),
-                call: {
-                    let trailers = trailers(&info.message);
-                    let named =
-                        |name| trailers.iter().filter(move |(key, _)| *key == name).map(|(_, it)| *it);
-                    let call =
-                        named("Tool").take(1).flat_map(|tool| std::iter::once(tool).chain(named("Node")));
-                    call.collect::<Vec<_>>().join("\n").into()
-                },
-                parents: info.parents,
-                author_name: info.author_name,
-                author_email: info.author_email,
-                seconds: info.seconds,
-            });
+            let trailers = trailers(&info.message);
+            let named = |name| trailers.iter().filter(move |(key, _)| *key == name).map(|(_, it)| *it);
+            let call = named("Tool").take(1).flat_map(|tool| std::iter::once(tool).chain(named("Node")));
+            let call = call.collect::<Vec<_>>().join("\n").into();
+            past.commits.push(Ancestor { info: CommitInfo { message: String::new(), ..info }, call });
         }
         let mut at = heads[0];
         past.first = loop {
@@ -165,11 +148,11 @@ impl<'a> Ancestry<'a> {
         let (mut asked, mut remakes) = (0, HANDS);
         // An unreadable commit is reported elsewhere.
         let forged = self.forged(investigation).unwrap_or_default();
-        let is_of_call = |commit: &Ancestor| commit.is_of_call() && !forged.contains(&commit.id);
+        let is_of_call = |commit: &Ancestor| commit.is_of_call() && !forged.contains(&commit.info.id);
         for commit in self.commits.iter().filter(|commit| !is_of_call(commit)) {
-            let edits = match commit.parents.as_slice() {
-                [] | [_] => self.edits(commit),
-                _ => merges::edits(self, commit, &mut remakes),
+            let edits = match commit.info.parents.as_slice() {
+                [] | [_] => self.edits(&commit.info),
+                _ => merges::edits(self, &commit.info, &mut remakes),
             };
             let mut touched = BTreeSet::new();
             // An unreadable file is reported elsewhere.
@@ -208,7 +191,7 @@ impl<'a> Ancestry<'a> {
             asked += 1;
             let then = match asked > HANDS {
                 true => None,
-                false => self.git.files(commit.id).ok().map(|files| {
+                false => self.git.files(commit.info.id).ok().map(|files| {
                     files.into_iter().map(|file| (file.path.clone(), file)).collect::<HashMap<_, _>>()
                 }),
             };
@@ -245,11 +228,11 @@ impl<'a> Ancestry<'a> {
         }
         let mut forged = HashSet::new();
         for commit in calls {
-            if let Ok(info) = self.git.commit_info(commit.id) {
+            if let Ok(info) = self.git.commit_info(commit.info.id) {
                 let entry = files.entry(info);
                 // A call never writes or overwrites an unreadable file.
                 if !(entry.misfits().is_empty() && entry.faults.is_empty()) {
-                    forged.insert(commit.id);
+                    forged.insert(commit.info.id);
                 }
             }
         }
@@ -258,7 +241,7 @@ impl<'a> Ancestry<'a> {
 
     /// Returns the manual changes in a commit with one parent. Changes by `tot merge --resolve` repeat a merge and
     /// don't count.
-    fn edits(&self, commit: &Ancestor) -> Result<Vec<ManualEdit>, StoreError> {
+    fn edits(&self, commit: &CommitInfo) -> Result<Vec<ManualEdit>, StoreError> {
         let parent = commit.parents.first().copied();
         let files = self.git.diff(parent, commit.id)?.into_iter().filter(|file| is_judged(&file.path));
         let mut edits: Vec<ManualEdit> = files
@@ -380,7 +363,7 @@ impl<'a> CalledFacts<'a> {
             return false;
         };
         let mut nodes = commit.nodes().peekable();
-        nodes.peek().is_some() && nodes.all(|node| self.0.remove(&(tool, node, commit.seconds)))
+        nodes.peek().is_some() && nodes.all(|node| self.0.remove(&(tool, node, commit.info.seconds)))
     }
 }
 

@@ -11,8 +11,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::StoreError;
-use super::git::{BlobId, CommitId};
-use super::hands::{Ancestor, Ancestry, FileText, ManualEdit, is_judged, is_marked};
+use super::git::{BlobId, CommitId, CommitInfo};
+use super::hands::{Ancestry, FileText, ManualEdit, is_judged, is_marked};
 use super::join::{BlobContents, Flat, common, flat, merge_flat};
 use crate::format::layout::{self, Place};
 use crate::format::{comment_file, conclusion_file, node_file, run_file};
@@ -23,7 +23,7 @@ use crate::yaml::YamlError;
 /// that may still be repeated.
 pub(super) fn edits(
     past: &Ancestry<'_>,
-    commit: &Ancestor,
+    commit: &CommitInfo,
     remakes: &mut usize,
 ) -> Result<Vec<ManualEdit>, StoreError> {
     let [first, others @ ..] = commit.parents.as_slice() else { return Ok(Vec::new()) };

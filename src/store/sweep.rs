@@ -1,50 +1,34 @@
 //! Removes abandoned temporary files and folders that git's own cleanup does not know.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 /// The age at which a temporary file or folder is considered abandoned.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
 /// Removes abandoned temporary objects in a git folder. `git gc` does not know all of their names.
 pub(super) fn objects(git_dir: &Path) {
-    sweep(
-        &git_dir.join("objects"),
-        // Names used by gix, and by an earlier version of this program.
-        |name| name.starts_with(".tmp") || name.starts_with("tmp_obj_tot_"),
-        |path, is_folder| {
-            if !is_folder {
-                let _ = fs::remove_file(path);
-            }
-        },
-    );
+    // Names used by gix, and by an earlier version of this program.
+    sweep(&git_dir.join("objects"), &[".tmp", "tmp_obj_tot_"], fs::remove_file);
 }
 
 /// Removes the folders of investigations whose creation was interrupted.
 pub(super) fn root(root: &Path) {
-    sweep(
-        root,
-        |name| name.starts_with(".tmp-"),
-        |path, is_folder| {
-            if is_folder {
-                let _ = fs::remove_dir_all(path);
-            }
-        },
-    );
+    sweep(root, &[".tmp-"], fs::remove_dir_all);
 }
 
 /// Removes our abandoned entries in a folder. Failures are ignored: leftovers are harmless.
-fn sweep(folder: &Path, is_ours: impl Fn(&str) -> bool, remove: impl Fn(&Path, bool)) {
+fn sweep(folder: &Path, prefixes: &[&str], remove: fn(PathBuf) -> io::Result<()>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if !entry.file_name().to_str().is_some_and(&is_ours) {
+        let name = entry.file_name();
+        if !name.to_str().is_some_and(|name| prefixes.iter().any(|prefix| name.starts_with(prefix))) {
             continue;
         }
         // Does not follow symbolic links.
-        let Ok(metadata) = entry.metadata() else { continue };
-        let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok());
-        if age.is_some_and(|age| age >= ABANDONED) {
-            remove(&entry.path(), metadata.is_dir());
+        let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+        if modified.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age >= ABANDONED) {
+            let _ = remove(entry.path());
         }
     }
 }
