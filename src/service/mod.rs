@@ -292,7 +292,7 @@ impl Service {
             if text.starts_with(&part) || text.ends_with(&part) {
                 return Ok((path, Some(snapshot)));
             }
-            self.store.correct(&path, id);
+            // Loading has corrected the id of this folder.
         }
         Ok((self.store.find(session).map_err(|error| self.not_found(error))?, None))
     }

@@ -11,8 +11,7 @@ use crate::format::message::{ATTACH, COMMENT, RELEASE, RERUN, RUN};
 
 impl HistoryEntry {
     /// Returns the reasons why no tool call can have made this commit although its message names one, a sentence each.
-    /// Empty
-    /// for merges, and for commits with unknown changes.
+    /// Empty for merges, and for commits with unknown changes.
     pub fn misfits(&self) -> Vec<String> {
         let tool = self.trailers().into_iter().find(|(key, _)| *key == "Tool").map(|(_, tool)| tool);
         let Some(tool) = tool.filter(|_| self.parents.len() < 2 && self.gaps.is_empty()) else {

@@ -1,15 +1,12 @@
 //! Maps investigation ids to folders.
 //!
 //! The name of a folder is trusted to be its id until the folder is loaded. A folder is opened if it has a different
-//! name
-//! (`git clone … foo`) or if its work tree contradicts the name (`cp -r`).
+//! name (`git clone … foo`) or if its work tree contradicts the name (`cp -r`).
 
-use std::collections::HashMap;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::list;
+use super::{Store, list};
 use crate::domain::SessionId;
 use crate::format::layout;
 
@@ -58,23 +55,21 @@ impl FindError {
     }
 }
 
-/// The ids of folders, read from their contents or names.
-#[derive(Default)]
-pub(super) struct Catalog {
-    known: Mutex<HashMap<PathBuf, SessionId>>,
-}
-
-impl Catalog {
-    /// Returns the folder with this id or part of an id.
-    pub(super) fn find(&self, root: &Path, id: &str) -> Result<PathBuf, FindError> {
+impl Store {
+    /// Returns the folder of the investigation with this id, or with this unique prefix or suffix of an id.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no investigation or more than one matches, or if two folders have the same id.
+    pub fn find(&self, id: &str) -> Result<PathBuf, FindError> {
         let text = id.trim().to_ascii_lowercase();
-        let not_found = || FindError::NotFound { id: id.chars().take(80).collect(), root: root.to_owned() };
+        let not_found = || FindError::NotFound { id: id.chars().take(80).collect(), root: self.root.clone() };
         // Don't list the root for text that can't be part of an id.
         let plain = text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         if !plain || !(1..=36).contains(&text.len()) {
             return Err(not_found());
         }
-        let mut found = self.folders(root);
+        let mut found = self.identified();
         found.retain(|(id, _)| {
             let id = id.to_string();
             id.starts_with(&text) || id.ends_with(&text)
@@ -92,33 +87,27 @@ impl Catalog {
     }
 
     /// Returns all folders that contain an investigation, sorted by id.
-    pub(super) fn folders(&self, root: &Path) -> Vec<(SessionId, PathBuf)> {
-        let mut known = self.known();
+    pub fn folders(&self) -> Vec<PathBuf> {
+        self.identified().into_iter().map(|(_, path)| path).collect()
+    }
+
+    fn identified(&self) -> Vec<(SessionId, PathBuf)> {
         let mut folders = Vec::new();
-        for path in entries(root).unwrap_or_default() {
-            // A folder without an investigation may be a clone in progress, so this result is not cached.
-            if let Some(id) = known.get(&path).copied().or_else(|| identify(&path)) {
-                known.insert(path.clone(), id);
-                folders.push((id, path));
-            }
+        for path in entries(&self.root).unwrap_or_default() {
+            let id = self.known(&path, |known| {
+                // A folder without an investigation may be a clone in progress, so this result is not cached.
+                known.id = known.id.or_else(|| identify(&path));
+                known.id
+            });
+            folders.extend(id.map(|id| (id, path)));
         }
         folders.sort();
         folders
     }
-
-    /// Records the actual id of a folder that was listed under a different one.
-    pub(super) fn correct(&self, path: &Path, id: SessionId) {
-        self.known().insert(path.to_owned(), id);
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, SessionId>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Returns the entries of the root that may contain an investigation: all that are not hidden. Symbolic links are
-/// followed,
-/// because they were created by the operator. A missing root is treated as empty.
+/// followed, because they were created by the operator. A missing root is treated as empty.
 pub(super) fn entries(root: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -6,8 +6,7 @@
 //!
 //! A commit whose message names a tool call still counts as manual if no call can have made its changes: see
 //! [`calls`](super::calls). Not every such commit is read. A proposal or result passes if each named node has a fact
-//! with
-//! the time of the commit. A commit with a forged time is only detected by `tot check`.
+//! with the time of the commit. A commit with a forged time is only detected by `tot check`.
 //!
 //! Limitations: a commit with the complete form of a call counts as one, because everything but a signature is
 //! self-reported. Commits before the boundary of a shallow clone are unknown.
@@ -134,8 +133,7 @@ impl<'a> Ancestry<'a> {
     }
 
     /// Returns the changes that were not made by tool calls. A merge commit that equals the merge of its parents
-    /// contains no
-    /// such changes.
+    /// contains no such changes.
     pub(super) fn by_hand(&self, investigation: &Investigation, are_terms_changed: bool) -> ByHand {
         let known = self.before.map(|before| before.investigation.by_hand().clone());
         let mut by_hand = known.unwrap_or_default();
@@ -277,8 +275,8 @@ impl<'a> Ancestry<'a> {
     }
 
     /// Restores the rules and terms of the first commit, because nobody may lower the standard of a running
-    /// investigation. Adds
-    /// a fault for each difference, and if the first commit is unknown. Returns whether the terms differ.
+    /// investigation. Adds a fault for each difference, and if the first commit is unknown. Returns whether the terms
+    /// differ.
     pub(super) fn terms(
         &self,
         meta: &mut Meta,
@@ -419,8 +417,7 @@ pub(super) fn is_marked(text: &str) -> bool {
 }
 
 /// Adds the nodes affected by a changed node file: the node and its parent, and all descendants if its results no
-/// longer
-/// differ.
+/// longer differ.
 fn touch(
     investigation: &Investigation,
     [before, after]: [Option<Node>; 2],

@@ -1,14 +1,11 @@
 //! The changes of each commit along first parents. They are computed by diffing trees and not taken from messages, so
-//! that
-//! manual commits and merges are covered as well.
+//! that manual commits and merges are covered as well.
 //!
 //! Nodes in their present state are shared with the snapshot. Only earlier versions are read in addition: proposals,
-//! and
-//! nodes before they were reclassified or edited.
+//! and nodes before they were reclassified or edited.
 //!
 //! The memory of a history is limited, and the newest commits come first. [`HistoryEntry::gaps`] describes what was
-//! left
-//! out, including parts that cannot be read because the clone is shallow or damaged.
+//! left out, including parts that cannot be read because the clone is shallow or damaged.
 
 use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};

@@ -1,8 +1,7 @@
 //! Integrates commits from elsewhere: a fast-forward, or a merge node by node.
 //!
 //! 1. Links, submodules, names that are invalid on some systems, and files above the read limit stay in the commit but
-//!    are
-//!    not checked out. [`Store::left_out`] lists them. The total size of all other files is limited.
+//!    are not checked out. [`Store::left_out`] lists them. The total size of all other files is limited.
 //! 2. Both sides must be the same investigation and have a commit in common.
 //! 3. If our commit is an ancestor of theirs, HEAD is fast-forwarded to theirs.
 //! 4. Otherwise [`crate::merge`] merges both trees against their merge base. If there are several merge bases, they are
@@ -166,8 +165,7 @@ impl Store {
     }
 
     /// Returns the files at `after` that are not checked out, with the reason. Files that are unchanged since `before`
-    /// are
-    /// omitted.
+    /// are omitted.
     ///
     /// # Errors
     ///
@@ -187,8 +185,7 @@ impl Store {
     /// # Errors
     ///
     /// Returns [`JoinError`], and any git or file system error. Fails while a merge or a similar operation is in
-    /// progress.
-    /// HEAD does not move in these cases.
+    /// progress. HEAD does not move in these cases.
     pub fn join(&self, path: &Path, theirs: CommitId) -> Result<Joined, StoreError> {
         self.refuse_read_only()?;
         let git = self.open(path)?;
@@ -217,8 +214,7 @@ impl Store {
                 Err(GitError::HeadMoved { .. }) => continue,
                 joined => {
                     let joined = joined?;
-                    let after = self.load_from(&git, path)?;
-                    self.heads.wrote(&after);
+                    self.load_from(&git, path)?;
                     return Ok(joined);
                 }
             }
@@ -227,8 +223,7 @@ impl Store {
     }
 
     /// Returns the commits being merged by a stopped `git merge`, provided that [`Store::join`] could merge them once
-    /// git's
-    /// merge is aborted. Returns nothing if no merge is in progress. Writes nothing.
+    /// git's merge is aborted. Returns nothing if no merge is in progress. Writes nothing.
     ///
     /// # Errors
     ///
@@ -347,8 +342,7 @@ pub(super) fn flat(git: &Git, commit: CommitId) -> Result<Flat, StoreError> {
 }
 
 /// Merges the commits, which are the merge bases of others, into one tree. Files with conflicts keep the version of
-/// their
-/// own merge base. Contents that are not stored as objects are added to `kept`.
+/// their own merge base. Contents that are not stored as objects are added to `kept`.
 pub(super) fn common(
     git: &Git,
     commits: &[CommitId],
@@ -379,8 +373,7 @@ pub(super) fn common(
 pub(super) type MergedFlat = (Flat, BlobContents, Vec<Decision>);
 
 /// Merges two trees against their base. If an existing merge is being verified, proposals that must be renamed reuse
-/// the
-/// ids from `made`.
+/// the ids from `made`.
 pub(super) fn merge_flat(
     git: &Git,
     kept: &BlobContents,
@@ -464,8 +457,7 @@ pub(super) fn merge_flat(
 }
 
 /// Returns whether one of the entries cannot be checked out. Contents without an object were written by the merge
-/// itself
-/// and are always fine.
+/// itself and are always fine.
 fn is_unfit<const N: usize>(
     git: &Git,
     contents: &BlobContents,
@@ -481,8 +473,7 @@ fn is_unfit<const N: usize>(
 }
 
 /// Regenerates the README for the merge of two commits, given in the order of its parents. A README edited by the user
-/// is
-/// left alone.
+/// is left alone.
 pub(super) fn render_page(
     git: &Git,
     heads: [CommitId; 2],

@@ -130,8 +130,7 @@ pub(super) fn read_folder(path: &Path) -> Option<FolderContents> {
 }
 
 /// Reads the investigation in a folder. Other folders in the root are ignored, but a folder named by an id should
-/// contain an
-/// investigation.
+/// contain an investigation.
 fn read_investigation(path: &Path, is_named: bool) -> Result<Option<FolderContents>, String> {
     let failed = |error: GitError| error.with_hint();
     let missing = |reason: String| if is_named { Err(reason) } else { Ok(None) };

@@ -1,12 +1,10 @@
 //! Compares merge commits with a merge of their parents to find manual edits.
 //!
 //! 1. If each file was changed on one side only, and the merge commit has that version, there is no manual edit. Git
-//!    merges
-//!    such files in the same way, so comparing trees suffices.
+//!    merges such files in the same way, so comparing trees suffices.
 //! 2. Otherwise the two parents are merged node by node, as in [`Store::join`](super::Store::join). Files that differ
-//!    from
-//! the result were edited manually. If the parents cannot be merged, files that differ from every parent count as
-//! edited.
+//!    from the result were edited manually. If the parents cannot be merged, files that differ from every parent count
+//!    as edited.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,8 +17,7 @@ use crate::format::{comment_file, conclusion_file, node_file, run_file};
 use crate::yaml::YamlError;
 
 /// Returns the files of a merge commit that differ from a merge of its parents. Decrements `remakes`, the number of
-/// merges
-/// that may still be repeated.
+/// merges that may still be repeated.
 pub(super) fn edits(
     past: &Ancestry<'_>,
     commit: &CommitInfo,

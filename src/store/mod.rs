@@ -21,8 +21,7 @@
 //! - While a merge, a rebase or a similar operation is in progress, reads still work. Writes are refused with a hint.
 //! - Hooks are not run, and commits are not signed.
 //! - If HEAD moves other than forward, [`Store::moves`] reports it. [`Store::lost`] finds commits that are not
-//!   reachable
-//!   from any branch.
+//!   reachable from any branch.
 
 mod authors;
 mod calls;
@@ -41,7 +40,7 @@ mod sign_off;
 pub mod snapshot;
 mod sweep;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -53,6 +52,7 @@ use git::{Descent, Git, GitError, GitOptions, GitWriter, Head};
 pub use join::{BY_HAND, JoinError, Joined, LeftOut};
 pub use limits::Size;
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
+use moved::KnownRepository;
 pub use moved::Moved;
 pub use resolve::Resolved;
 pub use sign_off::{Annotation, SIGN_OFFS, SignOffTag, SignOffTags, SignedFiles, Since};
@@ -79,18 +79,14 @@ pub struct Store {
     root: PathBuf,
     options: GitOptions,
     read_only: bool,
-    catalog: catalog::Catalog,
+    /// What this process knows about each repository.
+    known: Mutex<HashMap<PathBuf, KnownRepository>>,
     /// The snapshots in memory, most recently used first.
     cached: Mutex<Vec<Snapshot>>,
-    heads: moved::Heads,
     /// The maximum size of an investigation.
     max_size: Size,
     /// The maximum number of bytes in memory.
     max_cached_bytes: u64,
-    /// The repositories whose object store has been checked.
-    checked: Mutex<HashSet<PathBuf>>,
-    /// The repositories whose abandoned temporary files have been removed.
-    swept: Mutex<HashSet<PathBuf>>,
 }
 
 /// Why an operation on an investigation failed.
@@ -222,13 +218,10 @@ impl Store {
             root: root.into(),
             options: GitOptions::default(),
             read_only: false,
-            catalog: catalog::Catalog::default(),
+            known: Mutex::default(),
             cached: Mutex::default(),
-            heads: moved::Heads::default(),
             max_size: Size::MAX,
             max_cached_bytes: CACHED_BYTES,
-            checked: Mutex::default(),
-            swept: Mutex::default(),
         }
     }
 
@@ -297,28 +290,9 @@ impl Store {
             size,
             first: Some(head),
         };
-        self.heads.wrote(&snapshot);
+        self.wrote(&snapshot);
         self.cache(&snapshot);
         Ok(snapshot)
-    }
-
-    /// Returns the folder of the investigation with this id, or with this unique prefix or suffix of an id.
-    ///
-    /// # Errors
-    ///
-    /// Fails if no investigation or more than one matches, or if two folders have the same id.
-    pub fn find(&self, id: &str) -> Result<PathBuf, FindError> {
-        self.catalog.find(&self.root, id)
-    }
-
-    /// Records the actual id of a folder that was listed under a different one.
-    pub fn correct(&self, path: &Path, id: SessionId) {
-        self.catalog.correct(path, id);
-    }
-
-    /// Returns all folders that contain an investigation, sorted by id.
-    pub fn folders(&self) -> Vec<PathBuf> {
-        self.catalog.folders(&self.root).into_iter().map(|(_, path)| path).collect()
     }
 
     /// Lists the investigations, newest first, one page at a time. Damaged investigations are listed with their error.
@@ -333,8 +307,7 @@ impl Store {
     }
 
     /// Returns the newest investigations according to their folder names, which sort by time. At most `number` folders
-    /// are
-    /// read.
+    /// are read.
     pub fn newest(&self, number: usize) -> Vec<ListEntry> {
         let mut folders = catalog::entries(&self.root).unwrap_or_default();
         // Other folder names contain no time, so these folders are listed last.
@@ -351,8 +324,7 @@ impl Store {
     /// # Errors
     ///
     /// Fails without a repository, a commit or a readable `investigation.yaml`. Problems in other files are recorded in
-    /// the
-    /// snapshot.
+    /// the snapshot.
     pub fn load(&self, path: &Path) -> Result<Snapshot, StoreError> {
         self.load_from(&self.open(path)?, path)
     }
@@ -368,7 +340,7 @@ impl Store {
             Some(held) if held.head == commit => Snapshot { branch: head.branch, ..held },
             before => read::snapshot(git, path, commit, head.branch, before.as_ref())?,
         };
-        self.heads.loaded(git, &snapshot);
+        self.loaded(git, &snapshot);
         self.cache(&snapshot);
         Ok(snapshot)
     }
@@ -376,13 +348,11 @@ impl Store {
     /// Runs a transaction.
     ///
     /// Waits for other writers, recovers the leftovers of a killed writer, loads the state and passes it to `decide`.
-    /// Each
-    /// draft then becomes one commit on top of the previous one. If another process commits with git in between, the
-    /// transaction starts over.
+    /// Each draft then becomes one commit on top of the previous one. If another process commits with git in between,
+    /// the transaction starts over.
     ///
     /// A conclusion is defined by its file. Its tag only points to it, and is created here if a previous writer was
-    /// killed
-    /// before it could.
+    /// killed before it could.
     ///
     /// Limitation: if another process commits between two drafts, or the disk fails, the first draft remains committed
     /// without the second.
@@ -398,7 +368,7 @@ impl Store {
     ) -> Result<Transacted<T>, E> {
         self.refuse_read_only()?;
         let git = self.open(path).map_err(StoreError::from)?;
-        if lock(&self.swept).insert(path.to_owned()) {
+        if !self.known(path, |known| std::mem::replace(&mut known.is_swept, true)) {
             sweep::objects(git.path());
         }
         'attempts: for _ in 0..ATTEMPTS {
@@ -455,14 +425,12 @@ impl Store {
     }
 
     /// Returns the changes of each commit up to the snapshot's, newest first, along first parents. Memory is limited,
-    /// and
-    /// each entry records what was left out.
+    /// and each entry records what was left out.
     ///
     /// # Errors
     ///
     /// Returns any git error for the snapshot's own commit. Unreadable files become faults of their entry, and
-    /// unreadable
-    /// earlier commits become gaps.
+    /// unreadable earlier commits become gaps.
     pub fn history(&self, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
         self.history_until(snapshot, |_| false)
     }
@@ -538,25 +506,8 @@ impl Store {
         Ok(read::meta(&git, meta).map_err(|fault| not_one(fault.to_string()))?.id)
     }
 
-    /// Returns commits of the investigation that HEAD has moved away from, as noticed by loads and writes of this
-    /// process.
-    /// Each commit is returned once, and only if HEAD has not moved back to it.
-    ///
-    /// # Errors
-    ///
-    /// Returns any git error.
-    pub fn moves(&self, id: SessionId) -> Result<Vec<Moved>, StoreError> {
-        let mut moves = Vec::new();
-        for (path, from) in self.heads.left(id) {
-            let left = self.open(&path)?.left_behind(from)?;
-            moves.extend(left.map(|left| Moved { path, from, left }));
-        }
-        Ok(moves)
-    }
-
     /// Returns the commits by tool calls that are not reachable from any branch, for example after `git reset`. Reads
-    /// every
-    /// object.
+    /// every object.
     ///
     /// # Errors
     ///
@@ -598,8 +549,7 @@ impl Store {
     }
 
     /// Returns whether [`layout::WITHHELD`] in the work tree differs from the committed file. A file missing from the
-    /// work
-    /// tree does not count as different.
+    /// work tree does not count as different.
     ///
     /// # Errors
     ///
@@ -619,8 +569,7 @@ impl Store {
     }
 
     /// Returns the ids of damaged objects with the reason: the object is unreadable or does not match its id. Reads
-    /// every
-    /// object.
+    /// every object.
     ///
     /// # Errors
     ///
@@ -701,7 +650,7 @@ impl Store {
             // Earlier faults may be fixed by this commit, so the state is read again.
             read::snapshot(writer.git(), &before.path, head, before.branch.clone(), Some(before))?
         };
-        self.heads.wrote(&after);
+        self.wrote(&after);
         self.cache(&after);
         Ok(after)
     }
@@ -721,11 +670,16 @@ impl Store {
 
     fn open(&self, path: &Path) -> Result<Git, GitError> {
         let git = Git::open(path, self.options)?;
-        if !lock(&self.checked).contains(path) {
+        if !self.known(path, |known| known.is_checked) {
             git.check_objects()?;
-            lock(&self.checked).insert(path.to_owned());
+            self.known(path, |known| known.is_checked = true);
         }
         Ok(git)
+    }
+
+    /// Reads or updates what is known about a repository.
+    fn known<T>(&self, path: &Path, access: impl FnOnce(&mut KnownRepository) -> T) -> T {
+        access(lock(&self.known).entry(path.to_owned()).or_default())
     }
 
     /// Caches the snapshot as the most recently used one, whatever its size.

@@ -1,17 +1,13 @@
 //! Detects commits that HEAD has moved away from. A `git reset`, a stash during a call, or a checkout of another branch
-//! can
-//! remove commits that this process has acknowledged, and git notifies nobody.
+//! can remove commits that this process has acknowledged, and git notifies nobody.
 //!
 //! Guarantee: for the lifetime of the process, the last loaded or written head of each investigation is known. A load
-//! that
-//! finds HEAD moved other than forward records this, and [`Store::moves`](super::Store::moves) reports it once.
+//! that finds HEAD moved other than forward records this, and [`Store::moves`](super::Store::moves) reports it once.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Snapshot;
 use super::git::{CommitId, Descent, Git, Left};
+use super::{Snapshot, Store, StoreError, lock};
 use crate::domain::SessionId;
 
 /// The maximum number of unreported heads of one investigation.
@@ -28,58 +24,75 @@ pub struct Moved {
     pub left: Left,
 }
 
-/// The last known head of each investigation.
+/// What this process knows about a repository.
 #[derive(Default)]
-pub(super) struct Heads(Mutex<HashMap<PathBuf, KnownHead>>);
-
-struct KnownHead {
-    id: SessionId,
-    head: CommitId,
+pub(super) struct KnownRepository {
+    /// The id of its investigation, or a guess from the folder name until it is loaded.
+    pub(super) id: Option<SessionId>,
+    /// The last loaded or written head.
+    head: Option<CommitId>,
     /// Earlier heads that are not ancestors of `head` and have not been reported.
     left: Vec<CommitId>,
+    /// True if its object store has been checked.
+    pub(super) is_checked: bool,
+    /// True if its abandoned temporary files have been removed.
+    pub(super) is_swept: bool,
 }
 
-impl Heads {
-    /// Records the head of a loaded snapshot.
+impl KnownRepository {
+    /// Returns the last known head of the snapshot's investigation. The folder may have contained a different one.
+    fn last_head(&mut self, snapshot: &Snapshot) -> CommitId {
+        let id = Some(snapshot.investigation.meta().id);
+        if self.id != id {
+            (self.id, self.head, self.left) = (id, None, Vec::new());
+        }
+        *self.head.get_or_insert(snapshot.head)
+    }
+}
+
+impl Store {
+    /// Records the id and head of a loaded snapshot.
     pub(super) fn loaded(&self, git: &Git, snapshot: &Snapshot) {
-        let mut heads = self.heads();
-        let known = Heads::known(&mut heads, snapshot);
-        if known.head == snapshot.head {
-            return;
-        }
-        // Read HEAD again under the lock, because another thread may have written since.
-        let Ok(Some(now)) = git.head().map(|head| head.commit) else { return };
-        let is_left = now != known.head && !matches!(git.descent(known.head, now), Ok(Descent::Yes));
-        if is_left && known.left.len() < KEPT && !known.left.contains(&known.head) {
-            known.left.push(known.head);
-        }
-        known.head = now;
+        self.known(&snapshot.path, |known| {
+            let before = known.last_head(snapshot);
+            if before == snapshot.head {
+                return;
+            }
+            // Read HEAD again under the lock, because another thread may have written since.
+            let Ok(Some(now)) = git.head().map(|head| head.commit) else { return };
+            let is_left = now != before && !matches!(git.descent(before, now), Ok(Descent::Yes));
+            if is_left && known.left.len() < KEPT && !known.left.contains(&before) {
+                known.left.push(before);
+            }
+            known.head = Some(now);
+        });
     }
 
     /// Records a head written on top of the known one.
     pub(super) fn wrote(&self, snapshot: &Snapshot) {
-        Heads::known(&mut self.heads(), snapshot).head = snapshot.head;
+        self.known(&snapshot.path, |known| {
+            known.last_head(snapshot);
+            known.head = Some(snapshot.head);
+        });
     }
 
-    /// Returns the unreported heads of the investigation with their folders, and marks them as reported.
-    pub(super) fn left(&self, id: SessionId) -> Vec<(PathBuf, CommitId)> {
-        let mut heads = self.heads();
-        let known = heads.iter_mut().filter(|(_, known)| known.id == id);
-        known.flat_map(|(path, known)| known.left.drain(..).map(|head| (path.clone(), head))).collect()
-    }
-
-    /// Returns the record of the snapshot's folder. It is reset if the folder contains a different investigation now.
-    fn known<'a>(heads: &'a mut HashMap<PathBuf, KnownHead>, snapshot: &Snapshot) -> &'a mut KnownHead {
-        let id = snapshot.investigation.meta().id;
-        let new = || KnownHead { id, head: snapshot.head, left: Vec::new() };
-        let known = heads.entry(snapshot.path.clone()).or_insert_with(new);
-        if known.id != id {
-            *known = new();
+    /// Returns commits of the investigation that HEAD has moved away from, as noticed by loads and writes of this process.
+    /// Each commit is returned once, and only if HEAD has not moved back to it.
+    ///
+    /// # Errors
+    ///
+    /// Returns any git error.
+    pub fn moves(&self, id: SessionId) -> Result<Vec<Moved>, StoreError> {
+        let left: Vec<(PathBuf, CommitId)> = lock(&self.known)
+            .iter_mut()
+            .filter(|(_, known)| known.id == Some(id))
+            .flat_map(|(path, known)| known.left.drain(..).map(|head| (path.clone(), head)))
+            .collect();
+        let mut moves = Vec::new();
+        for (path, from) in left {
+            let left = self.open(&path)?.left_behind(from)?;
+            moves.extend(left.map(|left| Moved { path, from, left }));
         }
-        known
-    }
-
-    fn heads(&self) -> MutexGuard<'_, HashMap<PathBuf, KnownHead>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(moves)
     }
 }

@@ -158,8 +158,7 @@ pub(super) fn of_tree(
 }
 
 /// Returns the text of every file of the investigation at a commit, in tree order. Unreadable files are omitted, since
-/// the
-/// snapshot lists them.
+/// the snapshot lists them.
 pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, StoreError> {
     let mut sources: Vec<SourceFile> = Vec::new();
     for file in git.files(commit)? {

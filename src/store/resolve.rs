@@ -1,6 +1,5 @@
 //! Resolves conflict markers in committed files. Git merges line by line, and committing an unfinished merge commits
-//! its
-//! markers.
+//! its markers.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,8 +30,7 @@ type Resolution = (Vec<FileChange>, Vec<Decision>);
 impl Store {
     /// Merges committed files with conflict markers node by node and commits the result. Returns `None` if no file has
     /// markers. If a merge commit introduced the markers, its parents are merged again. Otherwise both sides are taken
-    /// from
-    /// the markers.
+    /// from the markers.
     ///
     /// # Errors
     ///

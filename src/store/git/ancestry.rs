@@ -95,8 +95,7 @@ pub struct LostChain<T> {
     /// The newest commit.
     pub tip: CommitId,
     /// True if HEAD was at the newest commit, according to the reflog. Otherwise its writer was killed or lost a race,
-    /// and the
-    /// commit has never been published.
+    /// and the commit has never been published.
     pub was_head: bool,
     /// The descriptions of the commits, newest first.
     pub commits: Vec<T>,
@@ -229,8 +228,7 @@ impl<'g> Walk<'g> {
     }
 
     /// Visits `tip` and its ancestors, nearest first, and stops at the first commit for which `is_it` returns true.
-    /// Skips
-    /// commits visited before. Returns whether such a commit was found.
+    /// Skips commits visited before. Returns whether such a commit was found.
     pub(super) fn find(&mut self, tip: ObjectId, mut is_it: impl FnMut(ObjectId) -> bool) -> bool {
         let mut next = VecDeque::from([tip]);
         while let Some(id) = next.pop_front() {

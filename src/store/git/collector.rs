@@ -1,16 +1,12 @@
 //! Protects the objects of a new commit from a concurrent `git gc`.
 //!
 //! `git gc --prune=now` first determines the unreachable objects and deletes them later. In between, the head may have
-//! moved
-//! to a commit that uses some of these objects, and they are deleted nevertheless. A collection that starts after the
-//! head
-//! has moved is harmless. So a writer that has moved the head waits for the running collection and rewrites missing
-//! objects
-//! before it acknowledges the commit.
+//! moved to a commit that uses some of these objects, and they are deleted nevertheless. A collection that starts after
+//! the head has moved is harmless. So a writer that has moved the head waits for the running collection and rewrites
+//! missing objects before it acknowledges the commit.
 //!
 //! Limitations: the writer does not wait longer than [`LONGEST`]. A separate `git prune` cannot be detected, so only
-//! objects
-//! that it has already deleted are rewritten.
+//! objects that it has already deleted are rewritten.
 
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _};

@@ -43,8 +43,7 @@ impl Git {
     }
 
     /// Recovers the leftovers of a killed process: lock files, the index, work tree files. Returns whether there were
-    /// any. Does
-    /// nothing while another writer is active, because the next [`Git::writer`] recovers them.
+    /// any. Does nothing while another writer is active, because the next [`Git::writer`] recovers them.
     pub fn recover(&self) -> GitResult<bool> {
         let journal = optional_metadata(&self.git_dir.join(JOURNAL_FILE))?;
         if journal.is_none_or(|journal| journal.len() == 0) {
@@ -186,8 +185,7 @@ pub(super) struct PathStep {
     /// True if a file missing from the work tree was deleted by the user, even if `from` contains `None`.
     pub(super) is_absence_kept: bool,
     /// True if an empty or all-zero file in the work tree may be replaced. A power cut leaves such a file if its
-    /// content had
-    /// not reached the disk.
+    /// content had not reached the disk.
     pub(super) are_zeros_ours: bool,
 }
 
@@ -260,8 +258,7 @@ impl Git {
     }
 
     /// Changes the reference `name` through gix, directly or through HEAD. The new value and `files` are synced before
-    /// it takes
-    /// effect. The outer error is a failed sync, which leaves the reference unchanged.
+    /// it takes effect. The outer error is a failed sync, which leaves the reference unchanged.
     fn edit_reference(
         &self,
         edit: RefEdit,
@@ -370,8 +367,7 @@ impl Git {
     }
 
     /// Writes an object even if it exists already. After a `git gc`, an open repository still sees objects in deleted
-    /// packs,
-    /// and would omit objects that the new commit needs.
+    /// packs, and would omit objects that the new commit needs.
     pub(super) fn write_object(&self, object: &dyn WriteTo) -> GitResult<WrittenObject> {
         let (kind, mut data) = (object.kind(), Vec::new());
         object.write_to(&mut data).map_err(io_error("write an object to", self.objects.path()))?;
@@ -393,8 +389,7 @@ impl Git {
     }
 
     /// Steps 6 to 10, with the index locked. On error, the head has not moved. Returns false if the head has moved but
-    /// the index
-    /// could not be replaced.
+    /// the index could not be replaced.
     pub(super) fn publish(
         &self,
         draft: &CommitDraft,

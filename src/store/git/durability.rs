@@ -1,33 +1,26 @@
 //! Durability: which data has reached the disk before a call returns.
 //!
 //! A killed process loses no data at any level. A power cut can lose data that the system has not written yet, usually
-//! the
-//! last few seconds.
+//! the last few seconds.
 //!
 //! # Git's settings
 //!
 //! With [`Durability::Git`], git's own settings of the repository, user and machine apply. A commit is affected by
-//! these
-//! components of `core.fsync`: `loose-object` (or `objects`), `index`, `reference`, and the groups `committed` (objects
-//! and
-//! references), `added` (also the index) and `all`. The components `pack`, `pack-metadata`, `commit-graph` and
-//! `derived-metadata` are irrelevant, because no such files are written here. `none` and `default` do not sync any of
-//! our
-//! files. A component prefixed with `-` is removed from the default, which has no effect: like git, we treat
+//! these components of `core.fsync`: `loose-object` (or `objects`), `index`, `reference`, and the groups `committed`
+//! (objects and references), `added` (also the index) and `all`. The components `pack`, `pack-metadata`, `commit-graph`
+//! and `derived-metadata` are irrelevant, because no such files are written here. `none` and `default` do not sync any
+//! of our files. A component prefixed with `-` is removed from the default, which has no effect: like git, we treat
 //! `committed,-loose-object` as `committed`. `core.fsyncObjectFiles` is an older name for `loose-object`.
 //! `core.fsyncMethod` is ignored, because `batch` and `writeout-only` are weaker than the fsync used here.
 //!
 //! Git never syncs folders. Even with `core.fsync=all`, a power cut can remove the directory entry of an object or a
-//! moved
-//! branch that git has acknowledged. [`Durability::Disk`] syncs folders too.
+//! moved branch that git has acknowledged. [`Durability::Disk`] syncs folders too.
 //!
 //! # Implementation
 //!
 //! On Linux, several files are synced by a single `syncfs` if the file system supports it (ext, XFS, Btrfs, F2FS,
-//! tmpfs),
-//! and otherwise by one fsync each. `syncfs` also waits for other programs' writes to the file system. It reports
-//! failed
-//! writes since Linux 5.8. `tests/bench/README.md` has measurements.
+//! tmpfs), and otherwise by one fsync each. `syncfs` also waits for other programs' writes to the file system. It
+//! reports failed writes since Linux 5.8. `tests/bench/README.md` has measurements.
 //!
 //! At full durability, a commit waits four times:
 //!
@@ -147,8 +140,7 @@ impl Disk {
 }
 
 /// Parses the relevant components of `core.fsync` like git. A named component counts even if a group that contains it
-/// is
-/// removed.
+/// is removed.
 fn components(value: &str) -> u8 {
     // Git's default contains none of these components, so removing some has no effect.
     value.split(',').map(str::trim).fold(0, |named, name| {

@@ -10,10 +10,8 @@ use super::{CommitId, Git, GitError};
 const MERGE: &str = "MERGE_HEAD";
 
 /// Git operations, each with its marker file or folder and a hint on how to finish it. A commit would become part of
-/// the
-/// operation: a rebase could move or drop it, and a merge would be concluded without review. A rebase may contain
-/// merges
-/// and therefore comes first.
+/// the operation: a rebase could move or drop it, and a merge would be concluded without review. A rebase may contain
+/// merges and therefore comes first.
 const IN_PROGRESS: [(&str, &str, &str); 6] = [
     ("rebase-merge", "a rebase", REBASE),
     ("rebase-apply", "a rebase", REBASE),

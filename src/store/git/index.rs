@@ -1,8 +1,7 @@
 //! Git's index. Only the entries of a commit's paths are changed.
 //!
 //! gix reads and writes all index formats but sparse ones. No extensions are written: git recreates these caches, and
-//! the
-//! tree cache would be outdated.
+//! the tree cache would be outdated.
 
 use std::collections::HashSet;
 use std::io;
@@ -69,9 +68,8 @@ impl Git {
             return Err(failed(gix::Error::from_error(io::Error::other("its entries are out of order"))));
         }
         // An entry as recent as the index itself may have changed later without a difference in its stat. Git detects
-        // this by
-        // comparing the two times, but the rewritten index will be newer. An impossible size makes git compare the
-        // content.
+        // this by comparing the two times, but the rewritten index will be newer. An impossible size makes git compare
+        // the content.
         let written = index.timestamp().unix_seconds();
         for entry in
             index.entries_mut().iter_mut().filter(|entry| i64::from(entry.stat.mtime.secs) >= written)

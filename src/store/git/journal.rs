@@ -3,22 +3,17 @@
 //! # Stale lock files
 //!
 //! A stale lock file of git blocks all writers. Recovery removes the locks of our own killed writers, but never the
-//! lock of
-//! a running git process. It runs under the writer lock and examines the locks of HEAD, its branch, `packed-refs`, the
-//! index, and the references in the journal. A lock file is removed in these cases:
+//! lock of a running git process. It runs under the writer lock and examines the locks of HEAD, its branch,
+//! `packed-refs`, the index, and the references in the journal. A lock file is removed in these cases:
 //!
 //! - It begins with a zero byte. A power cut leaves such a file if its content had not reached the disk. Git itself
-//!   writes
-//!   text at the beginning of these files, and never extends a file before writing to it.
+//!   writes text at the beginning of these files, and never extends a file before writing to it.
 //! - It is empty and older than the last start of this machine, so its creator is no longer running. The exception
-//!   would be
-//!   a git process on another machine that holds an empty lock for that long over a network file system.
+//!   would be a git process on another machine that holds an empty lock for that long over a network file system.
 //! - A journal exists and the lock belongs to its writer. The index lock is identified by the file recorded in the
-//!   journal,
-//! and a reference lock by the id it contains. An empty lock belongs to the writer if it is at least a second old and
-//! was
-//! created within two seconds of the journal. Other git processes leave a lock empty for longer only while they work on
-//!   the index, and would have had to start at the moment our writer died.
+//!   journal, and a reference lock by the id it contains. An empty lock belongs to the writer if it is at least a
+//!   second old and was created within two seconds of the journal. Other git processes leave a lock empty for longer
+//!   only while they work on the index, and would have had to start at the moment our writer died.
 //!
 //! Any other lock file belongs to git, and only its owner or a person may remove it.
 
@@ -49,9 +44,8 @@ pub(super) const JOURNAL_FIRST_LINE: &str = "tot-journal 2";
 /// The record of the paths that a commit is about to touch. The next writer uses it to recover after a kill.
 ///
 /// The journal is text, one fact per line. The line `ready` contains a hash of the facts before it, which detects a
-/// journal
-/// damaged by a power cut. No file is touched before this line is written and, with syncing enabled, on the disk. An
-/// incomplete journal can therefore be ignored.
+/// journal damaged by a power cut. No file is touched before this line is written and, with syncing enabled, on the
+/// disk. An incomplete journal can therefore be ignored.
 pub(super) struct Journal {
     path: PathBuf,
     file: File,
@@ -174,8 +168,7 @@ impl Leftover {
     }
 
     /// Removes the lock file at `path` if the dead process created it. Otherwise waits a short time for its holder.
-    /// Unless
-    /// `patient`, waits only for recently created locks.
+    /// Unless `patient`, waits only for recently created locks.
     pub(super) fn remove_stale(&self, path: &Path, patient: bool) -> GitResult<()> {
         let since = Instant::now();
         loop {
@@ -194,10 +187,8 @@ impl Leftover {
     }
 
     /// Returns whether the dead process created this lock file. An index lock is identified by its identity and a
-    /// reference lock
-    /// by the id in it. Both are briefly empty after their creation, so an empty file that does not change and is as
-    /// old as
-    /// the journal counts too. So does an index lock of that age if the journal records one.
+    /// reference lock by the id in it. Both are briefly empty after their creation, so an empty file that does not
+    /// change and is as old as the journal counts too. So does an index lock of that age if the journal records one.
     pub(super) fn is_ours(&self, path: &Path, metadata: &fs::Metadata, settled: bool) -> bool {
         if !metadata.is_file() {
             return false;
@@ -226,8 +217,7 @@ impl Leftover {
 /// Recovery.
 impl Git {
     /// Recovers the leftovers of a dead writer and returns whether it left a journal. The caller must hold the writer
-    /// lock,
-    /// which proves that the writer is dead.
+    /// lock, which proves that the writer is dead.
     pub(super) fn recover_in(&self, patient: bool) -> GitResult<bool> {
         let journal = Journal::read(&self.git_dir)?;
         let mut names = head_references(&self.head()?);

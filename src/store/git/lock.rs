@@ -28,14 +28,11 @@ pub(super) const SAME_MOMENT: Duration = Duration::from_secs(2);
 /// The exclusive right to write to a repository. The kernel releases it when the process dies.
 ///
 /// File locks cannot be awaited with a timeout on any system, so a waiting writer polls. A second lock, the turn,
-/// ensures
-/// fairness: only its holder polls the first lock, so a returning writer queues behind the waiting ones. The order of
-/// the
-/// waiting writers is random.
+/// ensures fairness: only its holder polls the first lock, so a returning writer queues behind the waiting ones. The
+/// order of the waiting writers is random.
 ///
 /// Anybody who can open the lock file can lock it, so only users with write permission may read it. While locked, the
-/// file
-/// names its holder.
+/// file names its holder.
 #[derive(Debug)]
 pub(super) struct WriterLock {
     file: File,

@@ -1,8 +1,7 @@
 //! Merge bases, merge commits and fast-forwards.
 //!
 //! A merge commit depends only on its two parents. The parents are sorted by id, and the author and time are copied
-//! from the
-//! later one. Two clones that merge the same commits therefore create the same commit.
+//! from the later one. Two clones that merge the same commits therefore create the same commit.
 
 use std::collections::HashMap;
 
@@ -85,9 +84,8 @@ impl GitWriter<'_> {
     }
 
     /// Commits `changes` on top of `expected` as a merge with `theirs`, and moves the head there. `executables`
-    /// contains the
-    /// executable bit of files, and other files keep theirs. The entries in `unfit` exist as objects and are not
-    /// checked out.
+    /// contains the executable bit of files, and other files keep theirs. The entries in `unfit` exist as objects and
+    /// are not checked out.
     pub fn merge(
         &self,
         expected: CommitId,

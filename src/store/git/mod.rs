@@ -3,53 +3,41 @@
 //! This module does not interpret files, and no gix type is visible outside of it.
 //!
 //! Each file covers one topic: `open` (creating and opening), `refuse` (repositories that are rejected), `read`,
-//! `ancestry`
-//! (descent and lost commits), `commit` (the steps below), `collector` (concurrent `git gc`), `tree`, `worktree`,
-//! `index`,
-//! `journal` (and recovery), `lock`, `merge` (commits from elsewhere), `tag`, `in_progress` (unfinished merges and the
-//! like), `shared` (remotes and maintenance), `durability`, `paths` (valid paths), `identity`, `verify` and `error`.
+//! `ancestry` (descent and lost commits), `commit` (the steps below), `collector` (concurrent `git gc`), `tree`,
+//! `worktree`, `index`, `journal` (and recovery), `lock`, `merge` (commits from elsewhere), `tag`, `in_progress`
+//! (unfinished merges and the like), `shared` (remotes and maintenance), `durability`, `paths` (valid paths),
+//! `identity`, `verify` and `error`.
 //!
 //! # Guarantees
 //!
 //! - The tree of a commit is the tree of the old head plus the given changes. It is independent of git's index, so
-//!   staged
-//!   and uncommitted work of the user never becomes part of a commit.
+//!   staged and uncommitted work of the user never becomes part of a commit.
 //! - The head moves by compare-and-swap, as the last operation that can fail. After an error, nothing has been
-//!   published
-//!   and the work tree is restored.
+//!   published and the work tree is restored.
 //! - A process killed at any time leaves a valid git repository. Its leftovers (lock files, and an index or work tree
-//!   one
-//! step ahead or behind) are recovered by the next [`Git::writer`] or [`Git::recover`]. The same applies to a power
-//! cut.
-//!   `journal` documents which lock files are removed.
+//!   one step ahead or behind) are recovered by the next [`Git::writer`] or [`Git::recover`]. The same applies to a
+//!   power cut. `journal` documents which lock files are removed.
 //! - With [`Durability::Disk`], the default, an acknowledged commit survives a power cut if the disk honours flushes.
 //! - Among all threads and processes, only one [`GitWriter`] exists at a time. It holds an advisory lock that the kernel
 //!   releases when the process dies. Commits by other programs are detected: [`GitError::HeadMoved`].
 //! - The user's own work is preserved. A work tree file is only replaced if it contains exactly the old committed
-//!   bytes, and
-//!   an index entry only if it equals the old commit's. Nothing is written through a symbolic link.
+//!   bytes, and an index entry only if it equals the old commit's. Nothing is written through a symbolic link.
 //! - Nothing is executed, whatever the configuration of a repository says: no hook, filter, signing program or
-//!   credential
-//!   helper. Objects are only read from the repository's own object folder.
+//!   credential helper. Objects are only read from the repository's own object folder.
 //! - A malicious tree cannot exhaust memory: the number of entries, depth and size are limited.
 //!
 //! # Limitations
 //!
 //! - With [`Durability::Git`], a commit survives a killed process. Unless git is configured to sync, it may not survive
-//!   a
-//!   power cut within a few seconds. The journal may be lost as well, and changed work tree files then stay changed.
+//!   a power cut within a few seconds. The journal may be lost as well, and changed work tree files then stay changed.
 //! - A work tree file is compared and then replaced. If an editor saves the file within the microseconds in between,
-//!   that
-//!   version is lost. In the same window, a malicious process can replace a folder by a link.
+//!   that version is lost. In the same window, a malicious process can replace a folder by a link.
 //! - A separate `git prune`, or a `git gc --prune=now` that takes more than ten seconds, can remove objects of a commit
-//!   that
-//!   was being created when it started. Git itself has the same problem. See `collector`.
+//!   that was being created when it started. Git itself has the same problem. See `collector`.
 //! - Work tree files are written as committed. If attributes convert line endings, the files count as modified by the
-//!   user
-//!   and are left alone. `core.sharedRepository` is not applied.
+//!   user and are left alone. `core.sharedRepository` is not applied.
 //! - Not supported: sha256 and reftable repositories, sparse indexes, linked work trees, alternates. Replacement
-//!   objects are
-//!   ignored.
+//!   objects are ignored.
 //!
 //! `tests/bench/README.md` has measurements of a commit.
 //!
@@ -68,8 +56,7 @@
 //! 11. Empty the journal.
 //!
 //! After a kill before step 9, recovery restores the old head's state, and after step 9 the new one's. In both cases,
-//! the
-//! paths in the journal are brought to the state of the current head. A bare repository skips steps 6, 7, 8 and 10.
+//! the paths in the journal are brought to the state of the current head. A bare repository skips steps 6, 7, 8 and 10.
 
 mod ancestry;
 mod collector;
@@ -227,8 +214,7 @@ pub enum FileKind {
     /// A submodule.
     Submodule,
     /// An entry that cannot be checked out: its name is not UTF-8, or one like `..` or `.git/config`. The path is only
-    /// for
-    /// messages, since it may be altered and equal that of another entry.
+    /// for messages, since it may be altered and equal that of another entry.
     Unsafe,
 }
 

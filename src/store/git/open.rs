@@ -31,8 +31,7 @@ impl Git {
     /// Creates the repository `dir` on branch `main` with `files` as its first commit.
     ///
     /// The repository is built in `.tmp-<suffix>` next to `dir` and then renamed, so that it is never visible in an
-    /// incomplete
-    /// state. `at` is the time of the commit in seconds since 1970.
+    /// incomplete state. `at` is the time of the commit in seconds since 1970.
     pub fn init(
         options: GitOptions,
         dir: &Path,
@@ -135,8 +134,7 @@ pub(super) fn build_in(
     let hooks = aside.join(".git").join("hooks");
     fs::remove_dir_all(&hooks).map_err(io_error("remove", &hooks))?;
     // A plain `git pull` must merge, because rebasing would change the ids of acknowledged commits. A plain merge must
-    // not
-    // treat two proposals with similar texts as a rename. (`merge.renames` has no effect before git 2.50.)
+    // not treat two proposals with similar texts as a rename. (`merge.renames` has no effect before git 2.50.)
     let config = aside.join(".git").join("config");
     let file = fs::OpenOptions::new().append(true).open(&config);
     file.and_then(|mut file| {

@@ -15,8 +15,7 @@ pub const FILE_MAX: u64 = 16 << 20;
 
 impl Git {
     /// Returns the reason why a file is not checked out, or `None` for an ordinary file. Such a file remains in
-    /// commits, and
-    /// its index entry tells git that it is missing on purpose.
+    /// commits, and its index entry tells git that it is missing on purpose.
     pub fn unfit(&self, path: &str, (blob, kind): (BlobId, FileKind)) -> GitResult<Option<String>> {
         Ok(match kind {
             FileKind::Symlink => Some("a symbolic link".to_owned()),

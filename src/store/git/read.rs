@@ -29,8 +29,8 @@ impl Git {
     /// Returns the current state of `HEAD`.
     ///
     /// A concurrent `git pack-refs` moves the branch from its own file to the packed file. If the packed file is read
-    /// before
-    /// that, and the branch's own file is looked up afterwards, an outdated value results. A second read fixes this.
+    /// before that, and the branch's own file is looked up afterwards, an outdated value results. A second read fixes
+    /// this.
     pub fn head(&self) -> GitResult<Head> {
         let mut found = self.head_once()?;
         for _ in 0..RACE_RETRIES {
@@ -282,8 +282,7 @@ impl Git {
     }
 
     /// Looks up an object again with a new handle. A `git gc` may have moved the object since the repository was
-    /// opened, and
-    /// removed the pack that contained it.
+    /// opened, and removed the pack that contained it.
     fn find_after_gc<T>(&self, look: impl Fn(&gix::odb::Handle) -> Option<T>) -> Option<T> {
         let path = self.git_dir.join("objects");
         (0..RACE_RETRIES).find_map(|_| look(&gix::odb::at(&path, gix::hash::Kind::Sha1).ok()?))

@@ -1,13 +1,10 @@
 //! Rejects dangerous or unsupported repositories before anything in them is read or written: links out of the
-//! repository,
-//! files that would block a reader, and unknown formats.
+//! repository, files that would block a reader, and unknown formats.
 //!
 //! Git creates no links, pipes or devices among its references, reflogs and objects. In a folder from an untrusted
-//! source,
-//! such as an archive, they could redirect writes. References and reflogs are checked whenever a repository is opened,
-//! and
-//! the object folders before each write. The objects themselves are numerous and are checked once per process, by
-//! [`Git::check_objects`]. Links created after these checks are not detected.
+//! source, such as an archive, they could redirect writes. References and reflogs are checked whenever a repository is
+//! opened, and the object folders before each write. The objects themselves are numerous and are checked once per
+//! process, by [`Git::check_objects`]. Links created after these checks are not detected.
 
 use std::fs;
 use std::io::ErrorKind;

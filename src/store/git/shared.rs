@@ -17,8 +17,7 @@ pub struct TrackedRemote {
     /// The configured address, including any password.
     pub address: String,
     /// The number of commits ahead and behind, as last fetched. `None` if the remote was never fetched or the history
-    /// is
-    /// unreadable.
+    /// is unreadable.
     pub apart: Option<(usize, usize)>,
 }
 

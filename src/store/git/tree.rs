@@ -26,8 +26,7 @@ pub(super) struct Leaf {
 
 impl Git {
     /// Applies the steps to the tree `base`. The caller must have checked the folders of each path with [`Git::leaf`],
-    /// because
-    /// gix's editor panics if entries are out of order.
+    /// because gix's editor panics if entries are out of order.
     pub(super) fn edit_tree(
         &self,
         base: ObjectId,

@@ -126,8 +126,7 @@ pub(super) fn missing_folders(work_dir: &Path, path: &str) -> GitResult<Option<V
 }
 
 /// Writes `content` to `staging` and renames it to `target`, so that a kill leaves the old or the new content. Keeps
-/// the
-/// permissions of a replaced file.
+/// the permissions of a replaced file.
 pub(super) fn write_file(
     staging: &Path,
     target: &Path,
