@@ -1,15 +1,16 @@
-//! Syncs the investigations that a server's calls use, in the background, on a thread of its own.
+//! Syncs the investigations that a server's calls use, on a background thread.
 //!
-//! 1. A call reports the investigation that it used ([`Told`]), and goes on.
-//! 2. A write waits for [`BATCH`], so that many calls are one exchange with the remote; a conclusion does not wait. An
-//!    investigation that is only read is synced too, at first and then once a minute, to fetch the work of others.
-//! 3. All due investigations are synced together, by [`crate::sync`]. A failed one is tried again after a delay that doubles
-//!    each time, with jitter; `tot_status` shows the outcome.
-//! 4. [`Background::finish`] syncs everything unsent, within a time limit, and ends git processes that take longer.
+//! 1. A call reports the investigation it used ([`SyncMessage`]) and continues.
+//! 2. A write is synced after [`BATCH`], so that many calls share one exchange with the remote. A conclusion is
+//!    synced at once. To fetch the work of others, an investigation that is only read is synced on its first use and
+//!    then at most once a minute.
+//! 3. All due investigations are synced together, by [`crate::sync`]. Failures are retried with exponential backoff
+//!    and jitter. `tot_status` shows the outcome.
+//! 4. [`Background::finish`] syncs everything unsent within a time limit, then ends the remaining git processes.
 //!
-//! Guarantees: no call waits for this, and none fails because a remote does. Limits: writes of other processes, and those
-//! unsent when the server was killed, are synced with the next call that uses the investigation; a hanging remote delays the
-//! others for some minutes.
+//! Guarantees: no call waits for a sync, and none fails because of a remote. Limits: writes by other processes, and
+//! writes unsent when the server was killed, are synced after the next call that uses the investigation. A hanging
+//! remote delays the others for some minutes.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -21,36 +22,36 @@ use std::{io, thread};
 use crate::domain::SessionId;
 use crate::remote::{Deadline, GitProgram};
 use crate::service::Service;
-use crate::service::changes::Changed;
-use crate::service::sharing::{How, Told, Used};
+use crate::service::changes::ServiceChange;
+use crate::service::sharing::{InvestigationUse, SyncMessage, UseKind};
 use crate::sync::{Done, SyncError, SyncOptions, SyncOutcome, Syncing};
 use crate::text::{counted, one_line, shorten};
 
-/// The delay of a write, to combine it with later ones.
+/// The delay after a write, to combine it with later writes.
 pub const BATCH: Duration = Duration::from_secs(3);
-/// The time for which a read counts as fresh.
+/// The time after a sync during which a read does not cause another.
 const FRESH: Duration = Duration::from_secs(60);
-/// The delay after a failure, at first and at most.
+/// The delays after failures: the first and the longest.
 const FIRST_WAIT: Duration = Duration::from_secs(4);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
-/// The time limit of one exchange with a remote.
+/// The time limit for one exchange with a remote.
 const EXCHANGE: Duration = Duration::from_secs(300);
-/// The time limit of the last sync when a server ends, and then of git's end.
+/// The time limits at shutdown: for the last sync, and then for ending git.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 const TO_END: Duration = Duration::from_secs(3);
-/// The maximum characters of an error shown.
+/// The maximum length of an error, in characters.
 const SHOWN: usize = 300;
 
-/// An event for the operator, without text of an investigation.
-pub enum Event {
+/// A report for the operator. It contains no text of an investigation.
+pub enum SyncReport {
     /// Commits were fetched or pushed.
     Synced {
         /// The investigation.
         session: SessionId,
-        /// Their numbers.
+        /// The numbers of commits.
         what: String,
     },
-    /// A sync failed, for the first time or for another reason than before.
+    /// A sync failed, for the first time or with a new error.
     Failed {
         /// The investigation.
         session: SessionId,
@@ -61,21 +62,21 @@ pub enum Event {
 
 /// The sync thread.
 pub struct Background {
-    told: Sender<Told>,
+    told: Sender<SyncMessage>,
     deadline: Deadline,
     thread: thread::JoinHandle<()>,
 }
 
 impl Background {
-    /// Starts the thread. The service reports to it by the same channel.
+    /// Starts the thread. The service must send its messages to the given channel.
     ///
     /// # Errors
     ///
-    /// The machine has no thread left.
+    /// Fails if the system cannot create a thread.
     pub fn begin(
         service: Arc<Service>,
-        (told, heard): (Sender<Told>, Receiver<Told>),
-        tell: impl Fn(Event) + Send + 'static,
+        (told, heard): (Sender<SyncMessage>, Receiver<SyncMessage>),
+        tell: impl Fn(SyncReport) + Send + 'static,
     ) -> io::Result<Background> {
         let deadline = Deadline::default();
         let until = deadline.clone();
@@ -84,11 +85,11 @@ impl Background {
         Ok(Background { told, deadline, thread })
     }
 
-    /// Waits until everything reported so far is synced, up to that time. Then no git process is left.
+    /// Syncs everything reported so far, for at most `patience`, and ends the thread. No git process remains.
     pub fn finish(&self, patience: Duration) {
         self.deadline.set(patience);
         // The thread may have ended already.
-        let _ = self.told.send(Told::TheEnd);
+        let _ = self.told.send(SyncMessage::Shutdown);
         let until = Instant::now() + patience + TO_END;
         while !self.thread.is_finished() && Instant::now() < until {
             thread::sleep(Duration::from_millis(10));
@@ -100,15 +101,15 @@ struct Syncer {
     service: Arc<Service>,
     deadline: Deadline,
     jobs: HashMap<SessionId, Job>,
-    tell: Box<dyn Fn(Event) + Send>,
+    tell: Box<dyn Fn(SyncReport) + Send>,
 }
 
-/// The state of one investigation in use.
+/// The sync state of an investigation in use.
 struct Job {
     path: PathBuf,
-    /// The time of its next sync; `None` if nothing is to be done.
+    /// The time of the next sync; `None` if none is planned.
     due: Option<Instant>,
-    /// The time of its last attempt.
+    /// The time of the last attempt.
     tried: Option<Instant>,
     /// The number of failures since the last success.
     failures: u32,
@@ -117,7 +118,7 @@ struct Job {
 }
 
 impl Syncer {
-    fn run(mut self, heard: &Receiver<Told>) {
+    fn run(mut self, heard: &Receiver<SyncMessage>) {
         loop {
             let due = self.jobs.values().filter_map(|job| job.due).min();
             let told = match due {
@@ -125,24 +126,24 @@ impl Syncer {
                 None => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match told {
-                Ok(Told::Used(used)) => self.hear(used),
+                Ok(SyncMessage::Used(used)) => self.hear(used),
                 Err(RecvTimeoutError::Timeout) => self.sync(|due| due <= Instant::now()),
-                Ok(Told::TheEnd) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(SyncMessage::Shutdown) | Err(RecvTimeoutError::Disconnected) => break,
             }
         }
         self.sync(|_| true);
     }
 
-    fn hear(&mut self, Used { session, path, how }: Used) {
+    fn hear(&mut self, InvestigationUse { session, path, kind }: InvestigationUse) {
         let new = Job { path, due: None, tried: None, failures: 0, error: None };
         let job = self.jobs.entry(session).or_insert(new);
         let now = Instant::now();
-        let due = match how {
-            How::Read if job.tried.is_some_and(|tried| tried.elapsed() < FRESH) => return,
+        let due = match kind {
+            UseKind::Read if job.tried.is_some_and(|tried| tried.elapsed() < FRESH) => return,
             // The next attempt is scheduled already.
-            How::Read | How::Wrote if job.failures > 0 => return,
-            How::Read | How::Ended => now,
-            How::Wrote => now + BATCH,
+            UseKind::Read | UseKind::Wrote if job.failures > 0 => return,
+            UseKind::Read | UseKind::Ended => now,
+            UseKind::Wrote => now + BATCH,
         };
         job.due = Some(job.due.map_or(due, |before| before.min(due)));
     }
@@ -178,7 +179,7 @@ impl Syncer {
         }
     }
 
-    /// Records the outcome of a sync; without an outcome, the investigation has no remote.
+    /// Records the outcome of a sync. `None` means that the investigation has no remote.
     fn note(&mut self, session: SessionId, outcome: Option<SyncOutcome>) {
         let Some(job) = self.jobs.get_mut(&session) else { return };
         (job.due, job.tried) = (None, Some(Instant::now()));
@@ -192,13 +193,13 @@ impl Syncer {
         }
         if !done.is_nothing() {
             if done.came > 0 {
-                self.service.tell(Changed { session, nodes: Vec::new(), started: false });
+                self.service.tell(ServiceChange { session, nodes: Vec::new(), started: false });
             }
             if self.service.store().wants_upkeep(&job.path).unwrap_or(false) {
                 self.service.maintain(&job.path);
             }
             let what = format!("{} received, {} sent", counted(done.came, "commit"), done.went);
-            (self.tell)(Event::Synced { session, what });
+            (self.tell)(SyncReport::Synced { session, what });
         }
         let Some(error) = error else {
             (job.failures, job.error) = (0, None);
@@ -213,16 +214,16 @@ impl Syncer {
         let shown = shown(&error);
         self.service.note_synced(session, Err(shown.clone()));
         if job.error.as_ref() != Some(&shown) {
-            // Other errors may contain the subject of a commit.
+            // Other errors may contain the subject of a commit, so only their code is reported.
             let says_itself = matches!(error, SyncError::Remote(_) | SyncError::Refused { .. });
             let why = if says_itself { shown.clone() } else { error.code().to_owned() };
-            (self.tell)(Event::Failed { session, why });
+            (self.tell)(SyncReport::Failed { session, why });
         }
         job.error = Some(shown);
     }
 }
 
-/// The error in one line, with a hint. A git error about a remote needs none: it is tried again.
+/// Formats an error in one line, with a hint. Errors of a remote get no hint, since they are retried.
 fn shown(error: &SyncError) -> String {
     let lines: Vec<String> = error.to_string().lines().map(str::to_owned).collect();
     let hint = error.hint().filter(|_| !matches!(error, SyncError::Remote(_)));

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use crate::background::{Background, Event};
+use crate::background::{Background, SyncReport};
 use crate::domain::SessionId;
 use crate::mcp::http::{Options, SLOW, Token};
 use crate::mcp::log::{Format, Level, Log, end_of};
 use crate::platform::is_open_to_others;
 use crate::service::Service;
-use crate::service::sharing::Told;
+use crate::service::sharing::SyncMessage;
 
 /// The end of `--help`.
 pub(super) const EXAMPLES: &str = "\
@@ -86,14 +86,14 @@ impl LogArguments {
 /// Starts syncing in the background.
 pub(super) fn background(
     service: &Arc<Service>,
-    channel: (Sender<Told>, Receiver<Told>),
+    channel: (Sender<SyncMessage>, Receiver<SyncMessage>),
     log: &Log,
 ) -> std::io::Result<Background> {
     let log = log.clone();
     let short = |session: SessionId| end_of(&session.to_string());
     Background::begin(Arc::clone(service), channel, move |event| match event {
-        Event::Synced { session, what } => log.info(format_args!("synced {}: {what}", short(session))),
-        Event::Failed { session, why } => log.warn(format_args!("not synced {}: {why}", short(session))),
+        SyncReport::Synced { session, what } => log.info(format_args!("synced {}: {what}", short(session))),
+        SyncReport::Failed { session, why } => log.warn(format_args!("not synced {}: {why}", short(session))),
     })
 }
 

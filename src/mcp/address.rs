@@ -1,8 +1,8 @@
-//! The addresses of resources: `tot://…` to and from text.
+//! The addresses of resources (`tot://…`): parsing and formatting.
 
 use std::fmt;
 
-use crate::service::changes::Changed;
+use crate::service::changes::ServiceChange;
 
 /// The prefix of every address.
 const SCHEME: &str = "tot://";
@@ -10,25 +10,25 @@ const SCHEME: &str = "tot://";
 /// The address of the list of investigations.
 const LIST: &str = "investigations";
 
-/// An address that can be read. A session is an id, or a unique part of one, as everywhere.
+/// The address of a resource. A session is an id, or a unique prefix or suffix of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// `tot://investigations`: the list.
+    /// `tot://investigations`: the list of investigations.
     Investigations,
     /// `tot://{sessionId}`: the overview of an investigation.
     Overview(String),
     /// `tot://{sessionId}/nodes/{nodeId}`: a whole node.
     Node(String, String),
-    /// `tot://{sessionId}/graph.dot`.
+    /// `tot://{sessionId}/graph.dot`: the graph as DOT.
     GraphDot(String),
-    /// `tot://{sessionId}/graph.svg`.
+    /// `tot://{sessionId}/graph.svg`: the graph as a picture.
     GraphSvg(String),
-    /// `tot://{sessionId}/history`: what each commit did.
+    /// `tot://{sessionId}/history`: the git commits.
     History(String),
 }
 
 impl Address {
-    /// Parses an address; `None` for any other text. Its ids are not looked up.
+    /// Parses an address. Returns `None` for other text. Does not look up the ids.
     pub fn parse(text: &str) -> Option<Address> {
         let path = text.strip_prefix(SCHEME)?;
         let mut parts = path.split('/');
@@ -50,8 +50,8 @@ impl Address {
         }
     }
 
-    /// Whether the change may alter the content at the address.
-    pub fn is_touched_by(&self, change: &Changed) -> bool {
+    /// Returns whether the change may affect the content at the address.
+    pub fn is_touched_by(&self, change: &ServiceChange) -> bool {
         let id = change.session.to_string();
         let same = |session: &str| {
             let part = session.to_ascii_lowercase();

@@ -1,27 +1,28 @@
-//! The parts of the server that clients with a screen show beside its texts: an icon, links to resources, and the tree of an
-//! investigation as an MCP App (the extension `io.modelcontextprotocol/ui`, 2026-01-26).
+//! Extras for clients with a screen: an icon, links to resources, and the tree of an investigation as an MCP App (the
+//! extension `io.modelcontextprotocol/ui`, 2026-01-26).
 //!
-//! A client that knows Apps shows [`ADDRESS`] in a frame without network beside the reply of the tool that names it. The page
-//! asks the client for the resources that everybody can read. The reply itself stays complete.
+//! A client that supports Apps shows the page at [`ADDRESS`] in a frame without network access, next to the replies
+//! of the tool that names it. The page asks the client for resources that any client can read. The replies stay
+//! complete.
 
 use rmcp::model::{ContentBlock, Icon, MetaObject, ProtocolVersion, Resource, ResourceContents, Tool};
 use serde_json::{Value, json};
 
 use super::address::Address;
 
-/// The address of the page that shows the tree.
+/// The address of the page with the tree.
 pub const ADDRESS: &str = "ui://tree-of-thoughts/tree.html";
 
-/// The tool whose replies the page accompanies.
+/// The tool whose replies the page is shown with.
 const SHOWN_BESIDE: &str = "tot_status";
 
-/// The tools whose replies link to the investigation: those after which a person looks at it. After a commit the agent already
-/// has the node's id, and each link would cost a twelfth of the reply.
+/// The tools whose replies link to the investigation, because a person is likely to open it next. Other replies omit
+/// the link: it would make them a twelfth larger, and the agent already has the node's id.
 const LINKED: [&str; 2] = ["tot_end", "tot_report"];
 
 const PAGE: &str = include_str!("app.html");
 
-/// Returns the icon of the site as a data address, with the characters escaped that an address can't contain.
+/// Returns the icon of the site as a data URL, with the characters escaped that a URL cannot contain.
 pub(super) fn icon() -> Icon {
     let drawing = include_str!("../../site-template/assets/icon.svg").trim();
     let coded: String = drawing
@@ -37,7 +38,7 @@ pub(super) fn icon() -> Icon {
         .with_sizes(vec!["any".to_owned()])
 }
 
-/// Adds the address of the page to the tool whose replies it shows.
+/// Adds the page's address to the tool it is shown with.
 pub(super) fn shown(tool: Tool) -> Tool {
     if tool.name != SHOWN_BESIDE {
         return tool;
@@ -45,16 +46,16 @@ pub(super) fn shown(tool: Tool) -> Tool {
     tool.with_meta(meta(json!({"ui": {"resourceUri": ADDRESS}})))
 }
 
-/// Returns the page. It loads nothing from elsewhere, so it asks for no permission.
+/// Returns the page. It loads nothing from other sources, so it needs no permissions.
 pub(super) fn page() -> ResourceContents {
     ResourceContents::text(PAGE, ADDRESS)
         .with_mime_type("text/html;profile=mcp-app")
         .with_meta(meta(json!({"ui": {"prefersBorder": true}})))
 }
 
-/// Returns a link to the investigation of a successful call, for clients whose protocol has links.
+/// Returns a link to the investigation of a successful call, if the protocol version has links.
 pub(super) fn link(tool: &str, arguments: &Value, version: Option<&ProtocolVersion>) -> Option<ContentBlock> {
-    // ISO dates sort by time as text.
+    // Versions are ISO dates, which sort chronologically as text.
     let has_links = version?.as_str() >= ProtocolVersion::V_2025_06_18.as_str();
     let session = arguments.get("sessionId")?.as_str()?.trim();
     if !has_links || !LINKED.contains(&tool) {

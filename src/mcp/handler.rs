@@ -1,11 +1,12 @@
-//! rmcp's view of the server: one function per method of the protocol.
+//! The connection to rmcp: one function for each method of the protocol.
 //!
-//! Both eras of the protocol are served. rmcp negotiates `initialize`, answers `server/discover`, checks `_meta` and
-//! adds or strips `resultType`; here are the order of the tools, the cache hints, params that rmcp can't read, and the
-//! notices of changes. In the older era each connection receives those of new investigations; in the newest each
-//! `subscriptions/listen` receives those it asks for.
+//! Both eras of the protocol are supported. rmcp negotiates `initialize`, answers `server/discover`, checks `_meta`,
+//! and adds or removes `resultType`. This module adds the order of the tools, cache hints, params that rmcp cannot
+//! parse, and change notifications. In the older era, every connection is notified of new investigations. In the
+//! newest, each `subscriptions/listen` receives the notifications it requests.
 //!
-//! Everything that reads an investigation runs on a blocking thread, as the tools do, and is answered even if it panics.
+//! Everything that reads an investigation runs on a blocking thread, like the tools, and is answered even if it
+//! panics.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -33,24 +34,24 @@ use super::app;
 use super::ask::{self, Asking};
 use super::complete::complete;
 use super::prompts::{PROMPTS, Prompt, prompt};
-use super::resources::{self, Entry, Unreadable};
+use super::resources::{self, ResourceEntry, ResourceError};
 use super::server::{Called, Server, Unanswered};
 use super::tool::blocking;
-use crate::service::changes::{Changed, Missed};
+use crate::service::changes::{Missed, ServiceChange};
 use crate::service::{Refusal, Service};
 
-/// How many resources one subscription may have.
+/// The maximum number of resources in a subscription.
 const SUBSCRIPTIONS: usize = 1_000;
 
-/// How long a client may cache what never changes while the server runs (the lists of tools, prompts and templates), in
-/// milliseconds. An hour is short enough for clients to notice an update of the binary.
+/// How long clients may cache the lists that never change while the server runs (tools, prompts and templates), in
+/// milliseconds. Within an hour they notice an update of the binary.
 const FRESH_MS: u64 = 3_600_000;
 
-/// The task that notifies a client of the older protocol of new investigations. Ends with the connection.
-pub(super) type Teller = OnceLock<AbortOnDropHandle<()>>;
+/// The task that notifies a client of the older protocol of new investigations. It ends with the connection.
+pub(super) type Notifier = OnceLock<AbortOnDropHandle<()>>;
 
 impl Server {
-    /// Runs a function of the service on a blocking thread.
+    /// Runs `work` with the service on a blocking thread.
     async fn with_service<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Service) -> T + Send + 'static,
@@ -60,14 +61,14 @@ impl Server {
         };
         self.work(blocking(move || work(&service))).await.map_err(|unanswered| {
             let why = match unanswered {
-                Unanswered::Panicked => "the server broke down over this request",
+                Unanswered::Panicked => "the server failed to handle this request",
                 Unanswered::TimedOut => "this request takes too long",
             };
             ErrorData::internal_error(why, None)
         })
     }
 
-    /// Answers a call of a tool, and has a person asked first if the tool requires it.
+    /// Answers a tool call, after a question to a person if the tool requires one.
     async fn answer(
         &self,
         name: &str,
@@ -77,7 +78,7 @@ impl Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let stateless = is_stateless(context);
         let caller = self.caller(context.client_info(), stateless);
-        // A client of the older protocol answers a question, and doesn't bring the answer with a call.
+        // In the older protocol, an answer responds to a question. It never comes with a call.
         let responses = responses.filter(|_| stateless);
         let mut asking = match self.ask_before_end {
             None => Asking::Nobody,
@@ -97,10 +98,10 @@ impl Server {
         }
     }
 
-    /// Notifies a client of the older protocol of new investigations, for as long as it is connected.
+    /// Notifies a client of the older protocol of new investigations as long as it is connected.
     fn follow(&self, peer: Peer<RoleServer>) {
         let Some(service) = &self.service else { return };
-        self.teller.get_or_init(|| {
+        self.notifier.get_or_init(|| {
             let mut listener = service.listen();
             AbortOnDropHandle::new(tokio::spawn(async move {
                 while let Some(change) = listener.next().await {
@@ -115,9 +116,10 @@ impl Server {
     }
 }
 
-/// The notices of a change for a client that has subscribed to these addresses and, if `lists`, to the list of investigations.
+/// Returns the notifications of a change for a client subscribed to `addresses` and, if `lists`, to the list of
+/// investigations.
 fn notices<'a>(
-    change: &Result<Changed, Missed>,
+    change: &Result<ServiceChange, Missed>,
     addresses: impl Iterator<Item = &'a String>,
     lists: bool,
 ) -> Vec<ServerNotification> {
@@ -134,20 +136,20 @@ fn notices<'a>(
     updated.chain(list_changed).collect()
 }
 
-/// Returns the cache hints for content that is the same for everyone. The older protocol has none.
+/// Returns the cache hints for content that is the same for all clients. The older protocol has no cache hints.
 fn kept(context: &RequestContext<RoleServer>) -> (Option<u64>, Option<CacheScope>) {
     is_stateless(context).then_some((FRESH_MS, CacheScope::Public)).unzip()
 }
 
-/// Converts to an error of rmcp; for a missing resource, to the given one.
-fn unreadable(fault: Unreadable, not_found: impl FnOnce(String) -> ErrorData) -> ErrorData {
+/// Converts to an rmcp error; `not_found` makes the one for a missing resource.
+fn unreadable(fault: ResourceError, not_found: impl FnOnce(String) -> ErrorData) -> ErrorData {
     match fault {
-        Unreadable::NotFound(message) => not_found(message),
-        Unreadable::Broken(message) => ErrorData::internal_error(message, None),
+        ResourceError::NotFound(message) => not_found(message),
+        ResourceError::Broken(message) => ErrorData::internal_error(message, None),
     }
 }
 
-/// Returns the error of an unknown resource. rmcp makes it -32602 for the newest protocol.
+/// Returns the error for an unknown resource. rmcp turns it into -32602 under the newest protocol.
 fn no_such_resource(message: String, address: &str) -> ErrorData {
     ErrorData::resource_not_found(message, Some(json!({"uri": address})))
 }
@@ -162,8 +164,8 @@ fn listed_prompt(prompt: &Prompt) -> rmcp::model::Prompt {
         .with_title(prompt.title)
 }
 
-/// Returns a refusal as one line.
-fn said(refusal: &Refusal) -> String {
+/// Formats a refusal as one line.
+fn refusal_line(refusal: &Refusal) -> String {
     let said = |error: &crate::domain::Diagnostic| match &error.suggestion {
         Some(suggestion) => format!("{} {suggestion}", error.message),
         None => error.message.clone(),
@@ -190,12 +192,12 @@ impl ServerHandler for Server {
         ServerConfig::new(capabilities).with_server_info(me).with_instructions(&*self.instructions)
     }
 
-    /// Up to the newest revision that this server was tested with, whatever a later rmcp knows.
+    /// Returns the versions up to the newest that this server was tested with, even if rmcp supports later ones.
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(ProtocolVersion::known_up_to(&ProtocolVersion::V_2026_07_28))
     }
 
-    /// The older protocol, in which nothing can be subscribed to.
+    /// Starts a connection of the older protocol, without subscriptions.
     async fn initialize(
         &self,
         request: InitializeRequestParams,
@@ -222,7 +224,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         if request.and_then(|page| page.cursor).is_some_and(|cursor| !cursor.is_empty()) {
-            return Err(ErrorData::invalid_params("there is one page of tools, and no cursor into it", None));
+            return Err(ErrorData::invalid_params(
+                "the list of tools has a single page and takes no cursor",
+                None,
+            ));
         }
         let mut result = ListToolsResult::with_all_items(self.listed().map(app::shown).collect());
         (result.ttl_ms, result.cache_scope) = kept(&context);
@@ -253,7 +258,7 @@ impl ServerHandler for Server {
         };
         let name = request.name.clone();
         let text = self.with_service(move |service| prompt(service, &name, argument)).await?;
-        let text = text.map_err(|refusal| ErrorData::invalid_params(said(&refusal), None))?;
+        let text = text.map_err(|refusal| ErrorData::invalid_params(refusal_line(&refusal), None))?;
         let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
         let known = PROMPTS.iter().find(|prompt| prompt.name == request.name);
         result.description = known.map(|prompt| prompt.description.to_owned());
@@ -269,7 +274,7 @@ impl ServerHandler for Server {
         let session = request.context.and_then(|context| context.get_argument("sessionId").cloned());
         let found =
             self.with_service(move |service| complete(service, &name, &value, session.as_deref())).await?;
-        // While a person types, an unknown investigation has no nodes.
+        // While a person is typing the id, an unknown investigation simply has no nodes.
         let found = found.unwrap_or_default();
         let more = found.total > found.values.len();
         let total = u32::try_from(found.total).ok();
@@ -286,7 +291,7 @@ impl ServerHandler for Server {
         let page = self.with_service(move |service| resources::list(service, cursor)).await?;
         let (entries, next) =
             page.map_err(|fault| unreadable(fault, |message| ErrorData::invalid_params(message, None)))?;
-        let listed = |entry: Entry| {
+        let listed = |entry: ResourceEntry| {
             Resource::new(entry.address, entry.name)
                 .with_title(entry.title)
                 .with_description(entry.description)
@@ -303,7 +308,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let templates = if self.service.is_some() { resources::templates() } else { Vec::new() };
-        let listed = |entry: Entry| {
+        let listed = |entry: ResourceEntry| {
             ResourceTemplate::new(entry.address, entry.name)
                 .with_title(entry.title)
                 .with_description(entry.description)
@@ -331,12 +336,12 @@ impl ServerHandler for Server {
         Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![content])))
     }
 
-    /// The older protocol: each connected client is notified of new investigations.
+    /// Starts notifying a client of the older protocol of new investigations.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         self.follow(context.peer);
     }
 
-    /// The newest protocol: one subscription with what it asks for.
+    /// Accepts a subscription of the newest protocol, up to its maximum size.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         self.service.as_ref()?;
         let mut accepted = SubscriptionFilter::default();
@@ -389,7 +394,7 @@ impl ServerHandler for Server {
         Ok(response)
     }
 
-    /// Receives every request with unreadable params, besides unknown ones.
+    /// Answers requests of unknown methods and requests whose params rmcp cannot parse.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -401,7 +406,7 @@ impl ServerHandler for Server {
             && let Some(Value::String(name)) = params.remove("name")
             && let Some(arguments) = params.remove("arguments")
         {
-            // Arguments that aren't an object, such as JSON text, are left to the tool's schema.
+            // Arguments that are not an object, such as JSON text, are coerced by the tool's schema.
             let responses = params.remove("inputResponses").map(serde_json::from_value).transpose();
             let responses = responses.map_err(|fault| ErrorData::invalid_params(fault.to_string(), None))?;
             let mut response = self.answer(&name, arguments, responses, &context).await?;
@@ -415,7 +420,7 @@ impl ServerHandler for Server {
                 .map_err(|fault| ErrorData::internal_error(fault.to_string(), None));
         }
         if method == "tools/call" {
-            let message = "the params of `tools/call` are `name`, a string, and `arguments`, an object";
+            let message = "the params of `tools/call` are `name` (a string) and `arguments` (an object)";
             return Err(ErrorData::invalid_params(message, None));
         }
         let is_gone = is_stateless(&context) && REMOVED.contains(&method);
@@ -426,7 +431,7 @@ impl ServerHandler for Server {
     }
 }
 
-/// The methods that rmcp knows: one that arrives as a custom request has params that don't fit.
+/// The methods that rmcp knows. If one arrives as a custom request, its params could not be parsed.
 const METHODS: [&str; 12] = [
     "completion/complete",
     "initialize",
@@ -442,15 +447,16 @@ const METHODS: [&str; 12] = [
     "tools/list",
 ];
 
-/// The methods that the stateless protocol doesn't have.
+/// The methods that do not exist in the stateless protocol.
 const REMOVED: [&str; 3] = ["initialize", "logging/setLevel", "ping"];
 
 fn no_such_method(method: &str) -> ErrorData {
     let shown: String = method.chars().take(80).collect();
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{shown}`"), None)
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method `{shown}`"), None)
 }
 
-/// Whether the request is of the stateless protocol. ISO dates sort by time as text.
+/// Returns whether the request uses the stateless protocol. Versions are ISO dates, which sort chronologically as
+/// text.
 fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context
         .protocol_version()

@@ -1,5 +1,5 @@
-//! The prompts that a person picks in a client: the whole method for an agent that has never seen it, how to resume an
-//! investigation, and how to check one of its answers. All words about the method come from the ruleset.
+//! The prompts that people can choose in a client: start an investigation with the whole method, continue one,
+//! research a node, or check an answer. All instructions about the method come from the ruleset.
 
 use crate::decide::next::{brief, briefs, check};
 use crate::decide::standing::{blockers, outlook};
@@ -10,31 +10,31 @@ use crate::ruleset::{EffectiveRules, Role, builtin};
 use crate::service::{Refusal, Service, Standing};
 use crate::text::shorten;
 
-/// A prompt, as a list shows it.
+/// A prompt, as listed to clients.
 pub struct Prompt {
     /// Its name.
     pub name: &'static str,
-    /// Its name for people.
+    /// Its display name.
     pub title: &'static str,
     /// Its purpose.
     pub description: &'static str,
     /// Its arguments.
-    pub arguments: &'static [Argument],
+    pub arguments: &'static [PromptParameter],
 }
 
 /// An argument of a prompt.
-pub struct Argument {
+pub struct PromptParameter {
     /// Its name.
     pub name: &'static str,
     /// Its description.
     pub description: &'static str,
-    /// Whether it must be given.
+    /// Whether it is required.
     pub required: bool,
 }
 
-const SESSION: Argument = Argument {
+const SESSION: PromptParameter = PromptParameter {
     name: "sessionId",
-    description: "The investigation: its id, or a unique beginning or ending of it.",
+    description: "The investigation: its id, or a unique prefix or suffix of it.",
     required: true,
 };
 
@@ -43,10 +43,10 @@ pub const PROMPTS: [Prompt; 4] = [
     Prompt {
         name: "investigate",
         title: "Investigate a question",
-        description: "Starts an investigation: the question, and the whole method.",
+        description: "Starts an investigation: the question and the whole method.",
         arguments: &[
-            Argument { name: "query", description: "The question.", required: true },
-            Argument {
+            PromptParameter { name: "query", description: "The question.", required: true },
+            PromptParameter {
                 name: "ruleset",
                 description: "The method; the server's default if absent.",
                 required: false,
@@ -56,34 +56,37 @@ pub const PROMPTS: [Prompt; 4] = [
     Prompt {
         name: "continue",
         title: "Continue an investigation",
-        description: "Takes up an investigation again: how it stands, what is next, and the method.",
+        description: "Continues an investigation: its state, the next step and the method.",
         arguments: &[SESSION],
     },
     Prompt {
         name: "research",
         title: "Research a node",
-        description: "The whole brief of a node, for an agent that knows nothing yet.",
-        arguments: &[SESSION, Argument { name: "nodeId", description: "The node.", required: true }],
+        description: "The whole brief of a node, for an agent without context.",
+        arguments: &[SESSION, PromptParameter { name: "nodeId", description: "The node.", required: true }],
     },
     Prompt {
         name: "verify",
         title: "Check an answer",
-        description: "Has a node of an investigation checked by somebody who did not find it.",
-        arguments: &[SESSION, Argument { name: "nodeId", description: "The node to check.", required: true }],
+        description: "Has a node checked by someone other than its author.",
+        arguments: &[
+            SESSION,
+            PromptParameter { name: "nodeId", description: "The node to check.", required: true },
+        ],
     },
 ];
 
-/// The most characters of a stranger's text in a prompt.
+/// The maximum length of user-supplied text in a prompt, in characters.
 const TEXT: usize = 6_000;
 
-/// How many blockers and pending nodes are named.
+/// The maximum number of blockers and pending nodes to list.
 const NAMED: usize = 10;
 
-/// The text of a prompt, given its arguments by name.
+/// Returns the text of a prompt. `argument` returns arguments by name.
 ///
 /// # Errors
 ///
-/// An unknown prompt, a missing argument, or a missing investigation or node.
+/// Fails if the prompt is unknown, an argument is missing, or the investigation or node does not exist.
 pub fn prompt(
     service: &Service,
     name: &str,
@@ -92,7 +95,7 @@ pub fn prompt(
     let prompt = PROMPTS.iter().find(|prompt| prompt.name == name).ok_or_else(|| {
         let names = list(PROMPTS.iter().map(|prompt| prompt.name));
         let shown = shorten(name, 60);
-        Diagnostic::new(Code::InvalidArgument, format!("There is no prompt `{shown}`; there are {names}."))
+        Diagnostic::new(Code::InvalidArgument, format!("Unknown prompt `{shown}`. The prompts are {names}."))
     })?;
     let given = |name: &str| argument(name).filter(|text| !text.trim().is_empty());
     let missing =
@@ -104,7 +107,7 @@ pub fn prompt(
     let text = |name: &str| given(name).unwrap_or_default();
     match name {
         "investigate" => investigate(service, &text("query"), given("ruleset").as_deref()),
-        "continue" => go_on(service, &text("sessionId")),
+        "continue" => continue_prompt(service, &text("sessionId")),
         "research" => research(service, &text("sessionId"), text("nodeId").trim()),
         _ => verify(service, &text("sessionId"), text("nodeId").trim()),
     }
@@ -119,21 +122,21 @@ fn investigate(service: &Service, query: &str, ruleset: Option<&str>) -> Result<
     })?;
     Ok(format!(
         "Investigate this question with the Tree of Thoughts tools (tot_start, tot_propose, tot_commit, tot_next, \
-         tot_step, tot_end):\n\n{}\n\nBegin with tot_start: `query` is the question as it stands, `ruleset` is \
-         `{name}`, `context` what is known beforehand. Keep the sessionId that it returns; every other call takes it. \
-         Then follow the method below to its end. Research for real, with whatever tools you have, and give each node to \
-         a sub-agent if you have some: what is committed is reviewed by people, with its sources.\n\n{}",
+         tot_step, tot_end):\n\n{}\n\nBegin with tot_start: `query` is the exact question, `ruleset` is \
+         `{name}`, `context` what is already known. Keep the sessionId that it returns; every other call takes it. \
+         Then follow the method below to its end. Do actual research, with whatever tools you have, and give each node to \
+         a sub-agent if you have some: people review everything you commit, with its sources.\n\n{}",
         quoted(query),
         instructions(&EffectiveRules::by_default(&file.ruleset))
     ))
 }
 
-fn go_on(service: &Service, session: &str) -> Result<String, Refusal> {
+fn continue_prompt(service: &Service, session: &str) -> Result<String, Refusal> {
     let standing = service.read(session)?;
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let committed = investigation.committed().count();
     let mut text = format!(
-        "Continue the investigation {} with the Tree of Thoughts tools. {}\n\nIt stands at round {} of at least {}; \
+        "Continue the investigation {} with the Tree of Thoughts tools. {}\n\nIt is in round {} of at least {}; \
          committed: {committed}.",
         investigation.meta().id,
         question(&standing),
@@ -142,7 +145,7 @@ fn go_on(service: &Service, session: &str) -> Result<String, Refusal> {
     );
     let pending: Vec<NodeId> = investigation.pending().take(NAMED).map(|node| node.id.clone()).collect();
     if !pending.is_empty() {
-        text.push_str("\n\n## Proposed and not yet committed\n");
+        text.push_str("\n\n## Proposed, not yet committed\n");
         for task in briefs(investigation, &rules, &pending) {
             text.push_str(&format!(
                 "\n- {}: {}. {}",
@@ -164,8 +167,8 @@ fn go_on(service: &Service, session: &str) -> Result<String, Refusal> {
         }
     }
     text.push_str(&format!(
-        "\n\n## Next\n\n{} tot_next gives tasks, prompts and the call that is legal now; tot_read gives what others \
-         found, whole.\n\n{}",
+        "\n\n## Next\n\n{} tot_next returns tasks, prompts and the next legal call; tot_read returns the findings of \
+         others.\n\n{}",
         outlook.next_action,
         instructions(&service.rules(&standing))
     ));
@@ -196,9 +199,9 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
     })?;
     let state = it.current_state();
     let mut text = format!(
-        "Check the node {} of the investigation {id}, which says {state}: “{}”. Try to refute it; confirm it only if it \
-         holds. Do not take its findings for granted: measure, read and reproduce for yourself, under an agentId of \
-         your own. {}\n\n## What it found\n\n{}\n",
+        "Check the node {} of the investigation {id}, whose state is {state}: “{}”. Try to refute it; confirm it only if it \
+         holds. Do not trust its findings: measure, read and reproduce yourself, under your \
+         own agentId. {}\n\n## Its findings\n\n{}\n",
         node.id,
         node.title,
         question(&standing),
@@ -210,7 +213,7 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
     if let Some(evidence) = &it.evidence {
         text.push_str(&format!("\n## Its evidence\n\n{}\n", shorten(evidence.trim(), TEXT)));
     }
-    text.push_str("\n## What the rules say\n");
+    text.push_str("\n## The rules\n");
     if let Some(confirmation) = rules.confirmation(state) {
         for outcome in &confirmation.outcomes {
             text.push_str(&format!("\n- A child in {} makes it {}.", outcome.child, outcome.becomes));
@@ -224,8 +227,8 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
     }
     match check(investigation, &rules, node).filter(|_| investigation.end_in_force().is_none()) {
         Some(task) => text.push_str(&format!(
-            "\n- Propose the check as {} with parent {} (tot_propose), research it, then tot_commit it with the state \
-             that your findings call for.\n\n## The task\n\n{}",
+            "\n- Propose the check as {} with parent {} (tot_propose), research it, then tot_commit the result with the state \
+             that your findings support.\n\n## The task\n\n{}",
             task.id, node.id, task.prompt
         )),
         None if investigation.end_in_force().is_some() => text.push_str(
@@ -233,7 +236,7 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
              reopens the investigation.",
         ),
         None => text.push_str(&format!(
-            "\n- {} takes no children as {state}: if it doesn't hold, tot_reclassify it, with the reason and the \
+            "\n- {} takes no children as {state}: if it doesn't hold, tot_reclassify it with a reason and \
              evidence.",
             node.id
         )),
@@ -241,16 +244,17 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
     Ok(text)
 }
 
-/// The question, and what was known beforehand.
+/// Returns the question and the context.
 fn question(standing: &Standing) -> String {
     let meta = standing.investigation().meta();
-    let context = meta.context.as_deref().map(|context| {
-        format!("\n\nWhat was known beforehand:\n\n{}", quoted(&shorten(context.trim(), TEXT)))
-    });
+    let context = meta
+        .context
+        .as_deref()
+        .map(|context| format!("\n\nContext:\n\n{}", quoted(&shorten(context.trim(), TEXT))));
     format!("Its question:\n\n{}{}", quoted(&shorten(meta.query.trim(), TEXT)), context.unwrap_or_default())
 }
 
-/// Formats a text as a Markdown quotation.
+/// Formats text as a Markdown quotation.
 pub(super) fn quoted(text: &str) -> String {
     text.trim().lines().map(|line| format!("> {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }

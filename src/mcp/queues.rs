@@ -1,15 +1,16 @@
-//! Calls that wait for each other, in the order they came, without a thread.
+//! Queues of calls that wait asynchronously for one another, in order of arrival.
 //!
-//! Calls that write to one investigation run one after the other anyway, by a lock of the store, but there each blocks a thread
-//! while it waits. With a queue, a crowd on one investigation takes no threads from others, and the calls of one client run in
-//! the order in which it sent them. It is a courtesy: the same investigation under two spellings of its id has two queues.
+//! Calls that write to the same investigation must run one after the other. A lock of the store ensures this, but a
+//! call that waits for the lock blocks a thread. With a queue, many calls to one investigation do not take threads
+//! from others, and a client's calls run in the order in which they were sent. Nothing relies on the queues: an
+//! investigation with two spellings of its id has two queues.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
 
 use tokio::sync::Mutex;
 
-/// One queue per key, for as long as a call is in it. Each has a value that the call at its head may use.
+/// A set of queues by key. A queue exists while a call is in it, and has a value that the call at its head may use.
 #[derive(Debug)]
 pub(super) struct Queues<T>(Arc<std::sync::Mutex<HashMap<String, Weak<Mutex<T>>>>>);
 
@@ -26,13 +27,13 @@ impl<T> Default for Queues<T> {
 }
 
 impl<T: Default> Queues<T> {
-    /// Returns the queue of the key.
+    /// Returns the queue for a key.
     pub(super) fn of(&self, key: &str) -> Arc<Mutex<T>> {
         let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = queues.get(key).and_then(Weak::upgrade) {
             return queue;
         }
-        // Only queues in use are kept; this is rare enough to look at all of them.
+        // Removes unused queues. This happens rarely enough to scan all of them.
         if queues.len() == queues.capacity() {
             queues.retain(|_, queue| queue.strong_count() > 0);
         }

@@ -1,7 +1,7 @@
-//! Resources that clients can read by address: investigations and nodes as Markdown, the graph as DOT and SVG, the history.
+//! Resources that clients can read: investigations and nodes as Markdown, the graph as DOT and SVG, and the history.
 //!
-//! A resource is for people and for clients that show it; unlike a tool's reply it is complete, except for very long lists, which
-//! say how many entries are left out.
+//! Resources are for people and for clients that display them. Unlike a tool's reply, a resource is complete, except
+//! that very long lists are cut and state the number of entries left out.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -20,53 +20,53 @@ use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
 use crate::text::{counted, one_line};
 use crate::view::{self, AmendedConclusionView, Body, By, NodeView, asked_line, by_line};
 
-/// How many resources a page of the list has.
+/// The number of resources on a page of the list.
 const PAGE: usize = 50;
 
-/// The most lines of any list in a text.
+/// The maximum number of lines in a list.
 const LINES: usize = 500;
 
-/// The types of the contents.
+/// The content types.
 const MARKDOWN: &str = "text/markdown";
 const DOT: &str = "text/vnd.graphviz";
 const SVG: &str = "image/svg+xml";
 
-/// A resource or a template, as a list shows it.
+/// A resource or a resource template, as listed to clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Its address, or the pattern of its address.
+pub struct ResourceEntry {
+    /// Its address, or its address pattern.
     pub address: String,
     /// Its short name.
     pub name: String,
-    /// Its name for people.
+    /// Its display name.
     pub title: String,
     /// Its description.
     pub description: String,
-    /// Its type.
+    /// Its MIME type.
     pub mime: &'static str,
 }
 
 /// The content of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Content {
-    /// Its type.
+pub struct ResourceContent {
+    /// Its MIME type.
     pub mime: &'static str,
     /// The text.
     pub text: String,
 }
 
-/// An error of reading a resource.
+/// An error while reading a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unreadable {
+pub enum ResourceError {
     /// No such resource exists.
     NotFound(String),
-    /// The resource exists, but can't be read.
+    /// The resource exists, but cannot be read.
     Broken(String),
 }
 
-/// Returns the templates of addresses.
-pub fn templates() -> Vec<Entry> {
-    let entry = |pattern: &str, name: &str, title: &str, description: &str, mime| Entry {
+/// Returns the resource templates.
+pub fn templates() -> Vec<ResourceEntry> {
+    let entry = |pattern: &str, name: &str, title: &str, description: &str, mime| ResourceEntry {
         address: format!("tot://{{sessionId}}{pattern}"),
         name: name.to_owned(),
         title: title.to_owned(),
@@ -74,41 +74,39 @@ pub fn templates() -> Vec<Entry> {
         mime,
     };
     vec![
-        entry(
-            "",
-            "investigation",
-            "An investigation",
-            "How it stands, what was found, and its tree.",
-            MARKDOWN,
-        ),
+        entry("", "investigation", "An investigation", "Its state, findings and tree.", MARKDOWN),
         entry(
             "/nodes/{nodeId}",
             "node",
             "A node",
-            "A node whole: findings, evidence, every change.",
+            "A whole node: findings, evidence and all changes.",
             MARKDOWN,
         ),
         entry("/graph.dot", "graph-dot", "The graph as DOT", "The tree as text for Graphviz.", DOT),
         entry("/graph.svg", "graph-svg", "The graph as a picture", "The tree as a picture.", SVG),
-        entry("/history", "history", "The history", "What each git commit did, newest first.", MARKDOWN),
+        entry("/history", "history", "The history", "The effect of each git commit, newest first.", MARKDOWN),
     ]
 }
 
-/// A page of the resources: the list of investigations, and each of these, newest first, with the cursor of the next page.
+/// Returns a page of the resources and the cursor of the next page. The first entry is the list of investigations;
+/// then come the investigations, newest first.
 ///
 /// # Errors
 ///
-/// An invalid cursor, and the errors of the store.
-pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Entry>, Option<String>), Unreadable> {
+/// Fails if the cursor is invalid or the store fails.
+pub fn list(
+    service: &Service,
+    cursor: Option<String>,
+) -> Result<(Vec<ResourceEntry>, Option<String>), ResourceError> {
     let first = cursor.is_none();
     let filter = ListFilter { state: ListState::All, text: None, after: cursor, limit: PAGE };
     let listing = service.store().list(&filter).map_err(|error| match error {
-        StoreError::UnknownCursor { .. } => Unreadable::NotFound("this cursor is invalid".into()),
+        StoreError::UnknownCursor { .. } => ResourceError::NotFound("this cursor is invalid".into()),
         error => error.into(),
     })?;
     let mut entries = Vec::new();
     if first {
-        entries.push(Entry {
+        entries.push(ResourceEntry {
             address: Address::Investigations.to_string(),
             name: "investigations".to_owned(),
             title: "All investigations".to_owned(),
@@ -119,7 +117,7 @@ pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Entry>, Op
     for entry in listing.entries {
         let (Some(id), Some(facts)) = (entry.id, entry.facts) else { continue };
         let ended = if facts.ended { "ended" } else { "open" };
-        entries.push(Entry {
+        entries.push(ResourceEntry {
             address: Address::Overview(id.to_string()).to_string(),
             name: id.to_string(),
             title: one_line(&facts.title),
@@ -134,18 +132,18 @@ pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Entry>, Op
 ///
 /// # Errors
 ///
-/// The resource is missing, or can't be read.
-pub fn read(service: &Service, address: &str) -> Result<Content, Unreadable> {
+/// Fails if the resource does not exist or cannot be read.
+pub fn read(service: &Service, address: &str) -> Result<ResourceContent, ResourceError> {
     let not_found = |why: &str| {
         let shown: String = address.chars().take(120).collect();
-        Unreadable::NotFound(format!("there is no resource `{shown}`: {why}"))
+        ResourceError::NotFound(format!("unknown resource `{shown}`: {why}"))
     };
     let Some(parsed) = Address::parse(address) else {
         let patterns: Vec<String> = templates().into_iter().map(|entry| entry.address).collect();
         let known = format!("resources are {}, {}", Address::Investigations, patterns.join(", "));
         return Err(not_found(&known));
     };
-    let markdown = |text| Ok(Content { mime: MARKDOWN, text });
+    let markdown = |text| Ok(ResourceContent { mime: MARKDOWN, text });
     match &parsed {
         Address::Investigations => markdown(investigations(service)?),
         Address::Overview(session) => markdown(match service.look(session)? {
@@ -171,7 +169,7 @@ pub fn read(service: &Service, address: &str) -> Result<Content, Unreadable> {
         Address::GraphDot(session) => {
             let standing = service.read(session)?;
             let text = graph::dot(&standing.assessment());
-            Ok(Content { mime: DOT, text })
+            Ok(ResourceContent { mime: DOT, text })
         }
         Address::GraphSvg(session) => {
             let standing = service.read(session)?;
@@ -179,7 +177,7 @@ pub fn read(service: &Service, address: &str) -> Result<Content, Unreadable> {
             let options = SvgOptions { standalone: Some(rules.ruleset()), ..SvgOptions::default() };
             let whole = Pages::new(&standing.assessment());
             let text = graph::svg(&whole, 0, &options).markup;
-            Ok(Content { mime: SVG, text })
+            Ok(ResourceContent { mime: SVG, text })
         }
     }
 }
@@ -191,7 +189,7 @@ fn snapshot(service: &Service, session: &str) -> Result<Snapshot, Refusal> {
     })
 }
 
-impl From<Refusal> for Unreadable {
+impl From<Refusal> for ResourceError {
     fn from(refusal: Refusal) -> Self {
         let said = |error: &Diagnostic| {
             format!("{} {}", error.message, error.suggestion.as_deref().unwrap_or_default())
@@ -201,17 +199,21 @@ impl From<Refusal> for Unreadable {
         let text = refusal.errors.iter().map(said).collect::<Vec<_>>().join(" ");
         let absent =
             |error: &Diagnostic| matches!(error.code, Code::SessionNotFound | Code::AmbiguousSession);
-        if refusal.errors.iter().any(absent) { Unreadable::NotFound(text) } else { Unreadable::Broken(text) }
+        if refusal.errors.iter().any(absent) {
+            ResourceError::NotFound(text)
+        } else {
+            ResourceError::Broken(text)
+        }
     }
 }
 
-impl From<StoreError> for Unreadable {
+impl From<StoreError> for ResourceError {
     fn from(error: StoreError) -> Self {
         Refusal::from(error).into()
     }
 }
 
-fn investigations(service: &Service) -> Result<String, Unreadable> {
+fn investigations(service: &Service) -> Result<String, ResourceError> {
     let filter = ListFilter { state: ListState::All, text: None, after: None, limit: LINES };
     let listing = service.store().list(&filter)?;
     let mut text = String::from("# Investigations\n\n");
@@ -235,7 +237,7 @@ fn listed(service: &Service, entry: &ListEntry) -> String {
     if let Some(facts) = &entry.facts {
         let _ = write!(
             text,
-            ": {}, {}, round {}, {}, begun {}",
+            ": {}, {}, round {}, {}, started {}",
             if facts.ended { "ended" } else { "open" },
             facts.ruleset,
             facts.round,
@@ -247,22 +249,22 @@ fn listed(service: &Service, entry: &ListEntry) -> String {
         let _ = write!(text, ". {verdict}");
     }
     if let Some(fault) = &entry.fault {
-        let _ = write!(text, " (fault: {})", one_line(fault));
+        let _ = write!(text, " (error: {})", one_line(fault));
     }
     text.push('\n');
     text
 }
 
-/// The targets of links between nodes.
+/// Where links between nodes point.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Links {
-    /// To the resource of the other node.
+    /// To the other node's resource.
     Addresses,
-    /// To its place in the same text.
+    /// To the other node's position in the same document.
     Document,
 }
 
-/// The whole investigation as one text for readers without a server: how it stands, and each node.
+/// Returns an investigation as a single document, with every node, for readers without a server.
 pub fn document(snapshot: &Snapshot) -> String {
     let ruleset = snapshot.ruleset.as_ref().ok();
     let standing =
@@ -276,7 +278,7 @@ pub fn document(snapshot: &Snapshot) -> String {
     text
 }
 
-/// Writes an investigation on one page.
+/// Writes an investigation's overview.
 fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> String {
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
@@ -285,7 +287,7 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> S
     let committed = investigation.committed().count();
     let _ = writeln!(
         text,
-        "Method {} ({}). Begun {}. {} committed, {} pending, round {} of at least {}.",
+        "Method {} ({}). Started {}. {} committed, {} pending, round {} of at least {}.",
         meta.ruleset,
         meta.mode,
         meta.started_at,
@@ -303,7 +305,7 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> S
         );
     }
     if let Some(context) = &meta.context {
-        section(&mut text, "What was known beforehand", context);
+        section(&mut text, "Context", context);
     }
     if let Some(end) = investigation.conclusion() {
         ended(&mut text, end);
@@ -311,19 +313,19 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> S
     match (standing, &snapshot.ruleset) {
         (Some(standing), _) => judged(&mut text, standing, links),
         (None, Err(fault)) => {
-            let _ = write!(text, "\n## Not judged\n\nIts rules can't be used: {fault}.\n");
+            let _ = write!(text, "\n## Not evaluated\n\nIts rules are unusable: {fault}.\n");
         }
         (None, Ok(_)) => {}
     }
     if !snapshot.faults.is_empty() {
         let faults = snapshot.faults.iter().map(|fault| one_line(&fault.to_string()));
-        listing(&mut text, "Faults", faults, snapshot.faults.len());
+        listing(&mut text, "Errors", faults, snapshot.faults.len());
     }
     tree(&mut text, investigation, links);
     text
 }
 
-/// Writes how the investigation ended.
+/// Writes the conclusion, and how the investigation ended.
 fn ended(text: &mut String, end: &Conclusion) {
     let ended_by = by(end.agent_id.as_deref(), Some(&end.caller));
     let _ = write!(text, "\n## Conclusion\n\nEnded {}{ended_by}.\n", end.ended_at);
@@ -353,17 +355,17 @@ fn ended(text: &mut String, end: &Conclusion) {
     for other in &end.other_conclusions {
         let by = by(other.agent_id.as_deref(), Some(&other.caller));
         let said = other.conclusion.as_deref().unwrap_or("Without a conclusion.");
-        let _ = write!(text, "\nEnded elsewhere, too, {}{by}:\n\n{}\n", other.ended_at, said.trim());
+        let _ = write!(text, "\nAlso ended elsewhere, {}{by}:\n\n{}\n", other.ended_at, said.trim());
     }
 }
 
-/// Returns the author in one line after a space; empty if unknown.
+/// Returns the author with a leading space. Empty if unknown.
 fn by(agent: Option<&str>, caller: Option<&Caller>) -> String {
     let line = one_line(&by_line(agent, caller));
     if line.is_empty() { line } else { format!(" {line}") }
 }
 
-/// Writes what follows from the rules.
+/// Writes the judgments by the rules.
 fn judged(text: &mut String, standing: &Standing, links: Links) {
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let assessment = standing.assessment();
@@ -380,7 +382,7 @@ fn judged(text: &mut String, standing: &Standing, links: Links) {
     };
     let limits = assessment.limits().iter().map(|limit| one_line(&limit.to_string())).collect::<Vec<_>>();
     if let Some(words) = assessment.words() {
-        let _ = write!(text, "\nHow far to trust it: {words}.\n");
+        let _ = write!(text, "\nVerdict: {words}.\n");
     }
     if let Some(evidence) = assessment.whole_evidence().filter(|_| assessment.runs().next().is_some()) {
         let _ = write!(text, "\nEvidence: {evidence}.\n");
@@ -388,7 +390,7 @@ fn judged(text: &mut String, standing: &Standing, links: Links) {
     for bound in assessment.bound() {
         let _ = write!(text, "\n{}: {}\n", bound.role.label(), link(investigation, bound.id, links));
     }
-    listing(text, "What that leaves out", limits.iter().cloned(), limits.len());
+    listing(text, "Limits", limits.iter().cloned(), limits.len());
     listing(text, "Answers", assessment.answers.iter().map(told), assessment.answers.len());
     listing(text, "Refuted", assessment.refuted.iter().map(told), assessment.refuted.len());
     if investigation.conclusion().is_some() {
@@ -398,7 +400,7 @@ fn judged(text: &mut String, standing: &Standing, links: Links) {
     let _ = write!(text, "\n## Next\n\n{}\n", outlook.next_action);
     let blockers = blockers(investigation, &rules);
     let said = blockers.iter().map(|blocker| one_line(&blocker.message));
-    listing(text, "What blocks the end", said, blockers.len());
+    listing(text, "Blockers of the end", said, blockers.len());
 }
 
 fn tree(text: &mut String, investigation: &Investigation, links: Links) {
@@ -419,7 +421,7 @@ fn node_line(investigation: &Investigation, node: &Node, links: Links) -> String
     format!("{} {state}: {}", link(investigation, &node.id, links), one_line(node.name()))
 }
 
-/// Writes a node on one page.
+/// Writes a node.
 fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     let investigation = assessment.investigation;
     let view = NodeView::new(investigation, None, node);
@@ -430,12 +432,12 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     };
     match (view.state, &view.committed_at) {
         (Some(state), Some(at)) => {
-            let asked = view.requested_state.map(|state| format!(" (asked for as {state})"));
+            let asked = view.requested_state.map(|state| format!(" (requested as {state})"));
             let by = by(view.agent_id.as_deref(), view.by.as_ref());
             let by = if by.starts_with(" by ") { by } else { format!(" by an unnamed agent{by}") };
             let _ = write!(text, "{state}{}, committed {at}{by}", asked.unwrap_or_default());
             if let Some(began) = &view.started_at {
-                let _ = write!(text, ", research begun {began}");
+                let _ = write!(text, ", research started {began}");
             }
         }
         _ => {
@@ -455,14 +457,14 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
         let _ = write!(text, "\nCovers {}.\n", one_line(&view.covers.join(", ")));
     }
     if let Some(old) = view.renamed_from {
-        let _ = write!(text, "\nIt was proposed as {old}; a merge has given it its id.\n");
+        let _ = write!(text, "\nIt was proposed as {old} and renamed in a merge.\n");
     }
     if let Some(claim) = &view.claim {
         let _ = write!(text, "\nClaimed by {}.\n", one_line(&claim.line()));
     }
     if view.contested.is_some() {
         text.push_str(
-            "\nContested: its results differ in their states, and nobody has decided between them.\n",
+            "\nContested: its results have different states, and no one has decided between them.\n",
         );
     }
     section(&mut text, view::PLANNED, &view.planned_action);
@@ -484,7 +486,7 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     }
     let (runs, more_runs) = newest_runs(assessment.runs_of(&node.id), NEWEST_RUNS);
     let told = runs.iter().map(|run| ran(&run.entry(RUN_TEXT, RUN_ENTRIES)));
-    listing(&mut text, "Commands that were run", told, runs.len());
+    listing(&mut text, "Recorded commands", told, runs.len());
     more(&mut text, more_runs);
     let linked =
         view.links.iter().map(|it| format!("{} {}", it.kind.label(), link(investigation, &it.to, links)));
@@ -535,7 +537,7 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     text
 }
 
-/// The most characters of a text of a run, and its expectations and repetitions.
+/// The maximum length of each text of a run, and the maximum number of its expectations and repetitions.
 const RUN_TEXT: usize = 300;
 const RUN_ENTRIES: usize = 3;
 
@@ -550,7 +552,7 @@ fn ran(run: &RunEntry) -> String {
     std::iter::once(head).chain(more).collect::<Vec<_>>().join("; ")
 }
 
-fn history(service: &Service, snapshot: &Snapshot) -> Result<String, Unreadable> {
+fn history(service: &Service, snapshot: &Snapshot) -> Result<String, ResourceError> {
     let meta = snapshot.investigation.meta();
     let entries = service.store().history(snapshot)?;
     let mut text = format!("# History of {}\n\n", one_line(&meta.title));
@@ -570,19 +572,19 @@ fn history(service: &Service, snapshot: &Snapshot) -> Result<String, Unreadable>
     Ok(text)
 }
 
-/// Formats any text as a block of code.
+/// Formats text as an indented code block.
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
 }
 
-/// Writes a section under a heading; nothing if the text is blank.
+/// Writes a section under a heading, unless it is blank.
 fn section(text: &mut String, heading: &str, body: &str) {
     if !body.trim().is_empty() {
         let _ = write!(text, "\n## {heading}\n\n{}\n", body.trim_end());
     }
 }
 
-/// Writes a list under a heading; nothing if it is empty.
+/// Writes a list under a heading, unless it is empty.
 fn listing(text: &mut String, heading: &str, entries: impl Iterator<Item = String>, number: usize) {
     if number == 0 {
         return;
@@ -609,7 +611,7 @@ fn link(investigation: &Investigation, id: &NodeId, links: Links) -> String {
     }
 }
 
-/// Escapes a text for use between `[` and `]`.
+/// Escapes text for use between `[` and `]`.
 fn label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
 }

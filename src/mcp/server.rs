@@ -1,18 +1,19 @@
-//! The MCP server: a table of tools, each understood, run and answered. The module `handler` is rmcp's view of it.
+//! The MCP server: a table of tools, and the calls to them. The module `handler` connects it to rmcp.
 //!
-//! 1. A [`Tool`] is made from an input type, an output type and a function; its schemas come from the types.
-//! 2. [`Server::new`] takes the tools in the order in which clients see them.
-//! 3. A call is understood by the tool's schema ([`coercion`]), run on a thread where it may block, and answered.
+//! 1. A [`Tool`] consists of an input type, an output type and a function. Its schema is derived from the input type.
+//! 2. [`Server::new`] takes the tools in the order in which clients list them.
+//! 3. The arguments of a call are coerced to the tool's schema ([`coercion`]). Then the tool runs and its reply is
+//!    sent.
 //!
-//! Guarantees: every call of a known tool is answered by a result, never by a protocol error, even if the arguments
-//! don't fit (`INVALID_ARGUMENT`) or the tool panics (`INTERNAL_ERROR`). A call that has begun runs to its end, even if the
-//! client cancels it or goes away. Protocol errors are for malformed requests: an unknown tool or method, or params that
-//! are not an object.
+//! Guarantees: every call of a known tool is answered with a result, never with a protocol error, even if the
+//! arguments don't fit (`INVALID_ARGUMENT`) or the tool panics (`INTERNAL_ERROR`). A call that has started runs to
+//! completion, even if the client cancels it or disconnects. Protocol errors are reserved for malformed requests: an
+//! unknown tool or method, or params that are not an object.
 //!
-//! Limits: calls run concurrently and in no order, except those that write to one investigation (`queues`), so a tool must be
-//! safe to run concurrently with itself. A call that takes longer than [`PATIENCE`] is answered by `TIMED_OUT` and goes on. A
-//! call that has not had its turn by `TURN` is refused. The log names only the place of a panic; a build with `panic = "abort"`
-//! would end the process.
+//! Limits: calls run concurrently and in no particular order, except calls that write to the same investigation
+//! (`queues`). So a tool must be safe to run concurrently with itself. A call that takes longer than [`PATIENCE`] is
+//! answered with `TIMED_OUT` and continues. A call that is still queued after `TURN` is refused. The log reports only
+//! the location of a panic. A build with `panic = "abort"` would end the process instead.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     ask::Asking,
     coercion,
-    handler::Teller,
+    handler::Notifier,
     log::{self, Log},
     queues::Queues,
     tool::{Reply, Tool, error, internal_error, rejection},
@@ -37,50 +38,50 @@ use crate::domain::{Caller, Code};
 use crate::service::Service;
 use crate::text::{one_line, shorten};
 
-/// The server: its instructions, its tools, and the service whose investigations are its resources.
+/// An MCP server: its instructions, its tools, and the service whose investigations it offers as resources.
 #[derive(Clone)]
 pub struct Server {
     pub(super) instructions: Arc<str>,
     tools: Arc<[Tool]>,
     pub(super) service: Option<Arc<Service>>,
-    pub(super) teller: Arc<Teller>,
-    /// Cancelled when the connection ends: subscriptions have no end of their own.
+    pub(super) notifier: Arc<Notifier>,
+    /// Cancelled when the connection ends, since subscriptions never end by themselves.
     pub(super) closing: CancellationToken,
-    /// The calls that haven't ended.
+    /// The running calls.
     pub(super) busy: TaskTracker,
     writers: Queues<()>,
     pub(super) log: Log,
     read_only: bool,
     session: ClientSession,
-    /// How long a call waits for the person who is asked before the end; `None` to ask nobody.
+    /// The time to wait for a person's answer before the end. `None` asks nobody.
     pub(super) ask_before_end: Option<Duration>,
-    /// What runs beside the calls: syncing.
+    /// The background work: syncing.
     background: Option<Arc<Background>>,
 }
 
-/// The way to tell one run of a client from another.
+/// How runs of clients are told apart.
 #[derive(Clone, Debug, Default)]
 pub enum ClientSession {
     /// Runs are not told apart.
     #[default]
     Unknown,
-    /// This process serves a single run, which has this name.
+    /// This process serves a single run with this name.
     Process(String),
-    /// A connection may have a session of its own, by the protocol up to 2025-11-25; it gets a name when it begins.
+    /// Each connection may have a session, under protocols up to 2025-11-25. It is named when the connection starts.
     Connections,
-    /// The session of this connection.
+    /// The session of one connection.
     Connection(String),
 }
 
 impl Server {
-    /// Returns a server with these tools, listed in this order. The instructions are what an agent reads first; clients cut them
-    /// at [`MAX_INSTRUCTIONS`] characters.
+    /// Returns a server with these tools, listed in this order. Agents read the instructions first; clients truncate
+    /// them after [`MAX_INSTRUCTIONS`] characters.
     pub fn new(instructions: impl Into<String>, tools: Vec<Tool>) -> Server {
         Server {
             instructions: instructions.into().into(),
             tools: tools.into(),
             service: None,
-            teller: Arc::default(),
+            notifier: Arc::default(),
             closing: CancellationToken::new(),
             busy: TaskTracker::new(),
             writers: Queues::default(),
@@ -92,7 +93,7 @@ impl Server {
         }
     }
 
-    /// Offers the investigations of the service as resources, with the prompts and completions that go with them.
+    /// Offers the service's investigations as resources, along with prompts and completions.
     pub fn serving(self, service: Arc<Service>) -> Server {
         Server { service: Some(service), ..self }
     }
@@ -102,43 +103,43 @@ impl Server {
         Server { log, ..self }
     }
 
-    /// Leaves out the tools that write if `read_only`: they are not listed, and a call of one is answered by `READ_ONLY`.
+    /// If `read_only`, hides the tools that write. Calling one returns `READ_ONLY`.
     pub fn reading_only(self, read_only: bool) -> Server {
         Server { read_only, ..self }
     }
 
-    /// Asks the person in front of the client before an investigation ends, and waits this long for the answer.
+    /// Sets how long to wait for a person's permission before an investigation ends. `None` asks nobody.
     pub fn asking_before_end(self, patience: Option<Duration>) -> Server {
         Server { ask_before_end: patience, ..self }
     }
 
-    /// Sets the work beside the calls, to be finished when the server ends.
+    /// Sets the background work to finish when the server ends.
     pub fn with_background(self, background: Option<Background>) -> Server {
         Server { background: background.map(Arc::new), ..self }
     }
 
-    /// Finishes the work beside the calls once these have ended. Blocks for at most `patience`.
+    /// Finishes the background work after the last call. Blocks for at most `patience`.
     pub(super) fn finish(&self, patience: Duration) {
         if let Some(background) = &self.background {
             background.finish(patience);
         }
     }
 
-    /// Returns this server for one more connection. Only the channel of notices to the client is its own.
+    /// Returns a server for another connection. It shares everything but the notifications and the client session.
     pub(super) fn connected(&self) -> Server {
         let session = match (&self.session, self.new_session()) {
             (ClientSession::Connections, Some(name)) => ClientSession::Connection(name),
             (session, _) => session.clone(),
         };
-        Server { teller: Arc::default(), session, ..self.clone() }
+        Server { notifier: Arc::default(), session, ..self.clone() }
     }
 
-    /// Sets what tells one run of a client from another.
+    /// Sets how runs of clients are told apart.
     pub fn with_session(self, session: ClientSession) -> Server {
         Server { session, ..self }
     }
 
-    /// Names the run of the only client of this process; without a name it gets a new one.
+    /// Names the run of this process's only client, with a new name if none is given.
     pub fn of_one_client(self, name: Option<String>) -> Server {
         let session = name.or_else(|| self.new_session()).map(ClientSession::Process);
         self.with_session(session.unwrap_or_default())
@@ -149,9 +150,9 @@ impl Server {
         Some(world.session_id(world.now().ok()?).to_string())
     }
 
-    /// The caller, as far as it is known. In the stateless protocol no two requests of a connection belong together.
+    /// Returns the caller, if known. In the stateless protocol, requests of one connection are not related.
     pub(super) fn caller(&self, client: Option<Implementation>, is_stateless: bool) -> Caller {
-        /// The most characters of a name.
+        /// The maximum length of a client name, in characters.
         const MOST: usize = 100;
         let session = match &self.session {
             ClientSession::Process(name) => Some(name.clone()),
@@ -171,7 +172,7 @@ impl Server {
         asking: Asking,
     ) -> Result<Called, ErrorData> {
         let Some(tool) = self.tools.iter().find(|tool| tool.about.name == name) else {
-            self.log.warn("a call of an unknown tool");
+            self.log.warn("call of an unknown tool");
             return Err(self.unknown_tool(name));
         };
         let (since, named) = (Instant::now(), log::short(&arguments));
@@ -215,13 +216,13 @@ impl Server {
         }
     }
 
-    /// Waits until no call is running.
+    /// Waits until no calls are running.
     pub(super) async fn idle(&self) {
         self.busy.close();
         self.busy.wait().await;
     }
 
-    /// Runs `work` to its end, even if the request is dropped.
+    /// Runs `work` to completion, even if the request is dropped.
     pub(super) async fn work<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -237,12 +238,12 @@ impl Server {
         tool.about.read_only || tool.about.also_reads || !self.read_only
     }
 
-    /// The tools on offer, as clients see them.
+    /// Returns the available tools, as listed to clients.
     pub(super) fn listed(&self) -> impl Iterator<Item = rmcp::model::Tool> {
         self.offered().map(|tool| tool.listed(self.read_only))
     }
 
-    /// Returns the tools on offer.
+    /// Returns the available tools.
     pub(super) fn offered(&self) -> impl Iterator<Item = &Tool> {
         self.tools.iter().filter(|tool| self.is_offered(tool))
     }
@@ -253,7 +254,7 @@ impl Server {
             .map(|name| format!(" Did you mean `{name}`?"))
             .unwrap_or_default();
         let shown: String = name.chars().take(80).collect();
-        let message = format!("there is no tool `{shown}`.{hint} The tools are {}", known.join(", "));
+        let message = format!("unknown tool `{shown}`.{hint} The tools are {}", known.join(", "));
         ErrorData::invalid_params(message, None)
     }
 }
@@ -262,37 +263,37 @@ impl Server {
 pub(super) enum Called {
     /// It was answered.
     Done(CallToolResult),
-    /// A question for a person; the call is repeated with the answer.
+    /// A person must be asked this question, and the call repeated with the answer.
     Asks(String),
 }
 
-/// The investigation that a call writes to, as the call names it; `None` for a call that starts one.
+/// Returns the session id from a call that writes to an existing investigation.
 fn written_to(tool: &Tool, arguments: &Value) -> Option<String> {
     let id = arguments.get("sessionId")?.as_str()?.trim();
-    // No valid id is longer, so an invalid one needs no queue.
+    // Longer ids are invalid, so they need no queue.
     (tool.queues && id.len() <= 36).then(|| id.to_ascii_lowercase())
 }
 
-/// The reason why work has no outcome.
+/// The reason why work produced no outcome.
 pub(super) enum Unanswered {
     Panicked,
     TimedOut,
 }
 
-/// How long a call may take before it is answered without its outcome: less than the minute after which clients built on the
-/// official TypeScript SDK give up, and would know nothing.
+/// The time limit for a call. It is less than the one minute after which clients based on the official TypeScript SDK
+/// give up and learn nothing.
 pub const PATIENCE: Duration = Duration::from_secs(50);
 
-/// How long a call waits for earlier calls that write to the same investigation. The answer says that it has not begun, rather
-/// than that it goes on.
+/// The time limit for a call to wait for earlier writes to the same investigation. It is shorter than [`PATIENCE`],
+/// so the reply says that the call has not started instead of that it continues.
 const TURN: Duration = Duration::from_secs(45);
 
-/// The most characters of the instructions: clients cut the rest.
+/// The maximum length of the instructions, in characters. Clients cut off the rest.
 pub const MAX_INSTRUCTIONS: usize = 2048;
 
 fn timed_out() -> Reply {
     let message = format!(
-        "The call takes longer than {} seconds and goes on. Look at tot_status for what it did before you call again.",
+        "The call has taken longer than {} seconds and continues. See tot_status for its outcome before you call again.",
         PATIENCE.as_secs()
     );
     rejection(
@@ -303,20 +304,20 @@ fn timed_out() -> Reply {
 
 fn not_begun() -> Reply {
     let message = format!(
-        "Calls before this one have been writing to the investigation for {} seconds. This one has not begun, and nothing was written.",
+        "Earlier calls have been writing to the investigation for {} seconds. This call was not started, and nothing was written.",
         TURN.as_secs()
     );
-    let suggestion = "Call again. If it stays so, a process that writes there hangs or was stopped: tot_status works meanwhile.";
+    let suggestion =
+        "Call again. If this persists, a process that writes there may hang. tot_status still works.";
     rejection(&message, vec![error(Code::Busy, &message, Some(suggestion))])
 }
 
 fn read_only(name: &str) -> Reply {
     let what =
-        format!("`{name}` writes, and this server only reads: its operator started it with --read-only.");
-    let suggestion =
-        "Use tot_status, tot_next and the other tools that are listed, or a server without --read-only.";
+        format!("`{name}` writes, but this server is read-only: its operator started it with --read-only.");
+    let suggestion = "Use tot_status, tot_next and the other listed tools, or a server without --read-only.";
     rejection(
-        "Nothing was done: this server only reads.",
+        "Nothing was done: this server is read-only.",
         vec![error(Code::ReadOnly, &what, Some(suggestion))],
     )
 }
@@ -333,7 +334,7 @@ mod tests {
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]
-    struct Input {
+    struct WriteInput {
         /// Which one.
         session_id: String,
     }
@@ -341,14 +342,14 @@ mod tests {
     fn writing() -> Tool {
         let about =
             About { name: "tot_write", title: "A title", description: "It writes.", ..About::default() };
-        Tool::new(about, |input: Input| Answer::Done {
+        Tool::new(about, |input: WriteInput| Answer::Done {
             shared: Shared::apart(input.session_id),
             body: Nothing {},
             advice: Nothing {},
         })
     }
 
-    /// The text of a reply, and after how long it came.
+    /// Returns the text of a reply, and the time it took.
     async fn called(server: &Server, session: &str) -> (String, Duration) {
         let since = tokio::time::Instant::now();
         let arguments = json!({"sessionId": session});
@@ -366,7 +367,7 @@ mod tests {
         let (reply, after) = called(&server, "0190").await;
         assert!(reply.contains("BUSY") && reply.contains("nothing was written"), "{reply}");
         assert!(after >= TURN && after < PATIENCE, "{after:?}");
-        // Another investigation is another queue, and this one goes on.
+        // Another investigation has its own queue and is not delayed.
         assert!(!called(&server, "0191").await.0.contains("BUSY"));
         drop(before);
         let (reply, after) = called(&server, "0190").await;

@@ -1,15 +1,17 @@
-//! A tool: its description, the schema of its input, and its function; and the reply to a call.
+//! A tool (its description, input schema and function) and the reply to a call.
 //!
-//! An [`Answer`] is the one type of a reply: the fields of every reply ([`Shared`]); the body, which has the result of this call;
-//! and advice. The body is sent whole; advice is cut if the reply exceeds the tool's budget.
+//! Every reply is an [`Answer`]: the fields common to all replies ([`Shared`]), a body with the result of the call,
+//! and advice. The body is sent whole. Advice is cut if the reply exceeds the tool's budget.
 //!
-//! # Why a reply is a text, and no `structuredContent`
+//! # Why replies are text, without `structuredContent`
 //!
-//! From a result with both halves, some clients pass a model the text alone (Open WebUI, opencode, the Python Agents SDK), some
-//! the structured half alone (Codex, Copilot CLI; Claude Code, but of an error the text), some both. So each half would have to
-//! say everything, and a model may pay for it twice. A text alone reaches each model, once. It is compact JSON, which programs
-//! read as well. An `outputSchema` would ask for the other half; the official SDKs do nothing with one but validate, and it would
-//! be two fifths of the list of tools, which each model reads.
+//! Given both, some clients show a model only the text (Open WebUI, opencode, the Python Agents SDK) and some only
+//! the structured content (Codex, Copilot CLI; Claude Code, except for errors). Others show both. So each half would
+//! have to be complete, and a model might pay for it twice. Text alone reaches every model, once. It is compact JSON,
+//! so programs can parse it as well.
+//!
+//! An `outputSchema` would require structured content. The official SDKs only validate against it, and it would take
+//! up two fifths of the list of tools, which every model reads.
 
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
@@ -29,13 +31,13 @@ use super::{
 };
 use crate::domain::{Caller, Code, Diagnostic};
 
-/// A tool: its description, the schema of its input, and its function.
+/// A tool: its description, input schema and function.
 #[derive(Clone)]
 pub struct Tool {
     pub(super) about: About,
-    // Made when first asked for: a client that only says hello does not wait for it.
+    // Generated on first use, so a client that only connects does not wait for it.
     input: Arc<LazyLock<Value>>,
-    /// Whether a call of it waits for others that write to the same investigation.
+    /// Whether calls wait for other calls that write to the same investigation.
     pub(super) queues: bool,
     call: Arc<dyn Fn(Value, Caller, Asking) -> BoxFuture<Reply> + Send + Sync>,
 }
@@ -43,7 +45,7 @@ pub struct Tool {
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 impl Tool {
-    /// Returns a tool that runs `call`. The function may block and do file I/O; it may run concurrently with itself.
+    /// Returns a tool that runs `call`, a function that may block and do I/O. Calls may run concurrently.
     pub fn new<I, B, A>(about: About, call: impl Fn(I) -> Answer<B, A> + Send + Sync + 'static) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
@@ -53,7 +55,7 @@ impl Tool {
         Tool::writing(about, move |input, _: &Caller| call(input))
     }
 
-    /// A tool that writes, and stores the caller with what it writes.
+    /// Returns a tool whose function also receives the caller, to store it with what the call writes.
     pub fn writing<I, B, A>(
         about: About,
         call: impl Fn(I, &Caller) -> Answer<B, A> + Send + Sync + 'static,
@@ -66,7 +68,7 @@ impl Tool {
         Tool::asking(about, move |input, caller: &Caller, _: Asking| call(input, caller))
     }
 
-    /// A tool that may ask a person a question first.
+    /// Returns a tool that may ask a person a question first.
     pub fn asking<I, B, A>(
         about: About,
         call: impl Fn(I, &Caller, Asking) -> Answer<B, A> + Send + Sync + 'static,
@@ -84,8 +86,8 @@ impl Tool {
         Tool { queues: !about.read_only, ..tool }
     }
 
-    /// Returns a tool that waits without a thread and never blocks. It does not write to investigations, so it does not wait for
-    /// calls that do.
+    /// Returns a tool whose function waits asynchronously and never blocks. It does not write to investigations, so
+    /// it does not wait for calls that do.
     pub fn waiting<I, B, A, F>(about: About, call: impl Fn(I) -> F + Send + Sync + 'static) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
@@ -119,12 +121,12 @@ impl Tool {
         Tool { about, input, queues: false, call: Arc::new(call) }
     }
 
-    /// Answers a call as an agent sent it. A panic of the tool goes through.
+    /// Answers a call with the arguments that an agent sent. A panic of the tool propagates.
     pub async fn answer(&self, arguments: Value, caller: Caller) -> Reply {
         self.answer_asking(arguments, caller, Asking::Nobody).await
     }
 
-    /// As [`Tool::answer`], but a person may be asked first.
+    /// Like [`Tool::answer`], but may ask a person first.
     pub(super) async fn answer_asking(&self, arguments: Value, caller: Caller, asking: Asking) -> Reply {
         (self.call)(arguments, caller, asking).await
     }
@@ -134,16 +136,16 @@ impl Tool {
         &self.about
     }
 
-    /// Returns the schema of its arguments.
+    /// Returns the schema of the tool's arguments.
     pub fn input_schema(&self) -> &Value {
         &self.input
     }
 
-    /// Returns the tool as a client of this server sees it, read-only or not.
+    /// Returns the tool as listed to clients. On a server that `only_reads`, every tool is marked read-only.
     pub(super) fn listed(&self, only_reads: bool) -> rmcp::model::Tool {
         let About { name, title, read_only, idempotent, .. } = self.about;
         let read_only = read_only || only_reads;
-        // Absent hints are false, except for these. Idempotence of a reader says nothing.
+        // These hints are true by default, the others false. For a read-only tool, idempotence means nothing.
         let hints = ToolAnnotations::new().read_only(read_only).destructive(false).open_world(false);
         let hints = if idempotent && !read_only { hints.idempotent(true) } else { hints };
         rmcp::model::Tool::new(name, self.about.described(), object(&schema::listed(self.input_schema())))
@@ -152,7 +154,8 @@ impl Tool {
     }
 }
 
-/// Coerces the arguments to the tool's schema. The type may still refuse them, for example by a check in its own `Deserialize`.
+/// Coerces the arguments to the tool's schema and deserializes them. Deserialization may still fail if the type has
+/// checks of its own.
 fn understand<I: DeserializeOwned>(about: &About, schema: &Value, arguments: Value) -> Result<I, Box<Reply>> {
     let (errors, example) = match coercion::understand(schema, &arguments) {
         Ok(input) => match serde_json::from_value(input) {
@@ -167,7 +170,7 @@ fn understand<I: DeserializeOwned>(about: &About, schema: &Value, arguments: Val
         _ => ".".to_owned(),
     };
     let message =
-        format!("Nothing was done. Mend the arguments as the errors say and call `{name}` again{like}");
+        format!("Nothing was done. Fix the arguments as the errors say and call `{name}` again{like}");
     Err(Box::new(rejection(&message, errors)))
 }
 
@@ -178,16 +181,16 @@ fn misfitting(misfits: &[Misfit]) -> Vec<Diagnostic> {
     let mut errors = each_once(errors);
     if errors.len() > MAX_ERRORS {
         let rest = errors.split_off(MAX_ERRORS).len();
-        errors.push(error(Code::InvalidArgument, &format!("{rest} more misfits are not shown"), None));
+        errors.push(error(Code::InvalidArgument, &format!("{rest} more errors are not shown"), None));
     }
     errors
 }
 
-/// Runs blocking work on a thread for it. A panic is passed on.
+/// Runs blocking work on a blocking thread. Panics propagate.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(outcome) => outcome,
-        // Only an ending runtime cancels work that hasn't begun, and nobody waits for an answer then.
+        // Work is cancelled only if the runtime shuts down before it starts. Then nobody waits for the result.
         Err(fault) => match fault.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => std::future::pending().await,
@@ -195,28 +198,28 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     }
 }
 
-/// The description of a tool. No tool is destructive, and none reaches beyond its own files.
+/// The description of a tool. No tool is destructive or reaches beyond its own files.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
-    /// Its name, at most 64 letters, digits, `_` and `-`.
+    /// The name: at most 64 letters, digits, `_` and `-`.
     pub name: &'static str,
-    /// Its name for people.
+    /// The display name.
     pub title: &'static str,
-    /// What it does; describes, doesn't command. The codes are no part of it, but for `INCOMPLETE_<STATE>`.
+    /// What the tool does, without commands to the reader. Lists no codes except `INCOMPLETE_<STATE>`.
     pub description: &'static str,
-    /// The codes of its errors, beside those of [any tool](super::tools::CODES).
+    /// The codes of its errors, in addition to [those of every tool](super::tools::CODES).
     pub codes: &'static [Code],
-    /// The codes of its warnings, which its description leaves out: a warning says in words what is doubtful.
+    /// The codes of its warnings. The description omits them, since a warning's message explains itself.
     pub warnings: &'static [Code],
-    /// Tools whose codes it also has.
+    /// Other tools whose codes it can return.
     pub also: &'static [&'static About],
-    /// Whether it writes nothing.
+    /// Whether the tool never writes.
     pub read_only: bool,
-    /// Whether a server that only reads has it all the same: a call of it that would write is refused there.
+    /// Whether a read-only server offers the tool anyway. A call that would write is refused there.
     pub also_reads: bool,
-    /// Whether the same call again changes nothing more. True of a reader anyway.
+    /// Whether repeating a call has no further effect. Always true of a read-only tool.
     pub idempotent: bool,
-    /// How long a reply may be before advice gives way, in bytes of the whole result as it is sent.
+    /// The reply size above which advice is cut, in bytes of the result as sent.
     pub budget: usize,
 }
 
@@ -238,7 +241,7 @@ impl Default for About {
 }
 
 impl About {
-    /// The description as an agent reads it, with the codes of errors.
+    /// Returns the description shown to agents, including the error codes.
     fn described(&self) -> String {
         let also: Vec<&str> = self.also.iter().map(|tool| tool.name).collect();
         let parts = [("Codes: ", plain_list(self.codes)), ("Codes of ", also.join(", "))];
@@ -248,7 +251,7 @@ impl About {
     }
 }
 
-/// The codes with commas between them.
+/// Joins the codes with commas.
 pub(super) fn plain_list(codes: &[Code]) -> String {
     codes.iter().map(Code::to_string).collect::<Vec<_>>().join(", ")
 }
@@ -258,39 +261,39 @@ pub(super) fn plain_list(codes: &[Code]) -> String {
 pub enum Answer<B, A = Nothing> {
     /// The call succeeded.
     Done {
-        /// The fields of every reply.
+        /// The fields common to all replies.
         shared: Shared,
-        /// What was written, or what the call was made for. It is sent whole.
+        /// The result of the call. It is sent whole.
         body: B,
-        /// The parts that are cut from a reply that is too long.
+        /// The parts that are cut if the reply is too long.
         advice: A,
     },
-    /// A rule or a circumstance forbids it, as `shared` says, and nothing was written.
+    /// The call was rejected for the reasons in `shared`, and nothing was written.
     Rejected {
-        /// The fields of every reply.
+        /// The fields common to all replies.
         shared: Shared,
     },
-    /// A person must be asked this first, and nothing was written.
+    /// A person must be asked this question first. Nothing was written.
     Asks(String),
 }
 
-/// A part of a reply without a field.
+/// An empty body or advice.
 #[derive(Debug, Default, Serialize)]
 pub struct Nothing {}
 
-/// A reply as it goes to the client.
+/// A reply as sent to the client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// The reply, an object: the text, as compact JSON.
+    /// The reply: an object, sent as compact JSON text.
     pub content: Value,
-    /// Its outcome for the log; a rejection goes out as `isError`.
+    /// The outcome, for the log. A rejection is sent with `isError`.
     pub outcome: Outcome,
-    /// The question to a person. The reply then has no other content.
+    /// The question to a person. If present, `content` is null.
     pub question: Option<String>,
 }
 
 impl Reply {
-    /// Returns the reply within a budget, in bytes as sent.
+    /// Returns the reply, cut to a budget in bytes as sent.
     fn of<B: Serialize, A: Serialize>(answer: &Answer<B, A>, budget: usize) -> Reply {
         let (shared, content) = match answer {
             Answer::Asks(question) => {
@@ -311,7 +314,7 @@ impl Reply {
             Ok(content) => {
                 Reply { content: Value::Object(content), outcome: Outcome::of(shared), question: None }
             }
-            Err(fault) => internal_error(&format!("the reply can't be written as JSON: {fault}")),
+            Err(fault) => internal_error(&format!("cannot write the reply as JSON: {fault}")),
         }
     }
 
@@ -323,7 +326,8 @@ impl Reply {
     ) -> serde_json::Result<Map<String, Value>> {
         let mut content = fields(&shared.head())?;
         content.extend(fields(body)?);
-        // Advice that no later reply repeats comes first. The rest keeps a little room even if the body takes all.
+        // Warnings first: no later reply repeats them. Other advice gets a quarter of the budget even if the body
+        // takes all of it.
         let left = budget.saturating_sub(sent(&content));
         let warnings = bounded(fields(&shared.warnings())?, left);
         let mut others = fields(&shared.advice())?;
@@ -349,7 +353,7 @@ fn fields(part: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
     }
 }
 
-/// The size of a result around the text of a reply, in bytes: its own fields, and a link at the end of an investigation.
+/// The size of a result without its text, in bytes: the other fields, and a link if the investigation has ended.
 const ENVELOPE: usize = 240;
 
 impl Outcome {
@@ -363,29 +367,29 @@ impl Outcome {
     }
 }
 
-/// Returns the rejection of a call that reached no tool's function.
+/// Returns the rejection of a call that did not reach a tool's function.
 pub fn rejection(message: &str, errors: Vec<Diagnostic>) -> Reply {
     let shared = Shared { message: message.to_owned(), errors, ..Shared::default() };
     Reply::of::<Nothing, Nothing>(&Answer::Rejected { shared }, REJECTION)
 }
 
-/// The size limit of a rejection of a call that reached no tool's function, in bytes.
+/// The maximum size of such a rejection, in bytes.
 const REJECTION: usize = 4_000;
 
-/// Returns an error of a rejection.
+/// Returns one error of a rejection.
 pub fn error(code: Code, message: &str, suggestion: Option<&str>) -> Diagnostic {
     Diagnostic { suggestion: suggestion.map(str::to_owned), ..Diagnostic::new(code, message) }
 }
 
-/// The most misfits in one reply. An agent that gets twenty wrong has misread the schema, not mistyped.
+/// The maximum number of errors in one reply. An agent that makes twenty has misread the schema.
 const MAX_ERRORS: usize = 20;
 
-/// The size limit of an example in a message, in bytes.
+/// The maximum size of an example in a message, in bytes.
 const MAX_EXAMPLE: usize = 1000;
 
 pub(super) fn internal_error(what: &str) -> Reply {
-    let message = "The tool broke down. Nothing is known to be written beyond what tot_status shows: look there \
-                   before you call again, and file a bug with what the server wrote to stderr.";
+    let message = "The tool failed. tot_status shows whether anything was written: check it before you call \
+                   again. Please file a bug with what the server wrote to stderr.";
     rejection(
         message,
         vec![error(Code::InternalError, what, Some("Call tot_status to see what was written."))],

@@ -1,5 +1,6 @@
-//! What replies share, and how domain values become parts of them. What is sent whole (a diagnostic, a reference, the
-//! quality figures) says itself how it is written; where a reply shortens, joins or leaves out, it has a type of its own.
+//! The parts common to replies, and their conversion from domain values. Values that are sent whole (diagnostics,
+//! references, quality metrics) serialize themselves. A part that is shortened, joined or reduced has a type of its
+//! own here.
 
 use std::collections::HashSet;
 
@@ -16,69 +17,69 @@ use crate::service::{Refusal, Standing, Unjudged, Written};
 use crate::store::CommitId;
 use crate::text::counted;
 
-/// How many nodes of a kind are named.
+/// The maximum number of nodes to name in a message.
 const NAMED: usize = 3;
 
-/// How much of a finding stands in a reply.
+/// The maximum length of a summary of findings, in characters.
 const SUMMARY: usize = 300;
 
-/// Whether the call was done: where it was rejected, nothing was written, and the errors say why.
+/// Whether the call succeeded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Status {
-    /// The call was done.
+pub enum CallStatus {
+    /// The call succeeded.
     Ok,
-    /// Nothing was written.
+    /// The call was rejected, and nothing was written. The errors give the reasons.
     #[default]
     Rejected,
 }
 
-/// What every reply has.
+/// The fields common to all replies.
 #[derive(Clone, Debug, Default)]
 pub struct Shared {
     /// The investigation, for the log.
     pub session: Option<SessionId>,
-    /// Whether the call was done.
-    pub status: Status,
-    /// What to do next.
+    /// Whether the call succeeded.
+    pub status: CallStatus,
+    /// The next step.
     pub message: String,
-    /// Why the call was rejected.
+    /// The reasons for a rejection.
     pub errors: Vec<Diagnostic>,
-    /// What is doubtful, though the call went through.
+    /// Doubts about a call that succeeded.
     pub warnings: Vec<Diagnostic>,
-    /// The git commit that was written; absent when none was.
+    /// The git commit that was written, if any.
     pub commit: Option<String>,
-    /// The highest round of any committed node.
+    /// The highest round with a committed node.
     pub current_round: Option<u32>,
     /// Whether tot_end would be accepted now.
     pub can_end: bool,
-    /// Everything that keeps tot_end from being accepted.
-    pub owed: Vec<Debt>,
-    /// The graph that was asked for, or a small one. It is sent whole, and leaves the room of nothing else.
+    /// All reasons why tot_end would be rejected now.
+    pub owed: Vec<BlockerEntry>,
+    /// The requested graph, or a small one. It is always sent whole and does not reduce the room for other parts.
     pub graph: Graph,
 }
 
-/// What keeps the end away, all of one kind.
+/// The reasons of one kind why tot_end would be rejected.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Debt {
-    /// What kind.
+pub struct BlockerEntry {
+    /// The kind.
     pub code: Code,
-    /// How often, where that is more than once.
+    /// The number of reasons, if more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<usize>,
-    /// The first nodes, where there are several.
+    /// The first nodes concerned, if several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub node_ids: Vec<String>,
-    /// The first one, in a sentence.
+    /// The message of the first reason.
     pub message: String,
 }
 
-/// What of [`Shared`] is sent of a call that was done, and never cut.
+/// The fields of [`Shared`] that a successful call always sends.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Head<'a> {
-    status: Status,
+pub struct ReplyHead<'a> {
+    status: CallStatus,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<&'a str>,
@@ -87,51 +88,51 @@ pub struct Head<'a> {
     can_end: bool,
 }
 
-/// The doubts, which no later reply repeats.
+/// The warnings. No later reply repeats them.
 #[derive(Serialize)]
 pub struct Warnings<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     warnings: &'a [Diagnostic],
 }
 
-/// What else of [`Shared`] is sent of it, as far as there is room.
+/// The fields of [`Shared`] that are cut if the reply is too long.
 #[derive(Serialize)]
-pub struct Advice<'a> {
+pub struct SharedAdvice<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    owed: &'a [Debt],
+    owed: &'a [BlockerEntry],
 }
 
-/// What of [`Shared`] is sent of a call that was rejected: what helps to mend the call, and nothing else.
+/// The fields of [`Shared`] that a rejection sends: only those that help to fix the call.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Rejection<'a> {
-    status: Status,
+pub struct RejectionFields<'a> {
+    status: CallStatus,
     message: &'a str,
     errors: &'a [Diagnostic],
-    /// Absent where the call does not say which investigation it means. One that does not exist can't be ended.
+    /// Whether tot_end would be accepted. Absent if the investigation could not be determined; false if it does not
+    /// exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     can_end: Option<bool>,
 }
 
-/// A node's change of state.
+/// A change of a node's state.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TransitionEntry {
-    /// The node.
+    /// The node that changed.
     pub node_id: String,
-    /// Its state before.
+    /// Its previous state.
     pub from: String,
-    /// Its state now; also the key under which other replies give a state.
+    /// Its current state, under the same key as in other replies.
     pub state: String,
-    /// The child that brought it about.
+    /// The child that caused the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
-/// The form of the graph in a reply: none; `auto`, which is DOT while it is short and the address of its resource
-/// beyond; or one that is sent whatever its size. The variants have no words of their own, since
-/// five tools would repeat them.
-#[expect(missing_docs, reason = "the words would stand in the schema of five tools")]
+/// The form of the graph in a reply. `auto` is DOT for small graphs and a resource address for large ones; the other
+/// forms ignore the size. The variants have no doc comments because five tools would repeat them.
+#[expect(missing_docs, reason = "the descriptions would appear in the schemas of five tools")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -145,20 +146,20 @@ pub enum GraphForm {
 }
 
 impl GraphForm {
-    /// The default of the tools that write.
+    /// Returns the default for tools that write.
     pub fn none() -> Self {
         GraphForm::None
     }
 }
 
-/// The graph of a reply, in the form that was asked for.
+/// The graph in a reply, in the requested form.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Graph {
     /// The graph as DOT.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dot: Option<String>,
-    /// The graph as DOT, in the reply to the end.
+    /// The graph as DOT, in the reply of tot_end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub final_dot: Option<String>,
     /// The graph as Mermaid.
@@ -167,18 +168,18 @@ pub struct Graph {
     /// The graph as nodes with their parents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graph: Option<Vec<GraphNode>>,
-    /// The address of the resource that has the graph, where it is too large for a reply.
+    /// The address of the resource with the graph, if it is too large for a reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graph_resource: Option<String>,
 }
 
-/// One node of the graph.
+/// A node of the graph.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GraphNode {
     /// The node.
     pub node_id: String,
-    /// The node it extends; absent for a root.
+    /// Its parent; absent for a root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// Its state; absent while it is only proposed.
@@ -189,10 +190,10 @@ pub struct GraphNode {
 }
 
 impl Shared {
-    /// Of a call that went through; without a message of its own the next legal step is the message.
+    /// Returns the fields for a successful call. The message names the next legal step.
     pub fn done(standing: &Standing, commit: Option<CommitId>, warnings: &[Diagnostic]) -> Shared {
         let outlook = standing::outlook(standing.investigation(), &standing.rules());
-        // What still lacks children is owed, and told there.
+        // Missing children are listed in `owed`.
         let warnings = warnings.iter().filter(|warning| !matches!(warning.code, Code::Incomplete(_)));
         let mut warnings: Vec<Diagnostic> = warnings.cloned().collect();
         let mut told = HashSet::new();
@@ -206,33 +207,33 @@ impl Shared {
         }
     }
 
-    /// Of a reading call, with how the investigation stands.
+    /// Returns the fields for a call that reads.
     pub fn standing(standing: &Standing, outlook: &Outlook) -> Shared {
         let investigation = standing.investigation();
         Shared {
             session: Some(investigation.meta().id),
-            status: Status::Ok,
+            status: CallStatus::Ok,
             message: outlook.next_action.clone(),
             current_round: Some(investigation.current_round()),
             can_end: outlook.blockers.list.is_empty(),
-            owed: debts(&outlook.blockers),
+            owed: blocker_entries(&outlook.blockers),
             ..Shared::default()
         }
     }
 
-    /// Of a call that is about no single investigation.
+    /// Returns the fields for a call that does not concern a single investigation.
     pub fn apart(message: String) -> Shared {
-        Shared { status: Status::Ok, message, ..Shared::default() }
+        Shared { status: CallStatus::Ok, message, ..Shared::default() }
     }
 
-    /// Of a write that went through.
+    /// Returns the fields for a successful write.
     pub fn written(written: &Written) -> Shared {
         let commit = written.decision.event.is_some().then_some(written.standing.snapshot.head);
         let shared = Shared::done(&written.standing, commit, &written.decision.warnings);
         shared.after_what_changed(&written.before, &written.standing)
     }
 
-    /// Adds to the message, before the next step, what the call did to answers beyond the nodes that it names.
+    /// Prepends to the message what the call changed about answers other than the nodes it names.
     pub fn after_what_changed(self, before: &Investigation, standing: &Standing) -> Shared {
         let Turned { refuted, unconfirmed } = turned(before, standing.investigation(), &standing.rules());
         let mut message = String::new();
@@ -249,7 +250,7 @@ impl Shared {
         Shared { message: message + &self.message, ..self }
     }
 
-    /// Of a reading call on an investigation whose rules can't be used.
+    /// Returns the fields for a call that reads an investigation with unusable rules.
     pub fn unjudged(unjudged: &Unjudged) -> Shared {
         let investigation = &unjudged.snapshot.investigation;
         let error = std::slice::from_ref(&unjudged.error);
@@ -257,66 +258,66 @@ impl Shared {
         blockers.push(unjudged.error.clone());
         Shared {
             session: Some(investigation.meta().id),
-            status: Status::Ok,
+            status: CallStatus::Ok,
             message: first_error(error),
             warnings: error.to_vec(),
             current_round: Some(investigation.current_round()),
-            owed: debts(&blockers),
+            owed: blocker_entries(&blockers),
             ..Shared::default()
         }
     }
 
-    /// Of a call that was refused.
+    /// Returns the fields for a refused call.
     pub fn refused(refusal: &Refusal) -> Shared {
         let standing = refusal.standing.as_ref();
         let can_end = standing
             .is_some_and(|it| standing::outlook(it.investigation(), &it.rules()).blockers.list.is_empty());
         Shared {
             session: standing.map(|it| it.investigation().meta().id),
-            message: "Nothing was written: mend the call as the errors say.".to_owned(),
+            message: "Nothing was written: fix the call as the errors say.".to_owned(),
             errors: each_once(refusal.errors.clone()),
             can_end,
             ..Shared::default()
         }
     }
 
-    /// Whether nothing was done, or not all of it.
+    /// Returns whether the call was rejected.
     pub fn is_rejected(&self) -> bool {
-        self.status == Status::Rejected
+        self.status == CallStatus::Rejected
     }
 
-    /// What is sent of a call that was done.
-    pub fn head(&self) -> Head<'_> {
+    /// Returns the fields that a successful call always sends.
+    pub fn head(&self) -> ReplyHead<'_> {
         let Shared { status, current_round, can_end, .. } = *self;
-        Head { status, message: &self.message, commit: self.commit.as_deref(), current_round, can_end }
+        ReplyHead { status, message: &self.message, commit: self.commit.as_deref(), current_round, can_end }
     }
 
-    /// The doubts, which give way after all other advice.
+    /// Returns the warnings, the last advice to be cut.
     pub fn warnings(&self) -> Warnings<'_> {
         Warnings { warnings: &self.warnings }
     }
 
-    /// What else is sent of it.
-    pub fn advice(&self) -> Advice<'_> {
-        Advice { owed: &self.owed }
+    /// Returns the other advice.
+    pub fn advice(&self) -> SharedAdvice<'_> {
+        SharedAdvice { owed: &self.owed }
     }
 
-    /// What is sent of a call that was rejected.
-    pub fn rejection(&self) -> Rejection<'_> {
+    /// Returns the fields that a rejection sends.
+    pub fn rejection(&self) -> RejectionFields<'_> {
         let no_such = self.errors.iter().any(|error| error.code == Code::SessionNotFound);
         let can_end = (self.session.is_some() || no_such).then_some(self.can_end);
-        Rejection { status: self.status, message: &self.message, errors: &self.errors, can_end }
+        RejectionFields { status: self.status, message: &self.message, errors: &self.errors, can_end }
     }
 }
 
-/// The blockers, as a reply lists them.
-fn debts(blockers: &Blockers) -> Vec<Debt> {
+/// Returns the blockers by kind.
+fn blocker_entries(blockers: &Blockers) -> Vec<BlockerEntry> {
     let told = |debt: &rules::Debt| {
         let first = blockers.list.iter().find(|blocker| blocker.code == debt.code);
-        Debt {
+        BlockerEntry {
             code: debt.code.clone(),
             count: (debt.count > 1).then_some(debt.count),
-            // The message names a single one.
+            // The message already names a single node.
             node_ids: if debt.count > 1 { debt.nodes.clone() } else { Vec::new() },
             message: first.map(|first| first.message.clone()).unwrap_or_default(),
         }
@@ -324,7 +325,7 @@ fn debts(blockers: &Blockers) -> Vec<Debt> {
     blockers.debts.iter().map(told).collect()
 }
 
-/// The errors, one for a mistake that the call makes in several places: it names the others.
+/// Merges errors that repeat the same mistake. The first one names the other places.
 pub fn each_once(errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut each: Vec<(Diagnostic, String, Vec<String>, usize)> = Vec::new();
     for error in errors {
@@ -347,15 +348,15 @@ pub fn each_once(errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let told = each.into_iter().map(|(mut error, _, nodes, more)| {
         match (more, nodes.as_slice()) {
             (0, _) => {}
-            (_, []) => error.message.push_str(&format!(", and so in {}", counted(more, "more place"))),
-            (_, nodes) => error.message.push_str(&format!(" The same of {}.", shortened(nodes, 10))),
+            (_, []) => error.message.push_str(&format!(", also in {}", counted(more, "more place"))),
+            (_, nodes) => error.message.push_str(&format!(" The same applies to {}.", shortened(nodes, 10))),
         }
         error
     });
     told.collect()
 }
 
-/// Where the first index stands, as in `nodes[2].id`.
+/// Returns the range of the first index, such as `[2]` in `nodes[2].id`.
 fn index_in(text: &str) -> Option<(usize, usize)> {
     text.match_indices('[').find_map(|(from, _)| {
         let length = text[from + 1..].find(']').filter(|length| *length > 0)?;
@@ -364,7 +365,7 @@ fn index_in(text: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// The first error with what to do about it, and how many more there are.
+/// Returns the first error with its suggestion, and the number of further errors.
 pub fn first_error(errors: &[Diagnostic]) -> String {
     let Some(first) = errors.first() else { return String::new() };
     let suggestion = first.suggestion.as_deref().map(|text| format!(" {text}")).unwrap_or_default();
@@ -387,7 +388,7 @@ impl From<&Transition> for TransitionEntry {
     }
 }
 
-/// The quality figures. Six digits are more than they mean, and spare an agent 0.30000000000000004.
+/// Returns the quality metrics, rounded to six digits, which avoids values like 0.30000000000000004.
 pub fn figures(quality: &Quality) -> Value {
     let mut figures = serde_json::to_value(quality).unwrap_or_default();
     for (_, figure) in figures.as_object_mut().into_iter().flatten().filter(|(_, figure)| figure.is_f64()) {
@@ -396,12 +397,12 @@ pub fn figures(quality: &Quality) -> Value {
     figures
 }
 
-/// The ids of the pending proposals.
+/// Returns the ids of the pending nodes.
 pub fn pending(investigation: &Investigation) -> Vec<String> {
     investigation.pending().map(|node| node.id.to_string()).collect()
 }
 
-/// The beginning of a finding.
+/// Returns the beginning of findings.
 pub fn summary(findings: &str) -> String {
     markdown::excerpt(findings, SUMMARY)
 }

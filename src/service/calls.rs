@@ -1,9 +1,9 @@
-//! The calls that write. Each carries out the decision of its name, and every edge writes through them.
+//! The calls that write. Each applies the decision of the same name. All interfaces write through them.
 
 use std::sync::Arc;
 
-use super::changes::Changed;
-use super::sharing::How;
+use super::changes::ServiceChange;
+use super::sharing::UseKind;
 use super::{Refusal, Service, Standing, Turn, Written};
 use crate::decide::amend::{Amend, amend};
 use crate::decide::attach::{File, attach};
@@ -24,11 +24,11 @@ use crate::ruleset::builtin;
 use crate::store::Transacted;
 
 impl Service {
-    /// Starts an investigation by the named ruleset, or by the default one. Returns it with the warnings.
+    /// Starts an investigation by the named ruleset, or by the default ruleset. Returns it with warnings.
     ///
     /// # Errors
     ///
-    /// `UNKNOWN_RULESET`, the refusals of the decision, and the errors of the store.
+    /// Returns `UNKNOWN_RULESET`, the decision's rejection, or an error of the store.
     pub fn start(
         &self,
         ruleset: Option<&str>,
@@ -55,10 +55,10 @@ impl Service {
         };
         let message = message::started_with(&meta, &secrets.warnings, caller);
         let snapshot = self.store.create(meta, file, &message)?;
-        self.tell(Changed::started(snapshot.investigation.meta().id));
+        self.tell(ServiceChange::started(snapshot.investigation.meta().id));
         let mut warnings = secrets.warnings;
         warnings.extend(self.give_remote(&snapshot));
-        self.used(&snapshot, How::Wrote);
+        self.used(&snapshot, UseKind::Wrote);
         Ok((Standing { snapshot, ruleset: Arc::new(file.clone()) }, warnings))
     }
 
@@ -66,19 +66,19 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Those of [`Service::write`].
+    /// Returns the errors of [`Service::write`].
     pub fn propose(&self, session: &str, request: Propose, caller: &Caller) -> Result<Written, Refusal> {
         self.write(session, caller, |investigation, rules, now| {
             propose(investigation, rules, request.clone(), now)
         })
     }
 
-    /// Stores the results, if any, and proposes the given nodes, or else the tasks of a plan. Nodes are proposed first where all
-    /// results are about them. Both are decided before either is written.
+    /// Stores results, if any, and proposes nodes: the given ones, or else the tasks of a plan. If all results belong
+    /// to the given nodes, the proposal comes first. Both are decided before either is written.
     ///
     /// # Errors
     ///
-    /// Those of [`Service::write`].
+    /// Returns the errors of [`Service::write`].
     pub fn step(
         &self,
         session: &str,
@@ -120,11 +120,11 @@ impl Service {
         Ok(Turn { standing, before: before.investigation, decisions, commits })
     }
 
-    /// Claims the nodes that a plan lists to be committed next.
+    /// Claims the pending nodes of a plan.
     ///
     /// # Errors
     ///
-    /// Those of [`Service::write`].
+    /// Returns the errors of [`Service::write`].
     pub fn claim_next(
         &self,
         session: &str,
@@ -137,11 +137,11 @@ impl Service {
         })
     }
 
-    /// Claims these proposals.
+    /// Claims nodes.
     ///
     /// # Errors
     ///
-    /// Those of [`Service::write`].
+    /// Returns the errors of [`Service::write`].
     pub fn claim(
         &self,
         session: &str,
@@ -152,11 +152,11 @@ impl Service {
         self.write(session, caller, |investigation, _, now| claim(investigation, nodes, claimant, now))
     }
 
-    /// Releases these proposals, regardless of the claimant.
+    /// Releases nodes, regardless of who claimed them.
     ///
     /// # Errors
     ///
-    /// Those of [`Service::write`].
+    /// Returns the errors of [`Service::write`].
     pub fn release(&self, session: &str, nodes: &[NodeId], caller: &Caller) -> Result<Written, Refusal> {
         self.write(session, caller, |investigation, _, _| release(investigation, nodes))
     }
@@ -165,7 +165,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Those of [`Service::write`].
+    /// Returns the errors of [`Service::write`].
     pub fn commit(
         &self,
         session: &str,
@@ -182,7 +182,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Those of [`Service::write`].
+    /// Returns the errors of [`Service::write`].
     pub fn reclassify(
         &self,
         session: &str,
@@ -194,11 +194,11 @@ impl Service {
         })
     }
 
-    /// Corrects the texts of a node.
+    /// Corrects the texts of a node, or the conclusion.
     ///
     /// # Errors
     ///
-    /// Those of [`Service::write`].
+    /// Returns the errors of [`Service::write`].
     pub fn amend(&self, session: &str, request: Amend, caller: &Caller) -> Result<Written, Refusal> {
         let known = self.look_up(&cited_by_amendment(&request));
         self.write(session, caller, |investigation, rules, now| {
@@ -206,11 +206,11 @@ impl Service {
         })
     }
 
-    /// Stores a comment, in the name that git's configuration has there.
+    /// Stores a comment, under the name in git's configuration.
     ///
     /// # Errors
     ///
-    /// Those of [`Service::write`].
+    /// Returns the errors of [`Service::write`].
     pub fn comment(&self, session: &str, request: Say, caller: &Caller) -> Result<Written, Refusal> {
         let author = self.commenter(session, caller)?;
         self.write(session, caller, |investigation, rules, now| {
@@ -219,11 +219,11 @@ impl Service {
         })
     }
 
-    /// Stores runs of commands, in the name that git's configuration has there.
+    /// Stores runs of commands, under the name in git's configuration.
     ///
     /// # Errors
     ///
-    /// Those of [`Service::write`].
+    /// Returns the errors of [`Service::write`].
     pub fn record(&self, session: &str, request: Record, caller: &Caller) -> Result<Written, Refusal> {
         let author = self.commenter(session, caller)?;
         self.write(session, caller, |investigation, rules, now| {
@@ -231,7 +231,7 @@ impl Service {
         })
     }
 
-    /// The author of comments and runs there.
+    /// Returns the author for comments and runs.
     fn commenter(&self, session: &str, caller: &Caller) -> Result<Commenter, Refusal> {
         let (path, _) = self.find(session)?;
         let (name, email) = self.store.identity(&path)?;
@@ -242,7 +242,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Those of [`Service::write`].
+    /// Returns the errors of [`Service::write`].
     pub fn attach(
         &self,
         session: &str,
@@ -255,11 +255,11 @@ impl Service {
         })
     }
 
-    /// Returns the state of the investigation if this call would end it. Nothing is written.
+    /// Checks whether a call would end the investigation. Returns its state if so. Writes nothing.
     ///
     /// # Errors
     ///
-    /// Those of [`Service::write`].
+    /// Returns the errors of [`Service::write`].
     pub fn would_end(&self, session: &str, request: &End) -> Result<Option<Standing>, Refusal> {
         let standing = self.read(session)?;
         let ended = standing.investigation().end_in_force().is_some();
@@ -274,7 +274,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Those of [`Service::write`].
+    /// Returns the errors of [`Service::write`].
     pub fn end(&self, session: &str, request: End, caller: &Caller) -> Result<Written, Refusal> {
         self.write(session, caller, |investigation, rules, now| {
             end(investigation, rules, request.clone(), now)

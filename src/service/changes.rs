@@ -1,8 +1,8 @@
-//! Notifies listeners of the changes made by the calls of this server.
+//! Notifications about the writes of this server.
 //!
-//! Guarantee: every listener that existed before an accepted write receives it once. A listener that does not keep up
-//! receives [`Missed`], and must take everything for changed. Limit: writes of another process, or of a person by hand, are
-//! not noticed.
+//! Guarantee: every listener that exists when a write is accepted receives the change once. A listener that lags too
+//! far behind receives [`Missed`] and must assume that everything has changed. Limit: writes by other processes and
+//! manual edits are not noticed.
 
 use tokio::sync::broadcast;
 
@@ -11,24 +11,24 @@ use crate::domain::{Change, Investigation, NodeId, SessionId};
 /// The number of changes that a listener may lag behind.
 const BEHIND: usize = 256;
 
-/// The changes of one write.
+/// The effect of one write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct ServiceChange {
     /// The investigation.
     pub session: SessionId,
-    /// The nodes that now read differently: those that were written, and their parents, which show their children.
+    /// The nodes whose content changed: those that were written, and their parents, whose lists of children changed.
     pub nodes: Vec<NodeId>,
     /// Whether the investigation is new.
     pub started: bool,
 }
 
-impl Changed {
-    /// Returns the change that starts an investigation.
+impl ServiceChange {
+    /// Returns the change for a new investigation.
     pub fn started(session: SessionId) -> Self {
-        Changed { session, nodes: Vec::new(), started: true }
+        ServiceChange { session, nodes: Vec::new(), started: true }
     }
 
-    /// The change that a listener receives for these changes of an investigation.
+    /// Returns the change for a write to an existing investigation.
     pub fn by(before: &Investigation, changes: &[Change]) -> Self {
         let mut nodes = Vec::new();
         for change in changes {
@@ -57,7 +57,7 @@ impl Changed {
         }
         nodes.sort();
         nodes.dedup();
-        Changed { session: before.meta().id, nodes, started: false }
+        ServiceChange { session: before.meta().id, nodes, started: false }
     }
 }
 
@@ -67,7 +67,7 @@ pub struct Missed;
 
 /// The channel from the calls to the listeners.
 #[derive(Clone, Debug)]
-pub struct Changes(broadcast::Sender<Changed>);
+pub struct Changes(broadcast::Sender<ServiceChange>);
 
 impl Default for Changes {
     fn default() -> Self {
@@ -76,13 +76,13 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Sends a change to all listeners, without waiting.
-    pub fn tell(&self, change: Changed) {
-        // An error only says that there is no listener.
+    /// Sends a change to all listeners. Does not block.
+    pub fn tell(&self, change: ServiceChange) {
+        // Fails only without listeners.
         let _ = self.0.send(change);
     }
 
-    /// Returns a listener to everything that changes from now on.
+    /// Returns a listener to all later changes.
     pub fn listen(&self) -> Listener {
         Listener(self.0.subscribe())
     }
@@ -95,11 +95,11 @@ impl Changes {
 }
 
 /// Receives changes.
-pub struct Listener(broadcast::Receiver<Changed>);
+pub struct Listener(broadcast::Receiver<ServiceChange>);
 
 impl Listener {
-    /// Returns the next change; `None` once no more can come.
-    pub async fn next(&mut self) -> Option<Result<Changed, Missed>> {
+    /// Returns the next change, or `None` if there will be no more.
+    pub async fn next(&mut self) -> Option<Result<ServiceChange, Missed>> {
         match self.0.recv().await {
             Ok(change) => Some(Ok(change)),
             Err(broadcast::error::RecvError::Lagged(_)) => Some(Err(Missed)),

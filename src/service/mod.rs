@@ -1,10 +1,10 @@
-//! The service that every tool works with: the store, the clock, the rulesets, and the two ways of using them.
+//! The service behind all tools: the store, the clock and the rulesets.
 //!
-//! - [`Service::read`] loads an investigation as it is committed.
-//! - [`Service::write`] decides and commits in one transaction of the store, so that a decision is never published on a state
-//!   other than the one it was made on.
+//! - [`Service::read`] loads the committed state of an investigation.
+//! - [`Service::write`] decides and commits in one transaction of the store. So a decision is always published on the
+//!   state it was made on.
 //!
-//! Both repair what a killed writer left in the repository, even a call that only reads.
+//! Both repair what a killed writer left in the repository, even for calls that only read.
 
 mod calls;
 pub mod changes;
@@ -27,27 +27,27 @@ use crate::store::git::GitError;
 use crate::store::{CommitId, Draft, Durability, FindError, Snapshot, Store, StoreError, Transacted};
 use crate::text::{causes, sentence, shorten};
 use crate::world::{World, WorldError};
-use changes::{Changed, Changes, Listener};
-use sharing::{How, Sharing};
+use changes::{Changes, Listener, ServiceChange};
+use sharing::{Sharing, UseKind};
 
-/// The most candidates listed for an ambiguous id.
+/// The maximum number of candidates to list for an ambiguous id.
 const CANDIDATES: usize = 10;
 
-/// The store, the clock and the settings that the tools share.
+/// The store, the clock and the settings.
 pub struct Service {
     store: Store,
     world: World,
-    /// The operator's lower bound for minimum rounds.
+    /// The operator's minimum for the required number of rounds.
     min_rounds: Option<u32>,
     rulesets: Library,
-    /// Whether the operator refuses texts that look like credentials.
+    /// Whether texts that look like credentials are refused.
     reject_secrets: bool,
     /// The folder for reports.
     site: PathBuf,
     changes: Changes,
-    /// The work beside the calls; `None` without sharing.
+    /// The settings for sharing; `None` disables it.
     sharing: Option<Sharing>,
-    /// The project that the investigations are about, if it is known: cited files are looked up there.
+    /// The project that the investigations are about, if known. Cited files are looked up there.
     project: Option<Project>,
     /// The size limit of an attachment, in bytes.
     attachment_max: u64,
@@ -61,31 +61,31 @@ pub struct Standing {
     pub ruleset: Arc<RulesetFile>,
 }
 
-/// An investigation whose ruleset can't be used.
+/// An investigation whose ruleset is unusable.
 pub struct Unjudged {
     /// The committed state.
     pub snapshot: Snapshot,
-    /// The fault of the rules, and how to mend it.
+    /// The error in the ruleset, and how to fix it.
     pub error: Diagnostic,
 }
 
 /// The outcome of a write.
 pub struct Written {
-    /// The state afterwards.
+    /// The new state.
     pub standing: Standing,
-    /// The state that the decision was made on.
+    /// The state that was decided on.
     pub before: Arc<Investigation>,
     /// The decision. Without an event, nothing was written.
     pub decision: Decision,
-    /// The tag of the investigation's end, if it has ended.
+    /// The tag that marks the end, if the investigation has ended.
     pub tag: Option<String>,
 }
 
-/// The outcome of a turn: up to two writes.
+/// The outcome of a turn, which makes up to two writes.
 pub struct Turn {
-    /// The state afterwards.
+    /// The new state.
     pub standing: Standing,
-    /// The state before.
+    /// The previous state.
     pub before: Arc<Investigation>,
     /// The decisions, in order.
     pub decisions: Vec<Decision>,
@@ -93,11 +93,11 @@ pub struct Turn {
     pub commits: Vec<CommitId>,
 }
 
-/// Why a call is refused, with the state of the investigation if that is known.
+/// The reasons why a call was refused, with the state of the investigation if known.
 pub struct Refusal {
     /// All errors, at least one.
     pub errors: Vec<Diagnostic>,
-    /// The state that the call was judged on.
+    /// The state on which the call was judged.
     pub standing: Option<Box<Standing>>,
 }
 
@@ -112,14 +112,14 @@ impl Standing {
         &self.snapshot.investigation
     }
 
-    /// Returns the rules in force.
+    /// Returns the rules for this investigation.
     pub fn rules(&self) -> EffectiveRules<'_> {
         EffectiveRules::new(&self.ruleset.ruleset, self.snapshot.investigation.meta())
     }
 }
 
 impl Service {
-    /// Returns a service on the investigations in `root`, with the built-in rulesets.
+    /// Returns a service for the investigations in `root`, with the built-in rulesets.
     pub fn new(root: PathBuf, world: World, min_rounds: Option<u32>) -> Self {
         Service {
             site: root.join("site"),
@@ -135,7 +135,7 @@ impl Service {
         }
     }
 
-    /// Sets the rulesets for new investigations. Existing ones are judged by their own copy.
+    /// Sets the rulesets for new investigations. Existing ones keep their own copies.
     pub fn with_rulesets(self, rulesets: Library) -> Self {
         Service { rulesets, ..self }
     }
@@ -145,32 +145,32 @@ impl Service {
         Service { store: self.store.with_durability(durability), ..self }
     }
 
-    /// Makes the store read-only if `read_only`: then not even what a killed writer left is repaired.
+    /// Makes the store read-only if `read_only`. Then it does not even repair what a killed writer left.
     pub fn reading_only(self, read_only: bool) -> Self {
         Service { store: self.store.reading_only(read_only), ..self }
     }
 
-    /// Refuses texts that look like credentials if `reject`, whatever a ruleset says.
+    /// If `reject`, refuses texts that look like credentials, whatever the ruleset says.
     pub fn rejecting_secrets(self, reject: bool) -> Self {
         Service { reject_secrets: reject, ..self }
     }
 
-    /// Gives new investigations a remote, starts git's maintenance, and reports to the sync thread.
+    /// Enables sharing: remotes for new investigations, git maintenance, and syncs.
     pub fn with_sharing(self, sharing: Sharing) -> Self {
         Service { sharing: Some(sharing), ..self }
     }
 
-    /// Sets the folder of reports; by default, `site` in the root.
+    /// Sets the folder for reports. The default is `site` in the root.
     pub fn with_site(self, site: PathBuf) -> Self {
         Service { site, ..self }
     }
 
-    /// Sets the project in which cited places are looked up.
+    /// Sets the project in which cited files are looked up.
     pub fn with_project(self, project: Option<Project>) -> Self {
         Service { project, ..self }
     }
 
-    /// Sets the limit of attachments, in bytes.
+    /// Sets the maximum size of an attachment, in bytes.
     pub fn with_attachment_max(self, bytes: u64) -> Self {
         Service { attachment_max: bytes, ..self }
     }
@@ -180,7 +180,7 @@ impl Service {
         self.project.as_ref()
     }
 
-    /// Looks up these paths. This precedes the transaction, to keep that short.
+    /// Looks up cited paths in the project. Called before a transaction, to keep the transaction short.
     fn look_up(&self, cited: &[CitedPath]) -> LookedUpPaths {
         self.project.as_ref().map(|project| project.look_up(cited)).unwrap_or_default()
     }
@@ -190,7 +190,7 @@ impl Service {
         &self.site
     }
 
-    /// Returns a listener to everything that this service writes from now on.
+    /// Returns a listener to all later writes of this service.
     pub fn listen(&self) -> Listener {
         self.changes.listen()
     }
@@ -202,17 +202,17 @@ impl Service {
     }
 
     /// Sends a change to all listeners.
-    pub fn tell(&self, change: Changed) {
+    pub fn tell(&self, change: ServiceChange) {
         self.changes.tell(change);
     }
 
-    /// The rules in force, with the operator's additions.
+    /// Returns the rules for this investigation, with the operator's settings.
     pub fn rules<'a>(&self, standing: &'a Standing) -> EffectiveRules<'a> {
         let rules = standing.rules().with_attachment_max(self.attachment_max);
         if self.reject_secrets { rules.refusing_secrets() } else { rules }
     }
 
-    /// The reaction to what looks like a credential under a ruleset.
+    /// Returns how to react to suspected credentials under a ruleset.
     fn secrets(&self, ruleset: &Ruleset) -> Enforcement {
         if self.reject_secrets { Enforcement::Reject } else { ruleset.checks.secret_suspected }
     }
@@ -222,39 +222,39 @@ impl Service {
         &self.store
     }
 
-    /// Returns the rulesets that `tot_start` may choose.
+    /// Returns the rulesets available to `tot_start`.
     pub fn rulesets(&self) -> &Library {
         &self.rulesets
     }
 
-    /// Returns the current time, from which new session ids are made.
+    /// Returns the current time.
     ///
     /// # Errors
     ///
-    /// `INTERNAL_ERROR` if the time can't be read.
+    /// Returns `INTERNAL_ERROR` if the clock cannot be read.
     pub fn now(&self) -> Result<Timestamp, Refusal> {
         self.world.now().map_err(Refusal::from)
     }
 
-    /// Returns the world.
+    /// Returns the source of time and randomness.
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// Returns the committed state of the investigation with this id or part of an id.
+    /// Returns the committed state of the investigation with the given id, or part of an id.
     ///
     /// # Errors
     ///
-    /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, `INVALID_RULESET`, and the errors of the store.
+    /// Returns `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, `INVALID_RULESET`, or an error of the store.
     pub fn read(&self, session: &str) -> Result<Standing, Refusal> {
         self.look(session)?.map_err(|unjudged| unjudged.error.into())
     }
 
-    /// As [`Service::read`], but returns what is stored if the pinned ruleset can't be used.
+    /// Like [`Service::read`], but also returns the state of an investigation with an unusable ruleset.
     ///
     /// # Errors
     ///
-    /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, and the errors of the store.
+    /// Returns `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, or an error of the store.
     pub fn look(&self, session: &str) -> Result<Result<Standing, Unjudged>, Refusal> {
         let (path, snapshot) = self.find(session)?;
         let snapshot = match snapshot {
@@ -262,21 +262,20 @@ impl Service {
             None => self.store.load(&path)?,
         };
         self.store.recover(&path);
-        self.used(&snapshot, How::Read);
+        self.used(&snapshot, UseKind::Read);
         Ok(judged(&path, snapshot))
     }
 
-    /// The warnings for a reply about that investigation: commits of its known history that HEAD has left behind. Each is
-    /// reported once.
+    /// Returns warnings about known commits of an investigation that HEAD no longer contains. Each is returned once.
     pub fn moves(&self, session: SessionId) -> Vec<Diagnostic> {
-        // If the repository can't be read, the next call reports it.
+        // If the repository cannot be read, the next call reports the error.
         self.store.moves(session).unwrap_or_default().iter().map(moved::warning).collect()
     }
 
-    /// The folder of the investigation, and what was read there. By now the folder may contain another investigation than its
-    /// name, or an earlier read, said.
+    /// Returns an investigation's folder and the state read there. The folder may meanwhile contain a different
+    /// investigation than the store remembers, so this checks the id.
     fn find(&self, session: &str) -> Result<(PathBuf, Option<Snapshot>), Refusal> {
-        /// The shortest part of an id that agents may give: anything shorter soon matches another id.
+        /// The minimum length of a part of an id. Shorter parts soon become ambiguous.
         const SHORTEST: usize = 4;
         let part = session.trim().to_ascii_lowercase();
         if part.len() < SHORTEST {
@@ -285,7 +284,7 @@ impl Service {
         }
         for _ in 0..2 {
             let path = self.store.find(session).map_err(|error| self.not_found(error))?;
-            // An error of loading is reported where the folder is read.
+            // The caller reads the folder again and reports the error.
             let Ok(snapshot) = self.store.load(&path) else { return Ok((path, None)) };
             let id = snapshot.investigation.meta().id;
             let text = id.to_string();
@@ -297,9 +296,9 @@ impl Service {
         Ok((self.store.find(session).map_err(|error| self.not_found(error))?, None))
     }
 
-    /// Why no investigation fits the id, with the newest ones: one of them is often meant.
+    /// Returns the refusal for an unknown id. It names the newest investigations, since one of them is often meant.
     fn not_found(&self, error: FindError) -> Refusal {
-        /// How many investigations are named.
+        /// The number of investigations to name.
         const NAMED: usize = 3;
         let is_unknown = matches!(error, FindError::NotFound { .. });
         let mut refusal = Refusal::from(error);
@@ -314,7 +313,7 @@ impl Service {
                 .collect();
             if let Some(error) = refusal.errors.first_mut().filter(|_| !named.is_empty()) {
                 error.suggestion = Some(format!(
-                    "The newest are {}; tot_list lists all, tot_start begins a new one.",
+                    "The newest are {}; tot_list lists all, tot_start starts a new one.",
                     named.join(", ")
                 ));
             }
@@ -322,11 +321,12 @@ impl Service {
         refusal
     }
 
-    /// Decides on the committed state and writes the decision as one commit, with its caller.
+    /// Decides on the committed state and writes the decision as one commit.
     ///
     /// # Errors
     ///
-    /// The refusals of `decide`, with the state it judged; and the errors of [`Service::read`] and of the store.
+    /// Returns the rejection by `decide` with the state it judged, the errors of [`Service::read`], or an error of
+    /// the store.
     pub fn write(
         &self,
         session: &str,
@@ -361,13 +361,9 @@ impl Service {
             {
                 return Err(Diagnostic::new(
                     Code::StoreError,
-                    format!("Can't tell whether this investigation has ended: {fault}."),
+                    format!("Cannot tell whether this investigation has ended: {fault}."),
                 )
-                .suggest(format!(
-                    "Fix or remove {} in {} by hand, and commit that.",
-                    fault.path,
-                    path.display()
-                ))
+                .suggest(format!("Fix or remove {} in {} and commit the change.", fault.path, path.display()))
                 .into());
             }
             let at = self.now()?;
@@ -397,9 +393,9 @@ impl Service {
             .flat_map(Event::changes)
             .collect();
         if !changes.is_empty() {
-            self.tell(Changed::by(&written.before.investigation, &changes));
+            self.tell(ServiceChange::by(&written.before.investigation, &changes));
             let has_ended = changes.iter().any(|change| matches!(change, Change::Concluded(_)));
-            self.used(&written.after, if has_ended { How::Ended } else { How::Wrote });
+            self.used(&written.after, if has_ended { UseKind::Ended } else { UseKind::Wrote });
         }
         if written.wants_upkeep {
             self.maintain(&path);
@@ -408,14 +404,14 @@ impl Service {
     }
 }
 
-/// The decisions of a transaction, and the rules they were made by.
+/// The decisions of a transaction, and the ruleset that applied.
 struct Decided {
     first: Decision,
     second: Option<Decision>,
     ruleset: Arc<RulesetFile>,
 }
 
-/// The files and the message of an event that leads from one state to the other.
+/// Returns the files and the commit message of an event.
 fn draft(
     [before, after]: [&Investigation; 2],
     rules: &EffectiveRules,
@@ -431,18 +427,18 @@ fn draft(
     Ok(Draft { files, changes: event.changes(), message, at })
 }
 
-/// Returns the snapshot with its rules, or with their fault.
-#[expect(clippy::result_large_err, reason = "either holds the snapshot, which is what is large")]
+/// Combines a snapshot with its rules, or with the error in them.
+#[expect(clippy::result_large_err, reason = "both variants contain the large snapshot")]
 fn judged(path: &Path, snapshot: Snapshot) -> Result<Standing, Unjudged> {
     let error = match &snapshot.ruleset {
         Ok(ruleset) => return Ok(Standing { ruleset: Arc::clone(ruleset), snapshot }),
         Err(fault) => Diagnostic::new(
             Code::InvalidRuleset,
-            format!("This investigation can't be judged: {fault}."),
+            format!("The rules of this investigation are unusable: {fault}."),
         )
         .suggest(format!(
-            "Fix {} in {} and commit it (git log -p {} shows earlier versions); until then tot_status and tot-report show \
-             only what needs no rules.",
+            "Fix {} in {} and commit it (git log -p {} shows earlier versions); until then tot_status and tot-report omit \
+             everything that needs rules.",
             fault.path,
             path.display(),
             fault.path
@@ -451,11 +447,11 @@ fn judged(path: &Path, snapshot: Snapshot) -> Result<Standing, Unjudged> {
     Err(Unjudged { snapshot, error })
 }
 
-/// Every acknowledged file must be readable by everybody: a file beyond a reader's limits is not written.
+/// Refuses files that exceed the limits of a reader, so that every stored file remains readable.
 fn check_sizes(files: &[FileChange]) -> Result<(), Refusal> {
-    /// Half of a reader's limit.
+    /// The maximum size of a file: half of a reader's limit.
     const MOST: usize = 8 << 20;
-    /// Files below this are within every limit.
+    /// Smaller files are always within the limits.
     const SMALL: usize = 64 << 10;
     for file in files {
         let Some(content) = file.content.as_deref().filter(|content| content.len() > SMALL) else { continue };

@@ -1,13 +1,13 @@
-//! The warning about commits that HEAD has left behind.
+//! The warning about commits that HEAD no longer contains.
 
 use crate::domain::{Code, Diagnostic};
 use crate::store::{Left, Moved};
 use crate::text::{counted, shorten};
 
-/// The most characters of a subject.
+/// The maximum length of a commit subject, in characters.
 const SUBJECT: usize = 80;
 
-/// Returns the warning: the commits, where they are, and the command that brings them back.
+/// Returns the warning: the commits, where they still exist, and the command that restores them.
 pub(super) fn warning(moved: &Moved) -> Diagnostic {
     let path = moved.path.display();
     let short = |id: &dyn ToString| id.to_string().chars().take(10).collect::<String>();

@@ -1,9 +1,10 @@
-//! The work of the server beside the calls: the remote of a new investigation, git's maintenance, and messages to the sync thread
-//! about use.
+//! The server's sharing tasks: remotes for new investigations, git maintenance, and messages to the sync thread.
 //!
-//! Guarantees: a start that was answered has its remote, or its reply says why not; nothing else here keeps a call waiting.
-//! Limit: a call that commits while git's maintenance collects garbage waits for its end, as the store does beside any `git gc`:
-//! it can't tell a run that spares new objects from one that does not.
+//! Guarantees: the reply to a start says if the new investigation could not be given its remote. No other task here
+//! delays a call.
+//!
+//! Limit: a call that commits during git's garbage collection waits for its end, as with any `git gc`. The store
+//! cannot tell whether a run spares new objects.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,60 +19,60 @@ use crate::store::Snapshot;
 use crate::sync::{default_remote, remote_at};
 use crate::text::{causes, sentence};
 
-/// The least time between two runs of git's maintenance for one investigation, however much a run leaves.
+/// The minimum time between two maintenance runs for one investigation.
 const UPKEEP: Duration = Duration::from_secs(600);
 
-/// The operator's settings for sharing, and the outcome of syncs so far.
+/// The operator's settings for sharing, and the outcomes of syncs.
 #[derive(Default)]
 pub struct Sharing {
-    /// The address for new investigations; without it, the one in git's configuration.
+    /// The address for new investigations. `None` uses the address in git's configuration.
     address: Option<String>,
     /// The channel to the sync thread.
-    syncer: Option<Sender<Told>>,
+    syncer: Option<Sender<SyncMessage>>,
     synced: Mutex<HashMap<SessionId, Synced>>,
-    /// The last start of git's maintenance, by repository.
+    /// The last start of maintenance, by repository.
     maintained: Mutex<HashMap<PathBuf, Timestamp>>,
 }
 
-/// Messages to the sync thread.
+/// A message to the sync thread.
 #[derive(Clone, Debug)]
-pub enum Told {
-    /// A call has used an investigation.
-    Used(Used),
-    /// The server ends. No message follows.
-    TheEnd,
+pub enum SyncMessage {
+    /// A call used an investigation.
+    Used(InvestigationUse),
+    /// The server is shutting down. No message follows.
+    Shutdown,
 }
 
-/// A call has used an investigation.
+/// The use of an investigation by a call.
 #[derive(Clone, Debug)]
-pub struct Used {
+pub struct InvestigationUse {
     /// The investigation.
     pub session: SessionId,
     /// Its folder.
     pub path: PathBuf,
     /// The kind of use.
-    pub how: How,
+    pub kind: UseKind,
 }
 
 /// The kind of use of an investigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
-    /// It was read.
+pub enum UseKind {
+    /// A call read it.
     Read,
-    /// It was written to.
+    /// A call wrote to it.
     Wrote,
-    /// It has ended.
+    /// A call ended it.
     Ended,
 }
 
 /// The outcome of the last sync of an investigation.
 #[derive(Clone, Debug, Default)]
 pub struct Synced {
-    /// When the last complete sync ended.
+    /// The time of the last complete sync.
     pub last: Option<Timestamp>,
-    /// Why the last sync was not complete.
+    /// The error, if the last sync was incomplete.
     pub error: Option<String>,
-    /// The latest news for a person.
+    /// The latest notice for people.
     pub notice: Option<String>,
 }
 
@@ -80,20 +81,20 @@ pub struct Synced {
 pub struct RemoteStanding {
     /// The address, without a password.
     pub remote: String,
-    /// The number of commits only here and only there, when last seen.
+    /// The numbers of commits that exist only locally and only on the remote, as last seen.
     pub apart: Option<(usize, usize)>,
-    /// The outcome of the last sync by this server.
+    /// The outcome of this server's last sync.
     pub synced: Synced,
 }
 
 impl Sharing {
-    /// Sends new investigations to that address, or else to the one in git's configuration.
+    /// Gives new investigations a remote at `address`, or else at the address in git's configuration.
     pub fn to(address: Option<String>) -> Self {
         Sharing { address, ..Sharing::default() }
     }
 
     /// Sets the channel to the sync thread.
-    pub fn telling(self, syncer: Sender<Told>) -> Self {
+    pub fn telling(self, syncer: Sender<SyncMessage>) -> Self {
         Sharing { syncer: Some(syncer), ..self }
     }
 }
@@ -113,7 +114,7 @@ impl Service {
         })
     }
 
-    /// Notes the outcome of a sync.
+    /// Records the outcome of a sync.
     pub fn note_synced(&self, session: SessionId, outcome: Result<Timestamp, String>) {
         let Some(sharing) = &self.sharing else { return };
         let mut synced = lock(&sharing.synced);
@@ -124,27 +125,31 @@ impl Service {
         }
     }
 
-    /// Notes what a person should know of a sync.
+    /// Records a notice for people about a sync.
     pub fn note_came(&self, session: SessionId, notice: String) {
         let Some(sharing) = &self.sharing else { return };
         lock(&sharing.synced).entry(session).or_default().notice = Some(notice);
     }
 
-    /// Tells the sync thread that an investigation was used.
-    pub(super) fn used(&self, snapshot: &Snapshot, how: How) {
+    /// Notifies the sync thread of the use of an investigation.
+    pub(super) fn used(&self, snapshot: &Snapshot, kind: UseKind) {
         if let Some(syncer) = self.sharing.as_ref().and_then(|sharing| sharing.syncer.as_ref()) {
             let session = snapshot.investigation.meta().id;
-            // While the server ends, nothing receives it.
-            let _ = syncer.send(Told::Used(Used { session, path: snapshot.path.clone(), how }));
+            // During shutdown, nobody receives the message.
+            let _ = syncer.send(SyncMessage::Used(InvestigationUse {
+                session,
+                path: snapshot.path.clone(),
+                kind,
+            }));
         }
     }
 
-    /// Gives a new investigation its remote. A failure is a warning, since the investigation itself is stored.
+    /// Gives a new investigation its remote. Returns failures as a warning, since the investigation itself is stored.
     pub(super) fn give_remote(&self, snapshot: &Snapshot) -> Option<Diagnostic> {
         let sharing = self.sharing.as_ref()?;
         let given = GitProgram::find(false).and_then(|git| self.try_give_remote(sharing, &git, snapshot));
         let error = match given.err()? {
-            // Without git, no setting can ask for a remote either.
+            // Without git there is no configuration that could require a remote.
             RemoteError::NoGit(_) | RemoteError::TooOld { .. } if sharing.address.is_none() => return None,
             error => error,
         };
@@ -174,7 +179,7 @@ impl Service {
         }
     }
 
-    /// Starts git's maintenance of the repository in the background, at most once every ten minutes.
+    /// Starts git maintenance of the repository in the background, at most once every ten minutes.
     pub fn maintain(&self, path: &Path) {
         let (Some(sharing), Ok(now)) = (&self.sharing, self.world.now()) else { return };
         let since = |last: &Timestamp| now.milliseconds().abs_diff(last.milliseconds());
@@ -185,7 +190,7 @@ impl Service {
         }
         maintained.insert(path.to_owned(), now);
         drop(maintained);
-        // If it can't be started, the repository only stays larger than necessary.
+        // Failure is harmless: the repository only stays larger than necessary.
         if let Ok(git) = GitProgram::find(false) {
             let _ = git.maintain(&[path.to_owned()]);
         }

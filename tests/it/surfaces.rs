@@ -270,7 +270,7 @@ impl Look<'_, '_> {
     }
 
     fn told_in_markdown(&self, text: &str) {
-        assert!(text.contains(&format!("How far to trust it: {}.", self.whole())), "{text}");
+        assert!(text.contains(&format!("Verdict: {}.", self.whole())), "{text}");
         for (id, words) in self.words() {
             assert!(text.contains(&format!("Title of {id}, {words}")), "{text}");
         }

@@ -193,7 +193,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(person.ok_with(&["amend", "-"], "---\nreason: A word was missing.\n---\nIt *scatters*, at noon.\n"), @"
     amended the conclusion
     commit 800da759ad
-    Next: What confirms the answers stands. An approval of the earlier conclusion lapses: a person renews it with `tot approve 019b8d62-7a80-7da0-a12b-9fd1f7790eda`. The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
+    Next: Confirmations of the answers remain valid. An approval of the earlier conclusion lapses: a person renews it with `tot approve 019b8d62-7a80-7da0-a12b-9fd1f7790eda`. The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
     ");
 
     let repository = person.repository();

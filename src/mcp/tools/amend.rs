@@ -1,4 +1,4 @@
-//! `tot_amend`: corrects the texts of a node.
+//! `tot_amend`: corrects the texts of a node, or the conclusion.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::service::{Refusal, Service};
 
 const ABOUT: About = About {
     name: "tot_amend",
-    title: "Correct what was said",
+    title: "Correct texts",
     description: "Corrects a committed node's texts, or the `conclusion`; old texts are kept. \
-                  Answers then need confirming anew.",
+                  Amended answers must be reconfirmed.",
     codes: amend::CODES,
     warnings: amend::WARNINGS,
     also: &[],
@@ -31,7 +31,7 @@ const ABOUT: About = About {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodeId": "R2.A1", "headline": "The plan changed.",
     "reason": "It named the wrong query."}]))]
-struct Input {
+struct AmendInput {
     /// From tot_start.
     session_id: String,
     #[serde(flatten)]
@@ -43,20 +43,24 @@ struct Input {
 /// The outcome of a correction.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
-    /// The node.
+struct AmendBody {
+    /// The node; absent if the conclusion was amended.
     #[serde(skip_serializing_if = "Option::is_none")]
     node_id: Option<String>,
     /// The names of the changed fields.
     amended: Vec<&'static str>,
 }
 
-/// The tool.
+/// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Nothing), Refusal> {
+fn run(
+    service: &Service,
+    input: AmendInput,
+    caller: &Caller,
+) -> Result<(Shared, AmendBody, Nothing), Refusal> {
     let node_id = input.request.node_id.clone();
     let written = service.amend(&input.session_id, input.request, &with_model(caller, input.model))?;
     let mut shared = Shared::written(&written);
@@ -68,7 +72,7 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
         Some(_) => {
             let id = written.standing.investigation().meta().id;
             shared.message = format!(
-                "What confirms the answers stands. An approval of the earlier conclusion lapses: a person renews it with \
+                "Confirmations of the answers remain valid. An approval of the earlier conclusion lapses: a person renews it with \
                  `tot approve {id}`. {}",
                 shared.message
             );
@@ -76,9 +80,9 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
         }
         None => {
             let what = node_id.as_deref().unwrap_or("The conclusion");
-            shared.message = format!("{what} says that already; nothing was written. {}", shared.message);
+            shared.message = format!("{what} already says that; nothing was written. {}", shared.message);
             Vec::new()
         }
     };
-    Ok((shared, Body { node_id, amended }, Nothing {}))
+    Ok((shared, AmendBody { node_id, amended }, Nothing {}))
 }

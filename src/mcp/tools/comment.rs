@@ -1,4 +1,4 @@
-//! `tot_comment`: a comment of an agent on a node, or a reply.
+//! `tot_comment`: comments on a node or on the whole investigation.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::service::{Refusal, Service};
 const ABOUT: About = About {
     name: "tot_comment",
     title: "Comment, object, answer",
-    description: "Says something of a node or the whole, also after the end. An open objection makes what rests on the \
-                  node contested; another than the node's author resolves it.",
+    description: "Comments on a node or the investigation, even an ended one. An open objection contests what rests on \
+                  the node; someone other than the node's author resolves it.",
     codes: comment::CODES,
     warnings: comment::WARNINGS,
     also: &[],
@@ -26,12 +26,12 @@ const ABOUT: About = About {
     budget: 1_500,
 };
 
-/// What is said.
+/// A comment.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodeId": "R2.A1", "kind": "objection",
     "text": "The cache was warm: measure it again after a restart."}]))]
-struct Input {
+struct CommentInput {
     /// From tot_start.
     session_id: String,
     #[serde(flatten)]
@@ -40,30 +40,34 @@ struct Input {
     model: Option<String>,
 }
 
-/// The written comment.
+/// The result of a comment.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
-    /// The comment; absent if it was already there.
+struct CommentBody {
+    /// The comment's id; absent if the same comment existed already.
     #[serde(skip_serializing_if = "Option::is_none")]
     comment_id: Option<String>,
 }
 
-/// The tool.
+/// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Nothing), Refusal> {
+fn run(
+    service: &Service,
+    input: CommentInput,
+    caller: &Caller,
+) -> Result<(Shared, CommentBody, Nothing), Refusal> {
     let caller = with_model(caller, input.model);
     let written = service.comment(&input.session_id, input.request, &caller)?;
     let mut shared = Shared::written(&written);
     let comment_id = match &written.decision.event {
         Some(Event::Commented { comment }) => Some(comment.id.to_string()),
         _ => {
-            shared.message = format!("You have said that before; nothing was written. {}", shared.message);
+            shared.message = format!("You already said that; nothing was written. {}", shared.message);
             None
         }
     };
-    Ok((shared, Body { comment_id }, Nothing {}))
+    Ok((shared, CommentBody { comment_id }, Nothing {}))
 }

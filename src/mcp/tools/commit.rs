@@ -1,4 +1,4 @@
-//! `tot_commit`: stores results.
+//! `tot_commit`: stores results of research.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::service::{Refusal, Service};
 
 pub(super) const ABOUT: About = About {
     name: "tot_commit",
-    title: "Commit what was found",
-    description: "Stores results of pending nodes. Findings list their sources under `## References`. A state that \
-                  comes too early is stored as another (`requestedState`) or refused. All or nothing.",
+    title: "Commit results",
+    description: "Stores results of pending nodes. Findings list their sources under `## References`. A premature \
+                  state is stored as another (`requestedState`) or refused. All or nothing.",
     codes: commit::CODES,
     warnings: commit::WARNINGS,
     also: &[],
@@ -34,7 +34,7 @@ pub(super) const ABOUT: About = About {
     "nodeId": "R2.A1", "state": "EXPLORE", "agentId": "agent-7",
     "findings": "The plan changed.\n\n## References\n- logs/slow.log:120 - the query"
 }]}]))]
-struct Input {
+struct CommitInput {
     /// From tot_start.
     session_id: String,
     /// The results.
@@ -42,70 +42,74 @@ struct Input {
     /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
-    /// Your model: it stands beside what you confirm.
+    /// Your model, stored with what you confirm.
     model: Option<String>,
 }
 
-/// The outcome of the results.
+/// The outcome of a batch of results.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Stored {
-    /// The nodes as they were stored.
-    committed: Vec<Committed>,
+pub(super) struct StoredResults {
+    /// The stored nodes.
+    committed: Vec<CommittedNode>,
     /// Parents whose state these results changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     transitions: Vec<TransitionEntry>,
 }
 
-/// One stored node.
+/// A stored node.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Committed {
+struct CommittedNode {
     /// The node.
     node_id: String,
-    /// The state it has now.
+    /// Its current state.
     state: String,
     /// The requested state, if another was stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     requested_state: Option<String>,
 }
 
-/// The tool.
+/// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Stored, Nothing), Refusal> {
+fn run(
+    service: &Service,
+    input: CommitInput,
+    caller: &Caller,
+) -> Result<(Shared, StoredResults, Nothing), Refusal> {
     let written = service.commit(&input.session_id, input.results, &with_model(caller, input.model))?;
     let graph = graph_of(&written.standing, input.graph);
-    Ok((Shared { graph, ..Shared::written(&written) }, Stored::of(&written.decision), Nothing {}))
+    Ok((Shared { graph, ..Shared::written(&written) }, StoredResults::of(&written.decision), Nothing {}))
 }
 
-impl Stored {
+impl StoredResults {
     /// Returns the outcome of a commit of results.
     pub(super) fn of(decision: &Decision) -> Self {
         let (nodes, transitions) = match &decision.event {
             Some(Event::Committed { nodes, transitions, .. }) => (nodes.as_slice(), transitions.as_slice()),
             _ => Default::default(),
         };
-        Stored {
+        StoredResults {
             committed: nodes.iter().filter_map(|node| committed(node)).collect(),
             transitions: transitions.iter().map(Into::into).collect(),
         }
     }
 }
 
-/// A node as it was stored.
-fn committed(node: &Node) -> Option<Committed> {
+/// Describes a stored node. Returns `None` if it has no result.
+fn committed(node: &Node) -> Option<CommittedNode> {
     let classification = node.classification.as_ref()?;
     let newest = classification.newest();
     let state = classification.current_state();
-    // Of what was put beside another's result, too, it is told what was asked for.
+    // A result that is stored next to another agent's result also reports its own state.
     let requested = newest
         .requested_state
         .as_ref()
         .or(Some(&newest.state).filter(|own| !classification.other_results.is_empty() && *own != state));
-    Some(Committed {
+    Some(CommittedNode {
         node_id: node.id.to_string(),
         state: state.to_string(),
         requested_state: requested.map(ToString::to_string),

@@ -1,4 +1,4 @@
-//! `tot_end`: ends an investigation with its answer.
+//! `tot_end`: ends an investigation with a conclusion.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::view::NO_SIGN_OFF;
 const ABOUT: About = About {
     name: "tot_end",
     title: "End an investigation",
-    description: "Ends an investigation once nothing is owed (`canEnd`), or early with `stopped`. Returns what was found.",
+    description: "Ends an investigation once no required step is left (`canEnd`), or early with `stopped`. Returns the results.",
     codes: end::CODES,
     warnings: end::WARNINGS,
     also: &[],
@@ -34,15 +34,15 @@ const ABOUT: About = About {
     budget: 4_000,
 };
 
-/// The most characters of a title, and of a source's address, in the reply.
+/// The maximum length of a title and of a source's address in the reply, in characters.
 const TITLE: usize = 120;
 const TARGET: usize = 500;
 
-/// The end.
+/// The conclusion, and how to reply.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("examples" = [{"sessionId": "01a19b7c", "conclusion": "The plan of the slow query changed."}]))]
-struct Input {
+struct EndInput {
     /// From tot_start.
     session_id: String,
     #[serde(flatten)]
@@ -54,90 +54,90 @@ struct Input {
     model: Option<String>,
 }
 
-/// What was written.
+/// The result of the end.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
-    /// The git tag of the end.
+struct EndBody {
+    /// The git tag that marks the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     tag: Option<String>,
-    /// ended, stoppedEarly.
+    /// `ended` or `stoppedEarly`.
     outcome: assess::Outcome,
-    /// How far to trust the whole, in words.
+    /// The verdict on the investigation, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<Cow<'static, str>>,
     /// The answers that the conclusion rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     answers: Vec<BoundAnswer>,
-    /// The number of ruled out nodes.
+    /// The number of nodes that were ruled out.
     dead_ends: usize,
-    /// What the person in front of the client said.
+    /// The reply of the person at the client.
     #[serde(skip_serializing_if = "Option::is_none")]
-    asked: Option<Said>,
+    asked: Option<PersonsReply>,
 }
 
-/// The answer of the person in front of the client to the end.
+/// A person's reply to the question whether the investigation may end.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
+struct PersonsReply {
     /// The choice.
     answer: PersonsAnswer,
-    /// In the person's words.
+    /// The person's comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<String>,
-    /// Its worth.
+    /// A note that the reply is not a sign-off.
     note: &'static str,
 }
 
-/// What was found.
+/// The results of the investigation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Advice {
-    /// The answers.
-    solutions: Vec<Solution>,
-    /// Answers that a child has refuted.
+struct EndAdvice {
+    /// The answers that have not been refuted.
+    solutions: Vec<EndAnswer>,
+    /// Answers that a child refuted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    refuted: Vec<Solution>,
-    /// Answers that can't be tested here.
-    theories: Vec<Summary>,
+    refuted: Vec<EndAnswer>,
+    /// Answers that cannot be tested here.
+    theories: Vec<NodeSummary>,
     /// The sources in the findings, in order of first mention.
     references: Vec<Reference>,
-    /// The quality figures.
+    /// The quality metrics.
     quality: Value,
 }
 
-/// One answer.
+/// An answer.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Solution {
+struct EndAnswer {
     #[serde(flatten)]
-    node: Summary,
-    /// How far to trust it, in words.
+    node: NodeSummary,
+    /// The verdict on it, in words.
     verdict: Cow<'static, str>,
-    /// Whether another has confirmed it, and nothing speaks against it.
+    /// Whether another node has confirmed it and no objection is open.
     verified: bool,
-    /// The grade of its confirmation: independent, second-agent, self, none.
+    /// The grade of its confirmation: `independent`, `second-agent`, `self` or `none`.
     confirmation: Grade,
-    /// The nodes that confirm it, the best first.
+    /// The nodes that confirm it, best first.
     verified_by: Vec<String>,
-    /// The distance of the best of them.
+    /// The distance between it and the best confirmation.
     #[serde(skip_serializing_if = "Option::is_none")]
     distance: Option<String>,
     /// The nodes that refute it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refuted_by: Vec<String>,
-    /// The open objections to what it rests on.
+    /// The open objections to nodes that it rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contested_by: Vec<String>,
-    /// The outcome of the commands that it rests on.
+    /// The verdict on the recorded commands that it rests on.
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<String>,
 }
 
-/// A node that says something about the question.
+/// A node with a summary of its findings.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Summary {
+struct NodeSummary {
     /// The node.
     node_id: String,
     /// Its title.
@@ -148,9 +148,9 @@ struct Summary {
     summary: String,
 }
 
-/// The tool.
+/// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::asking(ABOUT, move |mut input: Input, caller, asking| {
+    Tool::asking(ABOUT, move |mut input: EndInput, caller, asking| {
         match asking {
             Asking::Nobody => {}
             Asking::First => match service.would_end(&input.session_id, &input.request) {
@@ -166,7 +166,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 
 /// Returns the question to a person before the end.
 fn question(standing: &Standing, request: &End) -> String {
-    /// The most characters of the conclusion.
+    /// The maximum length of the conclusion, in characters.
     const CONCLUSION: usize = 3_000;
     let investigation = standing.investigation();
     let assessment = standing.assessment();
@@ -182,15 +182,15 @@ fn question(standing: &Standing, request: &End) -> String {
     )
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Advice), Refusal> {
+fn run(service: &Service, input: EndInput, caller: &Caller) -> Result<(Shared, EndBody, EndAdvice), Refusal> {
     let written = service.end(&input.session_id, input.request, &with_model(caller, input.model))?;
     let standing = &written.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let assessment = standing.assessment();
     let mut graph = graph_of(standing, input.graph);
     let asked = investigation.conclusion().and_then(|end| end.asked.clone());
-    let asked = asked.map(|asked| Said { answer: asked.answer, said: asked.said, note: NO_SIGN_OFF });
-    let body = Body {
+    let asked = asked.map(|asked| PersonsReply { answer: asked.answer, said: asked.said, note: NO_SIGN_OFF });
+    let body = EndBody {
         tag: written.tag.clone(),
         outcome: assessment.outcome,
         verdict: assessment.words(),
@@ -198,10 +198,10 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
         dead_ends: assessment.dead_ends.len(),
         asked,
     };
-    let advice = Advice {
-        solutions: assessment.answers.iter().map(|it| Solution::of(&assessment, it)).collect(),
-        refuted: assessment.refuted.iter().map(|it| Solution::of(&assessment, it)).collect(),
-        theories: assessment.theories.iter().map(|node| Summary::of(node)).collect(),
+    let advice = EndAdvice {
+        solutions: assessment.answers.iter().map(|it| EndAnswer::of(&assessment, it)).collect(),
+        refuted: assessment.refuted.iter().map(|it| EndAnswer::of(&assessment, it)).collect(),
+        theories: assessment.theories.iter().map(|node| NodeSummary::of(node)).collect(),
         references: references(investigation).into_iter().map(shortened).collect(),
         quality: figures(&quality(investigation, &rules)),
     };
@@ -217,11 +217,11 @@ fn shortened(reference: Reference) -> Reference {
     }
 }
 
-impl Solution {
+impl EndAnswer {
     fn of(assessment: &Assessment<'_>, answer: &assess::Answer<'_>) -> Self {
         let best = answer.confirming.first();
-        Solution {
-            node: Summary::of(answer.node),
+        EndAnswer {
+            node: NodeSummary::of(answer.node),
             verdict: answer.words(),
             verified: answer.verdict.is_confirmed(),
             confirmation: answer.grade,
@@ -234,10 +234,10 @@ impl Solution {
     }
 }
 
-impl Summary {
+impl NodeSummary {
     fn of(node: &Node) -> Self {
         let findings = node.classification.as_ref().map_or("", |it| it.findings.as_str());
-        Summary {
+        NodeSummary {
             node_id: node.id.to_string(),
             title: shorten(node.name(), TITLE),
             round: node.round(),

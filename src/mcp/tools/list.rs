@@ -17,7 +17,7 @@ use crate::text::shorten;
 const ABOUT: About = About {
     name: "tot_list",
     title: "List investigations",
-    description: "Lists the investigations, newest first, each with its `verdict`. In pages (`nextCursor`).",
+    description: "Lists investigations, newest first, each with its `verdict`. Paged (`nextCursor`).",
     codes: &[],
     warnings: &[],
     also: &[],
@@ -30,49 +30,49 @@ const ABOUT: About = About {
 /// The number of entries on a page.
 const PAGE: usize = 10;
 
-/// The most characters of a text in an entry.
+/// The maximum length of a text in an entry, in characters.
 const TEXT: usize = 80;
 
-/// Which investigations.
+/// The investigations to list.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Input {
+struct ListInput {
     /// Which ones.
-    #[serde(default, with = "StateName")]
+    #[serde(default, with = "ListStateName")]
     state: ListState,
     /// Words in title, question, method or id.
     text: Option<String>,
-    /// `nextCursor` of the page before.
+    /// The previous page's `nextCursor`.
     cursor: Option<String>,
 }
 
-/// Which investigations are listed.
+/// The names of the states in JSON.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "ListState", rename_all = "camelCase")]
 #[schemars(inline)]
-enum StateName {
+enum ListStateName {
     Open,
     Ended,
     All,
 }
 
-/// The investigations.
+/// A page of investigations.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
-    /// Newest first.
-    investigations: Vec<Listed>,
-    /// How many there are on all pages.
+struct ListBody {
+    /// The investigations, newest first.
+    investigations: Vec<ListedInvestigation>,
+    /// The number of matches on all pages.
     total: usize,
-    /// Where the next page begins; absent on the last.
+    /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
 
-/// One investigation.
+/// An investigation. Fields that cannot be read are absent.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+struct ListedInvestigation {
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,55 +87,60 @@ struct Listed {
     ended: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<String>,
-    /// How far to trust what it concludes, or its best answer so far: `Conclusion, stopped early`.
+    /// The verdict on its conclusion, or on its best answer so far, such as `Conclusion, stopped early`.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<String>,
-    /// Its fault.
+    /// The error, if it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
 }
 
-/// The tool.
+/// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<(Shared, Body, Nothing), Refusal> {
+fn run(service: &Service, input: ListInput) -> Result<(Shared, ListBody, Nothing), Refusal> {
     let state = input.state;
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let filter = ListFilter { state, text: given(input.text), after: given(input.cursor), limit: PAGE };
     let listing = service.store().list(&filter).map_err(|error| match error {
         StoreError::UnknownCursor { .. } => Refusal::from(
-            Diagnostic::new(Code::InvalidArgument, "cursor: it is not one that a reply gave.")
-                .suggest("Give `nextCursor` of the reply before, or leave it out for the first page."),
+            Diagnostic::new(Code::InvalidArgument, "cursor: not a cursor from a reply.")
+                .suggest("Pass the previous reply's `nextCursor`, or omit it for the first page."),
         ),
         error => error.into(),
     })?;
     let shown = listing.entries.len();
     let message = match (listing.total, &listing.next) {
         (0, _) if filter.text.is_none() && matches!(state, ListState::All) => {
-            "There is no investigation yet: tot_start begins one.".to_owned()
+            "There are no investigations yet: tot_start starts one.".to_owned()
         }
-        (0, _) => "None fits: leave out `text` or `state` for all.".to_owned(),
-        (total, Some(_)) => format!("{shown} of {total}; `cursor` with nextCursor gives the next page."),
+        (0, _) => "No matches: omit `text` or `state` to list all.".to_owned(),
+        (total, Some(_)) => format!("{shown} of {total}; pass nextCursor as `cursor` for the next page."),
         (_, None) => {
-            "tot_status shows how one stands, tot_read its findings; tot_next how to go on.".to_owned()
+            "tot_status shows an investigation's state, tot_read its findings, tot_next the next step."
+                .to_owned()
         }
     };
-    let body = Body {
-        investigations: listing.entries.into_iter().map(|entry| Listed::of(service, entry)).collect(),
+    let body = ListBody {
+        investigations: listing
+            .entries
+            .into_iter()
+            .map(|entry| ListedInvestigation::of(service, entry))
+            .collect(),
         total: listing.total,
         next_cursor: listing.next,
     };
     Ok((Shared::apart(message), body, Nothing {}))
 }
 
-impl Listed {
+impl ListedInvestigation {
     fn of(service: &Service, entry: ListEntry) -> Self {
-        // An unreadable investigation is known only by the name of its folder.
+        // An unreadable investigation is identified only by its folder name.
         let name = || entry.path.file_name().map(|name| name.to_string_lossy().into_owned());
         let facts = entry.facts.as_ref();
-        Listed {
+        ListedInvestigation {
             verdict: verdict(service, &entry),
             session_id: entry.id.map(|id| id.to_string()),
             title: facts.map(|facts| facts.title.clone()).or_else(name).map(|text| shorten(&text, TEXT)),
@@ -149,7 +154,7 @@ impl Listed {
     }
 }
 
-/// Returns how far to trust its conclusion, or its best answer so far.
+/// Returns the verdict on the conclusion, or on the best answer so far.
 pub(in crate::mcp) fn verdict(service: &Service, entry: &ListEntry) -> Option<String> {
     let snapshot = entry.facts.as_ref().and_then(|_| service.store().load(&entry.path).ok())?;
     Some(Assessment::new(&snapshot.investigation, snapshot.rules()).top().to_string())

@@ -1,16 +1,16 @@
-//! The tools, one file each: the documented input, the reply, and the handler.
+//! The tools, one file each: the documented input, the reply and the handler.
 //!
-//! # To add a tool
+//! # Adding a tool
 //!
-//! 1. `src/mcp/tools/list.rs` is a small one to begin from: copy it, and write its input, its reply, what an agent reads of
-//!    it, and the handler. What the person's command could also do goes into [`crate::service`].
-//! 2. `src/mcp/tools/mod.rs`: the module, its place in [`all`], and a word about it in [`INSTRUCTIONS`].
-//! 3. `tests/it/mcp/tools.rs`: its place in the order of the work, and whether it only reads.
-//! 4. `tests/it/mcp/budget.rs`: that its reply is small, however large the investigation.
-//! 5. `tests/it/fuzz.rs`: its input, fed with anything.
+//! 1. `src/mcp/tools/list.rs` is a small tool to start from. Copy it, then write the input, the reply, the texts for
+//!    agents and the handler. Logic that the command line could also use belongs in [`crate::service`].
+//! 2. `src/mcp/tools/mod.rs`: declare the module, add the tool to [`all`] and mention it in [`INSTRUCTIONS`].
+//! 3. `tests/it/mcp/tools.rs`: its position in the list, and whether it is read-only.
+//! 4. `tests/it/mcp/budget.rs`: the size limit of its reply.
+//! 5. `tests/it/fuzz.rs`: arbitrary input for it.
 //! 6. `tests/clients/investigation.py`: a call, since each official client calls every tool.
-//! 7. `src/setup.rs`: what the skill for clients says of it, if an agent has to know of it from the start.
-//! 8. `README.md`: its row among the tools.
+//! 7. `src/setup.rs`: a sentence in the skill for clients, if agents need to know the tool from the start.
+//! 8. `README.md`: a row in the table of tools.
 
 mod amend;
 mod comment;
@@ -43,29 +43,29 @@ use crate::ruleset::{builtin, effective};
 use crate::service::{Refusal, Service, Standing};
 use crate::text::{one_line, shorten};
 
-/// What an agent reads first.
+/// The introduction for agents.
 pub const INSTRUCTIONS: &str = "\
-Tree of Thoughts keeps structured investigations of hard questions. Each is a tree of nodes in rounds, and a git \
-repository that people review: every call that changes something is one commit.
+Tree of Thoughts keeps structured investigations of hard questions. Each is a tree of nodes in rounds, stored in a git \
+repository that people review. Every call that changes something is one commit.
 
-The loop: tot_start gives a sessionId, of which a unique beginning or ending will do, and the method's instructions. \
-tot_propose registers nodes to research. Research each one; if you have sub-agents, give each of them one. tot_commit \
-stores each node's state, findings in Markdown with sources under `## References`, and agentId. In your own shell, \
+The loop: tot_start returns a sessionId (any unique prefix or suffix works) and the method's instructions. \
+tot_propose registers nodes to research. Research each node; if you have sub-agents, give each of them one. tot_commit \
+stores each node's state, agentId, and findings in Markdown with sources under `## References`. In your own shell, \
 `tot run` captures a command as evidence: best for one log that several nodes share, and for numbers with their basis. \
-Propose children where some are owed, and go on until `canEnd` is true; then tot_end with a conclusion. tot_next plans \
-for you: tasks, and in `nextCall` the one call that is legal now; agents that share the work take tasks with its \
-`claim`. tot_step is a whole turn in one call.
+Propose children where they are required, and go on until `canEnd` is true; then call tot_end with a conclusion. \
+tot_next plans for you: it returns tasks and, in `nextCall`, one legal call. Agents that share the work take tasks with \
+its `claim`. tot_step does a whole turn in one call.
 
-A reply is JSON: `message` says what to do next, `owed` what keeps the end away, by the codes of tot_end. `errors` and \
+A reply is JSON: `message` says what to do next, `owed` lists what blocks tot_end, by code. `errors` and \
 `warnings` hold {code, nodeId?, message, suggestion?}. A reply with status REJECTED wrote nothing: its errors say how to \
-mend the call, or that a person must. `omitted` counts what was left out of a list; tot_status has the rest.
+fix the call, or that a person must act. `omitted` counts what was left out of a list; tot_status has the rest.
 
-Work survives a restart: tot_list finds an investigation again, tot_status shows how it stands, tot_read gives nodes \
-whole, tot_reclassify revives, corrects or gives up one, tot_amend corrects what one says, \
+Work survives a restart: tot_list finds an investigation, tot_status shows its state, tot_read returns whole \
+nodes, tot_reclassify revives, corrects or gives up a node, tot_amend corrects its texts, \
 tot_comment objects and answers, \
 tot_report writes a site for people. Resources: tot://{sessionId}.";
 
-/// What any tool may answer.
+/// The codes that any tool may return.
 pub const CODES: &[Code] = &[
     Code::SessionNotFound,
     Code::AmbiguousSession,
@@ -83,24 +83,25 @@ pub const CODES: &[Code] = &[
     Code::InternalError,
 ];
 
-/// The instructions for clients: the text above, the codes of any tool, and the rulesets that this server offers.
+/// Returns the instructions for clients: [`INSTRUCTIONS`], the codes of every tool, and the rulesets that this server
+/// offers.
 pub fn instructions(service: &Service) -> String {
-    // Clients cut long instructions; UNKNOWN_RULESET lists all names.
+    // Clients truncate long instructions. The error UNKNOWN_RULESET lists all names.
     const SHOWN: usize = 12;
     let names: Vec<&str> = service.rulesets().names().collect();
     let shown = effective::list(names.iter().take(SHOWN));
     let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
     format!(
-        "{INSTRUCTIONS}\n\nCodes of any tool: {}.\n\nMethods for tot_start's `ruleset`, {} by default: {shown}{more}.",
+        "{INSTRUCTIONS}\n\nCodes of every tool: {}.\n\nMethods for tot_start's `ruleset` (default {}): {shown}{more}.",
         plain_list(CODES),
         builtin::DEFAULT
     )
 }
 
-/// How long a graph may be that is sent unasked, in bytes as it is sent.
+/// The maximum size of a graph in a reply that did not ask for one, in bytes as sent.
 const GRAPH: usize = 2_000;
 
-/// All tools, in the order of the work.
+/// Returns all tools, in the order of the workflow.
 pub fn all(service: &Arc<Service>) -> Vec<Tool> {
     vec![
         start::tool(Arc::clone(service)),
@@ -119,30 +120,31 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
     ]
 }
 
-/// What the tool of that name answers to these arguments of that caller, in this process and for no client: each command of
-/// a person that does what a tool does is a call of it.
+/// Calls the named tool in this process, without a client. Commands of the command line that do what a tool does use
+/// it.
 ///
 /// # Errors
 ///
-/// No such tool, and a machine that has no thread left.
+/// Fails if there is no such tool, or if the system cannot create a thread.
 pub fn call(service: &Arc<Service>, name: &str, arguments: Value, caller: Caller) -> io::Result<Reply> {
     let tool = all(service).into_iter().find(|tool| tool.about().name == name);
-    let tool = tool.ok_or_else(|| io::Error::other(format!("there is no tool {name}")))?;
+    let tool = tool.ok_or_else(|| io::Error::other(format!("unknown tool {name}")))?;
     let runtime = stdio::start(&mut Builder::new_current_thread())?;
     Ok(stdio::run(runtime, tool.answer(arguments, caller)))
 }
 
-/// The caller, with the model that the call names.
+/// Returns the caller with the model named in the call.
 fn with_model(caller: &Caller, model: Option<String>) -> Caller {
-    /// The most characters of a name.
+    /// The maximum length of a model name, in characters.
     const MOST: usize = 100;
     let model = model.filter(|model| !model.trim().is_empty());
     Caller { model: model.map(|model| shorten(&one_line(&model), MOST)), ..caller.clone() }
 }
 
-/// The reply of a call, or that of its refusal.
+/// Turns the outcome of a call into an answer.
 fn answer<B, A>(service: &Service, outcome: Result<(Shared, B, A), Refusal>) -> Answer<B, A> {
-    // What every reply about an investigation warns of. A rejection has no warnings, and it may be why.
+    // Every reply about an investigation reports moved folders. A rejection has no warnings, and the move may be its
+    // cause.
     let moves = |shared: &Shared| shared.session.map(|session| service.moves(session)).unwrap_or_default();
     match outcome {
         Ok((mut shared, body, advice)) => {
@@ -159,7 +161,7 @@ fn answer<B, A>(service: &Service, outcome: Result<(Shared, B, A), Refusal>) -> 
     }
 }
 
-/// The graph in the form that was asked for, or the address of the resource that has it.
+/// Returns the graph in the requested form, or the address of the resource that has it.
 fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
     let investigation = standing.investigation();
     let nodes = investigation.len();
@@ -167,7 +169,7 @@ fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
     let mut fields = Graph::default();
     match form {
         GraphForm::None => {}
-        // It is not even drawn where its nodes alone would be too long.
+        // Too many nodes to fit: skip drawing.
         GraphForm::Auto if nodes > GRAPH / 40 => fields.graph_resource = Some(address()),
         GraphForm::Auto | GraphForm::Dot => {
             let dot = graph::dot(&standing.assessment());

@@ -1,4 +1,4 @@
-//! `tot_next`: tasks, and the next call that is legal.
+//! `tot_next`: plans tasks and the next legal call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use crate::text::{one_line, shorten};
 const ABOUT: About = About {
     name: "tot_next",
     title: "Plan the next tasks",
-    description: "Plans; writes only to `claim`. `tasks`: pending nodes, then fresh ones with legal ids, each with \
-                  what is asked and which states count. `nextCall`: a legal call; fill in what stands in < >. \
+    description: "Plans; writes only to `claim`. `tasks`: pending nodes, then new ones with legal ids, each with its \
+                  question and the states that count. `nextCall`: a legal call; fill in the < > parts. \
                   `dimensions` asks for tasks that cover all combinations.",
     codes: &[],
     warnings: &[],
@@ -35,53 +35,54 @@ const ABOUT: About = About {
     budget: 4_000,
 };
 
-/// The most bytes of the tasks, as sent.
+/// The maximum size of the tasks, in bytes as sent.
 const ROOM: usize = 2_700;
 
-/// How many characters a task may have: the first at which all of them fit, else the last.
+/// The lengths of a task to try, in characters. The first at which all tasks fit is used, else the last.
 const LENGTHS: [usize; 7] = [700, 500, 350, 260, 190, 120, 60];
 
-/// How many claims of others are named, and with how much of an agent's name.
+/// The maximum number of claims by others to list, and the maximum length of an agent's name.
 const CLAIMED: usize = 10;
 const AGENT: usize = 60;
 
-/// How many commands are offered, and with how many characters.
+/// The maximum number of commands to offer, and the maximum length of each.
 const RUNS: usize = 3;
 const RUN: usize = 160;
 
-/// The most characters of a message.
+/// The maximum length of a message, in characters.
 const MESSAGE: usize = 400;
 
-/// How many nodes of a path are named: the root and the last ones; or the last ones, where a task must be short.
+/// The maximum number of nodes to name in a path: the root and the last nodes, or only the last if the task must be
+/// short.
 const STEPS: usize = 4;
 const FEW_STEPS: usize = 2;
 
-/// What is to be planned.
+/// The plan to make, and whether to claim it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Input {
+struct NextInput {
     /// From tot_start.
     session_id: String,
     #[serde(flatten)]
-    asked: Asked,
-    /// Yours: what others claimed is left out.
+    asked: PlanRequest,
+    /// Yours: omits others' claims.
     agent_id: Option<String>,
-    /// Takes pending ones for agentId.
+    /// Claims pending nodes for agentId.
     #[serde(default)]
     claim: bool,
-    /// Else 60.
+    /// Default 60.
     ttl_minutes: Option<u32>,
 }
 
-/// What is asked of the planner.
+/// The options of a plan, shared with tot_step.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Asked {
-    /// What comes first.
+pub(super) struct PlanRequest {
+    /// What to do first.
     #[serde(default, with = "StrategyName", skip_serializing_if = "is_default")]
     #[schemars(extend("default" = "balanced"))]
     strategy: Strategy,
-    /// The most tasks; else 8.
+    /// Default 8.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 20))]
     max_tasks: Option<u32>,
@@ -89,12 +90,12 @@ pub(super) struct Asked {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("examples" = [{"os": ["linux", "mac"], "load": ["idle", "peak"]}]))]
     dimensions: BTreeMap<String, Vec<String>>,
-    /// full: each task with its whole prompt.
+    /// full: adds each task's whole prompt.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) brief: Brief,
 }
 
-/// How much of a task is told.
+/// The level of detail of a task.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -108,7 +109,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// What comes first.
+/// The names of the strategies in JSON.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Strategy", rename_all = "camelCase")]
 #[schemars(inline)]
@@ -123,29 +124,29 @@ enum StrategyName {
 /// The plan.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
-    /// Nodes to research: the pending ones, then those that tot_step would propose.
+struct NextBody {
+    /// Nodes to research: pending nodes, then the nodes that tot_step would propose.
     tasks: Vec<TaskEntry>,
-    /// The one call that is legal now and makes progress.
+    /// A call that is legal now and makes progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_call: Option<NextCallEntry>,
 }
 
-/// The advice of the reply.
+/// The advice with a plan.
 #[derive(Serialize)]
-struct Advice {
-    /// How far the combinations of `dimensions` are covered, pending nodes included.
+struct NextAdvice {
+    /// How many combinations of `dimensions` are covered, pending nodes included.
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<Coverage>,
-    /// Pending nodes that others have claimed, and until when.
+    /// Pending nodes that other agents have claimed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claimed: Vec<ClaimedEntry>,
-    /// Commands of others that answers rest on, to run again in your own shell. It is an offer, and never owed.
+    /// Commands of other agents that answers rest on, to rerun in your own shell. Rerunning them is optional.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     run_again: Vec<String>,
 }
 
-/// A pending node that another agent has.
+/// A pending node that another agent has claimed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ClaimedEntry {
@@ -154,46 +155,50 @@ struct ClaimedEntry {
     until: String,
 }
 
-/// A call with its arguments. Why it is the next, the reply's message says.
+/// A call and its arguments. The reply's message gives the reason.
 #[derive(Serialize)]
 pub(super) struct NextCallEntry {
     /// The tool.
     pub(super) tool: &'static str,
-    /// Its arguments; what stands in `<` and `>` is to be filled in.
+    /// The arguments, with placeholders in `<` and `>`.
     arguments: Map<String, Value>,
-    /// What the message says of it.
+    /// The reply's message for this call.
     #[serde(skip)]
     pub(super) message: String,
 }
 
-/// One node to research.
+/// A node to research.
 #[derive(Serialize)]
 pub(super) struct TaskEntry {
     /// Its id.
     id: String,
-    /// The nodes from the root to it, with their titles.
+    /// The ids and titles of the nodes from the root to it.
     path: String,
     /// The task.
     ask: String,
-    /// The values of what varies that it covers.
+    /// The values of `dimensions` that it covers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     covers: Vec<String>,
     /// The states in which a result counts.
     counts: String,
-    /// The whole brief for the agent that does the research.
+    /// The whole prompt for the agent that does the research.
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<String>,
-    /// Whether it is proposed already.
+    /// Whether it is already proposed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pending: bool,
 }
 
-/// The tool.
+/// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Advice), Refusal> {
+fn run(
+    service: &Service,
+    input: NextInput,
+    caller: &Caller,
+) -> Result<(Shared, NextBody, NextAdvice), Refusal> {
     let request = input.asked.plan(input.agent_id, caller);
     let (standing, shared) = match input.claim {
         true => {
@@ -233,11 +238,11 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
         until: claim.until.to_string(),
     });
     let run_again = run_again(&standing.assessment(), agent, caller);
-    let advice = Advice { coverage: plan.coverage, claimed: claimed.collect(), run_again };
-    Ok((shared, Body { tasks, next_call }, advice))
+    let advice = NextAdvice { coverage: plan.coverage, claimed: claimed.collect(), run_again };
+    Ok((shared, NextBody { tasks, next_call }, advice))
 }
 
-/// Returns the runs that an agent other than the author could repeat, the command to type first.
+/// Returns the commands with which an agent other than the author can repeat runs.
 fn run_again(assessment: &Assessment<'_>, agent: Option<&str>, caller: &Caller) -> Vec<String> {
     let session = assessment.investigation.meta().id;
     let runs = assessment.to_repeat(agent, caller).into_iter().take(RUNS);
@@ -252,28 +257,28 @@ fn run_again(assessment: &Assessment<'_>, agent: Option<&str>, caller: &Caller) 
     told.collect()
 }
 
-/// What is said to who objected, and to who wrote what is objected to, where nothing else is to be done.
+/// Returns the message for the two parties to an objection, if they have nothing else to do.
 fn for_others(standing: &Standing, otherwise: String) -> String {
     match objections::open(standing.investigation()).first() {
         Some(first) => format!(
-            "Nothing is left that you could do: an objection waits for somebody else. {}.",
+            "Nothing is left for you to do: an objection waits for somebody else. {}.",
             first.message()
         ),
         None => otherwise,
     }
 }
 
-/// What there is to do where others have all that is to be done.
+/// Returns the message for an agent if others have claimed all tasks.
 fn wait_for(node: &NodeId, claim: &Claim) -> String {
     let agent = shorten(&one_line(&claim.agent_id), AGENT);
     format!(
-        "All that is to be done is claimed by others: call tot_next again when they have committed, or at {}, when the \
-         claim of {agent} on {node} is over.",
+        "Other agents have claimed all tasks: call tot_next again when they have committed, or at {}, when the claim of \
+         {agent} on {node} expires.",
         claim.until
     )
 }
 
-/// The reply's message says what is owed as far as the next call is for it; tot_status has the rest.
+/// Replaces the message and the required steps with the next call. tot_status lists the rest.
 pub(super) fn next_call_first(shared: Shared, call: Option<&NextCallEntry>) -> Shared {
     match call {
         Some(call) => Shared { message: call.message.clone(), owed: Vec::new(), ..shared },
@@ -281,8 +286,8 @@ pub(super) fn next_call_first(shared: Shared, call: Option<&NextCallEntry>) -> S
     }
 }
 
-impl Asked {
-    /// The request for the planner.
+impl PlanRequest {
+    /// Returns the request for the planner.
     pub(super) fn plan(&self, agent_id: Option<String>, caller: &Caller) -> Next {
         let dimension = |(name, values): (&String, &Vec<String>)| Dimension {
             name: name.clone(),
@@ -299,7 +304,7 @@ impl Asked {
     }
 }
 
-/// The tasks of a reply, what is pending before what is not proposed yet, in so many bytes where that is possible.
+/// Returns the entries of the tasks, pending nodes first, shortened to fit `room` if possible.
 pub(super) fn tasks(pending: &[Task], fresh: &[Task], room: usize, brief: Brief) -> Vec<TaskEntry> {
     let entries = |length| -> Vec<TaskEntry> {
         let entry = |pending| move |task| TaskEntry { pending, ..TaskEntry::of(task, length) };
@@ -316,24 +321,24 @@ pub(super) fn tasks(pending: &[Task], fresh: &[Task], room: usize, brief: Brief)
     entries
 }
 
-/// The plan's next call, as arguments for its tool.
+/// Returns the plan's next call, with arguments for its tool.
 pub(super) fn next_call(
     investigation: &Investigation,
     plan: &Plan,
-    asked: &Asked,
+    asked: &PlanRequest,
     agent: Option<&str>,
 ) -> Option<NextCallEntry> {
     let NextCall { call, reason } = plan.next_call.as_ref()?;
     let session = investigation.meta().id;
     let (tool, arguments) = match call {
-        // The tasks are in the reply already; a turn on this very state proposes them as they are.
+        // The reply lists the tasks already. A step in this state proposes exactly them.
         Call::Propose => ("tot_step", json!(asked)),
         Call::Withdraw(ids) => {
             let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
             ("tot_propose", json!({"withdraw": ids}))
         }
         Call::Commit(steps) => {
-            // Each lacks its state and its findings: nobody has looked yet.
+            // State and findings are missing, since the research is not done yet.
             let results: Vec<Value> =
                 steps.iter().map(|step| json!({"nodeId": step.node.as_str()})).collect();
             ("tot_commit", json!({"results": results}))
@@ -377,13 +382,13 @@ fn with_session(session: SessionId, arguments: Value) -> Map<String, Value> {
     all
 }
 
-/// Short on purpose: sent as it stands, it is refused or warned of.
+/// Returns a placeholder. It is too short to pass as evidence if sent unchanged.
 fn evidence(least: u32) -> Value {
     json!(format!("<{least} characters or more>"))
 }
 
 impl TaskEntry {
-    /// A task in about so many characters.
+    /// Returns the entry of a task, shortened to about `length` characters.
     fn of(task: &Task, length: usize) -> TaskEntry {
         let ask = shorten(&one_line(&task.planned_action), length / 3);
         let counts = shorten(&task.counts, length / 4);
@@ -400,7 +405,7 @@ impl TaskEntry {
     }
 }
 
-/// The ids and titles from the root to the task, in about so many characters.
+/// Returns the ids and titles from the root to the task, shortened to about `length` characters.
 fn path(task: &Task, length: usize) -> String {
     let above = task.path.iter().map(|(id, title)| (id, title));
     let mut steps: Vec<_> = above.chain([(&task.id, &task.title)]).collect();

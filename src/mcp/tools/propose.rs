@@ -1,4 +1,4 @@
-//! `tot_propose`: nodes to be researched next.
+//! `tot_propose`: registers nodes to research.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::service::{Refusal, Service};
 pub(super) const ABOUT: About = About {
     name: "tot_propose",
     title: "Propose nodes to research",
-    description: "Registers nodes to research, or takes proposals back. R1.A is a root, R2.A1 its child, R3.A1a a \
-                  child of that. The parent must be committed and open. A pending id that comes again is replaced. \
+    description: "Registers nodes to research, or withdraws proposals. R1.A is a root, R2.A1 its child, R3.A1a a \
+                  child of that. The parent must be committed and open. Proposing a pending id again replaces it. \
                   All or nothing.",
     codes: propose::CODES,
     warnings: propose::WARNINGS,
@@ -33,7 +33,7 @@ pub(super) const ABOUT: About = About {
 #[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodes": [{
     "id": "R2.A1", "parent": "R1.A", "title": "Read the slow query log", "plannedAction": "Look for plans that changed."
 }]}]))]
-struct Input {
+struct ProposeInput {
     /// From tot_start.
     session_id: String,
     #[serde(flatten)]
@@ -43,50 +43,54 @@ struct Input {
     graph: GraphForm,
 }
 
-/// What was written.
+/// The result of a proposal.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
-    /// The ids that were proposed.
+struct ProposeBody {
+    /// The ids of the proposed nodes.
     approved_nodes: Vec<String>,
-    /// The ids that were taken back.
+    /// The ids of the withdrawn nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     withdrawn: Vec<String>,
 }
 
-/// What is proposed now.
+/// The advice after a proposal.
 #[derive(Serialize)]
-struct Advice {
-    /// All proposals that are not committed yet.
+struct ProposeAdvice {
+    /// All proposed nodes without a result.
     pending: Vec<String>,
 }
 
-/// The tool.
+/// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Advice), Refusal> {
-    let request = Propose { nodes: meant(input.request.nodes), ..input.request };
+fn run(
+    service: &Service,
+    input: ProposeInput,
+    caller: &Caller,
+) -> Result<(Shared, ProposeBody, ProposeAdvice), Refusal> {
+    let request = Propose { nodes: without_null_parents(input.request.nodes), ..input.request };
     let written = service.propose(&input.session_id, request, caller)?;
     let (approved, withdrawn) = match &written.decision.event {
         Some(Event::Proposed { nodes, withdrawn }) => (nodes.as_slice(), withdrawn.as_slice()),
         _ => Default::default(),
     };
-    let body = Body {
+    let body = ProposeBody {
         approved_nodes: approved.iter().map(|node| node.id.to_string()).collect(),
         withdrawn: withdrawn.iter().map(ToString::to_string).collect(),
     };
-    let advice = Advice { pending: pending(written.standing.investigation()) };
+    let advice = ProposeAdvice { pending: pending(written.standing.investigation()) };
     let graph = graph_of(&written.standing, input.graph);
     let mut shared = Shared { graph, ..Shared::written(&written) };
-    // They are listed.
+    // `pending` lists them.
     shared.owed.retain(|debt| debt.code != Code::PendingProposals);
     Ok((shared, body, advice))
 }
 
-/// The nodes as they are meant: an agent that means no parent writes it in one of these ways.
-pub(super) fn meant(mut nodes: Vec<NewNode>) -> Vec<NewNode> {
+/// Removes parents that mean "no parent": agents write several values for it.
+pub(super) fn without_null_parents(mut nodes: Vec<NewNode>) -> Vec<NewNode> {
     for node in &mut nodes {
         node.parent.take_if(|parent| matches!(parent.trim(), "" | "null" | "none" | "None"));
     }

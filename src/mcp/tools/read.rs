@@ -1,8 +1,8 @@
-//! `tot_read`: nodes, whole. The one tool that sends findings back as they came.
+//! `tot_read`: returns whole nodes. No other tool returns findings unchanged.
 //!
-//! As many of the nodes as fit one reply, in the order of the call; what is left is named in `rest`. Of a finding that is
-//! too long for a reply there is a piece, and where the next begins; other texts of that length are cut, named in `cut`,
-//! and whole in the node's resource.
+//! A reply contains as many of the requested nodes as fit, in the requested order. `rest` names the others. Findings
+//! that are too long come in pieces. Other texts of that length are cut and named in `cut`, and the node's resource
+//! has them whole.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ use crate::view::NodeView;
 const ABOUT: About = About {
     name: "tot_read",
     title: "Read nodes",
-    description: "Reads nodes whole, as many as fit a reply; `rest` names the others. A long finding comes in pieces: \
-                  call again with `offset` set to its `nextOffset`.",
+    description: "Reads whole nodes, as many as fit in a reply; `rest` names the others. Long findings come in pieces: \
+                  call again with `offset` set to `nextOffset`.",
     codes: &[Code::NodeNotFound],
     warnings: &[],
     also: &[],
@@ -37,49 +37,49 @@ const ABOUT: About = About {
     budget: 12_000,
 };
 
-/// The most bytes of JSON of the nodes. A client refuses a reply of 25,000 tokens.
+/// The maximum size of the nodes, in bytes of JSON. Clients refuse a reply of 25,000 tokens.
 const ROOM: usize = 8_000;
 
-/// The least of a finding that is worth a piece, in bytes.
+/// The minimum size of a piece of findings, in bytes.
 const PIECE: usize = 1_500;
 
-/// The least share of a node of which others leave it room, in bytes.
+/// The minimum share of each node, in bytes. If there are too many nodes for that, they are read one after the other.
 const SHARE: usize = 2_500;
 
-/// How many nodes one call may name: more never fit.
+/// The maximum number of nodes in a call. More never fit.
 const NODES: usize = 50;
 
-/// What is to be read.
+/// The nodes to read.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Input {
+struct ReadInput {
     /// From tot_start.
     session_id: String,
     /// The nodes.
     #[schemars(extend("examples" = [["R2.A1"]], "minItems" = 1, "maxItems" = NODES))]
     node_ids: Vec<String>,
-    /// Where in the first node's findings to begin.
+    /// Where to begin in the first node's findings.
     #[serde(default)]
     offset: u64,
 }
 
-/// The nodes.
+/// The nodes that were read.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
-    /// The nodes, in the order of the call.
+struct ReadBody {
+    /// The nodes, in the requested order.
     nodes: Vec<Map<String, Value>>,
-    /// Nodes of the call that did not fit.
+    /// The ids of the nodes that did not fit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rest: Vec<String>,
 }
 
-/// The tool.
+/// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<(Shared, Body, Nothing), Refusal> {
+fn run(service: &Service, input: ReadInput) -> Result<(Shared, ReadBody, Nothing), Refusal> {
     let seen = service.look(&input.session_id)?;
     let snapshot = match &seen {
         Ok(standing) => &standing.snapshot,
@@ -112,17 +112,17 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body, Nothing), Refus
         .next
         .iter()
         .map(|(id, offset)| {
-            format!("The findings of {id} go on: call again with nodeIds [{id}] and offset {offset}.")
+            format!("The findings of {id} continue: call again with nodeIds [{id}] and offset {offset}.")
         })
         .collect();
     if let Some(first) = rest.first() {
         let number = counted(rest.len(), "node");
-        more.push(format!("Not all fit: call again for the {number} in `rest`, from {first} on."));
+        more.push(format!("Some nodes did not fit: call again for the {number} in `rest`, from {first} on."));
     }
     if !more.is_empty() {
         shared.message = more.join(" ");
     }
-    Ok((shared, Body { nodes: read.nodes, rest }, Nothing {}))
+    Ok((shared, ReadBody { nodes: read.nodes, rest }, Nothing {}))
 }
 
 fn not_found(investigation: &Investigation, id: &str) -> Diagnostic {
@@ -135,27 +135,27 @@ fn not_found(investigation: &Investigation, id: &str) -> Diagnostic {
     Diagnostic::new(Code::NodeNotFound, format!("There is no node `{shown}`.")).about(id).suggest(suggestion)
 }
 
-/// Some of the nodes, and the rest.
-struct Read<'n> {
+/// The nodes that fit into a reply, and the rest.
+struct NodesRead<'n> {
     nodes: Vec<Map<String, Value>>,
-    /// The nodes whose findings go on, and where.
+    /// The nodes whose findings continue, with the next offset.
     next: Vec<(&'n NodeId, usize)>,
     /// The nodes that did not fit.
     rest: Vec<&'n NodeId>,
 }
 
-/// As many of the nodes as fit. Of a few, each gets its share, and what another does not need; of many, each that is begun is
-/// ended.
+/// Reads as many of the nodes as fit. A few nodes share the room, and unused shares go to the others. Of many nodes,
+/// each is read to its end or not at all.
 fn read<'n>(
     investigation: &'n Investigation,
     rules: Option<EffectiveRules<'_>>,
     nodes: &[&'n Arc<Node>],
     offset: usize,
-) -> Read<'n> {
+) -> NodesRead<'n> {
     let mut room = ROOM;
-    let mut read = Read { nodes: Vec::new(), next: Vec::new(), rest: Vec::new() };
+    let mut read = NodesRead { nodes: Vec::new(), next: Vec::new(), rest: Vec::new() };
     let share = ROOM / nodes.len().max(1);
-    // Who reads on in one node has the beginning of the others.
+    // A call that continues one node has read the beginnings of the others before.
     let is_shared = offset == 0 && share >= SHARE;
     let assessment = Assessment::new(investigation, rules);
     let parts = nodes.iter().map(|node| {
@@ -174,7 +174,7 @@ fn read<'n>(
         let left = room.saturating_sub(needs + later.sum::<usize>());
         let from = if at == 0 { offset } else { 0 };
         let (piece, next) = piece(findings.as_deref().unwrap_or_default(), from, left.max(PIECE));
-        // The first is always begun; another one is not begun that would not be ended.
+        // The first node may be incomplete. Later ones must fit whole.
         if at > 0 && !is_shared && (needs > room || next.is_some() || bytes(&piece) > left) {
             read.rest = nodes[at..].iter().map(|node| &node.id).collect();
             return read;
@@ -195,12 +195,12 @@ fn read<'n>(
     read
 }
 
-/// What is made of an answer: how far to trust it, by whom it is confirmed and from how far, what those did not try, and
-/// what contests or refutes it.
+/// Returns the judgment of an answer: its verdict, its confirmations with their distances and limits, and what
+/// contests or refutes it.
 fn judged(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<String, Value> {
-    /// How many nodes are named.
+    /// The maximum number of nodes to name.
     const NAMED: usize = 5;
-    /// The most characters of what was not tried.
+    /// The maximum length of a limit, in characters.
     const LIMIT: usize = 200;
     let mut judged = Map::new();
     let Some(answer) = answer else { return judged };
@@ -230,7 +230,7 @@ fn judged(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<Strin
     judged
 }
 
-/// So many bytes of a text from a character on, as they are written in JSON, and where the next piece begins.
+/// Returns a piece of a text from a character offset, at most `room` bytes in JSON, and the offset of the next piece.
 fn piece(text: &str, offset: usize, room: usize) -> (String, Option<usize>) {
     let mut piece = String::new();
     let mut left = room;
@@ -253,10 +253,10 @@ fn bytes(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(usize::MAX, |text| text.len())
 }
 
-/// How far the texts of a node are cut, the least first: characters of a text, entries of a list.
+/// How far to cut the texts of a node: characters of a text and entries of a list. The mildest cut comes first.
 const CUTS: [(usize, usize); 3] = [(1_000, 8), (300, 4), (60, 2)];
 
-/// Everything of a node but its findings, cut as far as it must be to leave room for these.
+/// Returns the fields of a node without its findings, cut as far as necessary to leave room for a piece of them.
 fn around(assessment: &Assessment<'_>, view: NodeView<'_>) -> Map<String, Value> {
     let mut tries = CUTS.into_iter().map(|cut| fields(assessment, view.clone(), cut));
     let last = tries.next_back();
@@ -264,26 +264,26 @@ fn around(assessment: &Assessment<'_>, view: NodeView<'_>) -> Map<String, Value>
     fitting.next().or(last).unwrap_or_default()
 }
 
-/// The fields of a node but its findings, those without a value left out, and what is cut.
+/// Returns the fields of a node with empty findings. Absent fields are left out, and cut fields are named in `cut`.
 fn fields(
     assessment: &Assessment<'_>,
     mut view: NodeView<'_>,
     (characters, entries): (usize, usize),
 ) -> Map<String, Value> {
     let investigation = assessment.investigation;
-    // For their piece to come.
+    // The caller inserts the piece.
     view.findings = view.findings.map(|_| Cow::default());
     let cut = view.shorten(characters, entries);
     let more_children = view.children.len().saturating_sub(entries);
     view.children.truncate(entries);
     let mut fields = Map::new();
-    // A tool names a node as its calls do.
+    // Calls use `nodeId`, so the reply does too.
     fields.insert("nodeId".to_owned(), Value::from(view.id.as_str()));
     if let Ok(Value::Object(all)) = serde_json::to_value(&view) {
         fields.extend(all.into_iter().filter(|(name, _)| name != "id"));
     }
     let said: Vec<_> = investigation.comments_on(view.id).collect();
-    // The newest, since what is open is mostly there.
+    // The newest comments: open ones are mostly among them.
     let more_comments = said.len().saturating_sub(entries);
     let comments = said[more_comments..]
         .iter()
@@ -318,7 +318,7 @@ fn attachments(investigation: &Investigation, node: &NodeId) -> Value {
     files.map(file).collect()
 }
 
-/// Removes fields without a value: `null` and empty lists, at every depth.
+/// Removes `null` fields and empty lists, at every depth.
 fn without_absent(fields: &mut Map<String, Value>) {
     fields.retain(|_, value| match value {
         Value::Null => false,

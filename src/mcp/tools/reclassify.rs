@@ -1,4 +1,4 @@
-//! `tot_reclassify`: revives, corrects or gives up a node.
+//! `tot_reclassify`: changes the state of a committed node.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::service::{Refusal, Service};
 const ABOUT: About = About {
     name: "tot_reclassify",
     title: "Change a node's state",
-    description: "Changes a committed node's state: revives, corrects or gives up one. An open state reopens an \
+    description: "Changes a committed node's state: revives, corrects or gives it up. An open state reopens an \
                   ended investigation.",
     codes: reclassify::CODES,
     warnings: reclassify::WARNINGS,
@@ -30,7 +30,7 @@ const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodeId": "R4.A1a1", "newState": "EXPLORE", "reason": "It was measured on the wrong machine."}]))]
-struct Input {
+struct ReclassifyInput {
     /// From tot_start.
     session_id: String,
     #[serde(flatten)]
@@ -42,16 +42,16 @@ struct Input {
     model: Option<String>,
 }
 
-/// The change.
+/// The result of a change of state.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
+struct ReclassifyBody {
     /// The node.
     node_id: String,
-    /// Its state before.
+    /// Its previous state.
     #[serde(skip_serializing_if = "Option::is_none")]
     previous_state: Option<String>,
-    /// Its state now.
+    /// Its current state.
     #[serde(skip_serializing_if = "Option::is_none")]
     new_state: Option<String>,
     /// Parents whose state this changed.
@@ -59,12 +59,16 @@ struct Body {
     transitions: Vec<TransitionEntry>,
 }
 
-/// The tool.
+/// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Nothing), Refusal> {
+fn run(
+    service: &Service,
+    input: ReclassifyInput,
+    caller: &Caller,
+) -> Result<(Shared, ReclassifyBody, Nothing), Refusal> {
     let id = input.request.node_id.clone();
     let written = service.reclassify(&input.session_id, input.request, &with_model(caller, input.model))?;
     let mut shared = Shared::written(&written);
@@ -77,10 +81,10 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
         _ => {
             let node = id.parse::<NodeId>().ok();
             let state = node.and_then(|id| written.before.node(&id)?.state().map(ToString::to_string));
-            shared.message = format!("{id} had that state already; nothing was written. {}", shared.message);
+            shared.message = format!("{id} already has that state; nothing was written. {}", shared.message);
             (state.clone(), state, Vec::new())
         }
     };
     shared.graph = graph_of(&written.standing, input.graph);
-    Ok((shared, Body { node_id: id, previous_state, new_state, transitions }, Nothing {}))
+    Ok((shared, ReclassifyBody { node_id: id, previous_state, new_state, transitions }, Nothing {}))
 }

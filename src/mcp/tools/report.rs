@@ -1,13 +1,16 @@
-//! `tot_report`: the static site of an investigation, into the server's own folder for reports.
+//! `tot_report`: writes an investigation as a static site, into the server's folder for reports.
 //!
-//! Guarantees: a client can't choose the folder, and nothing is replaced there that this program did not write. Each call
-//! leaves a whole site that has everything that was committed when the call came; of several reports of one investigation
-//! at once, in one process or several, one is written after the other, and what is written last is what was committed
-//! last: it is read after the others are done. A lock file in the folder sees to that; a process that dies lets go of it.
+//! Guarantees:
 //!
-//! A report delays no other call: it is rendered from a snapshot; calls that wait for another report of the same investigation
-//! share it where nothing was committed since; no more than [`at_once`] are rendered at once; and whoever waits, also for
-//! another process, waits without a thread.
+//! - Clients cannot choose the folder, and files that this program did not write are never replaced.
+//! - Each call leaves a complete site that contains everything committed before the call.
+//! - Reports of one investigation are written one after the other, even by several processes. Each reads the state
+//!   after the previous one is done, so the last site has the newest state. A lock file in the folder ensures this;
+//!   the system releases it if the process dies.
+//!
+//! A report delays no other call. It is rendered from a snapshot, and at most [`at_once`] are rendered at the same
+//! time. Calls that wait for another report of the same investigation share it if nothing was committed since.
+//! Waiting, even for another process, occupies no thread.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -32,7 +35,7 @@ use crate::withhold::WithheldError;
 const ABOUT: About = About {
     name: "tot_report",
     title: "Write the report",
-    description: "Writes an investigation, ended or not, as a static site for people, in place of an earlier one. Returns `index`, the path of its first page.",
+    description: "Writes an investigation, ended or not, as a static site for people, replacing any earlier one. Returns `index`, the path of its first page.",
     codes: &[Code::ReportError],
     warnings: &[],
     also: &[],
@@ -42,40 +45,41 @@ const ABOUT: About = About {
     budget: 1_500,
 };
 
-/// How often a report that another process holds up is tried again.
+/// The interval at which a lock of another process is retried.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// How many reports are rendered at once: other calls need a free core, and a report of 10,000 nodes takes 600 MB.
+/// Returns the maximum number of reports to render at once. Other calls need a free core, and a report of 10,000
+/// nodes takes 600 MB.
 fn at_once() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2).clamp(1, 4)
 }
 
-/// Of which investigation.
+/// The investigation to write.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Input {
+struct ReportInput {
     /// From tot_start.
     session_id: String,
 }
 
-/// What was written.
+/// The result of a report.
 #[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
+struct ReportBody {
     /// The path of the first page.
     index: String,
-    /// The number of nodes it shows.
+    /// The number of nodes on the site.
     nodes: usize,
-    /// The number of commits it shows.
+    /// The number of commits on the site.
     commits: usize,
-    /// The number of its files.
+    /// The number of files.
     files: usize,
 }
 
-/// The tool.
+/// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     let reports = Arc::new(Reports::new(service));
-    Tool::waiting(ABOUT, move |input: Input| {
+    Tool::waiting(ABOUT, move |input: ReportInput| {
         let reports = Arc::clone(&reports);
         async move {
             let outcome = reports.report(input.session_id).await;
@@ -85,20 +89,20 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     })
 }
 
-/// The reports under way.
+/// The reports in progress.
 struct Reports {
     service: Arc<Service>,
-    /// The calls for each investigation, with what the one before has written.
-    calls: Queues<Option<Written>>,
+    /// A queue of calls for each investigation, with the last report that was written.
+    calls: Queues<Option<WrittenReport>>,
     places: Semaphore,
 }
 
-/// A report that was written.
-struct Written {
-    /// Before it was read.
+/// A finished report.
+struct WrittenReport {
+    /// The time before the state was read.
     began: Instant,
     head: CommitId,
-    reply: (Shared, Body),
+    reply: (Shared, ReportBody),
 }
 
 impl Reports {
@@ -106,7 +110,7 @@ impl Reports {
         Reports { service, calls: Queues::default(), places: Semaphore::new(at_once()) }
     }
 
-    async fn report(&self, session: String) -> Result<(Shared, Body), Refusal> {
+    async fn report(&self, session: String) -> Result<(Shared, ReportBody), Refusal> {
         let asked = Instant::now();
         let (id, path) = self.blocking(move |service| find(service, &session)).await?;
         let queue = self.calls.of(&id.to_string());
@@ -134,7 +138,7 @@ impl Reports {
         blocking(move || work(&service)).await
     }
 
-    /// Waits until no other process writes the report of that investigation, or the call has waited for long.
+    /// Waits for the lock on the report, up to a maximum time.
     async fn lock(&self, id: SessionId, asked: Instant) -> Result<File, Refusal> {
         let file = self.blocking(move |service| open_lock(service, id)).await?;
         loop {
@@ -150,7 +154,7 @@ impl Reports {
     }
 }
 
-/// Finds the investigation, and the folder of its repository.
+/// Returns the investigation's id and the path of its repository.
 fn find(service: &Service, session: &str) -> Result<(SessionId, PathBuf), Refusal> {
     let snapshot = match service.look(session)? {
         Ok(standing) => standing.snapshot,
@@ -159,8 +163,8 @@ fn find(service: &Service, session: &str) -> Result<(SessionId, PathBuf), Refusa
     Ok((snapshot.investigation.meta().id, snapshot.path))
 }
 
-/// Writes the report of the state that is committed now.
-fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
+/// Writes the report of the current state.
+fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
     let began = Instant::now();
     let (mut shared, snapshot) = match service.look(&id.to_string())? {
         Ok(standing) => (Shared::done(&standing, None, &[]), standing.snapshot),
@@ -180,9 +184,9 @@ fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
     let (nodes, commits) = published.told();
     let index = out.join("index.html");
     let index = std::path::absolute(&index).unwrap_or(index).display().to_string();
-    shared.message = format!("The report is written: open {index} in a browser.");
-    let reply = (shared, Body { index, nodes, commits, files: published.files() });
-    Ok(Written { began, head, reply })
+    shared.message = format!("Report written: open {index} in a browser.");
+    let reply = (shared, ReportBody { index, nodes, commits, files: published.files() });
+    Ok(WrittenReport { began, head, reply })
 }
 
 fn open_lock(service: &Service, id: SessionId) -> Result<File, Refusal> {
@@ -191,14 +195,14 @@ fn open_lock(service: &Service, id: SessionId) -> Result<File, Refusal> {
 
 fn held(id: SessionId) -> Refusal {
     let message =
-        format!("Another process has been writing the report of {id} for too long, and nothing was written.");
+        format!("Another process has been writing the report of {id} for too long. Nothing was written.");
     Diagnostic::new(Code::ReportError, message)
-        .suggest("If it hangs or was stopped, end it, which ends its lock; then call again.")
+        .suggest("If it hangs, end it to release the lock, then call again.")
         .into()
 }
 
 fn unusable(folder: &Path, error: &std::io::Error) -> Refusal {
-    let message = format!("The folder for reports, {}, can't be used: {error}.", folder.display());
+    let message = format!("Cannot use the folder for reports, {}: {error}.", folder.display());
     Diagnostic::new(Code::ReportError, message)
         .suggest("The operator of the server chooses the folder with --site.")
         .into()
@@ -209,7 +213,7 @@ fn unclear(error: WithheldError) -> Refusal {
         WithheldError::Store(error) => error.into(),
         error => {
             let message = sentence(&causes(&error));
-            Diagnostic::new(Code::ReportError, message).suggest("Mend withheld.yaml, and commit it.").into()
+            Diagnostic::new(Code::ReportError, message).suggest("Fix withheld.yaml and commit it.").into()
         }
     }
 }
@@ -247,7 +251,7 @@ mod tests {
             Fixture { reports: Arc::new(Reports::new(service)), id, _folder: folder }
         }
 
-        /// Has the lock as another process would.
+        /// Takes the lock, as another process would.
         fn occupy(&self) -> File {
             let file = open_lock(&self.reports.service, self.id).unwrap_or_else(|_| panic!("no lock"));
             file.lock().unwrap();
@@ -262,7 +266,7 @@ mod tests {
             })
         }
 
-        /// Waits until so many calls stand in the queue.
+        /// Waits until the given number of calls are queued.
         async fn queued(&self, calls: usize) {
             while Arc::strong_count(&self.reports.calls.of(&self.id.to_string())) != calls + 1 {
                 tokio::task::yield_now().await;
@@ -277,7 +281,7 @@ mod tests {
         }
     }
 
-    /// A named pipe in the place of the lock held the tool up for ever.
+    /// A named pipe in place of the lock file used to block the tool forever.
     #[cfg(unix)]
     #[tokio::test]
     async fn a_lock_that_is_no_file_is_refused() {
@@ -305,7 +309,7 @@ mod tests {
         while !index.exists() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // From now on nobody can write another one.
+        // From here on, nobody else can write a report.
         let lock = open_lock(&fixture.reports.service, fixture.id).unwrap_or_else(|_| panic!("no lock"));
         let _held = blocking(move || lock.lock().map(|()| lock)).await.unwrap();
         for call in calls {
@@ -319,7 +323,7 @@ mod tests {
         let held = fixture.occupy();
         let first = fixture.begin();
         fixture.queued(1).await;
-        // As if the first one had read its state before the proposal, and were still writing.
+        // As if the first call had read its state before the proposal and were still writing.
         let queue = fixture.reports.calls.of(&fixture.id.to_string());
         drop(held);
         first.await.unwrap();

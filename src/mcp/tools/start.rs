@@ -1,4 +1,4 @@
-//! `tot_start`: a new investigation.
+//! `tot_start`: starts an investigation.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::service::{Refusal, Service};
 const ABOUT: About = About {
     name: "tot_start",
     title: "Start an investigation",
-    description: "Begins an investigation. Returns `sessionId`, which every other tool takes, and the method's \
-                  `instructions`. Settings are fixed for good.",
+    description: "Starts an investigation. Returns `sessionId`, which the other tools take, and the method's \
+                  `instructions`. Settings are permanent.",
     codes: &[Code::UnknownRuleset],
     warnings: &[Code::SecretSuspected],
     also: &[],
@@ -27,11 +27,11 @@ const ABOUT: About = About {
     budget: 6_000,
 };
 
-/// What is to be investigated.
+/// The question and the settings.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Input {
-    /// The method; the server's instructions name them.
+struct StartInput {
+    /// The method. The server's instructions list them.
     ruleset: Option<String>,
     #[serde(flatten)]
     request: Start,
@@ -40,36 +40,40 @@ struct Input {
 /// The new investigation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
-    /// The id that every other tool takes; any unique beginning or ending of it will do, from 4 characters.
+struct StartBody {
+    /// The id for all other calls. Any unique prefix or suffix of at least 4 characters works.
     session_id: String,
     /// The method.
     ruleset: String,
     /// The mode.
     mode: String,
-    /// Rounds before the end is accepted.
+    /// The number of rounds required before the end.
     min_rounds: u32,
-    /// Whether early states are kept.
+    /// Whether terminal states are stored in rounds that are too early for them.
     allow_early_terminal: bool,
-    /// Roots that the first proposal must bring.
+    /// The number of roots required in the first proposal.
     min_roots: u32,
     /// The folder of the git repository.
     repository: String,
-    /// How to go on, in Markdown.
+    /// The instructions of the method, in Markdown.
     instructions: String,
 }
 
-/// The tool.
+/// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Nothing), Refusal> {
+fn run(
+    service: &Service,
+    input: StartInput,
+    caller: &Caller,
+) -> Result<(Shared, StartBody, Nothing), Refusal> {
     let (standing, warnings) = service.start(input.ruleset.as_deref(), input.request, caller)?;
     let meta = standing.investigation().meta();
     let path = &standing.snapshot.path;
     let repository = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-    let body = Body {
+    let body = StartBody {
         session_id: meta.id.to_string(),
         ruleset: meta.ruleset.clone(),
         mode: meta.mode.clone(),
@@ -79,7 +83,7 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
         repository: repository.display().to_string(),
         instructions: instructions(&service.rules(&standing)),
     };
-    // What the end asks for, the instructions say.
+    // The instructions already state the requirements for the end.
     let shared = Shared::done(&standing, Some(standing.snapshot.head), &warnings);
     Ok((Shared { owed: Vec::new(), ..shared }, body, Nothing {}))
 }

@@ -1,5 +1,5 @@
-//! `tot_status`: the state of an investigation. Its digest is for an agent that comes back without its context: the question, a
-//! line for each node that matters, and the next step.
+//! `tot_status`: the state of an investigation. Its digest serves an agent that has lost its context: the question, a
+//! line for each relevant node, and the next step.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,41 +24,41 @@ use crate::service::{Refusal, Service, Standing, Unjudged};
 use crate::store::Snapshot;
 use crate::text::{one_line, shorten};
 
-/// How many entries a page has at most.
+/// The maximum number of entries on a page.
 const PAGE: usize = 50;
 
-/// The most characters of the question, and of the conclusion.
+/// The maximum length of the question and of the conclusion, in characters.
 const QUERY: usize = 300;
 
-/// The most characters of what was known beforehand.
+/// The maximum length of the context, in characters.
 const CONTEXT: usize = 160;
 
-/// The most characters of a title.
+/// The maximum length of a title, in characters.
 const TITLE: usize = 60;
 
-/// The most characters of the address of a remote.
+/// The maximum length of a remote's address, in characters.
 const ADDRESS: usize = 100;
 
-/// The most characters of the gist of a node's findings.
+/// The maximum length of an excerpt of findings, in characters.
 const GIST: usize = 80;
 
-/// The most characters of how far the best confirmation of the first answer is from it.
+/// The maximum length of a distance between an answer and its confirmation, in characters.
 const DISTANCE: usize = 120;
 
-/// The most bytes of the list of all nodes and of how it stands to a remote, as they are sent.
+/// The maximum size of the list of nodes and the sync status together, in bytes as sent.
 const LISTED: usize = 900;
 
-/// The least bytes of the lists together, as they are sent.
+/// The size that the other lists together may always have, in bytes as sent.
 const ROOM: usize = 500;
 
-/// What the reply needs beside what this tool adds, in bytes.
+/// The size of the reply's shared fields, in bytes.
 const REST: usize = 1_000;
 
 const ABOUT: About = About {
     name: "tot_status",
-    title: "See how an investigation stands",
-    description: "Shows how an investigation stands: question, answers, what is open, pending and owed. \
-                  `detail: concise` leaves out the texts, `full` lists all nodes. In pages (`nextCursor`).",
+    title: "Show an investigation's status",
+    description: "Shows an investigation's status: question, answers, open and pending nodes, required steps. \
+                  `detail: concise` omits texts, `full` lists all nodes. Paged (`nextCursor`).",
     codes: &[],
     warnings: &[],
     also: &[],
@@ -68,10 +68,10 @@ const ABOUT: About = About {
     budget: 3_000,
 };
 
-/// What is to be seen.
+/// The investigation, and the parts to show.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Input {
+struct StatusInput {
     /// From tot_start.
     session_id: String,
     /// auto: DOT of a small tree.
@@ -79,38 +79,38 @@ struct Input {
     graph: GraphForm,
     /// full: all nodes.
     #[serde(default)]
-    detail: Detail,
-    /// `nextCursor` of the page before.
+    detail: StatusDetail,
+    /// The previous page's `nextCursor`.
     cursor: Option<String>,
 }
 
-/// How much of an investigation is shown.
+/// The level of detail.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-enum Detail {
+enum StatusDetail {
     #[default]
     Digest,
     Concise,
     Full,
 }
 
-/// Which one it is.
+/// The part of the reply that is always sent whole.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
-    /// The id, whole.
+struct StatusBody {
+    /// The full id.
     session_id: String,
 }
 
-/// How it stands.
+/// The status of an investigation.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Facts {
+struct StatusFacts {
     /// The question.
     #[serde(skip_serializing_if = "Option::is_none")]
     query: Option<String>,
-    /// What was known beforehand.
+    /// The context: what was known at the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<String>,
     /// The title.
@@ -119,90 +119,90 @@ struct Facts {
     ruleset: String,
     /// The mode.
     mode: String,
-    /// Rounds before the end is accepted.
+    /// The number of rounds required before the end.
     min_rounds: u32,
-    /// When it ended; absent while it is open.
+    /// The time of the end; absent while the investigation is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
-    /// running, ended, stoppedEarly, continued.
+    /// `running`, `ended`, `stoppedEarly` or `continued`.
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<assess::Outcome>,
-    /// How far to trust the whole, once it has ended.
+    /// The verdict on the investigation, once it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<Cow<'static, str>>,
     /// The beginning of the conclusion.
     #[serde(skip_serializing_if = "Option::is_none")]
     conclusion: Option<String>,
-    /// The answers that it rests on.
+    /// The answers that the conclusion rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rests_on: Vec<String>,
-    /// Committed nodes in each state of the method.
+    /// The number of committed nodes in each state of the method.
     active_by_state: BTreeMap<String, usize>,
-    /// Committed nodes.
+    /// The number of committed nodes.
     total_nodes: usize,
-    /// Committed nodes in a closed state.
+    /// The number of committed nodes in a terminal state.
     #[serde(skip_serializing_if = "Option::is_none")]
     terminal_nodes: Option<usize>,
-    /// What is missing in the lowest round that lacks nodes.
+    /// The requirements of the lowest round that lacks nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_round_info: Option<NextRound>,
-    /// A line for each answer.
+    /// The answers, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     answers: Vec<String>,
-    /// A line for each other node whose state was changed.
+    /// Other nodes whose state was changed, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     overturned: Vec<String>,
-    /// Proposals that are not committed yet.
+    /// Proposed nodes without a result.
     pending: Vec<String>,
-    /// A line for each open node that lacks children.
+    /// Open nodes that lack children, one line each.
     #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<Vec<String>>,
     /// All nodes, with `detail: full`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    listed: Option<Vec<Listed>>,
-    /// Where the next page begins; absent on the last.
+    listed: Option<Vec<ListedNode>>,
+    /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
-    /// How it stands to its remote; absent where it has none.
+    /// The status against its remote; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    sync: Option<Sync>,
-    /// The quality figures.
+    sync: Option<SyncStatus>,
+    /// The quality metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
     quality: Option<Value>,
-    /// Files of the investigation that can't be read, and nodes that its rules do not allow as they are.
+    /// Files that cannot be read, and nodes that violate the rules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     faults: Vec<String>,
-    /// How many lines were left out.
+    /// The number of lines left out, by list.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     omitted: BTreeMap<&'static str, usize>,
 }
 
-/// How an investigation stands to its remote.
+/// The status of an investigation against its remote.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Sync {
+struct SyncStatus {
     /// The address, without a password.
     remote: String,
-    /// How many commits are here alone, by what was last seen there; absent before the first sync.
+    /// The number of local commits that the remote lacked when last seen; absent before the first sync.
     #[serde(skip_serializing_if = "Option::is_none")]
     ahead: Option<usize>,
-    /// How many commits are there alone.
+    /// The number of remote commits that are missing locally.
     #[serde(skip_serializing_if = "Option::is_none")]
     behind: Option<usize>,
-    /// When this server last synced it.
+    /// The time of this server's last sync.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_synced: Option<String>,
-    /// Why the last sync failed. It is tried again.
+    /// The error of the last sync. It is retried.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// What came last that a person should know: changed rules, edits by hand, false names.
+    /// A notice for people from the last import: changed rules, manual edits, forged names.
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<String>,
 }
 
-impl Sync {
+impl SyncStatus {
     fn of(standing: RemoteStanding) -> Self {
-        Sync {
+        SyncStatus {
             remote: shorten(&standing.remote, ADDRESS),
             ahead: standing.apart.map(|(ahead, _)| ahead),
             behind: standing.apart.map(|(_, behind)| behind),
@@ -213,10 +213,10 @@ impl Sync {
     }
 }
 
-/// One node of the list.
+/// A node of the list.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+struct ListedNode {
     /// The node.
     node_id: String,
     /// Its state; absent while it is only proposed.
@@ -226,18 +226,18 @@ struct Listed {
     title: String,
 }
 
-/// The tool.
+/// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<(Shared, Body, Facts), Refusal> {
+fn run(service: &Service, input: StatusInput) -> Result<(Shared, StatusBody, StatusFacts), Refusal> {
     let seen = service.look(&input.session_id)?;
     let start = match input.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty()) {
         None => 0,
         Some(cursor) => cursor.parse::<usize>().map_err(|_| {
-            Diagnostic::new(Code::InvalidArgument, "cursor: it is not one that a reply gave.")
-                .suggest("Give `nextCursor` of the reply before, or leave it out for the first page.")
+            Diagnostic::new(Code::InvalidArgument, "cursor: not a cursor from a reply.")
+                .suggest("Pass the previous reply's `nextCursor`, or omit it for the first page.")
         })?,
     };
     let session = |snapshot: &Snapshot| snapshot.investigation.meta().id.to_string();
@@ -246,18 +246,18 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body, Facts), Refusal
             let outlook = outlook(standing.investigation(), &standing.rules());
             let graph = graph_of(&standing, input.graph);
             let shared = Shared { graph, ..Shared::standing(&standing, &outlook) };
-            let body = Body { session_id: session(&standing.snapshot) };
+            let body = StatusBody { session_id: session(&standing.snapshot) };
             let facts = judged(service, &standing, &input, start);
-            (shared, body, Facts { next_round_info: outlook.next_round, ..facts })
+            (shared, body, StatusFacts { next_round_info: outlook.next_round, ..facts })
         }
         Err(unjudged) => {
-            let body = Body { session_id: session(&unjudged.snapshot) };
+            let body = StatusBody { session_id: session(&unjudged.snapshot) };
             (Shared::unjudged(&unjudged), body, without_rules(service, &unjudged, &input, start))
         }
     })
 }
 
-fn judged(service: &Service, standing: &Standing, input: &Input, start: usize) -> Facts {
+fn judged(service: &Service, standing: &Standing, input: &StatusInput, start: usize) -> StatusFacts {
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let assessment = standing.assessment();
     let mut facts = facts(service, &standing.snapshot, input, start);
@@ -272,12 +272,12 @@ fn judged(service: &Service, standing: &Standing, input: &Input, start: usize) -
     facts.faults.extend(at_odds(investigation, &rules).iter().map(ToString::to_string));
     facts.quality = Some(figures(&quality(investigation, &rules)));
     let mut room = (ABOUT.budget - REST).saturating_sub(sent(&facts)).max(ROOM);
-    if input.detail == Detail::Digest && start == 0 {
+    if input.detail == StatusDetail::Digest && start == 0 {
         let mut lines = |name, lines: &mut dyn Iterator<Item = String>| {
             let most = room / 2;
             let (shown, next) = page(&mut *lines, 0, most);
             room -= sent(&shown).min(most);
-            // The page has taken the next one, too, to see that it does not fit.
+            // `page` also consumed the first line that does not fit.
             let more = lines.count() + usize::from(next.is_some());
             facts.omitted.extend((more > 0).then_some((name, more)));
             shown
@@ -287,25 +287,26 @@ fn judged(service: &Service, standing: &Standing, input: &Input, start: usize) -
     }
     let incomplete = rules.incomplete(investigation).into_iter().map(|(node, requirement)| {
         let lacks = children(requirement.missing(), requirement.of);
-        line(node, &format!("needs {lacks}"), input.detail == Detail::Digest)
+        line(node, &format!("needs {lacks}"), input.detail == StatusDetail::Digest)
     });
-    // The cursor goes through the nodes where these are listed.
+    // With `detail: full`, the cursor refers to the list of nodes.
     let (page, next) = page(incomplete, if facts.listed.is_some() { 0 } else { start }, room);
     facts.next_cursor = if facts.listed.is_some() { facts.next_cursor } else { next };
     facts.incomplete = Some(page);
     facts
 }
 
-/// What answers the question, each with how far to trust it, what the conclusion rests on first.
+/// Returns a line for each answer with its verdict: the answers of the conclusion first, then theories, then refuted
+/// answers.
 fn answers(assessment: &Assessment<'_>) -> impl Iterator<Item = String> {
     let first = assessment.first().map(|answer| &answer.node.id);
     let answers = assessment.answers.iter().map(move |answer| {
-        let stands = match answer.runs.is_empty() {
+        let remark = match answer.runs.is_empty() {
             true => answer.words(),
             false => format!("{}; {}", answer.words(), assessment.evidence_words(answer)).into(),
         };
-        let line = line(answer.node, &stands, true);
-        // Of one that others follow, tot_read says it.
+        let line = line(answer.node, &remark, true);
+        // For the other answers, tot_read shows the distance.
         let best = answer.confirming.first().filter(|_| first == Some(&answer.node.id));
         match best.and_then(|best| Some((&best.node, assessment.distance(answer.node, best)?))) {
             Some((by, distance)) => format!("{line} [{by}: {}]", shorten(&distance.to_string(), DISTANCE)),
@@ -320,7 +321,7 @@ fn answers(assessment: &Assessment<'_>) -> impl Iterator<Item = String> {
     answers.chain(theories).chain(refuted)
 }
 
-/// The other nodes whose state was changed after they were committed.
+/// Returns a line for each other node whose state was changed after it was committed.
 fn overturned(assessment: &Assessment<'_>) -> impl Iterator<Item = String> {
     let nodes = assessment.investigation.committed().map(|(node, _)| node);
     let told = nodes.filter(|node| assessment.answer(&node.id).is_none());
@@ -330,24 +331,25 @@ fn overturned(assessment: &Assessment<'_>) -> impl Iterator<Item = String> {
     })
 }
 
-/// A node in a line: where it stands, its title, and the gist of its findings where it is wanted.
-fn line(node: &Node, stands: &str, with_gist: bool) -> String {
+/// Formats a node as a line: its state, a remark in parentheses, its title and, if requested, an excerpt of its
+/// findings.
+fn line(node: &Node, remark: &str, with_gist: bool) -> String {
     let state = node.state().map(ToString::to_string).unwrap_or_default();
     let found = node.classification.as_ref().map_or("", |it| it.findings.as_str());
     let gist = if with_gist { markdown::excerpt(found, GIST) } else { String::new() };
     let gist = if gist.is_empty() { gist } else { format!(": {gist}") };
-    format!("{} {state} ({stands}) {}{gist}", node.id, shorten(node.name(), TITLE))
+    format!("{} {state} ({remark}) {}{gist}", node.id, shorten(node.name(), TITLE))
 }
 
-/// What can be said of an investigation whose rules can't be used.
-fn without_rules(service: &Service, unjudged: &Unjudged, input: &Input, start: usize) -> Facts {
+/// Returns the status of an investigation whose rules are unusable.
+fn without_rules(service: &Service, unjudged: &Unjudged, input: &StatusInput, start: usize) -> StatusFacts {
     let facts = facts(service, &unjudged.snapshot, input, start);
     let fault = unjudged.snapshot.ruleset.as_ref().err().map(ToString::to_string);
-    Facts { faults: fault.into_iter().chain(facts.faults).collect(), ..facts }
+    StatusFacts { faults: fault.into_iter().chain(facts.faults).collect(), ..facts }
 }
 
-/// What needs no rules.
-fn facts(service: &Service, snapshot: &Snapshot, input: &Input, start: usize) -> Facts {
+/// Returns the parts of the status that need no rules.
+fn facts(service: &Service, snapshot: &Snapshot, input: &StatusInput, start: usize) -> StatusFacts {
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
     let mut active: BTreeMap<String, usize> = BTreeMap::new();
@@ -355,21 +357,21 @@ fn facts(service: &Service, snapshot: &Snapshot, input: &Input, start: usize) ->
         *active.entry(state.to_string()).or_default() += 1;
     }
     let total = active.values().sum();
-    let sync = service.remote_standing(snapshot).map(Sync::of);
+    let sync = service.remote_standing(snapshot).map(SyncStatus::of);
     let (listed, next_cursor) = match input.detail {
-        Detail::Full => {
+        StatusDetail::Full => {
             let room = LISTED.saturating_sub(sync.as_ref().map_or(0, sent));
-            let (listed, next) = page(investigation.nodes().map(|node| Listed::of(node)), start, room);
+            let (listed, next) = page(investigation.nodes().map(|node| ListedNode::of(node)), start, room);
             (Some(listed), next)
         }
-        Detail::Digest | Detail::Concise => (None, None),
+        StatusDetail::Digest | StatusDetail::Concise => (None, None),
     };
     let end = investigation.conclusion();
     let text = |text: &str, most| {
-        let is_wanted = input.detail == Detail::Digest && start == 0;
+        let is_wanted = input.detail == StatusDetail::Digest && start == 0;
         Some(shorten(&one_line(text), most)).filter(|text| is_wanted && !text.is_empty())
     };
-    Facts {
+    StatusFacts {
         query: text(&meta.query, QUERY),
         context: meta.context.as_deref().and_then(|context| text(context, CONTEXT)),
         title: shorten(&meta.title, TITLE),
@@ -385,11 +387,11 @@ fn facts(service: &Service, snapshot: &Snapshot, input: &Input, start: usize) ->
         next_cursor,
         sync,
         faults: snapshot.faults.iter().map(ToString::to_string).collect(),
-        ..Facts::default()
+        ..StatusFacts::default()
     }
 }
 
-/// A page of a list: as many entries from `start` on as fit into so many bytes, and where the next page begins.
+/// Returns a page of a list (the entries from `start` on that fit into `room` bytes) and the cursor of the next page.
 fn page<T: Serialize>(
     entries: impl Iterator<Item = T>,
     start: usize,
@@ -410,9 +412,9 @@ fn page<T: Serialize>(
     (page, None)
 }
 
-impl Listed {
+impl ListedNode {
     fn of(node: &Node) -> Self {
-        Listed {
+        ListedNode {
             node_id: node.id.to_string(),
             state: node.state().map(ToString::to_string),
             title: shorten(node.name(), TITLE),

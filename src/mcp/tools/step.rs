@@ -1,5 +1,5 @@
-//! `tot_step`: a whole turn of the loop. It is `tot_commit`, then `tot_propose`, then `tot_next`, in this order, and the
-//! one tool that may write two commits. Both are decided before either is written: it is all or nothing.
+//! `tot_step`: a whole turn of the loop. It combines `tot_commit`, `tot_propose` and `tot_next`, in this order, and
+//! is the only tool that may write two commits. Both are decided before either is written: all or nothing.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::super::bounded::sent;
 use super::super::tool::{About, Nothing, Tool};
 use super::super::wire::{GraphForm, Shared};
-use super::commit::Stored;
-use super::next::{Asked, NextCallEntry, TaskEntry, next_call, next_call_first, tasks};
-use super::propose::meant;
+use super::commit::StoredResults;
+use super::next::{NextCallEntry, PlanRequest, TaskEntry, next_call, next_call_first, tasks};
+use super::propose::without_null_parents;
 use super::{answer, commit, graph_of, propose, with_model};
 use crate::decide::commit::NodeResult;
 use crate::decide::next::{briefs, next};
@@ -19,14 +19,14 @@ use crate::decide::propose::NewNode;
 use crate::domain::{Caller, Event, NodeId};
 use crate::service::{Refusal, Service};
 
-/// How many bytes the reply needs beside its body, as they are sent.
+/// The size of the reply without its body, in bytes as sent.
 const REST: usize = 700;
 
 const ABOUT: About = About {
     name: "tot_step",
     title: "Do a turn of the loop",
-    description: "A whole turn: commits `results`, proposes `nodes` (absent: the fresh tasks of tot_next, unless the \
-                  end is open; []: none), and returns what tot_next does. All or nothing.",
+    description: "A whole turn: commits `results`, proposes `nodes` (absent: the new tasks of tot_next, unless \
+                  `canEnd`; []: none), and returns what tot_next does. All or nothing.",
     codes: &[],
     warnings: &[],
     also: &[&commit::ABOUT, &propose::ABOUT],
@@ -36,10 +36,10 @@ const ABOUT: About = About {
     budget: 3_000,
 };
 
-/// A turn.
+/// A turn: results, proposals, and the options of the next plan.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Input {
+struct StepInput {
     /// From tot_start.
     session_id: String,
     /// As in tot_commit.
@@ -50,7 +50,7 @@ struct Input {
     #[schemars(extend("x-elsewhere" = true))]
     nodes: Option<Vec<NewNode>>,
     #[serde(flatten)]
-    asked: Asked,
+    asked: PlanRequest,
     /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
@@ -58,34 +58,34 @@ struct Input {
     model: Option<String>,
 }
 
-/// What was done, and what is next.
+/// The result of a turn.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
-    /// All git commits that were written, in their order; `commit` is the last.
+struct StepBody {
+    /// All git commits that were written, in order. `commit` is the last.
     commits: Vec<String>,
     #[serde(flatten)]
-    stored: Option<Stored>,
-    /// The ids that were proposed.
+    stored: Option<StoredResults>,
+    /// The ids of the proposed nodes.
     approved_nodes: Vec<String>,
-    /// The proposed nodes, each with what the agent needs that researches it.
+    /// The proposed nodes, with the information that the researching agents need.
     tasks: Vec<TaskEntry>,
-    /// The one call that is legal now and makes progress.
+    /// A call that is legal now and makes progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_call: Option<NextCallEntry>,
 }
 
-/// The tool.
+/// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Nothing), Refusal> {
-    let Input { session_id, results, nodes, asked, graph, model } = input;
+fn run(service: &Service, input: StepInput, caller: &Caller) -> Result<(Shared, StepBody, Nothing), Refusal> {
+    let StepInput { session_id, results, nodes, asked, graph, model } = input;
     let caller = &with_model(caller, model);
     let agent_id = results.iter().find_map(|result| result.agent_id.clone());
     let plan = asked.plan(agent_id, caller);
-    let done = service.step(&session_id, results, nodes.map(meant), &plan, caller)?;
+    let done = service.step(&session_id, results, nodes.map(without_null_parents), &plan, caller)?;
     let standing = &done.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let warnings: Vec<_> = done.decisions.iter().flat_map(|decision| decision.warnings.clone()).collect();
@@ -94,7 +94,7 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
     let mut approved: Vec<NodeId> = Vec::new();
     for decision in &done.decisions {
         match &decision.event {
-            Some(Event::Committed { .. }) => stored = Some(Stored::of(decision)),
+            Some(Event::Committed { .. }) => stored = Some(StoredResults::of(decision)),
             Some(Event::Proposed { nodes, .. }) => {
                 approved = nodes.iter().map(|node| node.id.clone()).collect()
             }
@@ -103,7 +103,7 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
     }
     let what_now = next(investigation, &rules, &plan, service.now()?)?;
     let to_research = match approved.is_empty() {
-        // Nothing is new: what is still pending is to be researched.
+        // No new nodes: research the pending ones.
         true => what_now.pending.clone(),
         false => briefs(investigation, &rules, &approved),
     };
@@ -111,7 +111,7 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
     let graph = graph_of(standing, graph);
     let shared = next_call_first(shared, next_call.as_ref()).after_what_changed(&done.before, standing);
     let shared = Shared { graph, ..shared };
-    let mut body = Body {
+    let mut body = StepBody {
         commits: done.commits.iter().map(ToString::to_string).collect(),
         stored,
         approved_nodes: approved.iter().map(ToString::to_string).collect(),

@@ -121,7 +121,7 @@ fn a_mistake_that_a_call_repeats_is_one_error() {
     let refused = session.call("tot_propose", json!({"nodes": wrong}));
     assert_eq!(codes(&refused["errors"]), ["INVALID_ARGUMENT"], "{refused:#}");
     assert!(
-        refused["errors"][0]["message"].as_str().unwrap().ends_with(", and so in 2 more places"),
+        refused["errors"][0]["message"].as_str().unwrap().ends_with(", also in 2 more places"),
         "{refused:#}"
     );
     // The call to copy is the agent's own.
@@ -135,7 +135,7 @@ fn a_mistake_that_a_call_repeats_is_one_error() {
     let refused = session.call("tot_commit", json!({"results": results}));
     assert_eq!(codes(&refused["errors"]), ["MISSING_EVIDENCE"], "{refused:#}");
     let said = refused["errors"][0]["message"].as_str().unwrap();
-    assert!(said.ends_with("The same of R1.B, R1.C."), "{said}");
+    assert!(said.ends_with("The same applies to R1.B, R1.C."), "{said}");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn an_objection_is_neither_given_to_who_made_it_nor_its_resolution_to_who_wrote_
     let next = |session: &mut Session, agent: &str| session.ok("tot_next", json!({"agentId": agent}));
     let plan = next(&mut session, "critic");
     assert!(
-        plan["nextCall"].is_null() && message(&plan).starts_with("Nothing is left that you could do"),
+        plan["nextCall"].is_null() && message(&plan).starts_with("Nothing is left for you to do"),
         "{plan:#}"
     );
     assert_eq!(next(&mut session, "agent-R1.A")["nextCall"]["arguments"]["kind"], "answer");

@@ -34,11 +34,11 @@ fn an_investigation_is_read_as_a_person_would() {
 
     > Why is the sky blue?
 
-    Method single-root (smoke). Begun 2026-01-05T09:00:00.000Z. 2 nodes committed, 0 pending, round 2 of at least 2.
+    Method single-root (smoke). Started 2026-01-05T09:00:00.000Z. 2 nodes committed, 0 pending, round 2 of at least 2.
 
     [History](tot://ID/history) · [Graph](tot://ID/graph.svg)
 
-    ## What was known beforehand
+    ## Context
 
     On Earth, by day.
 
@@ -48,7 +48,7 @@ fn an_investigation_is_read_as_a_person_would() {
 
     It **scatters**.
 
-    How far to trust it: confirmed by another agent, same session.
+    Verdict: confirmed by another agent, same session.
 
     answer: [R1.A](tot://ID/nodes/R1.A)
 

@@ -50,8 +50,8 @@ fn an_invalid_one_refuses_every_writing_call_and_leaves_everything_readable() {
         let told = told.replace(&repository.display().to_string(), "[repository]");
         insta::allow_duplicates! {
             insta::assert_snapshot!(told, @"
-            This investigation can't be judged: ruleset.yaml:47: EXPLORED is not one of the states (did you mean EXPLORE?).
-            Fix ruleset.yaml in [repository] and commit it (git log -p ruleset.yaml shows earlier versions); until then tot_status and tot-report show only what needs no rules.
+            The rules of this investigation are unusable: ruleset.yaml:47: EXPLORED is not one of the states (did you mean EXPLORE?).
+            Fix ruleset.yaml in [repository] and commit it (git log -p ruleset.yaml shows earlier versions); until then tot_status and tot-report omit everything that needs rules.
             ");
         }
         session.refused(tool, arguments);
@@ -98,10 +98,10 @@ fn text_that_is_no_ruleset_and_a_missing_file_are_told_apart() {
         reply["errors"][0]["message"].as_str().unwrap().to_owned()
     };
     edit(&sandbox, &repository, "version: 1\n", "<<<<<<< HEAD\nversion: 1\n");
-    insta::assert_snapshot!(message(&mut session), @"This investigation can't be judged: ruleset.yaml:2: a merge conflict is left in it (keep one side, and remove the lines <<<<<<<, ======= and >>>>>>>).");
+    insta::assert_snapshot!(message(&mut session), @"The rules of this investigation are unusable: ruleset.yaml:2: a merge conflict is left in it (keep one side, and remove the lines <<<<<<<, ======= and >>>>>>>).");
     sandbox.git(&repository, &["rm", "-q", "ruleset.yaml"]);
     sandbox.git(&repository, &["commit", "-qm", "Remove the rules"]);
-    insta::assert_snapshot!(message(&mut session), @"This investigation can't be judged: ruleset.yaml: the ruleset is missing.");
+    insta::assert_snapshot!(message(&mut session), @"The rules of this investigation are unusable: ruleset.yaml: the ruleset is missing.");
     assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], 3);
 }
 
