@@ -1,13 +1,14 @@
-//! Limits for connections over HTTP, in use by `mcp::http` and `report::serve`.
+//! Limits on HTTP connections, used by `mcp::http` and `report::serve`.
 //!
-//! 1. [`serve`] accepts connections. Each is counted before a byte of it is read, in total and by [`network`].
-//! 2. If there is no room for another one, the connection that has been without a request for longest is closed. So
-//!    clients that send nothing, or half a request, block nobody else.
-//! 3. A request that must not be interrupted so protects its connection: [`Place::hold`]. Some room is never protected
-//!    ([`SPARE`]), so that unprotected requests, such as for the server's health, are always answered.
+//! 1. [`serve`] accepts connections. Each is counted before any of it is read, both in total and by [`network`].
+//! 2. If there is no room for a new connection, the connection that has been idle for longest is closed. So clients
+//!    that send nothing, or half a request, do not block others.
+//! 3. A request that must not be interrupted protects its connection with [`Connection::hold`]. Some connections are
+//!    never protected ([`SPARE`]), so that short requests, such as health checks, are always answered.
 //!
-//! Guarantees: no more connections than [`Limits`] allows, nor than the limit of open files; a head of at most
-//! [`HEAD`] bytes in at most [`Limits::head`]; a client that doesn't read is disconnected after [`Limits::write`].
+//! Guarantees: at most as many connections as [`Limits`] and the limit on open files allow; request heads of at most
+//! [`HEAD`] bytes, received within [`Limits::head`]; clients that do not read are disconnected after
+//! [`Limits::write`].
 //!
 //! Limit: clients behind one proxy count as one network.
 
@@ -33,57 +34,57 @@ use tower::Layer;
 
 use crate::platform::raise_open_files;
 
-/// Limits of the number and slowness of connections.
+/// Limits on the number and slowness of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The maximum number in total.
+    /// The maximum number of connections in total.
     pub all: usize,
-    /// The maximum number from one network.
+    /// The maximum number of connections from one network.
     pub network: usize,
-    /// The maximum time for the head of a request, and of a connection without a request.
+    /// The maximum time for receiving the head of a request, and for an idle connection.
     pub head: Duration,
     /// The maximum time for a client to read a piece of an answer.
     pub write: Duration,
 }
 
-/// The maximum length of a request's head, in bytes.
+/// The maximum size of a request head, in bytes.
 pub const HEAD: usize = 16 * 1024;
 
-/// The number of connections, in total and of a network, that can't be held; fewer if the maximum is low.
+/// The number of connections that cannot be held, both in total and from one network. Less if the maximum is low.
 pub const SPARE: usize = 64;
 
-/// Open files that are not for connections.
+/// The number of open files reserved for other purposes.
 const SPARE_FILES: usize = 600;
 
-/// An event for the operator.
+/// A report for the operator.
 #[derive(Debug)]
-pub enum Event {
-    /// The limit of open files allows only so many connections.
+pub enum ConnectionEvent {
+    /// The limit on open files allows fewer connections than configured.
     FewFiles {
         /// The limit.
         files: usize,
-        /// The connections that it allows.
+        /// The maximum number of connections under it.
         room: usize,
     },
-    /// No connection can be accepted right now.
+    /// Accepting a connection failed.
     NotAccepted(io::Error),
-    /// A connection broke.
+    /// A connection failed.
     Broke(IpAddr, hyper::Error),
-    /// A connection was closed to make room, or refused for lack of room.
+    /// A connection was closed or refused for lack of room.
     NoRoom(IpAddr),
 }
 
-/// Serves until `stop` completes. Open connections can be awaited with the result. Requests have the address of the client
-/// as [`ConnectInfo`] and their [`Place`] as extensions.
+/// Serves until `stop` completes. The result waits for open connections. Each request has the client's address (as
+/// [`ConnectInfo`]) and its [`Connection`] as extensions.
 pub async fn serve(
     listener: TcpListener,
     routes: Router,
     mut limits: Limits,
-    tell: impl Fn(Event) + Clone + Send + 'static,
+    tell: impl Fn(ConnectionEvent) + Clone + Send + 'static,
     stop: impl Future<Output = ()>,
 ) -> GracefulShutdown {
     limits.all = room(limits.all, &tell);
-    let table = Arc::new(Mutex::new(Table::new(limits)));
+    let table = Arc::new(Mutex::new(ConnectionTable::new(limits)));
     let routes = routes.layer(from_fn(renewed));
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(HEAD);
@@ -97,21 +98,21 @@ pub async fn serve(
         };
         let (stream, from) = match accepted {
             Ok(accepted) => accepted,
-            Err(fault) if is_of_the_client(&fault) => continue,
+            Err(fault) if is_client_error(&fault) => continue,
             Err(fault) => {
-                // Probably no file is free: closing a connection frees one.
+                // Probably no file descriptor is free. Closing a connection frees one.
                 lock(&table).make_room(None);
-                tell(Event::NotAccepted(fault));
+                tell(ConnectionEvent::NotAccepted(fault));
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
         };
-        let Some(entered) = Entered::new(&table, from.ip()) else {
-            tell(Event::NoRoom(from.ip()));
+        let Some(open) = OpenConnection::new(&table, from.ip()) else {
+            tell(ConnectionEvent::NoRoom(from.ip()));
             continue;
         };
-        let place = Extension(entered.0.clone());
-        let service = place.layer(Extension(ConnectInfo(from)).layer(routes.clone()));
+        let extension = Extension(open.0.clone());
+        let service = extension.layer(Extension(ConnectInfo(from)).layer(routes.clone()));
         let connection = http
             .serve_connection(TokioIo::new(timed(stream, limits.write)), TowerToHyperService::new(service));
         let connection = connections.watch(connection);
@@ -119,30 +120,30 @@ pub async fn serve(
         tokio::spawn(async move {
             tokio::select! {
                 outcome = connection => if let Err(fault) = outcome {
-                    tell(Event::Broke(from.ip(), fault));
+                    tell(ConnectionEvent::Broke(from.ip(), fault));
                 },
-                () = entered.0.0.end.cancelled() => tell(Event::NoRoom(from.ip())),
+                () = open.0.0.end.cancelled() => tell(ConnectionEvent::NoRoom(from.ip())),
             }
         });
     }
 }
 
 fn timed(stream: TcpStream, write: Duration) -> std::pin::Pin<Box<TimeoutStream<TcpStream>>> {
-    // Answers are written whole: there is no reason to delay them.
+    // Answers are written in one piece, so delays serve no purpose.
     let _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(write));
     Box::pin(stream)
 }
 
-/// Whether the fault concerns this one connection alone.
-fn is_of_the_client(fault: &io::Error) -> bool {
+/// Relast_turn whether the error concerns only this connection.
+fn is_client_error(fault: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(fault.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-/// The unit by which connections are counted: an address, or the network of an IPv6 address, since one machine has as
-/// many of these as it likes.
+/// Relast_turn the unit by which connections are counted: the address, or the network of an IPv6 address, since a single
+/// machine can use any number of IPv6 addresses.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
@@ -153,24 +154,24 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The number of the wanted connections that the limit of open files allows, once raised as far as possible.
-fn room(wanted: usize, tell: &impl Fn(Event)) -> usize {
+/// Raises the limit on open files as far as necessary, and relast_turn how many connections it allows.
+fn room(wanted: usize, tell: &impl Fn(ConnectionEvent)) -> usize {
     let files = raise_open_files(wanted.saturating_add(SPARE_FILES));
     let room = files.saturating_sub(SPARE_FILES).max(files / 2);
     if room < wanted {
-        tell(Event::FewFiles { files, room });
+        tell(ConnectionEvent::FewFiles { files, room });
     }
     wanted.min(room)
 }
 
 /// The open connections.
-struct Table {
+struct ConnectionTable {
     limits: Limits,
     all: Count,
     networks: HashMap<IpAddr, Count>,
     /// The connections that are not held, in the order in which they became idle.
     free: BTreeMap<u64, (IpAddr, CancellationToken)>,
-    turns: u64,
+    last_turn: u64,
 }
 
 #[derive(Default)]
@@ -180,18 +181,24 @@ struct Count {
 }
 
 impl Count {
-    /// Whether another one can be held, so that the spare room remains.
+    /// Relast_turn whether another connection can be held without using the spare ones.
     fn can_hold(&self, most: usize) -> bool {
         self.held + SPARE.min(most.div_ceil(8)) < most
     }
 }
 
-impl Table {
-    fn new(limits: Limits) -> Table {
-        Table { limits, all: Count::default(), networks: HashMap::new(), free: BTreeMap::new(), turns: 0 }
+impl ConnectionTable {
+    fn new(limits: Limits) -> ConnectionTable {
+        ConnectionTable {
+            limits,
+            all: Count::default(),
+            networks: HashMap::new(),
+            free: BTreeMap::new(),
+            last_turn: 0,
+        }
     }
 
-    /// Counts another connection, if there is room or can be made.
+    /// Counts a new connection. Closes an idle one if necessary; relast_turn false if there is no room.
     fn enter(&mut self, network: IpAddr) -> bool {
         let here = self.networks.get(&network).map_or(0, |count| count.open);
         let fits = if here >= self.limits.network {
@@ -206,7 +213,8 @@ impl Table {
         fits
     }
 
-    /// Closes the connection that has been idle for longest, of a network or of all. It is counted until it has ended.
+    /// Closes the connection that has been idle for longest, of one network or of all. It counts as open until it has
+    /// ended.
     fn make_room(&mut self, of: Option<IpAddr>) -> bool {
         let mut free = self.free.iter();
         let oldest = free.find(|(_, (network, _))| of.is_none_or(|of| of == *network));
@@ -217,32 +225,32 @@ impl Table {
         true
     }
 
-    /// Appends a connection to the queue of idle ones.
-    fn line_up(&mut self, seat: &Seat) {
-        self.turns += 1;
-        self.free.insert(self.turns, (seat.network, seat.end.clone()));
-        seat.turn.store(self.turns, Ordering::Relaxed);
+    /// Appends a connection to the queue of idle connections.
+    fn line_up(&mut self, state: &ConnectionState) {
+        self.last_turn += 1;
+        self.free.insert(self.last_turn, (state.network, state.end.clone()));
+        state.turn.store(self.last_turn, Ordering::Relaxed);
     }
 
-    /// Removes it from that queue; false if it isn't in it.
-    fn step_out(&mut self, seat: &Seat) -> bool {
-        self.free.remove(&seat.turn.load(Ordering::Relaxed)).is_some()
+    /// Removes a connection from that queue. Relast_turn false if it was not queued.
+    fn step_out(&mut self, state: &ConnectionState) -> bool {
+        self.free.remove(&state.turn.load(Ordering::Relaxed)).is_some()
     }
 }
 
-/// A connection, as seen by its requests.
+/// A connection, as available to its requests.
 #[derive(Clone)]
-pub struct Place(Arc<Seat>);
+pub struct Connection(Arc<ConnectionState>);
 
-struct Seat {
-    table: Arc<Mutex<Table>>,
+struct ConnectionState {
+    table: Arc<Mutex<ConnectionTable>>,
     network: IpAddr,
     end: CancellationToken,
-    /// Read and written only with the table locked.
+    /// The position in the queue. Accessed only with the table locked.
     turn: AtomicU64,
 }
 
-impl Place {
+impl Connection {
     fn renew(&self) {
         let mut table = lock(&self.0.table);
         if table.step_out(&self.0) {
@@ -250,75 +258,75 @@ impl Place {
         }
     }
 
-    /// Protects the connection from being closed for another one, until the result is dropped. `None` if too many are
-    /// protected already.
-    pub fn hold(&self) -> Option<Held> {
-        let seat = &self.0;
-        let mut table = lock(&seat.table);
+    /// Protects the connection from being closed, until the result is dropped. Relast_turn `None` if too many connections
+    /// are protected.
+    pub fn hold(&self) -> Option<HeldConnection> {
+        let state = &self.0;
+        let mut table = lock(&state.table);
         let limits = table.limits;
-        let here = table.networks.get(&seat.network)?.can_hold(limits.network);
-        if !here || !table.all.can_hold(limits.all) || !table.step_out(seat) {
+        let here = table.networks.get(&state.network)?.can_hold(limits.network);
+        if !here || !table.all.can_hold(limits.all) || !table.step_out(state) {
             return None;
         }
         table.all.held += 1;
-        table.networks.entry(seat.network).or_default().held += 1;
-        Some(Held(self.clone()))
+        table.networks.entry(state.network).or_default().held += 1;
+        Some(HeldConnection(self.clone()))
     }
 }
 
 /// A protected connection.
-pub struct Held(Place);
+pub struct HeldConnection(Connection);
 
-impl Drop for Held {
+impl Drop for HeldConnection {
     fn drop(&mut self) {
-        let seat = &self.0.0;
-        let mut table = lock(&seat.table);
+        let state = &self.0.0;
+        let mut table = lock(&state.table);
         table.all.held -= 1;
-        if let Some(count) = table.networks.get_mut(&seat.network) {
+        if let Some(count) = table.networks.get_mut(&state.network) {
             count.held -= 1;
         }
-        if !seat.end.is_cancelled() {
-            table.line_up(seat);
+        if !state.end.is_cancelled() {
+            table.line_up(state);
         }
     }
 }
 
 /// A counted connection.
-struct Entered(Place);
+struct OpenConnection(Connection);
 
-impl Entered {
-    fn new(table: &Arc<Mutex<Table>>, from: IpAddr) -> Option<Entered> {
+impl OpenConnection {
+    fn new(table: &Arc<Mutex<ConnectionTable>>, from: IpAddr) -> Option<OpenConnection> {
         let network = network(from);
-        let mut entered = lock(table);
-        if !entered.enter(network) {
+        let mut locked = lock(table);
+        if !locked.enter(network) {
             return None;
         }
         let (end, turn) = (CancellationToken::new(), AtomicU64::new(0));
-        let seat = Seat { table: Arc::clone(table), network, end, turn };
-        entered.line_up(&seat);
-        Some(Entered(Place(Arc::new(seat))))
+        let state = ConnectionState { table: Arc::clone(table), network, end, turn };
+        locked.line_up(&state);
+        Some(OpenConnection(Connection(Arc::new(state))))
     }
 }
 
-impl Drop for Entered {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
-        let seat = &self.0.0;
-        let mut table = lock(&seat.table);
-        table.step_out(seat);
-        seat.end.cancel();
+        let state = &self.0.0;
+        let mut table = lock(&state.table);
+        table.step_out(state);
+        state.end.cancel();
         table.all.open -= 1;
-        if let Some(count) = table.networks.get_mut(&seat.network) {
+        if let Some(count) = table.networks.get_mut(&state.network) {
             count.open -= 1;
             if count.open == 0 {
-                table.networks.remove(&seat.network);
+                table.networks.remove(&state.network);
             }
         }
     }
 }
 
-/// Moves the connection of a request to the end of the queue.
-async fn renewed(Extension(place): Extension<Place>, request: Request, next: Next) -> Response {
-    place.renew();
+/// Moves the connection of a request to the end of the queue of idle connections.
+async fn renewed(Extension(connection): Extension<Connection>, request: Request, next: Next) -> Response {
+    connection.renew();
     next.run(request).await
 }
 
@@ -330,17 +338,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    fn table(all: usize, network: usize) -> Arc<Mutex<Table>> {
+    fn table(all: usize, network: usize) -> Arc<Mutex<ConnectionTable>> {
         let second = Duration::from_secs(1);
-        Arc::new(Mutex::new(Table::new(Limits { all, network, head: second, write: second })))
+        Arc::new(Mutex::new(ConnectionTable::new(Limits { all, network, head: second, write: second })))
     }
 
-    fn enter(table: &Arc<Mutex<Table>>, from: &str) -> Option<Entered> {
-        Entered::new(table, from.parse().unwrap())
+    fn enter(table: &Arc<Mutex<ConnectionTable>>, from: &str) -> Option<OpenConnection> {
+        OpenConnection::new(table, from.parse().unwrap())
     }
 
-    fn is_closed(entered: &Entered) -> bool {
-        entered.0.0.end.is_cancelled()
+    fn is_closed(open: &OpenConnection) -> bool {
+        open.0.0.end.is_cancelled()
     }
 
     #[test]
@@ -363,7 +371,7 @@ mod tests {
         let other = enter(&table, "192.0.2.1").unwrap();
         let crowd: Vec<_> = (0..9).map(|last| enter(&table, &format!("2001:db8::{last}")).unwrap()).collect();
         assert!(!is_closed(&other));
-        assert_eq!(crowd.iter().filter(|entered| !is_closed(entered)).count(), 2);
+        assert_eq!(crowd.iter().filter(|open| !is_closed(open)).count(), 2);
         drop(crowd);
         let table = lock(&table);
         assert_eq!((table.all.open, table.networks.len()), (1, 1));
@@ -373,7 +381,7 @@ mod tests {
     fn some_room_is_never_held() {
         let table = table(16, 8);
         let here: Vec<_> = (0..8).map(|_| enter(&table, "192.0.2.1").unwrap()).collect();
-        let held: Vec<_> = here.iter().filter_map(|entered| entered.0.hold()).collect();
+        let held: Vec<_> = here.iter().filter_map(|open| open.0.hold()).collect();
         assert_eq!(held.len(), 7);
         assert!(enter(&table, "192.0.2.1").is_some(), "the eighth makes room");
         drop(held);

@@ -11,8 +11,8 @@ use clap::{Args, ValueEnum};
 
 use crate::background::{Background, SyncReport};
 use crate::domain::SessionId;
-use crate::mcp::http::{Options, SLOW, Token};
-use crate::mcp::log::{Format, Level, Log, end_of};
+use crate::mcp::http::{BearerToken, HttpOptions, SLOW};
+use crate::mcp::log::{Level, Log, LogFormat, end_of};
 use crate::platform::is_open_to_others;
 use crate::service::Service;
 use crate::service::sharing::SyncMessage;
@@ -76,8 +76,8 @@ impl LogArguments {
             LevelArgument::Debug => Level::Debug,
         };
         let format = match self.log_format {
-            FormatArgument::Text => Format::Text,
-            FormatArgument::Json => Format::Json,
+            FormatArgument::Text => LogFormat::Text,
+            FormatArgument::Json => LogFormat::Json,
         };
         Log::new(level, format)
     }
@@ -143,18 +143,18 @@ pub(super) struct HttpArguments {
 
 impl HttpArguments {
     /// Returns the options of HTTP, if it was asked for.
-    pub(super) fn options(self, log: &Log) -> Result<Option<Options>, Box<dyn std::error::Error>> {
+    pub(super) fn options(self, log: &Log) -> Result<Option<HttpOptions>, Box<dyn std::error::Error>> {
         let Some(address) = self.http else { return Ok(None) };
         let token = match (&self.token_file, std::env::var("TOT_TOKEN")) {
             (Some(file), _) => {
                 warn_of_readers(file, log);
-                Some(Token::read(file)?)
+                Some(BearerToken::read(file)?)
             }
-            (None, Ok(token)) => Some(Token::new(&token)?),
+            (None, Ok(token)) => Some(BearerToken::new(&token)?),
             (None, Err(std::env::VarError::NotPresent)) => None,
             (None, Err(unfit)) => return Err(format!("TOT_TOKEN: {unfit}").into()),
         };
-        Ok(Some(Options {
+        Ok(Some(HttpOptions {
             address,
             token,
             hosts: self.allowed_host,

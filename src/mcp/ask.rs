@@ -1,11 +1,11 @@
-//! A question to the person in front of the client (MCP's elicitation), before an investigation ends.
+//! Asks the person at the client before an investigation ends, through MCP's elicitation.
 //!
-//! 1. `Asking::of` determines whether the client can ask, and whether this request carries the answer.
-//! 2. A tool called with [`Asking::First`] returns its question instead of doing its work.
-//! 3. Up to 2025-11-25 the server asks while the call waits. From 2026-07-28 on the call is answered by `required`, and the
-//!    client calls again with the answer. The server keeps nothing of the first call.
+//! 1. `Asking::of` determines whether the client supports questions, and whether the request contains an answer.
+//! 2. Called with [`Asking::First`], a tool returns its question and does nothing else.
+//! 3. Under protocols up to 2025-11-25, the server asks while the call waits. Since 2026-07-28, the call is answered
+//!    with `required`, and the client repeats it with the answer. The server retains nothing of the first call.
 //!
-//! The answer is the client's claim about what a person said. Nothing here proves it.
+//! The answer is the client's claim about what a person said. It proves nothing.
 
 use std::time::Duration;
 
@@ -22,10 +22,10 @@ use serde_json::Value;
 use crate::domain::{Asked, PersonsAnswer};
 use crate::text::shorten;
 
-/// The most characters of a person's words.
+/// The maximum length of a person's comment, in characters.
 const SAID: usize = 1_000;
 
-/// The question's name, among those of one result.
+/// The key of the question in a result.
 const QUESTION: &str = "end";
 
 /// Whether a person is asked before a call does its work.
@@ -40,7 +40,7 @@ pub enum Asking {
 }
 
 impl Asking {
-    /// Returns the state of a request from a client with these capabilities. The request may carry an answer.
+    /// Returns the state for a request, which may contain an answer.
     pub(super) fn of(client: Option<&ClientCapabilities>, responses: Option<&InputResponses>) -> Asking {
         let form = client.and_then(|client| client.elicitation.as_ref());
         // A client that names no mode of elicitation supports the original one.
@@ -57,11 +57,11 @@ impl Asking {
     }
 }
 
-/// Asks, and waits for the answer as long as `patience`.
+/// Asks, and waits at most `patience` for the answer.
 pub(super) async fn ask(peer: &Peer<RoleServer>, question: &str, patience: Option<Duration>) -> Asked {
     match peer.create_elicitation_with_timeout(form(question), patience).await {
         Ok(result) => answer(result),
-        // The client can't ask after all.
+        // The client does not support questions after all.
         Err(ServiceError::McpError(_)) => Asked { answer: PersonsAnswer::NotOffered, said: None },
         Err(_) => unanswered(),
     }
@@ -72,17 +72,17 @@ pub(super) fn unanswered() -> Asked {
     Asked { answer: PersonsAnswer::Unanswered, said: None }
 }
 
-/// Returns the answer to a call that has the client ask first.
+/// Returns the answer that makes the client ask and repeat the call.
 pub(super) fn required(question: &str) -> InputRequiredResult {
     let request = InputRequest::Elicitation(ElicitRequest::new(form(question)));
     InputRequiredResult::from_input_requests([(QUESTION.to_owned(), request)].into())
 }
 
-/// Clients drop the fields of a form that is declined, so that a no with words is one of its values.
+/// Returns the form. Clients drop the fields of a declined form, so declining with a comment is a value of its own.
 fn form(question: &str) -> ElicitRequestParams {
     let schema = ElicitationSchema::builder()
-        .optional_bool_with("accept", |field| field.title("It may end").with_default(true))
-        .optional_string_with("comment", |field| field.title("What you have to say about it"))
+        .optional_bool_with("accept", |field| field.title("May it end?").with_default(true))
+        .optional_string_with("comment", |field| field.title("Comment"))
         .build_unchecked();
     ElicitRequestParams::FormElicitationParams {
         meta: None,

@@ -1,28 +1,28 @@
-//! Advice that does not grow with the investigation: long parts are cut until the whole fits, and the omissions are counted.
+//! Cuts advice to a size that does not grow with the investigation, and counts the omissions.
 //!
-//! 1. Lists within entries of lists are cut to a few.
-//! 2. The longest list is cut first.
-//! 3. Texts that are still too long lose their ends; ids of nodes stay whole, since calls need them.
+//! 1. Lists inside entries of lists are cut to a few entries.
+//! 2. Lists are cut, the longest first.
+//! 3. Texts that are still too long are truncated. Node ids stay whole, since calls need them.
 //!
-//! [`OMITTED`], beside the lists, has the number of entries that each has lost.
+//! The field [`OMITTED`] next to the lists has the number of entries that each has lost.
 
 use crate::domain::NodeId;
 use crate::text::shorten;
 use serde_json::{Map, Value, json};
 
-/// The field that says how many entries of which list were left out.
+/// The field with the number of omitted entries for each list.
 pub const OMITTED: &str = "omitted";
 
-/// The fewest entries that are kept of a list.
+/// The minimum number of entries to keep in a list.
 const KEPT: usize = 3;
 
-/// How many entries are kept of a list within an entry.
+/// The number of entries to keep in a list inside an entry.
 const INNER: usize = 5;
 
-/// How many characters are kept of texts that are too long: each limit is tried until the whole fits.
+/// The lengths to which long texts are cut, in characters. Each is tried until everything fits.
 const TEXTS: [usize; 3] = [300, 120, 40];
 
-/// Cuts the fields to `room` bytes, as far as cutting can.
+/// Cuts the fields to `room` bytes, or as close as possible.
 pub fn bounded(mut fields: Map<String, Value>, room: usize) -> Map<String, Value> {
     if sent(&fields) <= room {
         return fields;
@@ -37,13 +37,13 @@ pub fn bounded(mut fields: Map<String, Value>, room: usize) -> Map<String, Value
     fields
 }
 
-/// Returns the size in bytes as JSON inside a JSON text, where quotes are escaped.
+/// Returns the size of a value in bytes as sent: as JSON inside a JSON string, with its quotes escaped.
 pub fn sent(value: &impl serde::Serialize) -> usize {
     let length = serde_json::to_string(value).and_then(|text| serde_json::to_string(&text));
     length.map_or(usize::MAX, |text| text.len() - 2)
 }
 
-/// Cuts the lists within entries of a list.
+/// Cuts the lists inside entries of a list.
 fn cut_inner(value: &mut Value, in_entry: bool) {
     match value {
         Value::Array(entries) => entries.iter_mut().for_each(|entry| cut_inner(entry, true)),
@@ -64,12 +64,13 @@ fn cut_inner(value: &mut Value, in_entry: bool) {
     }
 }
 
-/// Cuts the lists until the fields fit.
+/// Cuts lists until the fields fit.
 fn cut_lists(fields: &mut Map<String, Value>, room: usize) {
     let names: Vec<String> =
         fields.iter().filter(|(_, value)| value.is_array()).map(|(name, _)| name.clone()).collect();
     for name in &names {
-        // Entries that would not even fit alone are cut first, since the rest is measured again and again.
+        // First cuts the entries that would not fit even if the list were alone, since the loop below measures
+        // repeatedly.
         let mut left = room;
         let fits = |entry: &&Value| {
             let needs = sent(entry);
@@ -90,7 +91,7 @@ fn cut_lists(fields: &mut Map<String, Value>, room: usize) {
     }
 }
 
-/// Keeps `keep` entries of the list, but at least [`KEPT`], and counts the others.
+/// Keeps `keep` entries of a list, but at least [`KEPT`], and counts the others.
 fn cut(fields: &mut Map<String, Value>, name: &str, keep: usize) {
     let Some(entries) = fields.get_mut(name).and_then(Value::as_array_mut) else { return };
     let more = entries.len().saturating_sub(keep.max(KEPT));
@@ -99,13 +100,13 @@ fn cut(fields: &mut Map<String, Value>, name: &str, keep: usize) {
         return;
     }
     if let Value::Object(omitted) = fields.entry(OMITTED).or_insert_with(|| json!({})) {
-        // The tool itself may have left some out.
+        // The tool itself may have omitted some.
         let before = omitted.get(name).and_then(Value::as_u64).unwrap_or(0);
         omitted.insert(name.to_owned(), json!(before + more as u64));
     }
 }
 
-/// Cuts the ends of long texts.
+/// Truncates long texts.
 fn cut_texts(value: &mut Value, length: usize) {
     match value {
         Value::String(text) if text.parse::<NodeId>().is_ok() => {}

@@ -1,20 +1,22 @@
-//! Coerces the arguments of an agent to the tool's schema.
+//! Coerces an agent's arguments to a tool's schema.
 //!
-//! [`understand`] is the one entry point. It is pure, and walks schema and value together:
+//! [`understand`] is the entry point. It is pure, and walks through schema and value together:
 //!
-//! 1. A value that fits is taken as it is.
-//! 2. A value that doesn't fit but has a plain meaning is coerced: a number or boolean sent as a string, and the other way round
-//!    for a string field; an array, an object or the whole arguments sent as JSON text; one item where a list is asked; a text
-//!    for an object that needs one text; `null` for an absent field; an enum value or a field name in another spelling
-//!    (`session_id`), or by another of its names (`SAME`: `id` for `nodeId`); `5.0` for 5.
-//! 3. Anything else is a [`Misfit`]. All misfits are found in one pass, so that an agent can fix its call at once.
+//! 1. A value that fits is accepted unchanged.
+//! 2. A value that doesn't fit but has an obvious meaning is coerced. Accepted are: a number or boolean sent as a
+//!    string, and the reverse for a string field; an array, an object or the whole arguments sent as JSON text; a
+//!    single item in place of a list; text in place of an object that requires one text; `null` for an absent field;
+//!    an enum value or field name in another spelling (`session_id`) or under a synonym (`SAME`: `id` for `nodeId`);
+//!    `5.0` for 5.
+//! 3. Anything else is a [`Misfit`]. All misfits are found in one pass, so an agent can fix its call at once.
 //!
-//! Guarantees: the result fits the schema as far as the words below go, so a deserialiser behind it sees no surprise;
-//! nothing is invented; the walk is no deeper than the schema, and a text is decoded as JSON once per level.
+//! Guarantees: the result fits the schema as far as the keywords below are concerned, so deserialization brings no
+//! surprises. Nothing is invented. The recursion is no deeper than the schema, and text is decoded as JSON once per
+//! level.
 //!
-//! Limits: it knows the schemas that [`schema`](super::schema) makes: one `type`, `properties`, `required`,
-//! `additionalProperties`, `items`, `enum`, and the bounds of numbers, lengths and lists. A schema without a `type` lets
-//! everything through; `pattern`, `anyOf` and the like are not judged.
+//! Limits: it supports the keywords that [`schema`](super::schema) generates: a single `type`, `properties`,
+//! `required`, `additionalProperties`, `items`, `enum`, and the bounds of numbers, lengths and lists. A schema
+//! without a `type` accepts everything. `pattern`, `anyOf` and others are not checked.
 
 use crate::text::shorten;
 use serde_json::{Map, Number, Value};
@@ -26,12 +28,12 @@ pub fn understand(schema: &Value, input: &Value) -> Result<Value, Vec<Misfit>> {
     if misfits.is_empty() { Ok(understood) } else { Err(misfits) }
 }
 
-/// One place where the input doesn't fit.
+/// A part of the input that doesn't fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Misfit {
-    /// Its place, such as `nodes[0].parent`; empty for the arguments as a whole.
+    /// Its path, such as `nodes[0].parent`; empty for the arguments as a whole.
     pub path: String,
-    /// The value that the schema expects there.
+    /// What the schema expects.
     pub expected: String,
     /// The value received, shortened.
     pub got: String,
@@ -40,7 +42,7 @@ pub struct Misfit {
 }
 
 impl Misfit {
-    /// Returns the misfit as one line.
+    /// Formats the misfit as one line.
     pub fn message(&self) -> String {
         let place =
             if self.path.is_empty() { "the arguments".to_owned() } else { format!("`{}`", self.path) };
@@ -48,7 +50,7 @@ impl Misfit {
     }
 }
 
-/// Returns a call that fits `schema`: its first `examples` entry, or a call built from its required fields.
+/// Returns a call that fits `schema`: its first example, or a call built from its required fields.
 pub fn example(schema: &Value) -> Value {
     if let Some(given) = schema["examples"].get(0).or_else(|| schema["enum"].get(0)) {
         return given.clone();
@@ -66,7 +68,7 @@ pub fn example(schema: &Value) -> Value {
     }
 }
 
-/// Returns an example value of the named field. Placeholders say what to fill in.
+/// Returns an example value of a field. A placeholder contains the field's name.
 fn example_of(name: &str, property: &Value) -> Value {
     match example(property) {
         Value::String(blank) if blank == "…" => Value::from(format!("<{name}>")),
@@ -74,7 +76,7 @@ fn example_of(name: &str, property: &Value) -> Value {
     }
 }
 
-/// Returns the example with the agent's own values where they fit and are short: agents copy what they are shown.
+/// Returns the example with the agent's own values, if they fit and are short. Agents copy what they are shown.
 pub fn example_like(schema: &Value, sent: &Value) -> Value {
     filled(schema, example(schema), sent)
 }
@@ -105,7 +107,7 @@ fn filled(schema: &Value, example: Value, sent: &Value) -> Value {
     }
 }
 
-/// Names of fields and values that mean the same. Each replaces another that is the only one in the schema.
+/// Synonyms of field names and values. One replaces the other if the schema has only the other.
 const SAME: [[&str; 2]; 6] = [
     ["id", "nodeId"],
     ["id", "nodeIds"],
@@ -115,10 +117,10 @@ const SAME: [[&str; 2]; 6] = [
     ["reply", "answer"],
 ];
 
-/// The most characters shown of a wrong value.
+/// The maximum length of an invalid value in a message, in characters.
 const SHOWN: usize = 60;
 
-/// Returns the value coerced to the schema. The result of a misfit is of no use.
+/// Returns the value coerced to the schema. If anything is added to `misfits`, the result is meaningless.
 fn fit(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfit>) -> Value {
     let understood = match kind(schema) {
         Some("object") => fit_object(schema, value, path, misfits),
@@ -129,7 +131,7 @@ fn fit(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfit>) -> 
         Some("boolean") => boolean(value),
         _ => Some(value.clone()),
     };
-    // As a float: our bounds are small, and a number too large to be exact is far outside them either way.
+    // As a float, since the bounds are small. A number too large to be exact is far outside them.
     let size = understood.as_ref().and_then(Value::as_f64);
     match understood.filter(|_| size.is_none_or(|size| is_within(schema, "minimum", "maximum", size))) {
         Some(understood) => understood,
@@ -145,7 +147,7 @@ fn fit_object(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfi
     let properties = schema["properties"].as_object().unwrap_or(&none);
     let required = names(&schema["required"]);
     let decoded = decoded(value).or_else(|| match (value, required.as_slice()) {
-        // A text in place of an object that needs only one text.
+        // Text in place of an object that requires a single text.
         (Value::String(_), [only])
             if !path.is_empty() && kind(&schema["properties"][*only]) == Some("string") =>
         {
@@ -155,7 +157,7 @@ fn fit_object(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfi
     });
     let sent_fields = decoded.as_ref().unwrap_or(value).as_object()?;
     let mut understood = Map::new();
-    // Fields received, fitting or not: neither missing nor accepted again in another spelling.
+    // Fields received, fitting or not. They are not missing, and are not accepted again in another spelling.
     let mut seen: Vec<&str> =
         properties.keys().map(String::as_str).filter(|name| sent_fields.contains_key(*name)).collect();
     for (sent, value) in sent_fields {
@@ -173,7 +175,7 @@ fn fit_object(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfi
                 misfits.push(Misfit {
                     path: join(path, sent),
                     expected: format!("`{name}` once"),
-                    got: format!("it in another spelling too, `{sent}`"),
+                    got: format!("another spelling too, `{sent}`"),
                     suggestion: Some(format!("Send only `{name}`.")),
                 });
                 continue;
@@ -203,7 +205,7 @@ fn fit_array(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfit
     let items = match (sent, kind(item)) {
         (Value::Array(items), _) => items.as_slice(),
         (Value::Null, _) | (_, Some("array")) => return None,
-        // One item in place of a list. A text that contains an object counts as one where objects are expected.
+        // A single item in place of a list. Where objects are expected, JSON text of an object counts as one.
         (Value::Object(_), None | Some("object")) => std::slice::from_ref(sent),
         (_, Some("object")) => return None,
         _ if value.is_object() => return None,
@@ -256,13 +258,13 @@ fn boolean(value: &Value) -> Option<Value> {
     value.as_bool().or_else(|| text?.parse().ok()).map(Value::Bool)
 }
 
-/// Whether a number or a length is within the named bounds.
+/// Returns whether a number or a length is within the bounds of two keywords.
 fn is_within(schema: &Value, least: &str, most: &str, size: f64) -> bool {
     let bound = |word: &str| schema[word].as_f64();
     bound(least).is_none_or(|least| size >= least) && bound(most).is_none_or(|most| size <= most)
 }
 
-/// Returns the field that `sent` means: itself, or the only one with a similar spelling.
+/// Returns the field that `sent` means: itself, or the only one with an equivalent spelling.
 fn known_name<'a>(properties: &'a Map<String, Value>, sent: &str) -> Option<&'a str> {
     if let Some((name, _)) = properties.get_key_value(sent) {
         return Some(name);
@@ -275,7 +277,7 @@ fn known_name<'a>(properties: &'a Map<String, Value>, sent: &str) -> Option<&'a 
     }
 }
 
-/// Returns the name among these that means the same as `sent`.
+/// Returns the known name that is a synonym of `sent`.
 fn other_name<'a>(mut known: impl Iterator<Item = &'a str>, sent: &str) -> Option<&'a str> {
     let sent = plain(sent);
     known.find(|name| {
@@ -298,7 +300,7 @@ fn unknown(properties: &Map<String, Value>, path: &str, sent: &str) -> Misfit {
     }
 }
 
-/// Returns the name nearest to `sent`, if it is near enough for a typo.
+/// Returns the name most similar to `sent`, if it is similar enough to be a typo.
 pub(super) fn nearest<'a>(known: impl Iterator<Item = &'a str>, sent: &str) -> Option<&'a str> {
     let sent = plain(&sent.chars().take(100).collect::<String>());
     let slips = |name: &str| strsim::damerau_levenshtein(&plain(name), &sent);
@@ -311,7 +313,7 @@ pub(super) fn nearest<'a>(known: impl Iterator<Item = &'a str>, sent: &str) -> O
         .map(|(_, n)| n)
 }
 
-/// Normalises a name: without letter case and separators, `session_id` and `sessionId` are equal.
+/// Normalizes a name: `session_id` and `sessionId` become equal.
 fn plain(name: &str) -> String {
     let kept = name.trim().chars().filter(|c| !matches!(c, '_' | '-' | ' '));
     kept.flat_map(char::to_lowercase).collect()
@@ -321,12 +323,12 @@ fn whole(number: Number) -> Option<Number> {
     if number.is_i64() || number.is_u64() {
         return Some(number);
     }
-    // Above 2^53 a float no longer says which integer was meant.
+    // Above 2^53, a float does not determine an integer.
     let size = number.as_f64().filter(|size| size.fract() == 0.0 && size.abs() < 9_007_199_254_740_992.0)?;
     Some(Number::from(size as i64))
 }
 
-/// Decodes the array or object that a text contains as JSON.
+/// Decodes JSON text that contains an array or an object.
 fn decoded(value: &Value) -> Option<Value> {
     let text = value.as_str()?.trim();
     if !text.starts_with(['[', '{']) {
@@ -429,7 +431,7 @@ mod tests {
         })
     }
 
-    /// Understands a call with these fields beside a session.
+    /// Coerces a call with these fields and a session.
     fn of(fields: Value) -> Result<Value, Vec<Misfit>> {
         let mut call = json!({"sessionId": "s"});
         if let (Value::Object(call), Value::Object(fields)) = (&mut call, fields) {
@@ -505,7 +507,7 @@ mod tests {
             Ok(json!({"nodes": [{"id": "R1.A", "parent": "B"}], "withdraw": ["R1.B"]}))
         );
         assert_eq!(of(json!({"withdraw": 7})), Ok(json!({"withdraw": ["7"]})));
-        // Broken JSON text is one string where strings are asked, and an error where objects are.
+        // Broken JSON text is a single string where strings are expected, and an error where objects are.
         assert_eq!(of(json!({"withdraw": "[x"})), Ok(json!({"withdraw": ["[x"]})));
         assert_eq!(misfit_of(json!({"nodes": "[x"})).expected, "a list of objects of at least 1 items");
         assert_eq!(misfit_of(json!({"withdraw": {"a": 1}})).path, "withdraw");
@@ -547,7 +549,7 @@ mod tests {
         assert_eq!(suggestion("maxTaks").as_deref(), Some("Did you mean `maxTasks`?"));
         assert_eq!(suggestion("zzz"), None);
         assert!(misfit_of(json!({"zzz": 1})).expected.starts_with("one of the fields `sessionId`, `nodes`"));
-        // A long name neither floods the reply nor costs time.
+        // A long name neither fills the reply nor takes time.
         assert!(misfit_of(json!({ "z".repeat(100_000): 1 })).path.len() < 100);
     }
 
@@ -617,7 +619,7 @@ mod tests {
         assert!(understand(&schema(), &json!(twice)).is_err());
     }
 
-    /// Any JSON, made of names and values that come near to what the schema asks.
+    /// Generates arbitrary JSON from names and values similar to those in the schema.
     fn near_misses() -> impl Strategy<Value = Value> {
         let names =
             ["sessionId", "session_id", "nodes", "id", "parent", "state", "withdraw", "maxTasks", "x"];

@@ -1,10 +1,13 @@
-//! rmcp's view of the two streams: it keeps track of the requests that are owed an answer, and shows rmcp the end of the input
-//! only when none is left. rmcp by itself would give calls in flight five seconds at the end of the input and two after a
-//! cancellation, and then drop the answer of a write that has happened; a notification before the first request would end its
-//! session; and invalid lines it answers without their id, or not at all.
+//! The transport between rmcp and the two streams. It tracks the requests that need an answer, and reports the end of
+//! the input to rmcp only when all are answered. On its own, rmcp would have these problems:
 //!
-//! It also stops reading while much is at work or unread ([`AT_WORK`], [`UNREAD`]): rmcp would accept without limit. The client's
-//! writes then wait until it reads.
+//! - It gives calls in progress five seconds after the end of the input, or two after a cancellation. Then it drops
+//!   their answers, even if they have written.
+//! - A notification before the first request ends the session.
+//! - Invalid lines are answered without their id, or not at all.
+//!
+//! The transport also stops reading while too much is in progress or unread ([`AT_WORK`], [`UNREAD`]), since rmcp
+//! accepts requests without limit. The client's writes then block until it reads.
 
 use std::collections::{HashMap, HashSet};
 use std::{io, sync::Arc, time::Duration};
@@ -24,7 +27,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    framing::{Lines, Refusal},
+    framing::{BoundedLines, InvalidMessage},
     log::Log,
     server::Server,
     stdio::{MAX_LINE, PATIENCE},
@@ -32,45 +35,45 @@ use super::{
 
 /// The two streams of a connection.
 pub(super) struct Drain<R, W> {
-    lines: Lines<R>,
+    lines: BoundedLines<R>,
     output: Arc<Mutex<W>>,
-    owed: watch::Sender<Owed>,
+    pending: watch::Sender<PendingAnswers>,
     busy: TaskTracker,
     closing: CancellationToken,
     log: Log,
-    opened: bool,
+    is_open: bool,
 }
 
-/// How many requests are worked on at once. They end without the client's doing, so those behind them, a cancellation say,
-/// wait no longer than a call may take.
+/// The maximum number of requests in progress. Each ends by itself, so the requests behind them, such as a
+/// cancellation, wait no longer than the time limit of a call.
 pub(super) const AT_WORK: usize = 256;
 
-/// How many bytes of requests at work and of answers that aren't written yet there may be before no more is read. As much
-/// as 2,000 long replies: clients may send many requests before they read.
+/// The maximum size of requests in progress and unwritten answers before reading stops, in bytes. It is enough for
+/// 2,000 long replies, since clients may send many requests before they read.
 const UNREAD: usize = 32 * 1024 * 1024;
 
-/// The memory of an answer beside its text.
+/// The memory of an answer in addition to its text.
 const OVERHEAD: usize = 1024;
 
-/// The interval of checks whether calls without an answer have ended, while too many are at work.
+/// How often to check whether cancelled calls have ended, while too many are in progress.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The answers still to be written.
+/// The answers that are still to be written.
 #[derive(Default)]
-struct Owed {
-    /// A set, not a count: rmcp answers only one of two requests with the same id. Subscriptions are among them: they
-    /// are answered when the connection ends.
+struct PendingAnswers {
+    /// The requests without an answer. A set, since rmcp answers only one of two requests with the same id. Includes
+    /// subscriptions, which are answered when the connection ends.
     requests: HashSet<RequestId>,
-    /// The lengths of requests at work.
+    /// The sizes of the requests in progress.
     working: HashMap<RequestId, usize>,
-    /// Error answers to lines that rmcp never sees.
+    /// The number of error answers to lines that rmcp never receives.
     errors: usize,
-    /// The size of requests at work and of unwritten answers, in bytes.
+    /// The size of requests in progress and unwritten answers, in bytes.
     bytes: usize,
 }
 
-impl Owed {
-    fn nothing(&self) -> bool {
+impl PendingAnswers {
+    fn is_empty(&self) -> bool {
         self.requests.is_empty() && self.errors == 0
     }
 
@@ -88,31 +91,31 @@ impl Owed {
     }
 }
 
-/// An unwritten message.
-struct Unwritten {
-    owed: watch::Sender<Owed>,
+/// An unwritten message. Dropping it counts it as written.
+struct UnwrittenMessage {
+    pending: watch::Sender<PendingAnswers>,
     /// The request that it answers.
     id: Option<RequestId>,
     bytes: usize,
 }
 
-impl Unwritten {
-    fn new(owed: watch::Sender<Owed>, id: Option<RequestId>, length: usize) -> Unwritten {
+impl UnwrittenMessage {
+    fn new(pending: watch::Sender<PendingAnswers>, id: Option<RequestId>, length: usize) -> UnwrittenMessage {
         let bytes = length + OVERHEAD;
-        owed.send_modify(|owed| {
-            owed.bytes += bytes;
-            id.iter().for_each(|id| owed.end(id));
+        pending.send_modify(|pending| {
+            pending.bytes += bytes;
+            id.iter().for_each(|id| pending.end(id));
         });
-        Unwritten { owed, id, bytes }
+        UnwrittenMessage { pending, id, bytes }
     }
 }
 
-/// Also when it failed: a client that is gone is owed nothing.
-impl Drop for Unwritten {
+/// Also counts failed writes: a client that is gone needs no answer.
+impl Drop for UnwrittenMessage {
     fn drop(&mut self) {
-        self.owed.send_modify(|owed| {
-            owed.bytes -= self.bytes;
-            self.id.iter().for_each(|id| _ = owed.requests.remove(id));
+        self.pending.send_modify(|pending| {
+            pending.bytes -= self.bytes;
+            self.id.iter().for_each(|id| _ = pending.requests.remove(id));
         });
     }
 }
@@ -124,64 +127,67 @@ where
 {
     pub(super) fn new(input: R, output: W, server: &Server) -> Self {
         Drain {
-            lines: Lines::new(input, MAX_LINE),
+            lines: BoundedLines::new(input, MAX_LINE),
             output: Arc::new(Mutex::new(output)),
-            owed: watch::Sender::new(Owed::default()),
+            pending: watch::Sender::new(PendingAnswers::default()),
             busy: server.busy.clone(),
             closing: server.closing.clone(),
             log: server.log.clone(),
-            opened: false,
+            is_open: false,
         }
     }
 
-    /// Counts a message of that length, and returns whether rmcp may see it.
+    /// Counts a message, and returns whether to pass it on to rmcp.
     fn admit(&mut self, message: &ClientJsonRpcMessage, length: usize) -> bool {
         match message {
             JsonRpcMessage::Request(request) => {
-                self.opened = self.opened || opens(&request.request);
+                self.is_open = self.is_open || opens_session(&request.request);
                 let listens = matches!(request.request, ClientRequest::SubscriptionsListenRequest(_));
-                self.owed.send_modify(|owed| {
-                    owed.requests.insert(request.id.clone());
+                self.pending.send_modify(|pending| {
+                    pending.requests.insert(request.id.clone());
                     if !listens {
-                        owed.begin(request.id.clone(), length);
+                        pending.begin(request.id.clone(), length);
                     }
                 });
                 true
             }
             JsonRpcMessage::Notification(notification) => {
-                // rmcp drops the answer to a cancelled request, as the protocol has it.
+                // rmcp drops the answer to a cancelled request, as the protocol requires.
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.owed.send_modify(|owed| {
-                        owed.requests.remove(id);
-                        owed.end(id);
+                    self.pending.send_modify(|pending| {
+                        pending.requests.remove(id);
+                        pending.end(id);
                     });
                 }
-                self.opened
+                self.is_open
             }
-            _ => self.opened,
+            _ => self.is_open,
         }
     }
 
-    /// Answers a line that rmcp can't see. It runs in a task of its own, since reading may be dropped at any time.
-    fn refuse(&mut self, refusal: Refusal) {
+    /// Answers a line that is not passed on to rmcp. Uses a separate task, because the read may be dropped at any
+    /// time.
+    fn refuse(&mut self, refusal: InvalidMessage) {
         let send = self.send(refusal.into_message());
-        let (owed, log) = (self.owed.clone(), self.log.clone());
-        owed.send_modify(|owed| owed.errors += 1);
+        let (pending, log) = (self.pending.clone(), self.log.clone());
+        pending.send_modify(|pending| pending.errors += 1);
         tokio::spawn(async move {
             if let Err(fault) = send.await {
                 log.warn(format_args!("cannot answer: {fault}"));
             }
-            owed.send_modify(|owed| owed.errors -= 1);
+            pending.send_modify(|pending| pending.errors -= 1);
         });
     }
 }
 
-/// Waits until no answer is owed any more, or nothing works on one.
-async fn settled(owed: &watch::Sender<Owed>, busy: &TaskTracker) {
-    let mut owed = owed.subscribe();
-    while tokio::time::timeout(PATIENCE, owed.wait_for(Owed::nothing)).await.is_err() && !busy.is_empty() {}
+/// Waits until all answers are written, or until no call is running that could produce one.
+async fn settled(pending: &watch::Sender<PendingAnswers>, busy: &TaskTracker) {
+    let mut pending = pending.subscribe();
+    while tokio::time::timeout(PATIENCE, pending.wait_for(PendingAnswers::is_empty)).await.is_err()
+        && !busy.is_empty()
+    {}
 }
 
 impl<R, W> Transport<RoleServer> for Drain<R, W>
@@ -200,10 +206,10 @@ where
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        // Serialised at once: the text is much smaller than the message.
+        // Serialized at once, since the text is much smaller than the message.
         let line = serde_json::to_vec(&message);
         let length = line.as_ref().map_or(0, Vec::len);
-        let unwritten = Unwritten::new(self.owed.clone(), id.cloned(), length);
+        let unwritten = UnwrittenMessage::new(self.pending.clone(), id.cloned(), length);
         let output = self.output.clone();
         async move {
             let _unwritten = unwritten;
@@ -212,15 +218,15 @@ where
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        // rmcp drops this future whenever something else happens, and calls again: nothing may be lost at an await.
+        // rmcp may drop this future at any time and call again, so no state may be lost at an await.
         loop {
             let read = tokio::select! {
                 biased;
                 () = self.closing.cancelled() => {
-                    settled(&self.owed, &self.busy).await;
+                    settled(&self.pending, &self.busy).await;
                     return None;
                 }
-                read = read(&mut self.lines, &self.owed, &self.busy) => read,
+                read = read(&mut self.lines, &self.pending, &self.busy) => read,
             };
             let length = self.lines.length();
             match read {
@@ -244,18 +250,18 @@ where
     }
 }
 
-/// Reads a line when there is room for one more request. May be dropped at any time.
+/// Reads a line when there is room for another request. Cancel safe.
 async fn read<R: AsyncRead + Unpin>(
-    lines: &mut Lines<R>,
-    owed: &watch::Sender<Owed>,
+    lines: &mut BoundedLines<R>,
+    pending: &watch::Sender<PendingAnswers>,
     busy: &TaskTracker,
 ) -> io::Result<bool> {
-    // Lets earlier messages start their work, where they are counted.
+    // Lets earlier messages start their work, which makes them count.
     tokio::task::yield_now().await;
-    let mut owed = owed.subscribe();
-    // Cancelled calls may be at work, which are owed no answer.
-    while owed.borrow_and_update().is_full() || busy.len() >= AT_WORK {
-        let _ = tokio::time::timeout(LOOK, owed.changed()).await;
+    let mut pending = pending.subscribe();
+    // Cancelled calls may still be running, although they get no answer.
+    while pending.borrow_and_update().is_full() || busy.len() >= AT_WORK {
+        let _ = tokio::time::timeout(LOOK, pending.changed()).await;
     }
     lines.read().await
 }
@@ -267,8 +273,8 @@ async fn write_line<W: AsyncWrite + Unpin>(output: &Mutex<W>, mut line: Vec<u8>)
     output.flush().await
 }
 
-/// Whether a request begins a session, as rmcp decides it. Before that, rmcp takes a notification for a breakdown.
-fn opens(request: &ClientRequest) -> bool {
+/// Returns whether a request starts a session in rmcp. Before that, rmcp treats a notification as an error.
+fn opens_session(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
         ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,

@@ -1,9 +1,9 @@
-//! Lines of bounded length, the messages in them, and the envelopes of invalid lines.
+//! Lines of bounded length, the messages in them, and the ids of invalid messages.
 //!
-//! [`parse`] reads a text, [`Request::of`] only whose answer it will be. Guarantee: a text that can't be parsed is answered under
-//! its id wherever that can be found: before the place where broken JSON breaks off, at the beginning or at the end of a
-//! line that is too long. Limit: of a line that is too long, an id is looked for in the first [`Lines::limit`] and the
-//! last [`TAIL`] bytes.
+//! [`parse`] parses a message; [`RequestHeader::of`] reads only what identifies a request. Guarantee: an invalid
+//! message is answered under its id if the id can be found. It is found before the position of a syntax error, and
+//! near the beginning or end of an oversized line. Limit: in an oversized line, only the first
+//! [`BoundedLines::limit`] and the last [`TAIL`] bytes are searched.
 
 use std::fmt;
 use std::io;
@@ -14,85 +14,85 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// How many bytes are kept from the end of a line that is too long: an id and its neighbours, as official clients write them.
+/// The number of bytes retained from the end of an oversized line. Official clients write the id within them.
 const TAIL: usize = 1024;
 
 /// An error answer to an invalid message.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct InvalidMessage {
     pub(super) id: Option<RequestId>,
     code: ErrorCode,
     pub(super) message: String,
-    /// Whether it stays unsent: nobody waits for it, and an echo could go on for ever.
+    /// Whether not to send it, because nobody waits for it and the other side might echo it forever.
     pub(super) silent: bool,
 }
 
-impl Refusal {
-    /// Returns the answer itself.
+impl InvalidMessage {
+    /// Returns the error message.
     pub(super) fn into_message(self) -> ServerJsonRpcMessage {
         ServerJsonRpcMessage::error(ErrorData::new(self.code, self.message, None), self.id)
     }
 }
 
-/// Parses a message; `None` for an unreadable notification or response, which the protocol ignores and nobody waits for.
-pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+/// Parses a message. Returns `None` for an invalid notification or response, which the protocol ignores.
+pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, InvalidMessage> {
     let fault = match serde_json::from_slice(text) {
         Ok(message) => return Ok(Some(message)),
         Err(fault) => fault,
     };
     let envelope = Envelope::read(text);
     if !fault.is_data() {
-        return Err(envelope.refusal(ErrorCode::PARSE_ERROR, format!("this is no JSON: {fault}")));
+        return Err(envelope.refusal(ErrorCode::PARSE_ERROR, format!("invalid JSON: {fault}")));
     }
     if envelope.is_notification() || envelope.is_response() {
         return Ok(None);
     }
-    let refusal = envelope.refusal(ErrorCode::INVALID_REQUEST, "this is no JSON-RPC request".to_owned());
-    Err(Refusal { silent: false, ..refusal })
+    let refusal = envelope.refusal(ErrorCode::INVALID_REQUEST, "not a JSON-RPC request".to_owned());
+    Err(InvalidMessage { silent: false, ..refusal })
 }
 
-/// The properties of a request that matter before it is read.
+/// The properties of a request that are needed before it is parsed.
 #[derive(Debug, PartialEq)]
-pub(super) struct Request {
+pub(super) struct RequestHeader {
     pub(super) id: RequestId,
-    /// Whether it begins a session.
+    /// Whether it starts a session.
     pub(super) initializes: bool,
-    /// Whether its answer comes only when the connection ends.
+    /// Whether its answer comes only at the end of the connection.
     pub(super) listens: bool,
 }
 
-impl Request {
-    /// Reads the request in a text; `None` for anything else.
-    pub(super) fn of(text: &[u8]) -> Option<Request> {
+impl RequestHeader {
+    /// Reads the properties of a request. Returns `None` for other messages.
+    pub(super) fn of(text: &[u8]) -> Option<RequestHeader> {
         let envelope = Envelope::read(text);
         let id = envelope.id.filter(|_| envelope.method)?;
-        Some(Request { id, initializes: envelope.initializes, listens: envelope.listens })
+        Some(RequestHeader { id, initializes: envelope.initializes, listens: envelope.listens })
     }
 }
 
-/// The outermost fields of a message that can't be parsed, as far as an answer needs them.
+/// The outermost fields of a message, read even if the message is invalid.
 #[derive(Debug, Default)]
 struct Envelope {
     id: Option<RequestId>,
     has_id: bool,
     method: bool,
-    /// One of its methods, of which an invalid message may have several, is `initialize`.
+    /// Whether any method is `initialize`. An invalid message may have several.
     initializes: bool,
-    /// Its last method is `subscriptions/listen`.
+    /// Whether the last method is `subscriptions/listen`.
     listens: bool,
     result: bool,
 }
 
 impl Envelope {
-    /// Reads the fields before the text ends or breaks off.
+    /// Reads the fields up to the end or to a syntax error.
     fn read(text: &[u8]) -> Envelope {
         let mut envelope = Envelope::default();
         let _ = serde_json::Deserializer::from_slice(text).deserialize_map(&mut envelope);
         envelope
     }
 
-    /// What the last fields of a text are. Its beginning is cut off, so each comma may be the one between two fields of
-    /// the outermost object: it is, if what follows ends as that object does.
+    /// Reads the last fields of a text whose beginning is cut off. Each comma may separate two fields of the
+    /// outermost object. It does if the text behind it completes an object.
     fn read_end(text: &[u8]) -> Envelope {
         let commas = text.iter().enumerate().filter(|(_, byte)| **byte == b',').map(|(at, _)| at);
         let is_object = |text: &[u8]| serde_json::from_slice::<serde_json::Map<String, Value>>(text).is_ok();
@@ -108,13 +108,13 @@ impl Envelope {
         self.result && !self.method
     }
 
-    fn refusal(self, code: ErrorCode, message: String) -> Refusal {
+    fn refusal(self, code: ErrorCode, message: String) -> InvalidMessage {
         let silent = self.id.is_none() || self.is_response();
-        Refusal { id: self.id, code, message, silent }
+        InvalidMessage { id: self.id, code, message, silent }
     }
 }
 
-/// Fills the envelope field by field, so that those before a fault are kept.
+/// Fills the envelope field by field, so that the fields before an error are retained.
 impl<'de> Visitor<'de> for &mut Envelope {
     type Value = ();
 
@@ -144,25 +144,25 @@ impl<'de> Visitor<'de> for &mut Envelope {
 }
 
 /// Reads lines of bounded length.
-pub(super) struct Lines<R> {
+pub(super) struct BoundedLines<R> {
     input: BufReader<R>,
     line: Vec<u8>,
-    /// The last bytes of a line that is longer than the limit, of which no more than its beginning is kept.
+    /// The last bytes of an oversized line. Between them and the beginning of the line, bytes are dropped.
     tail: Option<Vec<u8>>,
     limit: usize,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> BoundedLines<R> {
     pub(super) fn new(input: R, limit: usize) -> Self {
-        Lines { input: BufReader::new(input), line: Vec::new(), tail: None, limit }
+        BoundedLines { input: BufReader::new(input), line: Vec::new(), tail: None, limit }
     }
 
-    /// Reads until a line is whole; false at the end. May be dropped and called again.
+    /// Reads until a line is complete. Returns false at the end. Cancel safe.
     pub(super) async fn read(&mut self) -> io::Result<bool> {
         loop {
             let bytes = self.input.fill_buf().await?;
             if bytes.is_empty() {
-                // A last line without a newline is accepted too, if it is a message: a person's `printf` sends such lines.
+                // A last line without a newline, as from a manual `printf`, also counts.
                 return Ok(!self.line.is_empty());
             }
             let end = bytes.iter().position(|byte| *byte == b'\n');
@@ -186,15 +186,15 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         self.line.len()
     }
 
-    /// Takes the message in the line; `None` if it is empty or needs no answer.
-    pub(super) fn take(&mut self) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    /// Takes the message in the line. Returns `None` if the line is empty or needs no answer.
+    pub(super) fn take(&mut self) -> Result<Option<ClientJsonRpcMessage>, InvalidMessage> {
         let line = std::mem::take(&mut self.line);
         if let Some(tail) = self.tail.take() {
             let mut envelope = Envelope::read(&line);
             if !envelope.has_id {
                 envelope.id = Envelope::read_end(tail.trim_ascii_end()).id;
             }
-            let message = format!("a message is at most {} bytes long; this one is dropped", self.limit);
+            let message = format!("the message exceeds {} bytes and was dropped", self.limit);
             return Err(envelope.refusal(ErrorCode::INVALID_REQUEST, message));
         }
         let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line).trim_ascii();
@@ -206,9 +206,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 mod tests {
     use super::*;
 
-    /// The answers and messages that are made of a text, by lines of at most 100 bytes.
+    /// Returns the result for each line of a text, with lines of at most 100 bytes.
     async fn answers(text: &str) -> Vec<Result<bool, (Option<RequestId>, i32, bool)>> {
-        let mut lines = Lines::new(text.as_bytes(), 100);
+        let mut lines = BoundedLines::new(text.as_bytes(), 100);
         let mut answers = Vec::new();
         while lines.read().await.unwrap() {
             let taken = lines.take().map(|message| message.is_some());
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn only_a_request_has_an_id_to_answer() {
-        let id_of = |text: &[u8]| Request::of(text).map(|request| request.id);
+        let id_of = |text: &[u8]| RequestHeader::of(text).map(|request| request.id);
         assert_eq!(id_of(br#"{"id":1,"method":"ping"}"#), id(1));
         assert_eq!(id_of(br#"{"id":1,"result":{}}"#), None);
         assert_eq!(id_of(br#"{"method":"ping"}"#), None);
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn initialize_is_known_however_it_is_written() {
-        let initializes = |text: &[u8]| Request::of(text).unwrap().initializes;
+        let initializes = |text: &[u8]| RequestHeader::of(text).unwrap().initializes;
         assert!(initializes(br#"{"id":1,"method":"initialize"}"#));
         assert!(initializes(br#"{"method":"\u0069nitialize", "params":{"method":"ping"},"id":"a"}"#));
         assert!(initializes(br#"{"method":"ping","method":"initialize","id":1}"#));

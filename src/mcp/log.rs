@@ -1,13 +1,14 @@
-//! The log of the server: lines on stderr, one per call.
+//! The log of the server: lines on stderr, one for each call.
 //!
 //! ```text
 //! 2026-11-21T09:15:02.114Z info  tot_commit 5e8b41c7 ok 3.1 ms commit 8d2f0a1b93
 //! 2026-11-21T09:15:04.870Z info  tot_propose 5e8b41c7 rejected PARENT_NOT_FOUND 0.4 ms
 //! ```
 //!
-//! Guarantees: it never contains a text of an investigation, an argument of a call or a token. For a call it shows the tool, the
-//! end of the investigation's id, the outcome by its codes, how long it took, and the commit. A reader of stderr that doesn't
-//! read delays nothing: lines are written by a thread of their own, and those that find no room are dropped and counted.
+//! Guarantees: the log never contains text of an investigation, arguments of a call, or a token. For each call it
+//! shows the tool, the end of the investigation's id, the outcome with its codes, the duration, and the commit. A
+//! slow reader of stderr delays nothing: a separate thread writes the lines, and lines that do not fit into its queue
+//! are dropped and counted.
 //!
 //! Limit: rmcp's own log is not shown, since it contains whole messages.
 
@@ -25,25 +26,25 @@ use crate::domain::{Code, SessionId};
 use crate::text::one_line;
 use crate::world::World;
 
-/// The levels of the log.
+/// The levels of the log. Each includes the ones before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing.
     Off,
-    /// Faults of the server.
+    /// Errors of the server.
     Error,
-    /// Also oddities of a client or a request.
+    /// Problems with a client or a request.
     #[default]
     Warn,
-    /// Also each call.
+    /// Each call.
     Info,
-    /// Also each HTTP request.
+    /// Each HTTP request.
     Debug,
 }
 
-/// The form of a line.
+/// The format of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
+pub enum LogFormat {
     /// For people.
     #[default]
     Text,
@@ -51,61 +52,61 @@ pub enum Format {
     Json,
 }
 
-/// The log. A clone writes to the same place.
+/// The log. Clones write to the same place.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     level: Level,
-    format: Format,
-    writer: Arc<Writer>,
+    format: LogFormat,
+    writer: Arc<LogWriter>,
 }
 
-/// The parts of a reply that are logged.
+/// The outcome of a call, as logged.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct CallOutcome {
     /// The investigation, if known.
     pub session: Option<SessionId>,
-    /// Whether it is a rejection.
+    /// Whether the call was rejected.
     pub rejected: bool,
-    /// The codes of a rejection's errors; without errors, the codes of the blockers of the end.
+    /// The codes of the errors.
     pub codes: Vec<Code>,
     /// The commit that was written.
     pub commit: Option<String>,
 }
 
-/// One call of a tool, as it is logged.
-pub(super) struct Call<'a> {
+/// A call of a tool, as logged.
+pub(super) struct LoggedCall<'a> {
     /// The tool.
     pub tool: &'a str,
-    /// The investigation that the arguments name, see [`short`].
+    /// The end of the id in the arguments, see [`short`].
     pub session: Option<String>,
     /// Its outcome.
-    pub outcome: &'a Outcome,
+    pub outcome: &'a CallOutcome,
     /// Its duration.
     pub time: Duration,
 }
 
 impl Log {
-    /// Returns a log of this level and format.
-    pub fn new(level: Level, format: Format) -> Log {
+    /// Returns a log with a level and a format.
+    pub fn new(level: Level, format: LogFormat) -> Log {
         Log { level, format, ..Log::default() }
     }
 
-    /// Whether lines of that level are written.
+    /// Returns whether lines of a level are written.
     pub fn tells(&self, level: Level) -> bool {
         level <= self.level && level != Level::Off
     }
 
-    /// Logs a fault of the server.
+    /// Logs an error of the server.
     pub fn error(&self, what: impl Display) {
         self.note(Level::Error, &what);
     }
 
-    /// Logs an oddity of a client or a request.
+    /// Logs a problem with a client or a request.
     pub fn warn(&self, what: impl Display) {
         self.note(Level::Warn, &what);
     }
 
-    /// Logs work that no call asked for.
+    /// Logs background work.
     pub fn info(&self, what: impl Display) {
         self.note(Level::Info, &what);
     }
@@ -115,14 +116,15 @@ impl Log {
         self.note(Level::Debug, &what);
     }
 
-    /// Logs that the server is ready, and its address. Written at every level: nothing else shows a port that the machine chose.
+    /// Logs the server's address when it is ready. Written at every level, since nothing else shows a port chosen by
+    /// the system.
     pub fn listening(&self, url: &str) {
         self.line(Level::Info, &format!("listening on {url}"), json!({"message": "listening", "url": url}));
     }
 
     /// Logs a call.
-    pub(super) fn call(&self, call: &Call) {
-        let Outcome { session, rejected, codes, commit } = call.outcome;
+    pub(super) fn call(&self, call: &LoggedCall) {
+        let CallOutcome { session, rejected, codes, commit } = call.outcome;
         let codes = &codes[..codes.len().min(CODES)];
         let broken =
             codes.iter().any(|code| matches!(code, Code::InternalError | Code::StoreError | Code::TimedOut));
@@ -156,21 +158,21 @@ impl Log {
         self.line(level, &text, fields);
     }
 
-    /// Logs panics by their place alone: the message may contain text of an investigation.
+    /// Logs panics by location only, since the message may contain text of an investigation.
     pub fn take_panics(&self) {
         let log = self.clone();
         std::panic::set_hook(Box::new(move |panic| {
             let place = panic.location().map(ToString::to_string).unwrap_or_default();
-            log.error(format_args!("a bug: panic at {place}"));
+            log.error(format_args!("bug: panic at {place}"));
         }));
     }
 
-    /// Waits a short time for the log to be written.
+    /// Waits briefly for the log to be written.
     pub fn flush(&self) {
         if let Some(Some(lines)) = self.writer.lines.get() {
             let (done, written) = sync_channel(1);
-            if lines.try_send(Message::Flush(done)).is_ok() {
-                // A reader that doesn't read is not waited for.
+            if lines.try_send(LogMessage::Flush(done)).is_ok() {
+                // Gives up if nobody reads stderr.
                 let _ = written.recv_timeout(Duration::from_millis(500));
             }
         }
@@ -192,9 +194,9 @@ impl Log {
             Level::Off | Level::Info => "info",
         };
         let line = match self.format {
-            // Whatever the text contains, it stays one line, and sends a terminal no commands.
-            Format::Text => format!("{time} {name:<5} {}\n", one_line(text)),
-            Format::Json => {
+            // Ensures a single line without terminal control sequences.
+            LogFormat::Text => format!("{time} {name:<5} {}\n", one_line(text)),
+            LogFormat::Json => {
                 let mut whole = json!({"time": time, "level": name});
                 if let (Some(whole), Value::Object(fields)) = (whole.as_object_mut(), fields) {
                     whole.extend(fields);
@@ -206,42 +208,42 @@ impl Log {
     }
 }
 
-/// The most codes logged of a rejection.
+/// The maximum number of codes to log for a rejection.
 const CODES: usize = 5;
 
-/// The most lines that wait for a slow reader.
+/// The maximum number of lines queued for a slow reader.
 const WAITING: usize = 1024;
 
-/// Returns the end of the id that a call names, since ids begin with the time; `None` for an invalid id.
+/// Returns the end of the id in a call's arguments, or `None` if the id is invalid.
 pub(super) fn short(fields: &Value) -> Option<String> {
     let id = fields.get("sessionId")?.as_str()?.trim();
     let plain = id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     (plain && (4..=36).contains(&id.len())).then(|| end_of(id))
 }
 
-/// Returns the end of an id: ids begin with the time, so their ends differ more.
+/// Returns the last characters of an id. Ids begin with the time, so their ends differ more.
 pub(crate) fn end_of(id: &str) -> String {
     id[id.len().saturating_sub(8)..].to_ascii_lowercase()
 }
 
-enum Message {
+enum LogMessage {
     Line(String),
     Flush(SyncSender<()>),
 }
 
-/// The thread that writes, started by the first line. If the machine has no thread left, each line is written in place.
+/// The writing thread, started by the first line. If the system cannot create a thread, lines are written directly.
 #[derive(Debug, Default)]
-struct Writer {
-    lines: OnceLock<Option<SyncSender<Message>>>,
+struct LogWriter {
+    lines: OnceLock<Option<SyncSender<LogMessage>>>,
     dropped: Arc<AtomicU64>,
 }
 
-impl Writer {
+impl LogWriter {
     fn write(&self, line: String) {
         let lines = self.lines.get_or_init(|| {
             let (sender, lines) = sync_channel(WAITING);
             let dropped = Arc::clone(&self.dropped);
-            // A panic may be the message to log, and a second panic would end the process.
+            // A panic may be the message to log, and a second panic would abort the process.
             let begun = thread::Builder::new().spawn(move || write_all(&lines, &dropped));
             begun.is_ok().then_some(sender)
         });
@@ -249,25 +251,25 @@ impl Writer {
             let _ = std::io::stderr().write_all(line.as_bytes());
             return;
         };
-        if lines.try_send(Message::Line(line)).is_err() {
+        if lines.try_send(LogMessage::Line(line)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-/// A failure to write can't be handled: the reader of stderr is gone.
-fn write_all(lines: &Receiver<Message>, dropped: &AtomicU64) {
+/// Writes lines to stderr. Errors are ignored, since there is no other place to report them.
+fn write_all(lines: &Receiver<LogMessage>, dropped: &AtomicU64) {
     let mut stderr = std::io::stderr();
     for message in lines {
         match message {
-            Message::Line(line) => {
+            LogMessage::Line(line) => {
                 let missing = dropped.swap(0, Ordering::Relaxed);
                 if missing > 0 {
-                    let _ = writeln!(stderr, "({missing} lines were dropped: nobody read them in time)");
+                    let _ = writeln!(stderr, "({missing} lines dropped: nobody read them in time)");
                 }
                 let _ = stderr.write_all(line.as_bytes());
             }
-            Message::Flush(done) => {
+            LogMessage::Flush(done) => {
                 let _ = done.send(());
             }
         }
@@ -282,13 +284,13 @@ mod tests {
     fn the_levels_include_those_before() {
         let told = |level| {
             [Level::Error, Level::Warn, Level::Info, Level::Debug]
-                .map(|of| Log::new(level, Format::Text).tells(of))
+                .map(|of| Log::new(level, LogFormat::Text).tells(of))
         };
         assert_eq!(told(Level::Off), [false; 4]);
         assert_eq!(told(Level::Error), [true, false, false, false]);
         assert_eq!(told(Level::default()), [true, true, false, false]);
         assert_eq!(told(Level::Debug), [true; 4]);
-        assert!(!Log::new(Level::Off, Format::Text).tells(Level::Off));
+        assert!(!Log::new(Level::Off, LogFormat::Text).tells(Level::Off));
     }
 
     #[test]

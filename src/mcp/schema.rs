@@ -1,21 +1,22 @@
-//! From a Rust type to a JSON schema that every client takes.
+//! Converts a Rust type to a JSON schema that every client accepts.
 //!
-//! Guarantees, for a type without recursion: nothing is a `$ref`, all is inline; no `$schema`, no type names as titles, no
-//! number formats that JSON Schema doesn't know. It refuses unknown fields and calls no optional field nullable.
+//! Guarantees, for types without recursion: the schema contains no `$ref`, no `$schema`, no type names as titles, and
+//! no number formats unknown to JSON Schema. It rejects unknown fields, and optional fields are not nullable.
 //!
-//! Limits: a recursive type, an enum with data, an enum whose variants are documented and an optional struct can't be converted:
-//! `tests/it/mcp/lint.rs` reports a tool that has one, and nothing here panics. Write such a type differently.
+//! Limits: recursive types, enums with data, enums with documented variants, and optional structs are not supported.
+//! Nothing here panics on them, but `tests/it/mcp/lint.rs` reports tools that use one.
 //!
-//! Why so strict: model APIs refuse a root `anyOf`; several clients resolve no `$ref`; and a `[T, null]` type makes models
-//! send nulls.
+//! Reasons: model APIs refuse a root `anyOf`; several clients do not resolve `$ref`; and a `[T, null]` type makes
+//! models send nulls.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, RestrictFormats, Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-/// Marks a field of the input that another tool explains: `#[schemars(extend("x-elsewhere" = true))]`. In the list of tools an
-/// object below it has no fields, and its other keywords no descriptions. The mark itself doesn't reach the client.
+/// Marks an input field that another tool documents: `#[schemars(extend("x-elsewhere" = true))]`. In the list of
+/// tools, objects below the field have no properties, and nothing below it has a description. Clients do not see the
+/// mark.
 pub const ELSEWHERE: &str = "x-elsewhere";
 
 /// Returns the schema of a tool's arguments.
@@ -26,7 +27,7 @@ pub fn input<T: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// Fields that a list of tools does not explain, since their names do.
+/// Descriptions that are omitted from the list of tools, since the field names suffice.
 const PLAIN: [&str; 10] = [
     "From tot_start.",
     "A graph in the reply.",
@@ -40,9 +41,8 @@ const PLAIN: [&str; 10] = [
     "Its file name.",
 ];
 
-/// The schema of a tool's arguments as a list of tools shows it: without the examples, which are for the errors of a call
-/// that doesn't fit, without words on objects, whose fields have theirs, and with the shape alone of a field that says
-/// [`ELSEWHERE`].
+/// Returns the schema of a tool's arguments for the list of tools. It has no examples, which only serve errors, and
+/// no descriptions of objects, whose fields have their own. Fields marked [`ELSEWHERE`] are reduced to their types.
 pub fn listed(schema: &Value) -> Value {
     let mut listed = schema.clone();
     if let Ok(schema) = (&mut listed).try_into() {
@@ -53,14 +53,13 @@ pub fn listed(schema: &Value) -> Value {
 
 fn shorten(schema: &mut Schema) {
     schema.remove("examples");
-    // Of an object, its fields say what it is.
+    // The fields of an object describe it.
     let is_plain =
         schema.get("description").and_then(Value::as_str).is_some_and(|words| PLAIN.contains(&words));
     if is_plain || schema.get("properties").is_some() {
         schema.remove("description");
     }
-    // That nothing is given unless something is goes without saying; so does that there are no other fields, which is
-    // said of a call that has one.
+    // Empty defaults go without saying. The error for an unknown field explains that there are no other fields.
     let nothing = [json!([]), json!({}), json!(0), json!(false), json!("")];
     if schema.get("default").is_some_and(|value| nothing.contains(value)) {
         schema.remove("default");
@@ -82,27 +81,27 @@ fn generated<T: JsonSchema>(settings: SchemaSettings) -> Schema {
     schema
 }
 
-/// Refuses unknown fields.
+/// Makes objects reject unknown fields.
 fn close(schema: &mut Schema) {
     let Some(schema) = schema.as_object_mut().filter(|schema| schema.get("type") == Some(&json!("object")))
     else {
         return;
     };
     if !schema.contains_key("additionalProperties") {
-        // An empty struct comes without a word about its properties, which some clients take for "anything".
+        // Schemas of empty structs lack `properties`, which some clients take to mean "anything".
         schema.entry("properties").or_insert_with(|| json!({}));
         schema.insert("additionalProperties".to_owned(), json!(false));
     }
 }
 
-/// Takes away the fields of objects, and what only explains.
+/// Removes the fields of objects, and descriptions.
 fn outline(schema: &mut Schema) {
     for word in ["properties", "required", "additionalProperties", "description"] {
         schema.remove(word);
     }
 }
 
-/// `[T, null]` becomes `T`.
+/// Turns `[T, null]` into `T`.
 fn drop_null(schema: &mut Schema) {
     if let Some(Value::Array(kinds)) = schema.get_mut("type") {
         kinds.retain(|kind| kind != "null");
@@ -124,10 +123,10 @@ mod tests {
 
     use super::*;
 
-    /// How far to go.
+    /// The level of detail.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
-    enum Detail {
+    enum TestDetail {
         Concise,
         Full,
     }
@@ -135,7 +134,7 @@ mod tests {
     /// A proposal.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]
-    struct Node {
+    struct TestNode {
         /// Its id.
         id: String,
         /// The parent's id.
@@ -146,11 +145,11 @@ mod tests {
 
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]
-    struct Input {
+    struct TestInput {
         /// The nodes.
-        nodes: Vec<Node>,
+        nodes: Vec<TestNode>,
         /// How much to tell.
-        detail: Option<Detail>,
+        detail: Option<TestDetail>,
         /// How many.
         #[schemars(range(min = 1, max = 20))]
         max_tasks: Option<u32>,
@@ -159,11 +158,11 @@ mod tests {
     }
 
     #[derive(Serialize, Deserialize, JsonSchema)]
-    struct Nothing {}
+    struct TestNothing {}
 
     #[test]
     fn an_input_is_inline_closed_and_without_needless_nulls() {
-        let schema = input::<Input>();
+        let schema = input::<TestInput>();
         assert_eq!(schema["additionalProperties"], json!(false));
         assert_eq!(schema["required"], json!(["nodes"]));
         let node = &schema["properties"]["nodes"]["items"];
@@ -179,7 +178,7 @@ mod tests {
 
     #[test]
     fn an_enum_is_a_string_with_its_values() {
-        let detail = &input::<Input>()["properties"]["detail"];
+        let detail = &input::<TestInput>()["properties"]["detail"];
         let plain = json!({"type": "string", "enum": ["concise", "full"]});
         assert_eq!(detail["type"], "string");
         assert_eq!(detail["enum"], plain["enum"]);
@@ -188,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_range_stays_and_a_number_format_goes() {
-        let tasks = &input::<Input>()["properties"]["maxTasks"];
+        let tasks = &input::<TestInput>()["properties"]["maxTasks"];
         assert_eq!(tasks["type"], "integer");
         assert_eq!((&tasks["minimum"], &tasks["maximum"]), (&json!(1), &json!(20)));
         assert!(tasks.get("format").is_none());
@@ -196,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_map_keeps_the_schema_of_its_values() {
-        let dimensions = &input::<Input>()["properties"]["dimensions"];
+        let dimensions = &input::<TestInput>()["properties"]["dimensions"];
         assert_eq!(dimensions["type"], "object");
         assert_eq!(dimensions["additionalProperties"]["type"], "array");
     }
@@ -204,7 +203,7 @@ mod tests {
     #[test]
     fn an_input_without_fields_is_a_closed_object() {
         assert_eq!(
-            input::<Nothing>(),
+            input::<TestNothing>(),
             json!({"type": "object", "properties": {}, "additionalProperties": false})
         );
     }

@@ -184,7 +184,7 @@ impl Server {
         if let Some(question) = reply.question {
             return Ok(Called::Asks(question));
         }
-        self.log.call(&log::Call {
+        self.log.call(&log::LoggedCall {
             tool: name,
             session: named,
             outcome: &reply.outcome,

@@ -1,25 +1,26 @@
-//! The server over stdin and stdout, one JSON message per line.
+//! The server over stdin and stdout, with one JSON message per line.
 //!
-//! 1. [`serve_stdio`] makes the runtime, listens for signals, and ends the process's part in the protocol.
-//! 2. [`serve`] has rmcp serve over any two streams, through the `drain`, which keeps account of what is owed an answer.
-//! 3. The drain reads lines by `framing`.
+//! 1. [`serve_stdio`] creates the runtime, handles signals, and waits for running calls at the end.
+//! 2. [`serve`] runs rmcp over any two streams, through the `drain`, which tracks the answers still due.
+//! 3. The drain reads lines with `framing`.
 //!
 //! Guarantees:
 //!
 //! - Only messages go to stdout.
-//! - **An accepted call is answered**, however long it takes, when stdin ends and when SIGTERM, SIGINT or SIGHUP (elsewhere
-//!   Ctrl-C) arrives: reading stops, calls in flight end, their answers are written, the process may end with success.
-//! - The end of stdin is success at any time, also before the first request.
-//! - An invalid line does not end the server. If its id can be found it is answered with an error, even if the line is
-//!   broken JSON or longer than [`MAX_LINE`]; else it is dropped and noted on stderr.
-//! - A notification or a response before the first request is ignored.
+//! - **An accepted call is answered**, however long it takes. When stdin ends or SIGTERM, SIGINT or SIGHUP (on other
+//!   systems, Ctrl-C) arrives, reading stops, running calls finish, and their answers are written. Then the process
+//!   can exit successfully.
+//! - The end of stdin is a success at any time, even before the first request.
+//! - An invalid line does not end the server. If its id can be found, it is answered with an error, even if the line
+//!   is broken JSON or longer than [`MAX_LINE`]. Otherwise it is dropped and logged.
+//! - A notification or response before the first request is ignored.
 //! - A long call does not delay others: calls run on threads of their own.
-//! - Memory is bounded: while a client has so many requests at work, or so much that it didn't read, as the `drain` allows,
-//!   no more is read from it.
+//! - Memory is bounded. If a client has too many requests in progress, or too many unread answers, the server stops
+//!   reading from it.
 //!
-//! Limits: a second signal ends the wait, and with it calls in flight. A request that never gets an answer although no
-//! tool is at work, say because the client doesn't read its own, holds up the end by [`PATIENCE`]. A request that the
-//! client cancelled runs to its end without an answer, as the protocol has it.
+//! Limits: a second signal ends the wait, and with it the running calls. A request that is never answered although no
+//! call is running, for example because the client does not read, delays the end by [`PATIENCE`]. A cancelled request
+//! runs to completion without an answer, as the protocol requires.
 
 use std::{io, time::Duration};
 
@@ -36,9 +37,9 @@ use super::{drain::Drain, log::Log, server::Server};
 use crate::background;
 use crate::platform::Signals;
 
-/// Serves over stdin and stdout until stdin ends or a signal comes. Blocks.
+/// Serves over stdin and stdout until stdin ends or a signal arrives. Blocks.
 pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
-    // One thread for the protocol starts fastest.
+    // A single thread for the protocol starts fastest.
     let runtime = start(Builder::new_current_thread().enable_all()).map_err(ServeError::Start)?;
     let (log, whole) = (server.log.clone(), server.clone());
     let outcome = run(runtime, async {
@@ -50,14 +51,14 @@ pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
             () = signals.arrived(2) => Err(ServeError::Interrupted),
         }
     });
-    // After a second signal calls may still be running.
+    // After a second signal, calls may still be running.
     whole.finish(Duration::ZERO);
     log.flush();
     outcome
 }
 
-/// Starts a runtime that keeps one thread for calls from the start: if the machine has no more threads, calls wait for that one.
-/// Without any, tokio panics.
+/// Starts a runtime that always has a thread for calls. If the system cannot create more threads, calls wait for that
+/// one. Without any, tokio would panic.
 pub(super) fn start(builder: &mut Builder) -> io::Result<Runtime> {
     /// Longer than any server runs.
     const KEPT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -66,12 +67,13 @@ pub(super) fn start(builder: &mut Builder) -> io::Result<Runtime> {
         runtime.spawn_blocking(|| ());
         Ok(runtime)
     };
-    let no_thread = |_| Err(io::Error::other("the machine has no thread left for this process (ulimit -u)"));
+    let no_thread =
+        |_| Err(io::Error::other("the system cannot create a thread for this process (ulimit -u)"));
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(begin)).unwrap_or_else(no_thread)
 }
 
-/// Runs a future to its end, and the runtime with it. Not by drop, which waits for threads: those of calls that a second
-/// signal leaves behind, and one that is stuck in reading stdin, where that is no pipe.
+/// Runs a future to completion and shuts down the runtime. Dropping the runtime would wait for its threads: calls
+/// left running after a second signal, or a blocked read of stdin.
 pub(super) fn run<T>(runtime: Runtime, future: impl Future<Output = T>) -> T {
     let outcome = runtime.block_on(future);
     runtime.shutdown_background();
@@ -81,12 +83,12 @@ pub(super) fn run<T>(runtime: Runtime, future: impl Future<Output = T>) -> T {
 /// Serves, and then finishes the background work.
 pub(super) async fn finishing<T>(server: Server, serving: impl Future<Output = T>) -> T {
     let outcome = serving.await;
-    // A panic of the thread is already logged.
+    // If the thread panicked, the log has it.
     let _ = tokio::task::spawn_blocking(move || server.finish(background::PATIENCE)).await;
     outcome
 }
 
-/// Serves over any two streams until `input` ends or `stop` is done, and then until all calls are answered.
+/// Serves over any two streams until `input` ends or `stop` completes, and then until all calls are answered.
 pub async fn serve<R, W>(
     server: Server,
     input: R,
@@ -117,32 +119,32 @@ where
             serving.await
         }
     };
-    // Calls that the client cancelled are owed no answer, but must finish what they write.
+    // Cancelled calls get no answer, but must finish their writes.
     whole.idle().await;
     outcome
 }
 
-/// An error that ended serving, instead of the end of input or one signal.
+/// An error that prevented or ended serving.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The runtime could not be created.
     #[error("cannot start the server")]
     Start(#[source] io::Error),
-    /// The protocol broke down, say because the client reads no answers.
-    #[error("the connection to the client broke: {0}")]
+    /// The protocol failed, for example because the client does not read answers.
+    #[error("the connection to the client failed: {0}")]
     Protocol(String),
-    /// A second signal came while calls were still in flight.
+    /// A second signal arrived while calls were in progress.
     #[error("interrupted before all calls were answered")]
     Interrupted,
 }
 
-/// The longest line that is read, in bytes: as much as rmcp's own transports take. It bounds the memory.
+/// The maximum length of a line, in bytes. It is the same as in rmcp's own transports.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
-/// How long the end waits for an answer that no tool is working on.
+/// How long shutdown waits for an answer that no tool is working on.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The signals that ask for an end.
+/// Listens for the signals that end the server.
 pub(super) fn signals(log: &Log) -> Signals {
     Signals::listen(true, |name, fault| log.warn(format_args!("cannot listen for {name}: {fault}")))
 }
@@ -207,16 +209,16 @@ mod tests {
         Tool::new(about("tot_panic"), |_: NoInput| -> Answer<EchoOutput> { panic!("on purpose, by a test") })
     }
 
-    /// Where calls of `tot_slow` wait until the test lets them go on.
+    /// Blocks calls of `tot_slow` until the test opens it.
     #[derive(Default)]
-    struct Gate {
+    struct SlowCalls {
         begun: AtomicUsize,
         ended: AtomicUsize,
         is_open: Mutex<bool>,
         opened: Condvar,
     }
 
-    impl Gate {
+    impl SlowCalls {
         fn tool(self: &Arc<Self>) -> Tool {
             let gate = Arc::clone(self);
             Tool::new(about("tot_slow"), move |_: NoInput| {
@@ -243,30 +245,30 @@ mod tests {
         }
     }
 
-    /// A client of raw lines.
-    struct Client {
+    /// A client that sends and receives lines.
+    struct RawClient {
         lines: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
         write: Option<WriteHalf<DuplexStream>>,
         stop: Option<oneshot::Sender<()>>,
         served: JoinHandle<Result<(), ServeError>>,
     }
 
-    impl Client {
-        fn new(tools: Vec<Tool>) -> Client {
-            // Large enough that one long line fits while nobody reads.
+    impl RawClient {
+        fn new(tools: Vec<Tool>) -> RawClient {
+            // Large enough for a long line while nobody reads.
             let (here, there) = tokio::io::duplex(1 << 16);
             let (read, write) = tokio::io::split(here);
             let (input, output) = tokio::io::split(there);
             let (stop, stopped) = oneshot::channel();
             let server = Server::new("Read me.", tools);
             let stopped = async {
-                // A dropped sender does not mean to stop.
+                // A dropped sender is not a request to stop.
                 if stopped.await.is_err() {
                     std::future::pending::<()>().await;
                 }
             };
             let served = tokio::spawn(serve(server, input, output, stopped));
-            Client { lines: BufReader::new(read).lines(), write: Some(write), stop: Some(stop), served }
+            RawClient { lines: BufReader::new(read).lines(), write: Some(write), stop: Some(stop), served }
         }
 
         async fn send(&mut self, message: Value) {
@@ -287,8 +289,8 @@ mod tests {
             self.receive().await
         }
 
-        async fn initialized(tools: Vec<Tool>) -> Client {
-            let mut client = Client::new(tools);
+        async fn initialized(tools: Vec<Tool>) -> RawClient {
+            let mut client = RawClient::new(tools);
             let answer = client.ask(initialize("2025-11-25")).await;
             assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{answer}");
             client.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
@@ -296,7 +298,7 @@ mod tests {
         }
 
         fn hang_up(&mut self) {
-            // A half that is dropped doesn't close a duplex stream; both have to go, or a shutdown.
+            // Dropping one half does not close a duplex stream. That requires dropping both, or a shutdown.
             let mut write = self.write.take().unwrap();
             tokio::spawn(async move { write.shutdown().await });
         }
@@ -305,7 +307,7 @@ mod tests {
             self.stop.take().unwrap().send(()).unwrap();
         }
 
-        /// All that is still said, when the server ends by itself and with success.
+        /// Returns all remaining messages, once the server has ended successfully.
         async fn rest(mut self) -> Vec<Value> {
             let served = tokio::time::timeout(Duration::from_secs(20), &mut self.served).await;
             served.expect("an end in time").unwrap().expect("success");
@@ -327,7 +329,7 @@ mod tests {
             "params": {"name": name, "arguments": arguments}})
     }
 
-    /// A request in the stateless protocol.
+    /// Turns a request into one of the stateless protocol.
     fn stateless(mut request: Value) -> Value {
         request["params"]["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -337,7 +339,7 @@ mod tests {
         request
     }
 
-    /// The reply in an answer.
+    /// Returns the reply in an answer.
     fn reply(answer: &Value) -> Value {
         assert!(answer["result"].get("structuredContent").is_none(), "a model would read it twice: {answer}");
         let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
@@ -350,7 +352,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_older_protocol_is_served() {
-        let mut client = Client::new(vec![panicking(), echo()]);
+        let mut client = RawClient::new(vec![panicking(), echo()]);
         let hello = client.ask(initialize("2025-06-18")).await;
         assert_eq!(hello["result"]["protocolVersion"], "2025-06-18");
         assert_eq!(hello["result"]["serverInfo"]["name"], "tot-mcp");
@@ -382,7 +384,7 @@ mod tests {
     #[tokio::test]
     async fn a_newer_version_in_initialize_falls_back_to_the_newest_with_a_handshake() {
         for wanted in ["2026-07-28", "2099-01-01"] {
-            let mut client = Client::new(vec![echo()]);
+            let mut client = RawClient::new(vec![echo()]);
             let hello = client.ask(initialize(wanted)).await;
             assert_eq!(hello["result"]["protocolVersion"], "2025-11-25", "{wanted}");
         }
@@ -390,7 +392,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_stateless_protocol_is_served() {
-        let mut client = Client::new(vec![panicking(), echo()]);
+        let mut client = RawClient::new(vec![panicking(), echo()]);
         let discover =
             client.ask(stateless(json!({"jsonrpc": "2.0", "id": 0, "method": "server/discover"}))).await;
         let found = &discover["result"];
@@ -423,7 +425,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_answered_and_the_server_lives_on() {
-        let mut client = Client::initialized(vec![panicking(), echo()]).await;
+        let mut client = RawClient::initialized(vec![panicking(), echo()]).await;
         let answer = client.ask(call(1, "tot_panic", json!({}))).await;
         assert_eq!(answer["result"]["isError"], true);
         let reply = reply(&answer);
@@ -436,7 +438,7 @@ mod tests {
 
     #[tokio::test]
     async fn wrong_arguments_are_answered_by_a_result_that_shows_the_right_ones() {
-        let mut client = Client::initialized(vec![echo()]).await;
+        let mut client = RawClient::initialized(vec![echo()]).await;
         let answer = client.ask(call(1, "tot_echo", json!({"texts": "hi", "times": 10}))).await;
         assert_eq!(answer["result"]["isError"], true);
         let reply = reply(&answer);
@@ -453,7 +455,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_rejection_by_the_tool_is_an_error_result() {
-        let mut client = Client::initialized(vec![echo()]).await;
+        let mut client = RawClient::initialized(vec![echo()]).await;
         let answer = client.ask(call(1, "tot_echo", json!({"text": "forbidden"}))).await;
         assert_eq!(answer["result"]["isError"], true);
         assert_eq!(reply(&answer)["status"], "REJECTED");
@@ -461,7 +463,7 @@ mod tests {
 
     #[tokio::test]
     async fn arguments_that_are_no_object_are_understood_or_answered() {
-        let mut client = Client::initialized(vec![echo()]).await;
+        let mut client = RawClient::initialized(vec![echo()]).await;
         let answer = client.ask(call(1, "tot_echo", json!("{\"text\": \"hi\"}"))).await;
         assert_eq!(said(&answer), "hi");
         assert!(answer["result"].get("resultType").is_none());
@@ -473,22 +475,22 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_that_is_none_gets_a_protocol_error_and_ends_nothing() {
-        let mut client = Client::initialized(vec![echo()]).await;
+        let mut client = RawClient::initialized(vec![echo()]).await;
         let mut code = async |message: Value| {
             let answer = client.ask(message).await;
             (answer["error"]["code"].as_i64(), answer["error"]["message"].as_str().unwrap().to_owned())
         };
         let (unknown, message) = code(call(1, "tot_ehco", json!({}))).await;
         assert_eq!(unknown, Some(-32602));
-        assert_eq!(message, "there is no tool `tot_ehco`. Did you mean `tot_echo`? The tools are tot_echo");
+        assert_eq!(message, "unknown tool `tot_ehco`. Did you mean `tot_echo`? The tools are tot_echo");
         let (method, message) = code(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/cal"})).await;
-        assert_eq!((method, message.as_str()), (Some(-32601), "there is no method `tools/cal`"));
+        assert_eq!((method, message.as_str()), (Some(-32601), "unknown method `tools/cal`"));
         let malformed =
             |params: Value| json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params});
         for params in [json!({"name": 5}), json!({}), json!(null)] {
             assert_eq!(code(malformed(params.clone())).await.0, Some(-32602), "{params}");
         }
-        // rmcp takes no params but an object for a message at all.
+        // rmcp only accepts messages whose params are an object.
         assert_eq!(code(malformed(json!("tot_echo"))).await.0, Some(-32600));
         assert_eq!(code(malformed(json!([]))).await.0, Some(-32600));
         let list = json!({"jsonrpc": "2.0", "id": 4, "method": "tools/list", "params": {"cursor": "x"}});
@@ -498,8 +500,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_that_is_no_message_ends_nothing() {
-        let mut client = Client::initialized(vec![echo()]).await;
-        // Nobody can be waiting for an answer to these.
+        let mut client = RawClient::initialized(vec![echo()]).await;
+        // Nobody can be waiting for answers to these.
         for line in ["nonsense", "", "  \r", "{\"jsonrpc\":", "\u{feff}", "\0"] {
             client.send_raw(format!("{line}\n").as_bytes()).await;
         }
@@ -512,8 +514,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_broken_request_whose_id_can_be_read_is_answered() {
-        let mut client = Client::initialized(vec![echo()]).await;
-        // Half a surrogate pair, as a string that was cut in JavaScript has it.
+        let mut client = RawClient::initialized(vec![echo()]).await;
+        // Half a surrogate pair, as in a string that JavaScript has cut.
         client
             .send_raw(b"{\"method\":\"tools/call\",\"params\":{\"id\":1,\"a\":\"\\ud83d\"},\"id\":\"x\"}\n")
             .await;
@@ -529,7 +531,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_that_is_too_long_is_answered_and_ends_nothing() {
-        let mut client = Client::initialized(vec![echo()]).await;
+        let mut client = RawClient::initialized(vec![echo()]).await;
         client.send_raw(b"{\"method\":\"tools/call\",\"params\":{\"id\":4,\"text\":\"").await;
         let piece = vec![b'x'; 1 << 16];
         for _ in 0..=(MAX_LINE >> 16) {
@@ -543,7 +545,7 @@ mod tests {
 
     #[tokio::test]
     async fn messages_before_the_first_request_end_nothing() {
-        let mut client = Client::new(vec![echo()]);
+        let mut client = RawClient::new(vec![echo()]);
         client.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
         client.send(json!({"jsonrpc": "2.0", "id": 9, "result": {}})).await;
         client.send_raw(b"nonsense\n").await;
@@ -560,20 +562,20 @@ mod tests {
 
     #[tokio::test]
     async fn the_end_of_input_is_success_before_and_after_the_first_request() {
-        let mut client = Client::new(vec![]);
+        let mut client = RawClient::new(vec![]);
         client.hang_up();
         assert_eq!(client.rest().await, Vec::<Value>::new());
-        let mut client = Client::initialized(vec![]).await;
+        let mut client = RawClient::initialized(vec![]).await;
         client.hang_up();
         assert_eq!(client.rest().await, Vec::<Value>::new());
-        let mut client = Client::new(vec![]);
+        let mut client = RawClient::new(vec![]);
         client.stop();
         assert_eq!(client.rest().await, Vec::<Value>::new());
     }
 
     #[tokio::test]
     async fn a_last_line_without_its_end_is_taken() {
-        let mut client = Client::initialized(vec![echo()]).await;
+        let mut client = RawClient::initialized(vec![echo()]).await;
         client.send_raw(call(1, "tot_echo", json!({"text": "hi"})).to_string().as_bytes()).await;
         client.hang_up();
         assert_eq!(said(&client.rest().await[0]), "hi");
@@ -581,8 +583,8 @@ mod tests {
 
     #[tokio::test]
     async fn calls_run_side_by_side_and_all_are_answered() {
-        let gate = Arc::<Gate>::default();
-        let mut client = Client::initialized(vec![gate.tool(), echo()]).await;
+        let gate = Arc::<SlowCalls>::default();
+        let mut client = RawClient::initialized(vec![gate.tool(), echo()]).await;
         for id in 1..=4 {
             client.send(call(id, "tot_slow", json!({}))).await;
         }
@@ -598,16 +600,16 @@ mod tests {
         assert_eq!(ids, [Some(1), Some(2), Some(3), Some(4)]);
     }
 
-    async fn in_flight() -> (Client, Arc<Gate>) {
-        let gate = Arc::<Gate>::default();
-        let mut client = Client::initialized(vec![gate.tool()]).await;
+    async fn in_flight() -> (RawClient, Arc<SlowCalls>) {
+        let gate = Arc::<SlowCalls>::default();
+        let mut client = RawClient::initialized(vec![gate.tool()]).await;
         client.send(call(1, "tot_slow", json!({}))).await;
         gate.begun(1).await;
         (client, gate)
     }
 
     /// Lets more time pass than rmcp waits by itself after a cancellation (2 s) and at the end of input (5 s).
-    async fn let_time_pass(client: &Client) {
+    async fn let_time_pass(client: &RawClient) {
         tokio::time::pause();
         for _ in 0..30 {
             tokio::time::advance(Duration::from_secs(1)).await;
@@ -652,8 +654,8 @@ mod tests {
 
     #[tokio::test]
     async fn calls_that_are_cancelled_at_once_do_not_pile_up() {
-        let gate = Arc::<Gate>::default();
-        let mut client = Client::initialized(vec![gate.tool()]).await;
+        let gate = Arc::<SlowCalls>::default();
+        let mut client = RawClient::initialized(vec![gate.tool()]).await;
         let all = AT_WORK as u32 + 40;
         for id in 1..=all {
             client.send(call(id, "tot_slow", json!({}))).await;
@@ -674,7 +676,7 @@ mod tests {
 
     #[tokio::test]
     async fn subscriptions_take_no_room_from_requests() {
-        let mut client = Client::new(vec![echo()]);
+        let mut client = RawClient::new(vec![echo()]);
         let listen = json!({"jsonrpc": "2.0", "id": 0, "method": "subscriptions/listen",
             "params": {"notifications": {}}});
         for id in 0..AT_WORK + 40 {
@@ -702,9 +704,9 @@ mod tests {
     #[test]
     fn the_end_does_not_wait_for_a_thread_that_is_stuck() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let (gate, stuck) = (Arc::<Gate>::default(), Arc::<Gate>::default());
+        let (gate, stuck) = (Arc::<SlowCalls>::default(), Arc::<SlowCalls>::default());
         let outcome = run(runtime, async {
-            // As a blocking read of stdin is, where that is no pipe.
+            // Like a blocking read of stdin that is not a pipe.
             let tool = stuck.tool();
             tokio::spawn(async move { tool.answer(json!({}), Caller::default()).await });
             stuck.begun(1).await;

@@ -25,7 +25,7 @@ use super::{
     ask::Asking,
     bounded::{OMITTED, bounded, sent},
     coercion::{self, Misfit},
-    log::Outcome,
+    log::CallOutcome,
     schema,
     wire::{Shared, each_once},
 };
@@ -287,7 +287,7 @@ pub struct Reply {
     /// The reply: an object, sent as compact JSON text.
     pub content: Value,
     /// The outcome, for the log. A rejection is sent with `isError`.
-    pub outcome: Outcome,
+    pub outcome: CallOutcome,
     /// The question to a person. If present, `content` is null.
     pub question: Option<String>,
 }
@@ -299,7 +299,7 @@ impl Reply {
             Answer::Asks(question) => {
                 return Reply {
                     content: Value::Null,
-                    outcome: Outcome::default(),
+                    outcome: CallOutcome::default(),
                     question: Some(question.clone()),
                 };
             }
@@ -312,7 +312,7 @@ impl Reply {
         };
         match content {
             Ok(content) => {
-                Reply { content: Value::Object(content), outcome: Outcome::of(shared), question: None }
+                Reply { content: Value::Object(content), outcome: CallOutcome::of(shared), question: None }
             }
             Err(fault) => internal_error(&format!("cannot write the reply as JSON: {fault}")),
         }
@@ -356,9 +356,9 @@ fn fields(part: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
 /// The size of a result without its text, in bytes: the other fields, and a link if the investigation has ended.
 const ENVELOPE: usize = 240;
 
-impl Outcome {
-    fn of(shared: &Shared) -> Outcome {
-        Outcome {
+impl CallOutcome {
+    fn of(shared: &Shared) -> CallOutcome {
+        CallOutcome {
             session: shared.session,
             rejected: shared.is_rejected(),
             codes: shared.errors.iter().map(|error| error.code.clone()).collect(),

@@ -29,7 +29,7 @@ use url::Url;
 
 use super::parts::{Manifest, Mark, Part};
 use super::{Published, ReportError, Target};
-use crate::connections::{self, Event, Limits};
+use crate::connections::{self, ConnectionEvent, Limits};
 use crate::platform::Signals;
 
 /// The path where pages ask for a new state.
@@ -174,8 +174,8 @@ pub fn serve(listener: TcpListener, publisher: &Publisher) -> io::Result<()> {
     })
 }
 
-fn tell(event: Event) {
-    if let Event::NotAccepted(fault) = event {
+fn tell(event: ConnectionEvent) {
+    if let ConnectionEvent::NotAccepted(fault) = event {
         eprintln!("tot-report: cannot accept a connection: {fault}");
     }
 }

@@ -1,12 +1,12 @@
-//! The bodies of requests, within a budget of bytes for all of them together.
+//! Request bodies, within a common memory budget.
 //!
-//! Bytes are counted as they arrive, whatever length a client declares, and until the request is answered: its content stays in
-//! memory that long. The first [`SMALL`] bytes of each body are of a share of their own, so that small requests get through while
-//! large ones use up the rest. A body that finds no room releases its share and is refused: waiting bodies would each hold what
-//! another waits for.
+//! Bytes are counted as they arrive, whatever length a client declares, until the request is answered, because the
+//! body stays in memory that long. The first [`SMALL`] bytes of each body come from a separate share, so small
+//! requests succeed even when large ones have used up the rest. A body that does not fit is refused and its memory
+//! released at once. If bodies waited for memory instead, they could deadlock.
 //!
-//! A whole body waits for its turn to be read, small ones and large ones apart: JSON grows when it is read, a list of numbers
-//! by a hundred times and more.
+//! Complete bodies wait for their turn to be parsed, small and large ones separately. Parsed JSON is larger: a list
+//! of numbers takes more than a hundred times its length.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,31 +16,31 @@ use axum::body::{Body, Bytes, HttpBody as _};
 use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
-/// How many bytes of a body count towards the share of small bodies.
+/// The number of bytes of each body that count towards the share of small bodies.
 const SMALL: usize = 32 * 1024;
 
-/// The share of small bodies, in bytes: as much as some 2,000 of them can take, which is more connections than one network
-/// can have by default.
+/// The share of small bodies, in bytes. It holds about 2,000 of them, more than the default number of connections
+/// from one network.
 pub const SMALL_BODIES: usize = 64 * 1024 * 1024;
 
-/// The share of larger bodies, in bytes: as much as the longest request that an operator may allow.
+/// The share of larger bodies, in bytes. It equals the largest request size that an operator can allow.
 pub const LARGE_BODIES: usize = 64 * 1024 * 1024;
 
-/// How many bytes of small bodies are worked on at once.
+/// The number of bytes of small bodies to process at once.
 const SMALL_AT_WORK: usize = 2 * 1024 * 1024;
 
-/// How many bytes of larger bodies are worked on at once. A body above this limit is worked on alone.
+/// The number of bytes of larger bodies to process at once. A body above this limit is processed alone.
 const LARGE_AT_WORK: usize = 4 * 1024 * 1024;
 
-/// The rest of the budget.
-pub(super) struct Budget {
+/// The unused part of the budget.
+pub(super) struct BodyBudget {
     small: Arc<Semaphore>,
     large: Arc<Semaphore>,
     small_at_work: Arc<Semaphore>,
     large_at_work: Arc<Semaphore>,
 }
 
-/// The share of one body in the budget.
+/// A body's share of the budget.
 #[derive(Default)]
 pub(super) struct Share {
     small: Option<OwnedSemaphorePermit>,
@@ -48,23 +48,23 @@ pub(super) struct Share {
     at_work: Option<OwnedSemaphorePermit>,
 }
 
-/// An error of receiving a body.
+/// An error while receiving a body.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BodyError {
-    #[error("a request has at most {0} bytes")]
+    #[error("the request exceeds {0} bytes")]
     TooLong(usize),
     #[error("the request took too long to arrive")]
     TooSlow,
-    #[error("too much is being received at once: wait a little")]
+    #[error("too many requests are being received: retry later")]
     NoRoom,
-    #[error("the request broke off")]
+    #[error("the request is incomplete")]
     Broken,
 }
 
-impl Budget {
-    pub(super) fn new() -> Budget {
+impl BodyBudget {
+    pub(super) fn new() -> BodyBudget {
         let share = |bytes| Arc::new(Semaphore::new(bytes));
-        Budget {
+        BodyBudget {
             small: share(SMALL_BODIES),
             large: share(LARGE_BODIES),
             small_at_work: share(SMALL_AT_WORK),
@@ -72,15 +72,15 @@ impl Budget {
         }
     }
 
-    /// Receives the whole body and waits for its turn. The time limit is for all of it, so a byte now and then is not enough;
-    /// then for the turn.
+    /// Receives a whole body and waits for its turn. The time limit applies to the whole body, so slow senders cannot
+    /// extend it, and again to the wait.
     pub(super) async fn receive(
         &self,
         body: Body,
         most: usize,
         time: Duration,
     ) -> Result<(Bytes, Share), BodyError> {
-        // A declared length above the limit is refused at once.
+        // Refuses a declared length above the limit at once.
         if body.size_hint().lower() > most as u64 {
             return Err(BodyError::TooLong(most));
         }
@@ -112,7 +112,7 @@ impl Budget {
                     (text, share) = Default::default();
                 }
             }
-            // The rest is read anyway: a client that can't finish writing reads no answer.
+            // Reads the rest anyway: a client that cannot finish writing never reads the answer.
             if fits {
                 text.extend_from_slice(&data);
             }
@@ -120,7 +120,7 @@ impl Budget {
         if fits { Ok((text.into(), share)) } else { Err(BodyError::NoRoom) }
     }
 
-    /// Adds these bytes of a body to its share.
+    /// Adds a range of bytes to a body's share.
     fn take(&self, bytes: Range<usize>, share: &mut Share) -> Result<(), TryAcquireError> {
         let small = bytes.end.min(SMALL).saturating_sub(bytes.start);
         let large = bytes.len() - small;
@@ -144,13 +144,13 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    async fn received(budget: &Budget, length: usize) -> Result<(Bytes, Share), BodyError> {
+    async fn received(budget: &BodyBudget, length: usize) -> Result<(Bytes, Share), BodyError> {
         budget.receive(Body::from(vec![b'x'; length]), LARGE_BODIES, LONG).await
     }
 
     #[tokio::test]
     async fn small_bodies_get_through_while_large_ones_use_up_their_share_and_all_is_given_back() {
-        let budget = Budget::new();
+        let budget = BodyBudget::new();
         let (text, held) = received(&budget, LARGE_BODIES).await.unwrap();
         assert_eq!(text.len(), LARGE_BODIES);
         let (_, also_held) = received(&budget, SMALL).await.unwrap();
@@ -163,7 +163,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn large_bodies_are_worked_on_a_few_at_a_time_beside_small_ones() {
-        let budget = Budget::new();
+        let budget = BodyBudget::new();
         let first = received(&budget, LARGE_AT_WORK - SMALL).await.unwrap();
         let second = received(&budget, 2 * SMALL);
         tokio::pin!(second);

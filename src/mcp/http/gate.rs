@@ -1,8 +1,8 @@
-//! The checks that a request passes before rmcp sees it, and the requests under way.
+//! The checks on a request before rmcp handles it, and the requests in progress.
 //!
-//! [`Gate::routes`] is the way in, from the outside to the inside: the log of requests ([`tell`]); pages of other origins
-//! ([`judge_origin`]), and the preflight requests of browsers (tower's CORS layer); the rate, the token and the number of
-//! sessions ([`admit`]); then the size of the body and the time it takes, and the id ([`answer`]).
+//! Requests enter through [`HttpGate::routes`] and pass these layers, outermost first: the request log ([`tell`]);
+//! the check of the origin ([`judge_origin`]); preflight requests of browsers (tower's CORS layer); the rate and the
+//! token ([`admit`]); and finally the body, the number of sessions and the id ([`answer`]).
 
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
@@ -30,13 +30,13 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use super::super::framing::{self, parse};
 use super::super::log::{Level, Log};
 use super::super::server::Server;
-use super::body::{BodyError, Budget};
-use super::rate::{Client, Rates};
-use super::{HEALTH, Options, PATH, PATIENCE};
-use crate::connections::{Place, network};
+use super::body::{BodyBudget, BodyError};
+use super::rate::{RateClient, Rates};
+use super::{HEALTH, HttpOptions, PATH, PATIENCE};
+use crate::connections::{Connection, network};
 
-type Service = StreamableHttpService<Server, LocalSessionManager>;
-type Here = State<Arc<Gate>>;
+type RmcpService = StreamableHttpService<Server, LocalSessionManager>;
+type GateState = State<Arc<HttpGate>>;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -44,44 +44,44 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// The state and settings that requests are judged by.
-pub(super) struct Gate {
-    service: Service,
+/// The state of the server, and the limits for requests.
+pub(super) struct HttpGate {
+    service: RmcpService,
     sessions: Arc<LocalSessionManager>,
-    options: Options,
+    options: HttpOptions,
     rates: Option<Rates>,
-    bodies: Budget,
-    /// Held while a session is created, so that no two take the last place.
-    beginning: tokio::sync::Mutex<()>,
+    bodies: BodyBudget,
+    /// Locked while a session is created, so that concurrent requests cannot exceed the maximum.
+    new_session: tokio::sync::Mutex<()>,
     log: Log,
-    under_way: TaskTracker,
-    /// The requests under way in sessions.
+    in_progress: TaskTracker,
+    /// The requests in progress in sessions.
     ids: Arc<Mutex<HashSet<(String, RequestId)>>>,
     stopping: CancellationToken,
 }
 
-impl Gate {
+impl HttpGate {
     pub(super) fn new(
-        service: Service,
+        service: RmcpService,
         sessions: Arc<LocalSessionManager>,
-        options: Options,
+        options: HttpOptions,
         log: Log,
-    ) -> Gate {
-        Gate {
+    ) -> HttpGate {
+        HttpGate {
             service,
             sessions,
             rates: options.rate.map(Rates::new),
-            bodies: Budget::new(),
-            beginning: tokio::sync::Mutex::default(),
+            bodies: BodyBudget::new(),
+            new_session: tokio::sync::Mutex::default(),
             options,
             log,
-            under_way: TaskTracker::new(),
+            in_progress: TaskTracker::new(),
             ids: Arc::default(),
             stopping: CancellationToken::new(),
         }
     }
 
-    /// Returns the routes through the gate. They need the address of the client as [`ConnectInfo`].
+    /// Returns the routes through the gate. They require the client's address as [`ConnectInfo`].
     pub(super) fn routes(self: Arc<Self>) -> Router {
         let origins = self.options.origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
         let cors = CorsLayer::new()
@@ -105,90 +105,91 @@ impl Gate {
             .with_state(self)
     }
 
-    /// Accepts no more requests, and waits until the accepted ones are answered to the last byte. It waits only briefly for an
-    /// answer that no tool is working on, such as one to a client that reads slowly.
+    /// Stops accepting requests, and waits until all accepted ones are answered completely. The wait is brief for
+    /// answers that no tool is working on, for example if a client reads slowly.
     pub(super) async fn stop(&self, tools: &TaskTracker) {
         self.stopping.cancel();
-        self.under_way.close();
-        while tokio::time::timeout(PATIENCE, self.under_way.wait()).await.is_err() && !tools.is_empty() {}
+        self.in_progress.close();
+        while tokio::time::timeout(PATIENCE, self.in_progress.wait()).await.is_err() && !tools.is_empty() {}
     }
 
-    fn refuse_when_stopping(&self) -> Result<(), Refusal> {
+    fn refuse_when_stopping(&self) -> Result<(), HttpRefusal> {
         if self.stopping.is_cancelled() {
-            return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping")
+            return Err(HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping")
                 .after(Duration::from_secs(1))
                 .closing());
         }
         Ok(())
     }
 
-    async fn count(&self, from: IpAddr, headers: &HeaderMap) -> Result<(), Refusal> {
+    async fn count(&self, from: IpAddr, headers: &HeaderMap) -> Result<(), HttpRefusal> {
         let Some(rates) = &self.rates else { return Ok(()) };
         let client = match headers.get(SESSION).and_then(|id| id.to_str().ok()) {
-            // An invented session id does not make another client.
+            // An unknown session id does not count as a separate client.
             Some(id) if self.sessions.sessions.read().await.contains_key(id) => {
-                Client::Session(id.to_owned())
+                RateClient::Session(id.to_owned())
             }
-            _ => Client::Network(network(from)),
+            _ => RateClient::Network(network(from)),
         };
         rates.take(client, Instant::now()).map_err(|wait| {
-            Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too many requests: wait a little").after(wait)
+            HttpRefusal::new(StatusCode::TOO_MANY_REQUESTS, "too many requests: retry later").after(wait)
         })
     }
 
-    fn check_token(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        if self.options.token.as_ref().is_none_or(|token| token.is_shown(headers)) {
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), HttpRefusal> {
+        if self.options.token.as_ref().is_none_or(|token| token.is_sent_in(headers)) {
             return Ok(());
         }
         let (challenge, why) = if headers.contains_key(AUTHORIZATION) {
-            ("Bearer realm=\"tot-mcp\", error=\"invalid_token\"", "this is not the token")
+            ("Bearer realm=\"tot-mcp\", error=\"invalid_token\"", "wrong token")
         } else {
-            ("Bearer realm=\"tot-mcp\"", "a token is needed: send `Authorization: Bearer …`")
+            ("Bearer realm=\"tot-mcp\"", "token required: send `Authorization: Bearer …`")
         };
-        Err(Refusal::new(StatusCode::UNAUTHORIZED, why)
+        Err(HttpRefusal::new(StatusCode::UNAUTHORIZED, why)
             .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge)))
     }
 
-    /// Refuses a request that would exceed the number of sessions. No other session is created until the guard is dropped.
-    async fn count_sessions(&self) -> Result<tokio::sync::MutexGuard<'_, ()>, Refusal> {
-        let turn = self.beginning.lock().await;
+    /// Refuses a request that would exceed the maximum number of sessions. While the guard exists, no other session
+    /// is created.
+    async fn count_sessions(&self) -> Result<tokio::sync::MutexGuard<'_, ()>, HttpRefusal> {
+        let turn = self.new_session.lock().await;
         if self.sessions.sessions.read().await.len() >= self.options.sessions {
-            let why = "there are too many sessions: wait until one ends (--max-sessions, --session-idle)";
-            return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why).after(Duration::from_secs(60)));
+            let why = "too many sessions: wait until one ends (--max-sessions, --session-idle)";
+            return Err(HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, why).after(Duration::from_secs(60)));
         }
         Ok(turn)
     }
 
-    /// Claims the id of a request until it is answered. Of two simultaneous requests with the same id, rmcp would answer one and
-    /// leave the other open for ever.
-    fn claim(&self, headers: &HeaderMap, id: RequestId) -> Result<Option<Claim>, Refusal> {
+    /// Reserves the id of a request until it is answered. Of two concurrent requests with the same id, rmcp would
+    /// answer one and never close the other.
+    fn reserve_id(&self, headers: &HeaderMap, id: RequestId) -> Result<Option<ReservedId>, HttpRefusal> {
         let Some(session) = headers.get(SESSION).and_then(|id| id.to_str().ok()) else { return Ok(None) };
         let of = (session.to_owned(), id);
         let is_free = self.ids.lock().unwrap_or_else(PoisonError::into_inner).insert(of.clone());
         if !is_free {
-            let why = format!("a request with the id {} is under way in this session", of.1);
-            return Err(Refusal::new(StatusCode::CONFLICT, why));
+            let why = format!("a request with the id {} is already in progress in this session", of.1);
+            return Err(HttpRefusal::new(StatusCode::CONFLICT, why));
         }
-        Ok(Some(Claim { ids: Arc::clone(&self.ids), of }))
+        Ok(Some(ReservedId { ids: Arc::clone(&self.ids), of }))
     }
 }
 
-/// Logs a request. A request without access is worth a warning; an unknown path is not.
+/// Logs a request. Refused requests are warnings, except for unknown paths.
 async fn tell(
-    State(gate): Here,
+    State(gate): GateState,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     request: Request,
     next: Next,
 ) -> Response {
     let (since, from, method) = (Instant::now(), from.ip(), request.method().clone());
-    // The path is a stranger's text, so only the two known ones are logged.
+    // Other paths are untrusted text and are not logged.
     let path = [PATH, HEALTH].into_iter().find(|known| *known == request.uri().path());
     let answer = next.run(request).await;
     let status = answer.status();
-    if let Some(Why(why)) = answer.extensions().get() {
+    if let Some(RefusalReason(why)) = answer.extensions().get() {
         gate.log.warn(format_args!("{} to {from}: {why}", status.as_u16()));
     } else if status == StatusCode::FORBIDDEN {
-        gate.log.warn(format_args!("403 to {from}: by a host name that --allowed-host doesn't give"));
+        gate.log.warn(format_args!("403 to {from}: host name not in --allowed-host"));
     }
     if gate.log.tells(Level::Debug) {
         let (path, milliseconds) = (path.unwrap_or("another path"), since.elapsed().as_secs_f64() * 1_000.0);
@@ -197,7 +198,7 @@ async fn tell(
     answer
 }
 
-async fn health(State(gate): Here) -> impl IntoResponse {
+async fn health(State(gate): GateState) -> impl IntoResponse {
     let (status, text) = if gate.stopping.is_cancelled() {
         (StatusCode::SERVICE_UNAVAILABLE, "{\"status\":\"stopping\"}\n")
     } else {
@@ -206,29 +207,29 @@ async fn health(State(gate): Here) -> impl IntoResponse {
     (status, [(CONTENT_TYPE, "application/json")], text)
 }
 
-async fn judge_origin(State(gate): Here, request: Request, next: Next) -> Result<Response, Refusal> {
+async fn judge_origin(State(gate): GateState, request: Request, next: Next) -> Result<Response, HttpRefusal> {
     // Browsers write an origin in only one way.
     if let Some(origin) = request.headers().get(ORIGIN)
         && !gate.options.origins.iter().any(|allowed| origin == allowed.as_str())
         && !is_same(origin, request.headers())
     {
-        let why = "web pages of this origin may not use this server (--allowed-origin lets one in)";
-        return Err(Refusal::new(StatusCode::FORBIDDEN, why));
+        let why = "web pages of this origin may not use this server (see --allowed-origin)";
+        return Err(HttpRefusal::new(StatusCode::FORBIDDEN, why));
     }
-    let is_question = request.method() == Method::OPTIONS;
+    let is_preflight = request.method() == Method::OPTIONS;
     let mut answer = next.run(request).await;
-    if is_question && answer.status() == StatusCode::OK {
+    if is_preflight && answer.status() == StatusCode::OK {
         *answer.status_mut() = StatusCode::NO_CONTENT;
     }
     Ok(answer)
 }
 
 async fn admit(
-    State(gate): Here,
+    State(gate): GateState,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     request: Request,
     next: Next,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     gate.refuse_when_stopping()?;
     gate.count(from.ip(), request.headers()).await?;
     gate.check_token(request.headers())?;
@@ -236,29 +237,29 @@ async fn admit(
 }
 
 async fn answer(
-    State(gate): Here,
-    Extension(place): Extension<Place>,
+    State(gate): GateState,
+    Extension(connection): Extension<Connection>,
     request: Request,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     let (mut parts, body) = request.into_parts();
-    // The parts of a request that rmcp keeps may outlive its connection.
-    parts.extensions.remove::<Place>();
+    // rmcp may retain these parts after the connection has ended.
+    parts.extensions.remove::<Connection>();
     let (body, share) = gate.bodies.receive(body, gate.options.body, gate.options.slow).await?;
-    // The request is complete: answer it instead of cutting it off for a new connection.
-    let place = place.hold().ok_or_else(|| {
-        let why = "too many requests are under way: wait a little";
-        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why).after(Duration::from_secs(1))
+    // The request is complete, so its connection must not be closed to make room.
+    let protected = connection.hold().ok_or_else(|| {
+        let why = "too many requests in progress: retry later";
+        HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, why).after(Duration::from_secs(1))
     })?;
-    // A stream that waits for notices is under way for as long as its client likes.
-    let asked = framing::Request::of(&body);
+    // A notification stream stays open as long as the client wants, so shutdown does not wait for it.
+    let asked = framing::RequestHeader::of(&body);
     let listens = parts.method == Method::GET || asked.as_ref().is_some_and(|request| request.listens);
-    let mark = (!listens).then(|| gate.under_way.token());
-    // The server may have begun to stop since the first check.
+    let mark = (!listens).then(|| gate.in_progress.token());
+    // The server may have started to stop since the first check.
     gate.refuse_when_stopping()?;
     let (id, turn) = match asked {
-        // Whatever its headers say: rmcp creates a session for this request and for no other.
+        // rmcp creates a session exactly for this method, whatever the headers are.
         Some(request) if request.initializes => (None, Some(gate.count_sessions().await?)),
-        Some(request) => (gate.claim(&parts.headers, request.id)?, None),
+        Some(request) => (gate.reserve_id(&parts.headers, request.id)?, None),
         None => (None, None),
     };
     let text = body.clone();
@@ -266,16 +267,17 @@ async fn answer(
     let mut answer = gate.service.handle(Request::from_parts(parts, Full::new(body))).await;
     drop(turn);
     if is_end && answer.status() == StatusCode::ACCEPTED {
-        // rmcp says 202, which the official Python client reports as a failure.
+        // rmcp answers 202, which the official Python client reports as a failure.
         *answer.status_mut() = StatusCode::NO_CONTENT;
     }
     if answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
-        && let Some(answer) = not_understood(&text)
+        && let Some(answer) = invalid_message_answer(&text)
     {
         return Ok(answer);
     }
-    // Under way until the body is sent or given up: the mapping of errors, which never occur, is dropped with it.
-    let held = (mark, id, place, (!listens).then_some(share));
+    // The request is in progress until its body is sent or dropped. Errors never occur: the mapping only carries the
+    // guards.
+    let held = (mark, id, protected, (!listens).then_some(share));
     Ok(answer.map(|body| {
         Body::new(body.map_err(move |never| {
             let _held = &held;
@@ -284,41 +286,41 @@ async fn answer(
     }))
 }
 
-/// The refusal of a request.
-struct Refusal {
+/// A refused request.
+struct HttpRefusal {
     status: StatusCode,
     why: String,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// The log's line on a refusal.
+/// The reason for a refusal, for the log.
 #[derive(Clone)]
-struct Why(String);
+struct RefusalReason(String);
 
-impl Refusal {
-    fn new(status: StatusCode, why: impl Into<String>) -> Refusal {
-        Refusal { status, why: why.into(), headers: Vec::new() }
+impl HttpRefusal {
+    fn new(status: StatusCode, why: impl Into<String>) -> HttpRefusal {
+        HttpRefusal { status, why: why.into(), headers: Vec::new() }
     }
 
-    fn with(mut self, name: HeaderName, value: HeaderValue) -> Refusal {
+    fn with(mut self, name: HeaderName, value: HeaderValue) -> HttpRefusal {
         self.headers.push((name, value));
         self
     }
 
     /// Adds the time to wait, in whole seconds.
-    fn after(self, wait: Duration) -> Refusal {
+    fn after(self, wait: Duration) -> HttpRefusal {
         self.with(RETRY_AFTER, HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64))
     }
 
-    /// Closes the connection, without waiting for other data on it.
-    fn closing(self) -> Refusal {
+    /// Closes the connection without reading the rest of the request.
+    fn closing(self) -> HttpRefusal {
         self.with(CONNECTION, HeaderValue::from_static("close"))
     }
 }
 
-impl From<BodyError> for Refusal {
-    fn from(fault: BodyError) -> Refusal {
-        let refusal = |status| Refusal::new(status, fault.to_string());
+impl From<BodyError> for HttpRefusal {
+    fn from(fault: BodyError) -> HttpRefusal {
+        let refusal = |status| HttpRefusal::new(status, fault.to_string());
         match fault {
             BodyError::NoRoom => refusal(StatusCode::SERVICE_UNAVAILABLE).after(Duration::from_secs(1)),
             BodyError::TooLong(_) => refusal(StatusCode::PAYLOAD_TOO_LARGE).closing(),
@@ -328,27 +330,27 @@ impl From<BodyError> for Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for HttpRefusal {
     fn into_response(self) -> Response {
         let mut answer = (self.status, format!("{}\n", self.why)).into_response();
         answer.headers_mut().extend(self.headers);
-        answer.extensions_mut().insert(Why(self.why));
+        answer.extensions_mut().insert(RefusalReason(self.why));
         answer
     }
 }
 
-/// Whether the page comes from this server itself, by a name that rmcp checks next.
+/// Returns whether a page comes from this server itself. rmcp then checks the host name.
 fn is_same(origin: &HeaderValue, headers: &HeaderMap) -> bool {
     let host = headers.get(HOST).map(HeaderValue::as_bytes);
     host.is_some() && origin.as_bytes().strip_prefix(b"http://") == host
 }
 
-/// Returns the answer to an invalid message: a client could not match rmcp's own answer to its request. `None` for a valid
-/// message.
-fn not_understood(text: &[u8]) -> Option<Response> {
+/// Returns the answer to an invalid message, or `None` if the message is valid. rmcp's own answer lacks the request's
+/// id.
+fn invalid_message_answer(text: &[u8]) -> Option<Response> {
     match parse(text.trim_ascii()) {
         Ok(Some(_)) => None,
-        // An unknown notification, which the protocol ignores.
+        // The protocol ignores unknown notifications.
         Ok(None) => Some(StatusCode::ACCEPTED.into_response()),
         Err(refusal) => {
             let error = serde_json::to_string(&refusal.into_message()).unwrap_or_default();
@@ -357,13 +359,13 @@ fn not_understood(text: &[u8]) -> Option<Response> {
     }
 }
 
-/// The id of a request under way; free again when this is dropped.
-struct Claim {
+/// The reserved id of a request. Dropping it releases the id.
+struct ReservedId {
     ids: Arc<Mutex<HashSet<(String, RequestId)>>>,
     of: (String, RequestId),
 }
 
-impl Drop for Claim {
+impl Drop for ReservedId {
     fn drop(&mut self) {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.of);
     }

@@ -1,4 +1,4 @@
-//! How many requests one client may make: a bucket of tokens for each, filled at a steady rate.
+//! Rate limits for clients: a token bucket for each, filled at a steady rate.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,12 +7,12 @@ use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The client that makes a request.
+/// The client that sends a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Client {
-    /// A known session.
+pub(super) enum RateClient {
+    /// A session that exists.
     Session(String),
-    /// A network, for clients without a session.
+    /// A network, for requests without a session.
     Network(IpAddr),
 }
 
@@ -20,7 +20,7 @@ pub(super) enum Client {
 #[derive(Debug)]
 pub(super) struct Rates {
     per_second: f64,
-    buckets: Mutex<HashMap<Client, Bucket>>,
+    buckets: Mutex<HashMap<RateClient, Bucket>>,
 }
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ struct Bucket {
     at: Instant,
 }
 
-/// How many seconds' worth of requests a client may make at once.
+/// The number of seconds' worth of requests that a client may send at once.
 const BURST: f64 = 5.0;
 
 impl Rates {
@@ -37,15 +37,15 @@ impl Rates {
         Rates { per_second: f64::from(per_second.get()), buckets: Mutex::default() }
     }
 
-    /// Counts a request, or says how long to wait before the next one is let in.
-    pub(super) fn take(&self, client: Client, now: Instant) -> Result<(), Duration> {
+    /// Counts a request. If the rate is exceeded, returns the time to wait.
+    pub(super) fn take(&self, client: RateClient, now: Instant) -> Result<(), Duration> {
         let full = self.per_second * BURST;
         let filled = |bucket: &Bucket| {
             let since = now.saturating_duration_since(bucket.at).as_secs_f64();
             (bucket.tokens + since * self.per_second).min(full)
         };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        // A full bucket equals no bucket. Checking when the table would grow is often enough.
+        // A full bucket equals a missing one. Removing them whenever the map would grow is often enough.
         if buckets.len() == buckets.capacity() {
             buckets.retain(|_, bucket| filled(bucket) < full);
         }
@@ -66,14 +66,14 @@ mod tests {
     #[test]
     fn a_burst_is_let_in_and_then_the_rate() {
         let rates = Rates::new(NonZeroU32::new(10).unwrap());
-        let client = || Client::Session("one".to_owned());
+        let client = || RateClient::Session("one".to_owned());
         let begin = Instant::now();
         for _ in 0..50 {
             assert_eq!(rates.take(client(), begin), Ok(()));
         }
         let wait = rates.take(client(), begin).unwrap_err();
         assert_eq!(wait, Duration::from_millis(100));
-        assert_eq!(rates.take(Client::Session("other".to_owned()), begin), Ok(()), "each has its own");
+        assert_eq!(rates.take(RateClient::Session("other".to_owned()), begin), Ok(()), "each has its own");
         assert_eq!(rates.take(client(), begin + wait), Ok(()));
         assert!(rates.take(client(), begin + wait).is_err());
         let later = begin + Duration::from_secs(3600);
@@ -86,7 +86,7 @@ mod tests {
         let begin = Instant::now();
         for second in 0..10_000 {
             let now = begin + Duration::from_secs(second);
-            let _ = rates.take(Client::Session(second.to_string()), now);
+            let _ = rates.take(RateClient::Session(second.to_string()), now);
         }
         assert!(rates.buckets.lock().unwrap().len() < 100);
     }

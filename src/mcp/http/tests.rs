@@ -1,4 +1,4 @@
-//! Clients that are slow, or gone, at a server with little patience.
+//! Clients that are slow or gone, and a server with short time limits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,13 +12,13 @@ use crate::mcp::tools;
 use crate::service::Service;
 use crate::world::World;
 
-/// How long the servers here wait for a client.
+/// The time that the servers here wait for a client.
 const SHORT: Duration = Duration::from_millis(400);
 
-/// How long their sessions wait for the next request, where that is to end: long enough for two on a busy machine.
+/// The idle time after which sessions here end. Long enough for two requests on a busy machine.
 const IDLE: Duration = Duration::from_secs(2);
 
-/// By when all that must come has come, on a machine that is busy with other things.
+/// The time limit for anything that must happen, even on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
 
 struct Fixture {
@@ -34,7 +34,7 @@ impl Fixture {
         let server = Server::new("Read me.", tools::all(&service)).serving(Arc::clone(&service));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let options = Options {
+        let options = HttpOptions {
             address,
             token: None,
             hosts: Vec::new(),
@@ -55,7 +55,7 @@ impl Fixture {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// A request of the protocol, as far as the blank line behind its head.
+    /// Returns the head of a request, including the blank line.
     fn head(method: &str, session: &str, more: &str) -> String {
         let session =
             if session.is_empty() { String::new() } else { format!("Mcp-Session-Id: {session}\r\n") };
@@ -65,7 +65,7 @@ impl Fixture {
         )
     }
 
-    /// Sends a message on a connection of its own, and gives the whole answer.
+    /// Sends a message on a new connection and returns the whole answer.
     async fn post(&self, session: &str, message: &Value) -> String {
         let body = message.to_string();
         let more = format!("Connection: close\r\nContent-Length: {}\r\n", body.len());
@@ -74,7 +74,7 @@ impl Fixture {
         rest(&mut stream).await
     }
 
-    /// The session of a new client of the older protocol, if there is room for one.
+    /// Starts a session of the older protocol. Returns `None` if there is no room for it.
     async fn session(&self) -> Option<String> {
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
@@ -85,7 +85,7 @@ impl Fixture {
         Some(session)
     }
 
-    /// That others are served at once.
+    /// Asserts that other requests are answered at once.
     async fn assert_quick(&self) {
         let since = Instant::now();
         let mut stream = self.connect().await;
@@ -95,16 +95,16 @@ impl Fixture {
         assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
     }
 
-    /// That nobody listens any more, soon.
+    /// Asserts that soon nobody listens any more.
     async fn assert_nobody_listens(&self) {
         soon("nobody listens any more", || self.service.listeners() == 0).await;
     }
 }
 
-/// All that still comes on a connection.
+/// Returns everything that still arrives on a connection.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut said = Vec::new();
-    // A reset is an end, too.
+    // A reset also ends the connection.
     let _ = tokio::time::timeout(LONG, stream.read_to_end(&mut said)).await.expect("an end in time");
     String::from_utf8(said).unwrap()
 }
@@ -128,7 +128,7 @@ async fn a_session_without_requests_ends_and_its_memory_goes() {
     assert_eq!(server.session().await, None, "there is room for one");
     let since = Instant::now();
     let second = loop {
-        // Each look is a request of a client without a session, which keeps none alive.
+        // Each attempt is a request without a session, which keeps no session alive.
         if let Some(session) = server.session().await {
             break session;
         }
@@ -136,7 +136,7 @@ async fn a_session_without_requests_ends_and_its_memory_goes() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     assert!(server.post(&first, &ping()).await.starts_with("HTTP/1.1 404"));
-    // For as long as it is used, it lives.
+    // A session lives as long as it is used.
     for _ in 0..6 {
         tokio::time::sleep(IDLE / 4).await;
         assert!(server.post(&second, &ping()).await.starts_with("HTTP/1.1 200"));
@@ -158,7 +158,7 @@ async fn a_client_that_sends_slowly_is_cut_off_and_holds_up_nobody() {
     let head = Fixture::head("POST", "", "Content-Length: 5000\r\n");
     stream.write_all(format!("{head}{{").as_bytes()).await.unwrap();
     server.assert_quick().await;
-    // A byte now and then is not enough.
+    // Sending a byte now and then does not extend the time limit.
     let (mut reading, mut writing) = stream.split();
     let mut said = Vec::new();
     let drip = async {
@@ -184,7 +184,7 @@ async fn a_client_that_never_reads_is_cut_off_and_holds_up_nobody() {
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
     let head = Fixture::head("POST", &session, &format!("Content-Length: {}\r\n", list.len()));
     let request = format!("{head}{list}");
-    // Answers of some 20 KB each, until no more find room on the way.
+    // Answers of about 20 KB each, until no more fit into the buffers.
     let begged = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
     let begged = tokio::time::timeout(LONG, begged);
     let others = async {
@@ -203,10 +203,10 @@ async fn a_client_that_listened_and_vanished_leaves_no_task_behind() {
     let server = Fixture::start(IDLE).await;
     server.session().await.unwrap();
     soon("the session hears of new investigations", || server.service.listeners() == 1).await;
-    // Nothing has changed meanwhile that could have told the task that its client is gone.
+    // There were no changes that could have told the task that its client is gone.
     server.assert_nobody_listens().await;
 
-    // And in the newest protocol, where the connection is the subscription.
+    // The same in the newest protocol, where the connection is the subscription.
     let listen = json!({"jsonrpc": "2.0", "id": 3, "method": "subscriptions/listen", "params": {
         "notifications": {"resourcesListChanged": true},
         "_meta": {

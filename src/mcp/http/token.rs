@@ -1,4 +1,4 @@
-//! The secret that clients send: `Authorization: Bearer …`.
+//! The token that clients send: `Authorization: Bearer …`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use subtle::ConstantTimeEq;
 
-/// The secret. It is never printed.
-pub struct Token(String);
+/// A secret token. It is never printed.
+pub struct BearerToken(String);
 
-/// Why a token is invalid.
+/// The reason why a token is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// The file can't be read.
+    /// The file cannot be read.
     #[error("cannot read the token from {path}")]
     Unreadable {
         /// The file.
@@ -21,54 +21,54 @@ pub enum TokenError {
         /// The cause.
         source: std::io::Error,
     },
-    /// It can be guessed, or can't be sent in a header.
+    /// The token is too weak, or cannot be sent in a header.
     #[error(
         "the token is {0}. Make one with `openssl rand -hex 32`: at least {LEAST} letters, digits or signs, on one line"
     )]
     Unfit(&'static str),
 }
 
-/// The fewest characters of a token: 128 bits in hexadecimal digits are twice that, but a token may have more kinds of
-/// characters.
+/// The minimum length of a token, in characters. With hexadecimal digits this is 64 bits; tokens may use more kinds
+/// of characters.
 const LEAST: usize = 16;
 
-/// The most characters of a token, which must fit a header.
+/// The maximum length of a token, in characters. It must fit into a header.
 const MOST: usize = 4096;
 
-impl Token {
-    /// Reads the token in a file, without surrounding white space.
+impl BearerToken {
+    /// Reads a token from a file, without surrounding white space.
     ///
     /// # Errors
     ///
-    /// The file can't be read, or contains no valid token.
-    pub fn read(path: &Path) -> Result<Token, TokenError> {
+    /// Fails if the file cannot be read or does not contain a valid token.
+    pub fn read(path: &Path) -> Result<BearerToken, TokenError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| TokenError::Unreadable { path: path.to_owned(), source })?;
-        Token::new(&text)
+        BearerToken::new(&text)
     }
 
     /// Checks a token.
     ///
     /// # Errors
     ///
-    /// It is too short, too long, or contains characters that are invalid in a header.
-    pub fn new(text: &str) -> Result<Token, TokenError> {
+    /// Fails if the token is too short, too long, or contains characters that are invalid in a header.
+    pub fn new(text: &str) -> Result<BearerToken, TokenError> {
         let text = text.trim();
         if text.is_empty() {
             return Err(TokenError::Unfit("empty"));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(TokenError::Unfit("more than one word, or not in ASCII"));
+            return Err(TokenError::Unfit("not a single word in ASCII"));
         }
         match text.len() {
             0..LEAST => Err(TokenError::Unfit("too short")),
-            LEAST..=MOST => Ok(Token(text.to_owned())),
+            LEAST..=MOST => Ok(BearerToken(text.to_owned())),
             _ => Err(TokenError::Unfit("too long")),
         }
     }
 
-    /// Whether the request sends it. The time of the comparison doesn't reveal how much of it is right.
-    pub(super) fn is_shown(&self, headers: &HeaderMap) -> bool {
+    /// Returns whether the request sends this token. The comparison takes constant time.
+    pub(super) fn is_sent_in(&self, headers: &HeaderMap) -> bool {
         let mut shown = headers.get_all(AUTHORIZATION).iter();
         let (Some(one), None) = (shown.next(), shown.next()) else { return false };
         let Some((scheme, secret)) = one.to_str().ok().and_then(|text| text.split_once(' ')) else {
@@ -78,7 +78,7 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for BearerToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(…)")
     }
@@ -97,7 +97,7 @@ mod tests {
         for value in values {
             headers.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
         }
-        Token::new(SECRET).unwrap().is_shown(&headers)
+        BearerToken::new(SECRET).unwrap().is_sent_in(&headers)
     }
 
     #[test]
@@ -116,12 +116,12 @@ mod tests {
     #[test]
     fn a_weak_or_unfit_token_is_refused_and_none_is_printed() {
         for unfit in ["", " \n", "tiny", "two words of sixteen", "ümlaut-ümlaut-ümlaut"] {
-            let error = Token::new(unfit).unwrap_err().to_string();
+            let error = BearerToken::new(unfit).unwrap_err().to_string();
             assert!(error.contains("openssl rand"), "{error}");
             assert!(unfit.trim().is_empty() || !error.contains(unfit), "{error}");
         }
-        assert!(Token::new(&"x".repeat(MOST + 1)).is_err());
-        let token = Token::new(&format!("  {SECRET}\n")).unwrap();
+        assert!(BearerToken::new(&"x".repeat(MOST + 1)).is_err());
+        let token = BearerToken::new(&format!("  {SECRET}\n")).unwrap();
         assert!(!format!("{token:?}").contains(SECRET));
     }
 }
