@@ -12,7 +12,7 @@ const LIST: &str = "investigations";
 
 /// The address of a resource. A session is an id, or a unique prefix or suffix of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
+pub enum ResourceAddress {
     /// `tot://investigations`: the list of investigations.
     Investigations,
     /// `tot://{sessionId}`: the overview of an investigation.
@@ -27,9 +27,9 @@ pub enum Address {
     History(String),
 }
 
-impl Address {
+impl ResourceAddress {
     /// Parses an address. Returns `None` for other text. Does not look up the ids.
-    pub fn parse(text: &str) -> Option<Address> {
+    pub fn parse(text: &str) -> Option<ResourceAddress> {
         let path = text.strip_prefix(SCHEME)?;
         let mut parts = path.split('/');
         let session = parts.next().filter(|session| !session.is_empty())?.to_owned();
@@ -39,13 +39,13 @@ impl Address {
             rest.clear();
         }
         match rest.as_slice() {
-            [] if session == LIST => Some(Address::Investigations),
+            [] if session == LIST => Some(ResourceAddress::Investigations),
             _ if session == LIST => None,
-            [] => Some(Address::Overview(session)),
-            ["nodes", node] if !node.is_empty() => Some(Address::Node(session, (*node).to_owned())),
-            ["graph.dot"] => Some(Address::GraphDot(session)),
-            ["graph.svg"] => Some(Address::GraphSvg(session)),
-            ["history"] => Some(Address::History(session)),
+            [] => Some(ResourceAddress::Overview(session)),
+            ["nodes", node] if !node.is_empty() => Some(ResourceAddress::Node(session, (*node).to_owned())),
+            ["graph.dot"] => Some(ResourceAddress::GraphDot(session)),
+            ["graph.svg"] => Some(ResourceAddress::GraphSvg(session)),
+            ["history"] => Some(ResourceAddress::History(session)),
             _ => None,
         }
     }
@@ -58,27 +58,27 @@ impl Address {
             part.len() >= 4 && (id.starts_with(&part) || id.ends_with(&part))
         };
         match self {
-            Address::Investigations => true,
-            Address::Overview(session)
-            | Address::GraphDot(session)
-            | Address::GraphSvg(session)
-            | Address::History(session) => same(session),
-            Address::Node(session, node) => {
+            ResourceAddress::Investigations => true,
+            ResourceAddress::Overview(session)
+            | ResourceAddress::GraphDot(session)
+            | ResourceAddress::GraphSvg(session)
+            | ResourceAddress::History(session) => same(session),
+            ResourceAddress::Node(session, node) => {
                 same(session) && change.nodes.iter().any(|changed| changed.as_str() == node)
             }
         }
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for ResourceAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Address::Investigations => write!(f, "{SCHEME}{LIST}"),
-            Address::Overview(session) => write!(f, "{SCHEME}{session}"),
-            Address::Node(session, node) => write!(f, "{SCHEME}{session}/nodes/{node}"),
-            Address::GraphDot(session) => write!(f, "{SCHEME}{session}/graph.dot"),
-            Address::GraphSvg(session) => write!(f, "{SCHEME}{session}/graph.svg"),
-            Address::History(session) => write!(f, "{SCHEME}{session}/history"),
+            ResourceAddress::Investigations => write!(f, "{SCHEME}{LIST}"),
+            ResourceAddress::Overview(session) => write!(f, "{SCHEME}{session}"),
+            ResourceAddress::Node(session, node) => write!(f, "{SCHEME}{session}/nodes/{node}"),
+            ResourceAddress::GraphDot(session) => write!(f, "{SCHEME}{session}/graph.dot"),
+            ResourceAddress::GraphSvg(session) => write!(f, "{SCHEME}{session}/graph.svg"),
+            ResourceAddress::History(session) => write!(f, "{SCHEME}{session}/history"),
         }
     }
 }
@@ -91,21 +91,21 @@ mod tests {
     fn an_address_is_read_as_it_is_written() {
         let session = || "01a19b7c-a680-746e-a361-b8f3735ece1a".to_owned();
         for address in [
-            Address::Investigations,
-            Address::Overview(session()),
-            Address::Node(session(), "R3.A1a".to_owned()),
-            Address::GraphDot(session()),
-            Address::GraphSvg(session()),
-            Address::History(session()),
+            ResourceAddress::Investigations,
+            ResourceAddress::Overview(session()),
+            ResourceAddress::Node(session(), "R3.A1a".to_owned()),
+            ResourceAddress::GraphDot(session()),
+            ResourceAddress::GraphSvg(session()),
+            ResourceAddress::History(session()),
         ] {
-            assert_eq!(Address::parse(&address.to_string()), Some(address));
+            assert_eq!(ResourceAddress::parse(&address.to_string()), Some(address));
         }
     }
 
     #[test]
     fn a_slash_behind_a_bare_host_says_nothing() {
-        assert_eq!(Address::parse("tot://investigations/"), Some(Address::Investigations));
-        assert_eq!(Address::parse("tot://01a1/"), Some(Address::Overview("01a1".to_owned())));
+        assert_eq!(ResourceAddress::parse("tot://investigations/"), Some(ResourceAddress::Investigations));
+        assert_eq!(ResourceAddress::parse("tot://01a1/"), Some(ResourceAddress::Overview("01a1".to_owned())));
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
             "tot://a/graph.svg/",
             "TOT://a",
         ] {
-            assert_eq!(Address::parse(text), None, "{text}");
+            assert_eq!(ResourceAddress::parse(text), None, "{text}");
         }
     }
 }

@@ -8,7 +8,7 @@
 use rmcp::model::{ContentBlock, Icon, MetaObject, ProtocolVersion, Resource, ResourceContents, Tool};
 use serde_json::{Value, json};
 
-use super::address::Address;
+use super::address::ResourceAddress;
 
 /// The address of the page with the tree.
 pub const ADDRESS: &str = "ui://tree-of-thoughts/tree.html";
@@ -61,7 +61,7 @@ pub(super) fn link(tool: &str, arguments: &Value, version: Option<&ProtocolVersi
     if !has_links || !LINKED.contains(&tool) {
         return None;
     }
-    let address = Address::Overview(session.to_owned()).to_string();
+    let address = ResourceAddress::Overview(session.to_owned()).to_string();
     Some(ContentBlock::resource_link(Resource::new(address, "investigation").with_mime_type("text/markdown")))
 }
 

@@ -29,7 +29,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::address::Address;
+use super::address::ResourceAddress;
 use super::app;
 use super::ask::{self, Asking};
 use super::complete::complete;
@@ -124,7 +124,7 @@ fn notices<'a>(
     lists: bool,
 ) -> Vec<ServerNotification> {
     let is_touched = |address: &&String| match change {
-        Ok(change) => Address::parse(address).is_some_and(|address| address.is_touched_by(change)),
+        Ok(change) => ResourceAddress::parse(address).is_some_and(|address| address.is_touched_by(change)),
         Err(Missed) => true,
     };
     let updated = addresses.filter(is_touched).map(|address| {
@@ -349,7 +349,7 @@ impl ServerHandler for Server {
         accepted.resource_subscriptions = requested.resource_subscriptions.as_ref().map(|addresses| {
             addresses
                 .iter()
-                .filter(|address| Address::parse(address).is_some())
+                .filter(|address| ResourceAddress::parse(address).is_some())
                 .take(SUBSCRIPTIONS)
                 .cloned()
                 .collect()

@@ -41,4 +41,4 @@ pub mod wire;
 pub use http::serve_http;
 pub use server::{ClientSession, Server};
 pub use stdio::{ServeError, serve_stdio};
-pub use tool::{About, Answer, Reply, Tool};
+pub use tool::{About, Tool, ToolAnswer, ToolReply};

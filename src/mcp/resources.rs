@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::address::Address;
+use super::address::ResourceAddress;
 use super::prompts::quoted;
 use super::tools::list::verdict;
 use crate::assess::{Answer, Assessment, NEWEST_RUNS, RunEntry, newest_runs};
@@ -107,7 +107,7 @@ pub fn list(
     let mut entries = Vec::new();
     if first {
         entries.push(ResourceEntry {
-            address: Address::Investigations.to_string(),
+            address: ResourceAddress::Investigations.to_string(),
             name: "investigations".to_owned(),
             title: "All investigations".to_owned(),
             description: "The investigations of this server, newest first.".to_owned(),
@@ -118,7 +118,7 @@ pub fn list(
         let (Some(id), Some(facts)) = (entry.id, entry.facts) else { continue };
         let ended = if facts.ended { "ended" } else { "open" };
         entries.push(ResourceEntry {
-            address: Address::Overview(id.to_string()).to_string(),
+            address: ResourceAddress::Overview(id.to_string()).to_string(),
             name: id.to_string(),
             title: one_line(&facts.title),
             description: format!("{}, {ended}: {}", facts.ruleset, counted(facts.nodes, "node")),
@@ -138,19 +138,19 @@ pub fn read(service: &Service, address: &str) -> Result<ResourceContent, Resourc
         let shown: String = address.chars().take(120).collect();
         ResourceError::NotFound(format!("unknown resource `{shown}`: {why}"))
     };
-    let Some(parsed) = Address::parse(address) else {
+    let Some(parsed) = ResourceAddress::parse(address) else {
         let patterns: Vec<String> = templates().into_iter().map(|entry| entry.address).collect();
-        let known = format!("resources are {}, {}", Address::Investigations, patterns.join(", "));
+        let known = format!("resources are {}, {}", ResourceAddress::Investigations, patterns.join(", "));
         return Err(not_found(&known));
     };
     let markdown = |text| Ok(ResourceContent { mime: MARKDOWN, text });
     match &parsed {
-        Address::Investigations => markdown(investigations(service)?),
-        Address::Overview(session) => markdown(match service.look(session)? {
+        ResourceAddress::Investigations => markdown(investigations(service)?),
+        ResourceAddress::Overview(session) => markdown(match service.look(session)? {
             Ok(standing) => overview(&standing.snapshot, Some(&standing), Links::Addresses),
             Err(unjudged) => overview(&unjudged.snapshot, None, Links::Addresses),
         }),
-        Address::Node(session, node) => {
+        ResourceAddress::Node(session, node) => {
             let snapshot = snapshot(service, session)?;
             let investigation = &snapshot.investigation;
             let id = node.parse::<NodeId>().ok();
@@ -162,16 +162,16 @@ pub fn read(service: &Service, address: &str) -> Result<ResourceContent, Resourc
                 None => Err(not_found("the investigation has no such node")),
             }
         }
-        Address::History(session) => {
+        ResourceAddress::History(session) => {
             let snapshot = snapshot(service, session)?;
             markdown(history(service, &snapshot)?)
         }
-        Address::GraphDot(session) => {
+        ResourceAddress::GraphDot(session) => {
             let standing = service.read(session)?;
             let text = graph::dot(&standing.assessment());
             Ok(ResourceContent { mime: DOT, text })
         }
-        Address::GraphSvg(session) => {
+        ResourceAddress::GraphSvg(session) => {
             let standing = service.read(session)?;
             let rules = standing.rules();
             let options = SvgOptions { standalone: Some(rules.ruleset()), ..SvgOptions::default() };
@@ -231,7 +231,7 @@ fn listed(service: &Service, entry: &ListEntry) -> String {
     let name = entry.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let title = entry.facts.as_ref().map_or(name, |facts| one_line(&facts.title));
     let mut text = match entry.id {
-        Some(id) => format!("- [{}]({})", label(&title), Address::Overview(id.to_string())),
+        Some(id) => format!("- [{}]({})", label(&title), ResourceAddress::Overview(id.to_string())),
         None => format!("- {title}"),
     };
     if let Some(facts) = &entry.facts {
@@ -300,8 +300,8 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> S
         let _ = writeln!(
             text,
             "\n[History]({}) · [Graph]({})",
-            Address::History(id.clone()),
-            Address::GraphSvg(id)
+            ResourceAddress::History(id.clone()),
+            ResourceAddress::GraphSvg(id)
         );
     }
     if let Some(context) = &meta.context {
@@ -446,7 +446,7 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     }
     let _ = write!(text, "; {below}");
     if links == Links::Addresses {
-        let session = Address::Overview(investigation.meta().id.to_string());
+        let session = ResourceAddress::Overview(investigation.meta().id.to_string());
         let _ = write!(text, ", in [{}]({session})", label(&one_line(&investigation.meta().title)));
     }
     text.push_str(".\n");
@@ -605,7 +605,7 @@ fn more(text: &mut String, number: usize) {
 fn link(investigation: &Investigation, id: &NodeId, links: Links) -> String {
     match links {
         Links::Addresses => {
-            format!("[{id}]({})", Address::Node(investigation.meta().id.to_string(), id.to_string()))
+            format!("[{id}]({})", ResourceAddress::Node(investigation.meta().id.to_string(), id.to_string()))
         }
         Links::Document => format!("[{id}](#{id})"),
     }

@@ -31,7 +31,7 @@ use super::{
     handler::Notifier,
     log::{self, Log},
     queues::Queues,
-    tool::{Reply, Tool, error, internal_error, rejection},
+    tool::{Tool, ToolReply, error, internal_error, rejection},
 };
 use crate::background::Background;
 use crate::domain::{Caller, Code};
@@ -197,7 +197,7 @@ impl Server {
         }))
     }
 
-    async fn run(&self, tool: Tool, arguments: Value, caller: Caller, asking: Asking) -> Reply {
+    async fn run(&self, tool: Tool, arguments: Value, caller: Caller, asking: Asking) -> ToolReply {
         let queue = written_to(&tool, &arguments).map(|id| self.writers.of(&id));
         let call = async move {
             let _turn = match &queue {
@@ -291,7 +291,7 @@ const TURN: Duration = Duration::from_secs(45);
 /// The maximum length of the instructions, in characters. Clients cut off the rest.
 pub const MAX_INSTRUCTIONS: usize = 2048;
 
-fn timed_out() -> Reply {
+fn timed_out() -> ToolReply {
     let message = format!(
         "The call has taken longer than {} seconds and continues. See tot_status for its outcome before you call again.",
         PATIENCE.as_secs()
@@ -302,7 +302,7 @@ fn timed_out() -> Reply {
     )
 }
 
-fn not_begun() -> Reply {
+fn not_begun() -> ToolReply {
     let message = format!(
         "Earlier calls have been writing to the investigation for {} seconds. This call was not started, and nothing was written.",
         TURN.as_secs()
@@ -312,7 +312,7 @@ fn not_begun() -> Reply {
     rejection(&message, vec![error(Code::Busy, &message, Some(suggestion))])
 }
 
-fn read_only(name: &str) -> Reply {
+fn read_only(name: &str) -> ToolReply {
     let what =
         format!("`{name}` writes, but this server is read-only: its operator started it with --read-only.");
     let suggestion = "Use tot_status, tot_next and the other listed tools, or a server without --read-only.";
@@ -329,8 +329,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::mcp::tool::{About, Answer, Nothing};
-    use crate::mcp::wire::Shared;
+    use crate::mcp::tool::{About, Nothing, ToolAnswer};
+    use crate::mcp::wire::ReplyFields;
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]
@@ -342,8 +342,8 @@ mod tests {
     fn writing() -> Tool {
         let about =
             About { name: "tot_write", title: "A title", description: "It writes.", ..About::default() };
-        Tool::new(about, |input: WriteInput| Answer::Done {
-            shared: Shared::apart(input.session_id),
+        Tool::new(about, |input: WriteInput| ToolAnswer::Done {
+            shared: ReplyFields::apart(input.session_id),
             body: Nothing {},
             advice: Nothing {},
         })

@@ -168,8 +168,8 @@ mod tests {
     use super::*;
     use crate::domain::Caller;
     use crate::mcp::drain::AT_WORK;
-    use crate::mcp::tool::{About, Answer, Nothing, Tool};
-    use crate::mcp::wire::Shared;
+    use crate::mcp::tool::{About, Nothing, Tool, ToolAnswer};
+    use crate::mcp::wire::ReplyFields;
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]
@@ -193,20 +193,22 @@ mod tests {
         About { name, title: "A title", description: "A description.", read_only: true, ..About::default() }
     }
 
-    fn done(said: &str) -> Answer<EchoOutput> {
+    fn done(said: &str) -> ToolAnswer<EchoOutput> {
         let body = EchoOutput { said: said.to_owned() };
-        Answer::Done { shared: Shared::apart("Said.".to_owned()), body, advice: Nothing {} }
+        ToolAnswer::Done { shared: ReplyFields::apart("Said.".to_owned()), body, advice: Nothing {} }
     }
 
     fn echo() -> Tool {
         Tool::new(about("tot_echo"), |input: EchoInput| match input.text.as_str() {
-            "forbidden" => Answer::Rejected { shared: Shared::default() },
+            "forbidden" => ToolAnswer::Rejected { shared: ReplyFields::default() },
             text => done(&text.repeat(input.times.unwrap_or(1) as usize)),
         })
     }
 
     fn panicking() -> Tool {
-        Tool::new(about("tot_panic"), |_: NoInput| -> Answer<EchoOutput> { panic!("on purpose, by a test") })
+        Tool::new(about("tot_panic"), |_: NoInput| -> ToolAnswer<EchoOutput> {
+            panic!("on purpose, by a test")
+        })
     }
 
     /// Blocks calls of `tot_slow` until the test opens it.

@@ -1,6 +1,6 @@
 //! A tool (its description, input schema and function) and the reply to a call.
 //!
-//! Every reply is an [`Answer`]: the fields common to all replies ([`Shared`]), a body with the result of the call,
+//! Every reply is an [`ToolAnswer`]: the fields common to all replies ([`ReplyFields`]), a body with the result of the call,
 //! and advice. The body is sent whole. Advice is cut if the reply exceeds the tool's budget.
 //!
 //! # Why replies are text, without `structuredContent`
@@ -27,7 +27,7 @@ use super::{
     coercion::{self, Misfit},
     log::CallOutcome,
     schema,
-    wire::{Shared, each_once},
+    wire::{ReplyFields, each_once},
 };
 use crate::domain::{Caller, Code, Diagnostic};
 
@@ -39,14 +39,14 @@ pub struct Tool {
     input: Arc<LazyLock<Value>>,
     /// Whether calls wait for other calls that write to the same investigation.
     pub(super) queues: bool,
-    call: Arc<dyn Fn(Value, Caller, Asking) -> BoxFuture<Reply> + Send + Sync>,
+    call: Arc<dyn Fn(Value, Caller, Asking) -> BoxFuture<ToolReply> + Send + Sync>,
 }
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 impl Tool {
     /// Returns a tool that runs `call`, a function that may block and do I/O. Calls may run concurrently.
-    pub fn new<I, B, A>(about: About, call: impl Fn(I) -> Answer<B, A> + Send + Sync + 'static) -> Tool
+    pub fn new<I, B, A>(about: About, call: impl Fn(I) -> ToolAnswer<B, A> + Send + Sync + 'static) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
         B: Serialize,
@@ -58,7 +58,7 @@ impl Tool {
     /// Returns a tool whose function also receives the caller, to store it with what the call writes.
     pub fn writing<I, B, A>(
         about: About,
-        call: impl Fn(I, &Caller) -> Answer<B, A> + Send + Sync + 'static,
+        call: impl Fn(I, &Caller) -> ToolAnswer<B, A> + Send + Sync + 'static,
     ) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
@@ -71,7 +71,7 @@ impl Tool {
     /// Returns a tool that may ask a person a question first.
     pub fn asking<I, B, A>(
         about: About,
-        call: impl Fn(I, &Caller, Asking) -> Answer<B, A> + Send + Sync + 'static,
+        call: impl Fn(I, &Caller, Asking) -> ToolAnswer<B, A> + Send + Sync + 'static,
     ) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
@@ -81,7 +81,7 @@ impl Tool {
         let call = Arc::new(call);
         let tool = Tool::with(about, move |input, caller, asking| {
             let call = Arc::clone(&call);
-            blocking(move || Reply::of(&call(input, &caller, asking), about.budget))
+            blocking(move || ToolReply::of(&call(input, &caller, asking), about.budget))
         });
         Tool { queues: !about.read_only, ..tool }
     }
@@ -93,22 +93,22 @@ impl Tool {
         I: DeserializeOwned + JsonSchema + Send + 'static,
         B: Serialize,
         A: Serialize,
-        F: Future<Output = Answer<B, A>> + Send + 'static,
+        F: Future<Output = ToolAnswer<B, A>> + Send + 'static,
     {
         Tool::with(about, move |input, _, _| {
             let answer = call(input);
-            async move { Reply::of(&answer.await, about.budget) }
+            async move { ToolReply::of(&answer.await, about.budget) }
         })
     }
 
     fn with<I, F>(about: About, call: impl Fn(I, Caller, Asking) -> F + Send + Sync + 'static) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
-        F: Future<Output = Reply> + Send + 'static,
+        F: Future<Output = ToolReply> + Send + 'static,
     {
         let input = Arc::new(LazyLock::new(schema::input::<I> as fn() -> Value));
         let parts = Arc::new((call, Arc::clone(&input)));
-        let call = move |arguments: Value, caller: Caller, asking: Asking| -> BoxFuture<Reply> {
+        let call = move |arguments: Value, caller: Caller, asking: Asking| -> BoxFuture<ToolReply> {
             let parts = Arc::clone(&parts);
             Box::pin(async move {
                 let schema = Arc::clone(&parts.1);
@@ -122,12 +122,12 @@ impl Tool {
     }
 
     /// Answers a call with the arguments that an agent sent. A panic of the tool propagates.
-    pub async fn answer(&self, arguments: Value, caller: Caller) -> Reply {
+    pub async fn answer(&self, arguments: Value, caller: Caller) -> ToolReply {
         self.answer_asking(arguments, caller, Asking::Nobody).await
     }
 
     /// Like [`Tool::answer`], but may ask a person first.
-    pub(super) async fn answer_asking(&self, arguments: Value, caller: Caller, asking: Asking) -> Reply {
+    pub(super) async fn answer_asking(&self, arguments: Value, caller: Caller, asking: Asking) -> ToolReply {
         (self.call)(arguments, caller, asking).await
     }
 
@@ -156,7 +156,11 @@ impl Tool {
 
 /// Coerces the arguments to the tool's schema and deserializes them. Deserialization may still fail if the type has
 /// checks of its own.
-fn understand<I: DeserializeOwned>(about: &About, schema: &Value, arguments: Value) -> Result<I, Box<Reply>> {
+fn understand<I: DeserializeOwned>(
+    about: &About,
+    schema: &Value,
+    arguments: Value,
+) -> Result<I, Box<ToolReply>> {
     let (errors, example) = match coercion::understand(schema, &arguments) {
         Ok(input) => match serde_json::from_value(input) {
             Ok(input) => return Ok(input),
@@ -258,11 +262,11 @@ pub(super) fn plain_list(codes: &[Code]) -> String {
 
 /// The result of a tool's function.
 #[derive(Debug)]
-pub enum Answer<B, A = Nothing> {
+pub enum ToolAnswer<B, A = Nothing> {
     /// The call succeeded.
     Done {
         /// The fields common to all replies.
-        shared: Shared,
+        shared: ReplyFields,
         /// The result of the call. It is sent whole.
         body: B,
         /// The parts that are cut if the reply is too long.
@@ -271,7 +275,7 @@ pub enum Answer<B, A = Nothing> {
     /// The call was rejected for the reasons in `shared`, and nothing was written.
     Rejected {
         /// The fields common to all replies.
-        shared: Shared,
+        shared: ReplyFields,
     },
     /// A person must be asked this question first. Nothing was written.
     Asks(String),
@@ -283,7 +287,7 @@ pub struct Nothing {}
 
 /// A reply as sent to the client.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
+pub struct ToolReply {
     /// The reply: an object, sent as compact JSON text.
     pub content: Value,
     /// The outcome, for the log. A rejection is sent with `isError`.
@@ -292,34 +296,36 @@ pub struct Reply {
     pub question: Option<String>,
 }
 
-impl Reply {
+impl ToolReply {
     /// Returns the reply, cut to a budget in bytes as sent.
-    fn of<B: Serialize, A: Serialize>(answer: &Answer<B, A>, budget: usize) -> Reply {
+    fn of<B: Serialize, A: Serialize>(answer: &ToolAnswer<B, A>, budget: usize) -> ToolReply {
         let (shared, content) = match answer {
-            Answer::Asks(question) => {
-                return Reply {
+            ToolAnswer::Asks(question) => {
+                return ToolReply {
                     content: Value::Null,
                     outcome: CallOutcome::default(),
                     question: Some(question.clone()),
                 };
             }
-            Answer::Done { shared, body, advice } => {
-                (shared, Reply::content(shared, body, advice, budget - ENVELOPE))
+            ToolAnswer::Done { shared, body, advice } => {
+                (shared, ToolReply::content(shared, body, advice, budget - ENVELOPE))
             }
-            Answer::Rejected { shared } => {
+            ToolAnswer::Rejected { shared } => {
                 (shared, fields(&shared.rejection()).map(|content| bounded(content, budget - ENVELOPE)))
             }
         };
         match content {
-            Ok(content) => {
-                Reply { content: Value::Object(content), outcome: CallOutcome::of(shared), question: None }
-            }
+            Ok(content) => ToolReply {
+                content: Value::Object(content),
+                outcome: CallOutcome::of(shared),
+                question: None,
+            },
             Err(fault) => internal_error(&format!("cannot write the reply as JSON: {fault}")),
         }
     }
 
     fn content<B: Serialize, A: Serialize>(
-        shared: &Shared,
+        shared: &ReplyFields,
         body: &B,
         advice: &A,
         budget: usize,
@@ -357,7 +363,7 @@ fn fields(part: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
 const ENVELOPE: usize = 240;
 
 impl CallOutcome {
-    fn of(shared: &Shared) -> CallOutcome {
+    fn of(shared: &ReplyFields) -> CallOutcome {
         CallOutcome {
             session: shared.session,
             rejected: shared.is_rejected(),
@@ -368,9 +374,9 @@ impl CallOutcome {
 }
 
 /// Returns the rejection of a call that did not reach a tool's function.
-pub fn rejection(message: &str, errors: Vec<Diagnostic>) -> Reply {
-    let shared = Shared { message: message.to_owned(), errors, ..Shared::default() };
-    Reply::of::<Nothing, Nothing>(&Answer::Rejected { shared }, REJECTION)
+pub fn rejection(message: &str, errors: Vec<Diagnostic>) -> ToolReply {
+    let shared = ReplyFields { message: message.to_owned(), errors, ..ReplyFields::default() };
+    ToolReply::of::<Nothing, Nothing>(&ToolAnswer::Rejected { shared }, REJECTION)
 }
 
 /// The maximum size of such a rejection, in bytes.
@@ -387,7 +393,7 @@ const MAX_ERRORS: usize = 20;
 /// The maximum size of an example in a message, in bytes.
 const MAX_EXAMPLE: usize = 1000;
 
-pub(super) fn internal_error(what: &str) -> Reply {
+pub(super) fn internal_error(what: &str) -> ToolReply {
     let message = "The tool failed. tot_status shows whether anything was written: check it before you call \
                    again. Please file a bug with what the server wrote to stderr.";
     rejection(

@@ -36,7 +36,7 @@ pub enum CallStatus {
 
 /// The fields common to all replies.
 #[derive(Clone, Debug, Default)]
-pub struct Shared {
+pub struct ReplyFields {
     /// The investigation, for the log.
     pub session: Option<SessionId>,
     /// Whether the call succeeded.
@@ -75,7 +75,7 @@ pub struct BlockerEntry {
     pub message: String,
 }
 
-/// The fields of [`Shared`] that a successful call always sends.
+/// The fields of [`ReplyFields`] that a successful call always sends.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplyHead<'a> {
@@ -95,14 +95,14 @@ pub struct Warnings<'a> {
     warnings: &'a [Diagnostic],
 }
 
-/// The fields of [`Shared`] that are cut if the reply is too long.
+/// The fields of [`ReplyFields`] that are cut if the reply is too long.
 #[derive(Serialize)]
 pub struct SharedAdvice<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     owed: &'a [BlockerEntry],
 }
 
-/// The fields of [`Shared`] that a rejection sends: only those that help to fix the call.
+/// The fields of [`ReplyFields`] that a rejection sends: only those that help to fix the call.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RejectionFields<'a> {
@@ -189,9 +189,9 @@ pub struct GraphNode {
     pub title: String,
 }
 
-impl Shared {
+impl ReplyFields {
     /// Returns the fields for a successful call. The message names the next legal step.
-    pub fn done(standing: &Standing, commit: Option<CommitId>, warnings: &[Diagnostic]) -> Shared {
+    pub fn done(standing: &Standing, commit: Option<CommitId>, warnings: &[Diagnostic]) -> ReplyFields {
         let outlook = standing::outlook(standing.investigation(), &standing.rules());
         // Missing children are listed in `owed`.
         let warnings = warnings.iter().filter(|warning| !matches!(warning.code, Code::Incomplete(_)));
@@ -200,41 +200,41 @@ impl Shared {
         for warning in &mut warnings {
             warning.suggestion.take_if(|suggestion| !told.insert(suggestion.clone()));
         }
-        Shared {
+        ReplyFields {
             warnings,
             commit: commit.map(|commit| commit.to_string()),
-            ..Shared::standing(standing, &outlook)
+            ..ReplyFields::standing(standing, &outlook)
         }
     }
 
     /// Returns the fields for a call that reads.
-    pub fn standing(standing: &Standing, outlook: &Outlook) -> Shared {
+    pub fn standing(standing: &Standing, outlook: &Outlook) -> ReplyFields {
         let investigation = standing.investigation();
-        Shared {
+        ReplyFields {
             session: Some(investigation.meta().id),
             status: CallStatus::Ok,
             message: outlook.next_action.clone(),
             current_round: Some(investigation.current_round()),
             can_end: outlook.blockers.list.is_empty(),
             owed: blocker_entries(&outlook.blockers),
-            ..Shared::default()
+            ..ReplyFields::default()
         }
     }
 
     /// Returns the fields for a call that does not concern a single investigation.
-    pub fn apart(message: String) -> Shared {
-        Shared { status: CallStatus::Ok, message, ..Shared::default() }
+    pub fn apart(message: String) -> ReplyFields {
+        ReplyFields { status: CallStatus::Ok, message, ..ReplyFields::default() }
     }
 
     /// Returns the fields for a successful write.
-    pub fn written(written: &Written) -> Shared {
+    pub fn written(written: &Written) -> ReplyFields {
         let commit = written.decision.event.is_some().then_some(written.standing.snapshot.head);
-        let shared = Shared::done(&written.standing, commit, &written.decision.warnings);
+        let shared = ReplyFields::done(&written.standing, commit, &written.decision.warnings);
         shared.after_what_changed(&written.before, &written.standing)
     }
 
     /// Prepends to the message what the call changed about answers other than the nodes it names.
-    pub fn after_what_changed(self, before: &Investigation, standing: &Standing) -> Shared {
+    pub fn after_what_changed(self, before: &Investigation, standing: &Standing) -> ReplyFields {
         let Turned { refuted, unconfirmed } = turned(before, standing.investigation(), &standing.rules());
         let mut message = String::new();
         if !refuted.is_empty() {
@@ -247,37 +247,37 @@ impl Shared {
                  research. "
             ));
         }
-        Shared { message: message + &self.message, ..self }
+        ReplyFields { message: message + &self.message, ..self }
     }
 
     /// Returns the fields for a call that reads an investigation with unusable rules.
-    pub fn unjudged(unjudged: &Unjudged) -> Shared {
+    pub fn unjudged(unjudged: &Unjudged) -> ReplyFields {
         let investigation = &unjudged.snapshot.investigation;
         let error = std::slice::from_ref(&unjudged.error);
         let mut blockers = Blockers::default();
         blockers.push(unjudged.error.clone());
-        Shared {
+        ReplyFields {
             session: Some(investigation.meta().id),
             status: CallStatus::Ok,
             message: first_error(error),
             warnings: error.to_vec(),
             current_round: Some(investigation.current_round()),
             owed: blocker_entries(&blockers),
-            ..Shared::default()
+            ..ReplyFields::default()
         }
     }
 
     /// Returns the fields for a refused call.
-    pub fn refused(refusal: &Refusal) -> Shared {
+    pub fn refused(refusal: &Refusal) -> ReplyFields {
         let standing = refusal.standing.as_ref();
         let can_end = standing
             .is_some_and(|it| standing::outlook(it.investigation(), &it.rules()).blockers.list.is_empty());
-        Shared {
+        ReplyFields {
             session: standing.map(|it| it.investigation().meta().id),
             message: "Nothing was written: fix the call as the errors say.".to_owned(),
             errors: each_once(refusal.errors.clone()),
             can_end,
-            ..Shared::default()
+            ..ReplyFields::default()
         }
     }
 
@@ -288,7 +288,7 @@ impl Shared {
 
     /// Returns the fields that a successful call always sends.
     pub fn head(&self) -> ReplyHead<'_> {
-        let Shared { status, current_round, can_end, .. } = *self;
+        let ReplyFields { status, current_round, can_end, .. } = *self;
         ReplyHead { status, message: &self.message, commit: self.commit.as_deref(), current_round, can_end }
     }
 

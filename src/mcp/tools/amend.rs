@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Nothing, Tool};
-use super::super::wire::Shared;
+use super::super::wire::ReplyFields;
 use super::{answer, with_model};
 use crate::decide::amend::{self, Amend};
 use crate::domain::{Caller, Event};
@@ -60,10 +60,10 @@ fn run(
     service: &Service,
     input: AmendInput,
     caller: &Caller,
-) -> Result<(Shared, AmendBody, Nothing), Refusal> {
+) -> Result<(ReplyFields, AmendBody, Nothing), Refusal> {
     let node_id = input.request.node_id.clone();
     let written = service.amend(&input.session_id, input.request, &with_model(caller, input.model))?;
-    let mut shared = Shared::written(&written);
+    let mut shared = ReplyFields::written(&written);
     let amended = match &written.decision.event {
         Some(Event::Amended { node }) => {
             let last = node.classification.as_ref().and_then(|it| it.amended.last());

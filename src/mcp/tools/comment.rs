@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Nothing, Tool};
-use super::super::wire::Shared;
+use super::super::wire::ReplyFields;
 use super::{answer, with_model};
 use crate::decide::comment::{self, Say};
 use crate::domain::{Caller, Event};
@@ -58,10 +58,10 @@ fn run(
     service: &Service,
     input: CommentInput,
     caller: &Caller,
-) -> Result<(Shared, CommentBody, Nothing), Refusal> {
+) -> Result<(ReplyFields, CommentBody, Nothing), Refusal> {
     let caller = with_model(caller, input.model);
     let written = service.comment(&input.session_id, input.request, &caller)?;
-    let mut shared = Shared::written(&written);
+    let mut shared = ReplyFields::written(&written);
     let comment_id = match &written.decision.event {
         Some(Event::Commented { comment }) => Some(comment.id.to_string()),
         _ => {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Nothing, Tool};
-use super::super::wire::{GraphForm, Shared, TransitionEntry};
+use super::super::wire::{GraphForm, ReplyFields, TransitionEntry};
 use super::{answer, graph_of, with_model};
 use crate::decide::Decision;
 use crate::decide::commit::{self, NodeResult};
@@ -79,10 +79,14 @@ fn run(
     service: &Service,
     input: CommitInput,
     caller: &Caller,
-) -> Result<(Shared, StoredResults, Nothing), Refusal> {
+) -> Result<(ReplyFields, StoredResults, Nothing), Refusal> {
     let written = service.commit(&input.session_id, input.results, &with_model(caller, input.model))?;
     let graph = graph_of(&written.standing, input.graph);
-    Ok((Shared { graph, ..Shared::written(&written) }, StoredResults::of(&written.decision), Nothing {}))
+    Ok((
+        ReplyFields { graph, ..ReplyFields::written(&written) },
+        StoredResults::of(&written.decision),
+        Nothing {},
+    ))
 }
 
 impl StoredResults {

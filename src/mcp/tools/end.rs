@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::ask::Asking;
-use super::super::tool::{About, Answer, Tool};
-use super::super::wire::{Graph, GraphForm, Shared, figures, summary};
+use super::super::tool::{About, Tool, ToolAnswer};
+use super::super::wire::{Graph, GraphForm, ReplyFields, figures, summary};
 use super::{answer, graph_of, with_model};
 use crate::assess::{self, Assessment};
 use crate::decide::end::{self, End};
@@ -155,7 +155,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
             Asking::Nobody => {}
             Asking::First => match service.would_end(&input.session_id, &input.request) {
                 Ok(None) => {}
-                Ok(Some(standing)) => return Answer::Asks(question(&standing, &input.request)),
+                Ok(Some(standing)) => return ToolAnswer::Asks(question(&standing, &input.request)),
                 Err(refusal) => return answer(&service, Err(refusal)),
             },
             Asking::Done(asked) => input.request.asked = Some(asked),
@@ -182,7 +182,11 @@ fn question(standing: &Standing, request: &End) -> String {
     )
 }
 
-fn run(service: &Service, input: EndInput, caller: &Caller) -> Result<(Shared, EndBody, EndAdvice), Refusal> {
+fn run(
+    service: &Service,
+    input: EndInput,
+    caller: &Caller,
+) -> Result<(ReplyFields, EndBody, EndAdvice), Refusal> {
     let written = service.end(&input.session_id, input.request, &with_model(caller, input.model))?;
     let standing = &written.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());
@@ -206,7 +210,7 @@ fn run(service: &Service, input: EndInput, caller: &Caller) -> Result<(Shared, E
         quality: figures(&quality(investigation, &rules)),
     };
     let graph = Graph { final_dot: graph.dot.take(), ..graph };
-    Ok((Shared { graph, ..Shared::written(&written) }, body, advice))
+    Ok((ReplyFields { graph, ..ReplyFields::written(&written) }, body, advice))
 }
 
 fn shortened(reference: Reference) -> Reference {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Nothing, Tool};
-use super::super::wire::Shared;
+use super::super::wire::ReplyFields;
 use super::answer;
 use crate::assess::Assessment;
 use crate::domain::{Code, Diagnostic};
@@ -100,7 +100,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
 }
 
-fn run(service: &Service, input: ListInput) -> Result<(Shared, ListBody, Nothing), Refusal> {
+fn run(service: &Service, input: ListInput) -> Result<(ReplyFields, ListBody, Nothing), Refusal> {
     let state = input.state;
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let filter = ListFilter { state, text: given(input.text), after: given(input.cursor), limit: PAGE };
@@ -132,7 +132,7 @@ fn run(service: &Service, input: ListInput) -> Result<(Shared, ListBody, Nothing
         total: listing.total,
         next_cursor: listing.next,
     };
-    Ok((Shared::apart(message), body, Nothing {}))
+    Ok((ReplyFields::apart(message), body, Nothing {}))
 }
 
 impl ListedInvestigation {

@@ -32,11 +32,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::runtime::Builder;
 
-use super::address::Address;
+use super::address::ResourceAddress;
 use super::bounded::sent;
 use super::stdio;
-use super::tool::{Answer, Reply, Tool, plain_list};
-use super::wire::{Graph, GraphForm, GraphNode, Shared};
+use super::tool::{Tool, ToolAnswer, ToolReply, plain_list};
+use super::wire::{Graph, GraphForm, GraphNode, ReplyFields};
 use crate::domain::{Caller, Code, Node};
 use crate::graph;
 use crate::ruleset::{builtin, effective};
@@ -126,7 +126,7 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
 /// # Errors
 ///
 /// Fails if there is no such tool, or if the system cannot create a thread.
-pub fn call(service: &Arc<Service>, name: &str, arguments: Value, caller: Caller) -> io::Result<Reply> {
+pub fn call(service: &Arc<Service>, name: &str, arguments: Value, caller: Caller) -> io::Result<ToolReply> {
     let tool = all(service).into_iter().find(|tool| tool.about().name == name);
     let tool = tool.ok_or_else(|| io::Error::other(format!("unknown tool {name}")))?;
     let runtime = stdio::start(&mut Builder::new_current_thread())?;
@@ -142,21 +142,22 @@ fn with_model(caller: &Caller, model: Option<String>) -> Caller {
 }
 
 /// Turns the outcome of a call into an answer.
-fn answer<B, A>(service: &Service, outcome: Result<(Shared, B, A), Refusal>) -> Answer<B, A> {
+fn answer<B, A>(service: &Service, outcome: Result<(ReplyFields, B, A), Refusal>) -> ToolAnswer<B, A> {
     // Every reply about an investigation reports moved folders. A rejection has no warnings, and the move may be its
     // cause.
-    let moves = |shared: &Shared| shared.session.map(|session| service.moves(session)).unwrap_or_default();
+    let moves =
+        |shared: &ReplyFields| shared.session.map(|session| service.moves(session)).unwrap_or_default();
     match outcome {
         Ok((mut shared, body, advice)) => {
             let moves = moves(&shared);
             shared.warnings.splice(0..0, moves);
-            Answer::Done { shared, body, advice }
+            ToolAnswer::Done { shared, body, advice }
         }
         Err(refusal) => {
-            let mut shared = Shared::refused(&refusal);
+            let mut shared = ReplyFields::refused(&refusal);
             let moves = moves(&shared);
             shared.errors.extend(moves);
-            Answer::Rejected { shared }
+            ToolAnswer::Rejected { shared }
         }
     }
 }
@@ -165,7 +166,7 @@ fn answer<B, A>(service: &Service, outcome: Result<(Shared, B, A), Refusal>) -> 
 fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
     let investigation = standing.investigation();
     let nodes = investigation.len();
-    let address = || Address::GraphDot(investigation.meta().id.to_string()).to_string();
+    let address = || ResourceAddress::GraphDot(investigation.meta().id.to_string()).to_string();
     let mut fields = Graph::default();
     match form {
         GraphForm::None => {}

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::bounded::sent;
 use super::super::tool::{About, Tool};
-use super::super::wire::Shared;
+use super::super::wire::ReplyFields;
 use super::answer;
 use crate::assess::{Assessment, RunStanding};
 use crate::decide::next::{
@@ -198,17 +198,17 @@ fn run(
     service: &Service,
     input: NextInput,
     caller: &Caller,
-) -> Result<(Shared, NextBody, NextAdvice), Refusal> {
+) -> Result<(ReplyFields, NextBody, NextAdvice), Refusal> {
     let request = input.asked.plan(input.agent_id, caller);
     let (standing, shared) = match input.claim {
         true => {
             let written = service.claim_next(&input.session_id, &request, input.ttl_minutes, caller)?;
-            let shared = Shared::written(&written);
+            let shared = ReplyFields::written(&written);
             (written.standing, shared)
         }
         false => {
             let standing = service.read(&input.session_id)?;
-            let shared = Shared::done(&standing, None, &[]);
+            let shared = ReplyFields::done(&standing, None, &[]);
             (standing, shared)
         }
     };
@@ -226,9 +226,9 @@ fn run(
         if plan.pending.is_empty() { plan.tasks } else { plan.tasks.into_iter().take(fresh).collect() };
     let tasks = tasks(&plan.pending, &fresh, ROOM, input.asked.brief);
     let shared = match (&next_call, plan.claimed.iter().min_by_key(|(_, claim)| claim.until)) {
-        (None, Some((node, claim))) => Shared { message: wait_for(node, claim), ..shared },
+        (None, Some((node, claim))) => ReplyFields { message: wait_for(node, claim), ..shared },
         (None, None) if !shared.can_end => {
-            Shared { message: for_others(&standing, shared.message), ..shared }
+            ReplyFields { message: for_others(&standing, shared.message), ..shared }
         }
         _ => next_call_first(shared, next_call.as_ref()),
     };
@@ -279,9 +279,9 @@ fn wait_for(node: &NodeId, claim: &Claim) -> String {
 }
 
 /// Replaces the message and the required steps with the next call. tot_status lists the rest.
-pub(super) fn next_call_first(shared: Shared, call: Option<&NextCallEntry>) -> Shared {
+pub(super) fn next_call_first(shared: ReplyFields, call: Option<&NextCallEntry>) -> ReplyFields {
     match call {
-        Some(call) => Shared { message: call.message.clone(), owed: Vec::new(), ..shared },
+        Some(call) => ReplyFields { message: call.message.clone(), owed: Vec::new(), ..shared },
         None => shared,
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Tool};
-use super::super::wire::{GraphForm, Shared, pending};
+use super::super::wire::{GraphForm, ReplyFields, pending};
 use super::{answer, graph_of};
 use crate::decide::propose::{self, NewNode, Propose};
 use crate::domain::{Caller, Code, Event};
@@ -70,7 +70,7 @@ fn run(
     service: &Service,
     input: ProposeInput,
     caller: &Caller,
-) -> Result<(Shared, ProposeBody, ProposeAdvice), Refusal> {
+) -> Result<(ReplyFields, ProposeBody, ProposeAdvice), Refusal> {
     let request = Propose { nodes: without_null_parents(input.request.nodes), ..input.request };
     let written = service.propose(&input.session_id, request, caller)?;
     let (approved, withdrawn) = match &written.decision.event {
@@ -83,7 +83,7 @@ fn run(
     };
     let advice = ProposeAdvice { pending: pending(written.standing.investigation()) };
     let graph = graph_of(&written.standing, input.graph);
-    let mut shared = Shared { graph, ..Shared::written(&written) };
+    let mut shared = ReplyFields { graph, ..ReplyFields::written(&written) };
     // `pending` lists them.
     shared.owed.retain(|debt| debt.code != Code::PendingProposals);
     Ok((shared, body, advice))

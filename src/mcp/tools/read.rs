@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::super::address::Address;
+use super::super::address::ResourceAddress;
 use super::super::tool::{About, Nothing, Tool};
-use super::super::wire::Shared;
+use super::super::wire::ReplyFields;
 use super::answer;
 use crate::assess::{Answer, Assessment, Verdict, newest_runs};
 use crate::domain::{AttachmentName, Code, Comment, Diagnostic, Investigation, Node, NodeId};
@@ -79,7 +79,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
 }
 
-fn run(service: &Service, input: ReadInput) -> Result<(Shared, ReadBody, Nothing), Refusal> {
+fn run(service: &Service, input: ReadInput) -> Result<(ReplyFields, ReadBody, Nothing), Refusal> {
     let seen = service.look(&input.session_id)?;
     let snapshot = match &seen {
         Ok(standing) => &standing.snapshot,
@@ -101,8 +101,8 @@ fn run(service: &Service, input: ReadInput) -> Result<(Shared, ReadBody, Nothing
         return Err(Refusal { errors, standing });
     }
     let mut shared = match &seen {
-        Ok(standing) => Shared::done(standing, None, &[]),
-        Err(unjudged) => Shared::unjudged(unjudged),
+        Ok(standing) => ReplyFields::done(standing, None, &[]),
+        Err(unjudged) => ReplyFields::unjudged(unjudged),
     };
     let offset = usize::try_from(input.offset).unwrap_or(usize::MAX);
     let rules = seen.as_ref().ok().map(|standing| standing.rules());
@@ -303,7 +303,7 @@ fn fields(
         fields.insert("moreChildren".to_owned(), Value::from(more_children));
     }
     if !cut.is_empty() {
-        let address = Address::Node(investigation.meta().id.to_string(), view.id.to_string());
+        let address = ResourceAddress::Node(investigation.meta().id.to_string(), view.id.to_string());
         fields.insert("cut".to_owned(), Value::from(cut));
         fields.insert("resource".to_owned(), Value::from(address.to_string()));
     }

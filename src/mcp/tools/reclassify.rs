@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Nothing, Tool};
-use super::super::wire::{GraphForm, Shared, TransitionEntry};
+use super::super::wire::{GraphForm, ReplyFields, TransitionEntry};
 use super::{answer, graph_of, with_model};
 use crate::decide::reclassify::{self, Reclassify};
 use crate::domain::{Caller, Event, NodeId};
@@ -68,10 +68,10 @@ fn run(
     service: &Service,
     input: ReclassifyInput,
     caller: &Caller,
-) -> Result<(Shared, ReclassifyBody, Nothing), Refusal> {
+) -> Result<(ReplyFields, ReclassifyBody, Nothing), Refusal> {
     let id = input.request.node_id.clone();
     let written = service.reclassify(&input.session_id, input.request, &with_model(caller, input.model))?;
-    let mut shared = Shared::written(&written);
+    let mut shared = ReplyFields::written(&written);
     let (previous_state, new_state, transitions) = match &written.decision.event {
         Some(Event::Reclassified { transition, transitions, .. }) => (
             Some(transition.from.to_string()),

@@ -23,7 +23,7 @@ use tokio::sync::Semaphore;
 
 use super::super::queues::Queues;
 use super::super::tool::{About, Nothing, Tool, blocking};
-use super::super::wire::Shared;
+use super::super::wire::ReplyFields;
 use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
 use crate::report::{self, ReadError, Reading, ReportError, SiteOptions, Sources};
@@ -57,7 +57,7 @@ fn at_once() -> usize {
 /// The investigation to write.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ReportInput {
+struct ReportToolInput {
     /// From tot_start.
     session_id: String,
 }
@@ -79,7 +79,7 @@ struct ReportBody {
 /// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     let reports = Arc::new(Reports::new(service));
-    Tool::waiting(ABOUT, move |input: ReportInput| {
+    Tool::waiting(ABOUT, move |input: ReportToolInput| {
         let reports = Arc::clone(&reports);
         async move {
             let outcome = reports.report(input.session_id).await;
@@ -102,7 +102,7 @@ struct WrittenReport {
     /// The time before the state was read.
     began: Instant,
     head: CommitId,
-    reply: (Shared, ReportBody),
+    reply: (ReplyFields, ReportBody),
 }
 
 impl Reports {
@@ -110,7 +110,7 @@ impl Reports {
         Reports { service, calls: Queues::default(), places: Semaphore::new(at_once()) }
     }
 
-    async fn report(&self, session: String) -> Result<(Shared, ReportBody), Refusal> {
+    async fn report(&self, session: String) -> Result<(ReplyFields, ReportBody), Refusal> {
         let asked = Instant::now();
         let (id, path) = self.blocking(move |service| find(service, &session)).await?;
         let queue = self.calls.of(&id.to_string());
@@ -167,8 +167,8 @@ fn find(service: &Service, session: &str) -> Result<(SessionId, PathBuf), Refusa
 fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
     let began = Instant::now();
     let (mut shared, snapshot) = match service.look(&id.to_string())? {
-        Ok(standing) => (Shared::done(&standing, None, &[]), standing.snapshot),
-        Err(unjudged) => (Shared::unjudged(&unjudged), unjudged.snapshot),
+        Ok(standing) => (ReplyFields::done(&standing, None, &[]), standing.snapshot),
+        Err(unjudged) => (ReplyFields::unjudged(&unjudged), unjudged.snapshot),
     };
     let head = snapshot.head;
     let reading = Reading { project: service.project().cloned(), ..Reading::default() };

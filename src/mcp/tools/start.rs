@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Nothing, Tool};
-use super::super::wire::Shared;
+use super::super::wire::ReplyFields;
 use super::answer;
 use crate::decide::start::Start;
 use crate::domain::{Caller, Code};
@@ -68,7 +68,7 @@ fn run(
     service: &Service,
     input: StartInput,
     caller: &Caller,
-) -> Result<(Shared, StartBody, Nothing), Refusal> {
+) -> Result<(ReplyFields, StartBody, Nothing), Refusal> {
     let (standing, warnings) = service.start(input.ruleset.as_deref(), input.request, caller)?;
     let meta = standing.investigation().meta();
     let path = &standing.snapshot.path;
@@ -84,6 +84,6 @@ fn run(
         instructions: instructions(&service.rules(&standing)),
     };
     // The instructions already state the requirements for the end.
-    let shared = Shared::done(&standing, Some(standing.snapshot.head), &warnings);
-    Ok((Shared { owed: Vec::new(), ..shared }, body, Nothing {}))
+    let shared = ReplyFields::done(&standing, Some(standing.snapshot.head), &warnings);
+    Ok((ReplyFields { owed: Vec::new(), ..shared }, body, Nothing {}))
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::super::bounded::sent;
 use super::super::tool::{About, Tool};
-use super::super::wire::{GraphForm, Shared, figures, pending};
+use super::super::wire::{GraphForm, ReplyFields, figures, pending};
 use super::{answer, graph_of};
 use crate::assess::{self, Assessment};
 use crate::decide::quality::quality;
@@ -231,7 +231,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
 }
 
-fn run(service: &Service, input: StatusInput) -> Result<(Shared, StatusBody, StatusFacts), Refusal> {
+fn run(service: &Service, input: StatusInput) -> Result<(ReplyFields, StatusBody, StatusFacts), Refusal> {
     let seen = service.look(&input.session_id)?;
     let start = match input.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty()) {
         None => 0,
@@ -245,14 +245,14 @@ fn run(service: &Service, input: StatusInput) -> Result<(Shared, StatusBody, Sta
         Ok(standing) => {
             let outlook = outlook(standing.investigation(), &standing.rules());
             let graph = graph_of(&standing, input.graph);
-            let shared = Shared { graph, ..Shared::standing(&standing, &outlook) };
+            let shared = ReplyFields { graph, ..ReplyFields::standing(&standing, &outlook) };
             let body = StatusBody { session_id: session(&standing.snapshot) };
             let facts = judged(service, &standing, &input, start);
             (shared, body, StatusFacts { next_round_info: outlook.next_round, ..facts })
         }
         Err(unjudged) => {
             let body = StatusBody { session_id: session(&unjudged.snapshot) };
-            (Shared::unjudged(&unjudged), body, without_rules(service, &unjudged, &input, start))
+            (ReplyFields::unjudged(&unjudged), body, without_rules(service, &unjudged, &input, start))
         }
     })
 }

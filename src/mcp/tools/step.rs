@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::bounded::sent;
 use super::super::tool::{About, Nothing, Tool};
-use super::super::wire::{GraphForm, Shared};
+use super::super::wire::{GraphForm, ReplyFields};
 use super::commit::StoredResults;
 use super::next::{NextCallEntry, PlanRequest, TaskEntry, next_call, next_call_first, tasks};
 use super::propose::without_null_parents;
@@ -80,7 +80,11 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: StepInput, caller: &Caller) -> Result<(Shared, StepBody, Nothing), Refusal> {
+fn run(
+    service: &Service,
+    input: StepInput,
+    caller: &Caller,
+) -> Result<(ReplyFields, StepBody, Nothing), Refusal> {
     let StepInput { session_id, results, nodes, asked, graph, model } = input;
     let caller = &with_model(caller, model);
     let agent_id = results.iter().find_map(|result| result.agent_id.clone());
@@ -89,7 +93,7 @@ fn run(service: &Service, input: StepInput, caller: &Caller) -> Result<(Shared, 
     let standing = &done.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let warnings: Vec<_> = done.decisions.iter().flat_map(|decision| decision.warnings.clone()).collect();
-    let shared = Shared::done(standing, done.commits.last().copied(), &warnings);
+    let shared = ReplyFields::done(standing, done.commits.last().copied(), &warnings);
     let mut stored = None;
     let mut approved: Vec<NodeId> = Vec::new();
     for decision in &done.decisions {
@@ -110,7 +114,7 @@ fn run(service: &Service, input: StepInput, caller: &Caller) -> Result<(Shared, 
     let next_call = next_call(investigation, &what_now, &asked, plan.agent_id.as_deref());
     let graph = graph_of(standing, graph);
     let shared = next_call_first(shared, next_call.as_ref()).after_what_changed(&done.before, standing);
-    let shared = Shared { graph, ..shared };
+    let shared = ReplyFields { graph, ..shared };
     let mut body = StepBody {
         commits: done.commits.iter().map(ToString::to_string).collect(),
         stored,

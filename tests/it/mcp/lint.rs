@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tree_of_thoughts::mcp::server::MAX_INSTRUCTIONS;
-use tree_of_thoughts::mcp::tool::{About, Answer, Nothing, Tool};
-use tree_of_thoughts::mcp::wire::Shared;
+use tree_of_thoughts::mcp::tool::{About, Nothing, Tool, ToolAnswer};
+use tree_of_thoughts::mcp::wire::ReplyFields;
 use tree_of_thoughts::mcp::{coercion, schema};
 
 /// What a client could stumble over; empty when nothing.
@@ -129,7 +129,11 @@ fn what_cannot_fit_is_reported() {
 fn what_clients_stumble_over_is_found() {
     let about =
         |name, title| About { name, title, description: "Does.", read_only: true, ..About::default() };
-    let done = |_: NoInput| Answer::Done { shared: Shared::default(), body: Nothing {}, advice: Nothing {} };
+    let done = |_: NoInput| ToolAnswer::Done {
+        shared: ReplyFields::default(),
+        body: Nothing {},
+        advice: Nothing {},
+    };
     let tool = |about| Tool::new(about, done);
     let good = || tool(about("tot_good", "Good"));
     assert_eq!(faults("Read me.", &[good()]), Vec::<String>::new());
