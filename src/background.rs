@@ -211,7 +211,7 @@ impl Syncer {
         let longest = FIRST_WAIT.saturating_mul(1 << job.failures.min(16)).min(LONGEST_WAIT);
         job.due = Some(Instant::now() + longest / 2 + self.service.world().jitter(longest / 2));
         job.failures += 1;
-        let shown = shown(&error);
+        let shown = error_line(&error);
         self.service.note_synced(session, Err(shown.clone()));
         if job.error.as_ref() != Some(&shown) {
             // Other errors may contain the subject of a commit, so only their code is reported.
@@ -224,7 +224,7 @@ impl Syncer {
 }
 
 /// Formats an error in one line, with a hint. Errors of a remote get no hint, since they are retried.
-fn shown(error: &SyncError) -> String {
+fn error_line(error: &SyncError) -> String {
     let lines: Vec<String> = error.to_string().lines().map(str::to_owned).collect();
     let hint = error.hint().filter(|_| !matches!(error, SyncError::Remote(_)));
     let hint = hint.map(|hint| format!(". {hint}")).unwrap_or_default();

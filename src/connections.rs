@@ -83,7 +83,7 @@ pub async fn serve(
     tell: impl Fn(ConnectionEvent) + Clone + Send + 'static,
     stop: impl Future<Output = ()>,
 ) -> GracefulShutdown {
-    limits.all = room(limits.all, &tell);
+    limits.all = allowed_connections(limits.all, &tell);
     let table = Arc::new(Mutex::new(ConnectionTable::new(limits)));
     let routes = routes.layer(from_fn(renewed));
     let mut http = http1::Builder::new();
@@ -136,13 +136,13 @@ fn timed(stream: TcpStream, write: Duration) -> std::pin::Pin<Box<TimeoutStream<
     Box::pin(stream)
 }
 
-/// Relast_turn whether the error concerns only this connection.
+/// Returns whether the error concerns only this connection.
 fn is_client_error(fault: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(fault.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-/// Relast_turn the unit by which connections are counted: the address, or the network of an IPv6 address, since a single
+/// Returns the unit by which connections are counted: the address, or the network of an IPv6 address, since a single
 /// machine can use any number of IPv6 addresses.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -154,8 +154,8 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Raises the limit on open files as far as necessary, and relast_turn how many connections it allows.
-fn room(wanted: usize, tell: &impl Fn(ConnectionEvent)) -> usize {
+/// Raises the limit on open files as far as necessary, and returns how many connections it allows.
+fn allowed_connections(wanted: usize, tell: &impl Fn(ConnectionEvent)) -> usize {
     let files = raise_open_files(wanted.saturating_add(SPARE_FILES));
     let room = files.saturating_sub(SPARE_FILES).max(files / 2);
     if room < wanted {
@@ -181,7 +181,7 @@ struct Count {
 }
 
 impl Count {
-    /// Relast_turn whether another connection can be held without using the spare ones.
+    /// Returns whether another connection can be held without using the spare ones.
     fn can_hold(&self, most: usize) -> bool {
         self.held + SPARE.min(most.div_ceil(8)) < most
     }
@@ -198,7 +198,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Counts a new connection. Closes an idle one if necessary; relast_turn false if there is no room.
+    /// Counts a new connection. Closes an idle one if necessary; returns false if there is no room.
     fn enter(&mut self, network: IpAddr) -> bool {
         let here = self.networks.get(&network).map_or(0, |count| count.open);
         let fits = if here >= self.limits.network {
@@ -232,7 +232,7 @@ impl ConnectionTable {
         state.turn.store(self.last_turn, Ordering::Relaxed);
     }
 
-    /// Removes a connection from that queue. Relast_turn false if it was not queued.
+    /// Removes a connection from that queue. Returns false if it was not queued.
     fn step_out(&mut self, state: &ConnectionState) -> bool {
         self.free.remove(&state.turn.load(Ordering::Relaxed)).is_some()
     }
@@ -258,7 +258,7 @@ impl Connection {
         }
     }
 
-    /// Protects the connection from being closed, until the result is dropped. Relast_turn `None` if too many connections
+    /// Protects the connection from being closed, until the result is dropped. Returns `None` if too many connections
     /// are protected.
     pub fn hold(&self) -> Option<HeldConnection> {
         let state = &self.0;

@@ -39,7 +39,7 @@ pub(super) fn icon() -> Icon {
 }
 
 /// Adds the page's address to the tool it is shown with.
-pub(super) fn shown(tool: Tool) -> Tool {
+pub(super) fn with_page(tool: Tool) -> Tool {
     if tool.name != SHOWN_BESIDE {
         return tool;
     }

@@ -290,7 +290,7 @@ fn unknown(properties: &Map<String, Value>, path: &str, sent: &str) -> Misfit {
     let known: Vec<&str> = properties.keys().map(String::as_str).collect();
     let expected = match known.as_slice() {
         [] => "no fields".to_owned(),
-        _ => format!("one of the fields {}", listed(&known)),
+        _ => format!("one of the fields {}", quoted_list(&known)),
     };
     Misfit {
         path: join(path, &shorten(sent, SHOWN)),
@@ -366,7 +366,7 @@ fn misfit(schema: &Value, path: &str, got: String) -> Misfit {
 fn expected(schema: &Value) -> String {
     let (values, required) = (names(&schema["enum"]), names(&schema["required"]));
     if !values.is_empty() {
-        return format!("one of {}", listed(&values));
+        return format!("one of {}", quoted_list(&values));
     }
     let range = |least: &str, most: &str, what: &str| match (schema.get(least), schema.get(most)) {
         (Some(least), Some(most)) => format!(" of {least} to {most}{what}"),
@@ -376,7 +376,7 @@ fn expected(schema: &Value) -> String {
     };
     match kind(schema).unwrap_or("anything") {
         "object" if required.is_empty() => "an object".to_owned(),
-        "object" => format!("an object with {}", listed(&required)),
+        "object" => format!("an object with {}", quoted_list(&required)),
         "array" => {
             let of = kind(&schema["items"]).map(|kind| format!(" of {kind}s")).unwrap_or_default();
             format!("a list{of}{}", range("minItems", "maxItems", " items"))
@@ -389,7 +389,7 @@ fn expected(schema: &Value) -> String {
     }
 }
 
-fn listed(names: &[&str]) -> String {
+fn quoted_list(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 

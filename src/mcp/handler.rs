@@ -137,7 +137,7 @@ fn notices<'a>(
 }
 
 /// Returns the cache hints for content that is the same for all clients. The older protocol has no cache hints.
-fn kept(context: &RequestContext<RoleServer>) -> (Option<u64>, Option<CacheScope>) {
+fn cache_hints(context: &RequestContext<RoleServer>) -> (Option<u64>, Option<CacheScope>) {
     is_stateless(context).then_some((FRESH_MS, CacheScope::Public)).unzip()
 }
 
@@ -229,8 +229,8 @@ impl ServerHandler for Server {
                 None,
             ));
         }
-        let mut result = ListToolsResult::with_all_items(self.listed().map(app::shown).collect());
-        (result.ttl_ms, result.cache_scope) = kept(&context);
+        let mut result = ListToolsResult::with_all_items(self.listed().map(app::with_page).collect());
+        (result.ttl_ms, result.cache_scope) = cache_hints(&context);
         Ok(result)
     }
 
@@ -241,7 +241,7 @@ impl ServerHandler for Server {
     ) -> Result<ListPromptsResult, ErrorData> {
         let prompts: &[Prompt] = if self.service.is_some() { &PROMPTS } else { &[] };
         let mut result = ListPromptsResult::with_all_items(prompts.iter().map(listed_prompt).collect());
-        (result.ttl_ms, result.cache_scope) = kept(&context);
+        (result.ttl_ms, result.cache_scope) = cache_hints(&context);
         Ok(result)
     }
 
@@ -316,7 +316,7 @@ impl ServerHandler for Server {
         };
         let mut result =
             ListResourceTemplatesResult::with_all_items(templates.into_iter().map(listed).collect());
-        (result.ttl_ms, result.cache_scope) = kept(&context);
+        (result.ttl_ms, result.cache_scope) = cache_hints(&context);
         Ok(result)
     }
 

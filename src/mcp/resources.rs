@@ -221,13 +221,13 @@ fn investigations(service: &Service) -> Result<String, ResourceError> {
         text.push_str("No investigations yet.\n");
     }
     for entry in &listing.entries {
-        text.push_str(&listed(service, entry));
+        text.push_str(&entry_line(service, entry));
     }
     more(&mut text, listing.total - listing.entries.len());
     Ok(text)
 }
 
-fn listed(service: &Service, entry: &ListEntry) -> String {
+fn entry_line(service: &Service, entry: &ListEntry) -> String {
     let name = entry.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let title = entry.facts.as_ref().map_or(name, |facts| one_line(&facts.title));
     let mut text = match entry.id {
@@ -311,7 +311,7 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> S
         ended(&mut text, end);
     }
     match (standing, &snapshot.ruleset) {
-        (Some(standing), _) => judged(&mut text, standing, links),
+        (Some(standing), _) => write_judgments(&mut text, standing, links),
         (None, Err(fault)) => {
             let _ = write!(text, "\n## Not evaluated\n\nIts rules are unusable: {fault}.\n");
         }
@@ -366,7 +366,7 @@ fn by(agent: Option<&str>, caller: Option<&Caller>) -> String {
 }
 
 /// Writes the judgments by the rules.
-fn judged(text: &mut String, standing: &Standing, links: Links) {
+fn write_judgments(text: &mut String, standing: &Standing, links: Links) {
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let assessment = standing.assessment();
     let told = |answer: &Answer<'_>| {

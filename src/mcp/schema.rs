@@ -43,7 +43,7 @@ const PLAIN: [&str; 10] = [
 
 /// Returns the schema of a tool's arguments for the list of tools. It has no examples, which only serve errors, and
 /// no descriptions of objects, whose fields have their own. Fields marked [`ELSEWHERE`] are reduced to their types.
-pub fn listed(schema: &Value) -> Value {
+pub fn for_list(schema: &Value) -> Value {
     let mut listed = schema.clone();
     if let Ok(schema) = (&mut listed).try_into() {
         RecursiveTransform(shorten).transform(schema);

@@ -148,7 +148,7 @@ impl Tool {
         // These hints are true by default, the others false. For a read-only tool, idempotence means nothing.
         let hints = ToolAnnotations::new().read_only(read_only).destructive(false).open_world(false);
         let hints = if idempotent && !read_only { hints.idempotent(true) } else { hints };
-        rmcp::model::Tool::new(name, self.about.described(), object(&schema::listed(self.input_schema())))
+        rmcp::model::Tool::new(name, self.about.described(), object(&schema::for_list(self.input_schema())))
             .with_title(title)
             .with_annotations(hints)
     }

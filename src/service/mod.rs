@@ -263,7 +263,7 @@ impl Service {
         };
         self.store.recover(&path);
         self.used(&snapshot, UseKind::Read);
-        Ok(judged(&path, snapshot))
+        Ok(with_rules(&path, snapshot))
     }
 
     /// Returns warnings about known commits of an investigation that HEAD no longer contains. Each is returned once.
@@ -355,7 +355,7 @@ impl Service {
         let (path, _) = self.find(session)?;
         let written = self.store.transact(&path, |snapshot| {
             let standing =
-                judged(&path, snapshot.clone()).map_err(|unjudged| Refusal::from(unjudged.error))?;
+                with_rules(&path, snapshot.clone()).map_err(|unjudged| Refusal::from(unjudged.error))?;
             if let Some(fault) =
                 snapshot.faults.iter().find(|fault| fault.is_unreadable() && fault.path == layout::CONCLUSION)
             {
@@ -429,7 +429,7 @@ fn draft(
 
 /// Combines a snapshot with its rules, or with the error in them.
 #[expect(clippy::result_large_err, reason = "both variants contain the large snapshot")]
-fn judged(path: &Path, snapshot: Snapshot) -> Result<Standing, Unjudged> {
+fn with_rules(path: &Path, snapshot: Snapshot) -> Result<Standing, Unjudged> {
     let error = match &snapshot.ruleset {
         Ok(ruleset) => return Ok(Standing { ruleset: Arc::clone(ruleset), snapshot }),
         Err(fault) => Diagnostic::new(

@@ -161,8 +161,8 @@ fn read<'n>(
     let parts = nodes.iter().map(|node| {
         let view = NodeView::new(investigation, rules, node);
         let findings = view.findings.clone();
-        let mut fields = around(&assessment, view);
-        fields.extend(judged(&assessment, assessment.answer(&node.id)));
+        let mut fields = fields_without_findings(&assessment, view);
+        fields.extend(judgment(&assessment, assessment.answer(&node.id)));
         (*node, findings, fields)
     });
     let parts: Vec<_> = parts.collect();
@@ -197,37 +197,37 @@ fn read<'n>(
 
 /// Returns the judgment of an answer: its verdict, its confirmations with their distances and limits, and what
 /// contests or refutes it.
-fn judged(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<String, Value> {
+fn judgment(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<String, Value> {
     /// The maximum number of nodes to name.
     const NAMED: usize = 5;
     /// The maximum length of a limit, in characters.
     const LIMIT: usize = 200;
-    let mut judged = Map::new();
-    let Some(answer) = answer else { return judged };
-    judged.insert("verdict".to_owned(), json!(answer.words()));
+    let mut judgment = Map::new();
+    let Some(answer) = answer else { return judgment };
+    judgment.insert("verdict".to_owned(), json!(answer.words()));
     if answer.verdict == Verdict::Refuted {
-        judged
+        judgment
             .insert("refutedBy".to_owned(), json!(answer.refuted_by.iter().take(NAMED).collect::<Vec<_>>()));
-        return judged;
+        return judgment;
     }
-    judged.insert("confirmation".to_owned(), json!(answer.grade));
+    judgment.insert("confirmation".to_owned(), json!(answer.grade));
     let distances = answer
         .confirming
         .iter()
         .take(NAMED)
         .filter_map(|by| Some(format!("{}: {}", by.node, assessment.distance(answer.node, by)?)));
-    judged.insert("confirmedBy".to_owned(), distances.collect());
+    judgment.insert("confirmedBy".to_owned(), distances.collect());
     if !answer.runs.is_empty() {
-        judged.insert("evidenceVerdict".to_owned(), json!(assessment.evidence_words(answer)));
+        judgment.insert("evidenceVerdict".to_owned(), json!(assessment.evidence_words(answer)));
     }
     let limits = assessment.caveats(answer).take(NAMED).map(|limit| shorten(&limit.to_string(), LIMIT));
-    judged.insert("limits".to_owned(), limits.collect());
-    judged.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
+    judgment.insert("limits".to_owned(), limits.collect());
+    judgment.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
     let against: Vec<String> = answer.against.iter().take(NAMED).map(ToString::to_string).collect();
     if !against.is_empty() {
-        judged.insert("contestedBy".to_owned(), json!(against));
+        judgment.insert("contestedBy".to_owned(), json!(against));
     }
-    judged
+    judgment
 }
 
 /// Returns a piece of a text from a character offset, at most `room` bytes in JSON, and the offset of the next piece.
@@ -257,7 +257,7 @@ fn bytes(value: &impl Serialize) -> usize {
 const CUTS: [(usize, usize); 3] = [(1_000, 8), (300, 4), (60, 2)];
 
 /// Returns the fields of a node without its findings, cut as far as necessary to leave room for a piece of them.
-fn around(assessment: &Assessment<'_>, view: NodeView<'_>) -> Map<String, Value> {
+fn fields_without_findings(assessment: &Assessment<'_>, view: NodeView<'_>) -> Map<String, Value> {
     let mut tries = CUTS.into_iter().map(|cut| fields(assessment, view.clone(), cut));
     let last = tries.next_back();
     let mut fitting = tries.filter(|whole| bytes(whole) + PIECE <= ROOM);

@@ -145,10 +145,10 @@ impl Reports {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::WouldBlock) if asked.elapsed() >= report::LOCK_WAIT => {
-                    return Err(held(id));
+                    return Err(lock_held_error(id));
                 }
                 Err(TryLockError::WouldBlock) => tokio::time::sleep(AGAIN).await,
-                Err(TryLockError::Error(error)) => return Err(unusable(self.service.site(), &error)),
+                Err(TryLockError::Error(error)) => return Err(folder_error(self.service.site(), &error)),
             }
         }
     }
@@ -178,8 +178,8 @@ fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
     let published = report::publish_into(&out, sources, &SiteOptions::default(), &());
     let published = published.map_err(|error| match error {
         ReportError::Read(ReadError::Store(error)) => error.into(),
-        ReportError::Read(ReadError::Withheld(error)) => unclear(error),
-        error => failed(&error),
+        ReportError::Read(ReadError::Withheld(error)) => withheld_error(error),
+        error => report_error(&error),
     })?;
     let (nodes, commits) = published.told();
     let index = out.join("index.html");
@@ -190,10 +190,10 @@ fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
 }
 
 fn open_lock(service: &Service, id: SessionId) -> Result<File, Refusal> {
-    report::lock_file(service.site(), id).map_err(|error| unusable(service.site(), &error))
+    report::lock_file(service.site(), id).map_err(|error| folder_error(service.site(), &error))
 }
 
-fn held(id: SessionId) -> Refusal {
+fn lock_held_error(id: SessionId) -> Refusal {
     let message =
         format!("Another process has been writing the report of {id} for too long. Nothing was written.");
     Diagnostic::new(Code::ReportError, message)
@@ -201,14 +201,14 @@ fn held(id: SessionId) -> Refusal {
         .into()
 }
 
-fn unusable(folder: &Path, error: &std::io::Error) -> Refusal {
+fn folder_error(folder: &Path, error: &std::io::Error) -> Refusal {
     let message = format!("Cannot use the folder for reports, {}: {error}.", folder.display());
     Diagnostic::new(Code::ReportError, message)
         .suggest("The operator of the server chooses the folder with --site.")
         .into()
 }
 
-fn unclear(error: WithheldError) -> Refusal {
+fn withheld_error(error: WithheldError) -> Refusal {
     match error {
         WithheldError::Store(error) => error.into(),
         error => {
@@ -218,7 +218,7 @@ fn unclear(error: WithheldError) -> Refusal {
     }
 }
 
-fn failed(error: &dyn std::error::Error) -> Refusal {
+fn report_error(error: &dyn std::error::Error) -> Refusal {
     let suggestion =
         "The operator of the server chooses the folder with --site; tot-report writes to any other.";
     Diagnostic::new(Code::ReportError, sentence(&causes(error))).suggest(suggestion).into()

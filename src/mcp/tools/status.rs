@@ -247,7 +247,7 @@ fn run(service: &Service, input: StatusInput) -> Result<(ReplyFields, StatusBody
             let graph = graph_of(&standing, input.graph);
             let shared = ReplyFields { graph, ..ReplyFields::standing(&standing, &outlook) };
             let body = StatusBody { session_id: session(&standing.snapshot) };
-            let facts = judged(service, &standing, &input, start);
+            let facts = with_rules(service, &standing, &input, start);
             (shared, body, StatusFacts { next_round_info: outlook.next_round, ..facts })
         }
         Err(unjudged) => {
@@ -257,7 +257,7 @@ fn run(service: &Service, input: StatusInput) -> Result<(ReplyFields, StatusBody
     })
 }
 
-fn judged(service: &Service, standing: &Standing, input: &StatusInput, start: usize) -> StatusFacts {
+fn with_rules(service: &Service, standing: &Standing, input: &StatusInput, start: usize) -> StatusFacts {
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let assessment = standing.assessment();
     let mut facts = facts(service, &standing.snapshot, input, start);
