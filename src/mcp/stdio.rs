@@ -190,7 +190,7 @@ mod tests {
     struct NoInput {}
 
     fn about(name: &'static str) -> About {
-        About { name, title: "A title", description: "A description.", read_only: true, ..About::default() }
+        About { name, title: "A title", description: "A description.", read_only: true, ..About::PLAIN }
     }
 
     fn done(said: &str) -> ToolAnswer<EchoOutput> {

@@ -52,20 +52,7 @@ impl Tool {
         B: Serialize,
         A: Serialize,
     {
-        Tool::writing(about, move |input, _: &Caller| call(input))
-    }
-
-    /// Returns a tool whose function also receives the caller, to store it with what the call writes.
-    pub fn writing<I, B, A>(
-        about: About,
-        call: impl Fn(I, &Caller) -> ToolAnswer<B, A> + Send + Sync + 'static,
-    ) -> Tool
-    where
-        I: DeserializeOwned + JsonSchema + Send + 'static,
-        B: Serialize,
-        A: Serialize,
-    {
-        Tool::asking(about, move |input, caller: &Caller, _: Asking| call(input, caller))
+        Tool::asking(about, move |input, _: &Caller, _| call(input))
     }
 
     /// Returns a tool that may ask a person a question first.
@@ -227,24 +214,21 @@ pub struct About {
     pub budget: usize,
 }
 
-impl Default for About {
-    fn default() -> Self {
-        About {
-            name: "",
-            title: "",
-            description: "",
-            codes: &[],
-            warnings: &[],
-            also: &[],
-            read_only: false,
-            also_reads: false,
-            idempotent: false,
-            budget: 1_500,
-        }
-    }
-}
-
 impl About {
+    /// The defaults. A name, a title and a description must be added.
+    pub const PLAIN: About = About {
+        name: "",
+        title: "",
+        description: "",
+        codes: &[],
+        warnings: &[],
+        also: &[],
+        read_only: false,
+        also_reads: false,
+        idempotent: false,
+        budget: 1_500,
+    };
+
     /// Returns the description shown to agents, including the error codes.
     fn described(&self) -> String {
         let also: Vec<&str> = self.also.iter().map(|tool| tool.name).collect();

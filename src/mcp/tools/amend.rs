@@ -1,29 +1,24 @@
 //! `tot_amend`: corrects the texts of a node, or the conclusion.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Nothing, Tool};
+use super::super::tool::{About, Nothing};
 use super::super::wire::ReplyFields;
-use super::{answer, with_model};
+use super::{Outcome, with_model};
 use crate::decide::amend::{self, Amend};
 use crate::domain::{Caller, Event};
-use crate::service::{Refusal, Service};
+use crate::service::Service;
 
-const ABOUT: About = About {
+pub(super) const ABOUT: About = About {
     name: "tot_amend",
     title: "Correct texts",
     description: "Corrects a committed node's texts, or the `conclusion`; old texts are kept. \
                   Amended answers must be reconfirmed.",
     codes: amend::CODES,
     warnings: amend::WARNINGS,
-    also: &[],
-    read_only: false,
-    also_reads: false,
     idempotent: true,
-    budget: 1_500,
+    ..About::PLAIN
 };
 
 /// A correction.
@@ -31,7 +26,7 @@ const ABOUT: About = About {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodeId": "R2.A1", "headline": "The plan changed.",
     "reason": "It named the wrong query."}]))]
-struct AmendInput {
+pub(super) struct AmendInput {
     /// From tot_start.
     session_id: String,
     #[serde(flatten)]
@@ -43,7 +38,7 @@ struct AmendInput {
 /// The outcome of a correction.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AmendBody {
+pub(super) struct AmendBody {
     /// The node; absent if the conclusion was amended.
     #[serde(skip_serializing_if = "Option::is_none")]
     node_id: Option<String>,
@@ -51,16 +46,7 @@ struct AmendBody {
     amended: Vec<&'static str>,
 }
 
-/// Returns the tool.
-pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
-}
-
-fn run(
-    service: &Service,
-    input: AmendInput,
-    caller: &Caller,
-) -> Result<(ReplyFields, AmendBody, Nothing), Refusal> {
+pub(super) fn run(service: &Service, input: AmendInput, caller: &Caller) -> Outcome<AmendBody> {
     let node_id = input.request.node_id.clone();
     let written = service.amend(&input.session_id, input.request, &with_model(caller, input.model))?;
     let mut shared = ReplyFields::written(&written);

@@ -1,17 +1,15 @@
 //! `tot_commit`: stores results of research.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Nothing, Tool};
+use super::super::tool::{About, Nothing};
 use super::super::wire::{GraphForm, ReplyFields, TransitionEntry};
-use super::{answer, graph_of, with_model};
+use super::{Outcome, graph_of, with_model};
 use crate::decide::Decision;
 use crate::decide::commit::{self, NodeResult};
 use crate::domain::{Caller, Event, Node};
-use crate::service::{Refusal, Service};
+use crate::service::Service;
 
 pub(super) const ABOUT: About = About {
     name: "tot_commit",
@@ -20,11 +18,7 @@ pub(super) const ABOUT: About = About {
                   state is stored as another (`requestedState`) or refused. All or nothing.",
     codes: commit::CODES,
     warnings: commit::WARNINGS,
-    also: &[],
-    read_only: false,
-    also_reads: false,
-    idempotent: false,
-    budget: 1_500,
+    ..About::PLAIN
 };
 
 /// A batch of results.
@@ -34,7 +28,7 @@ pub(super) const ABOUT: About = About {
     "nodeId": "R2.A1", "state": "EXPLORE", "agentId": "agent-7",
     "findings": "The plan changed.\n\n## References\n- logs/slow.log:120 - the query"
 }]}]))]
-struct CommitInput {
+pub(super) struct CommitInput {
     /// From tot_start.
     session_id: String,
     /// The results.
@@ -70,16 +64,7 @@ struct CommittedNode {
     requested_state: Option<String>,
 }
 
-/// Returns the tool.
-pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
-}
-
-fn run(
-    service: &Service,
-    input: CommitInput,
-    caller: &Caller,
-) -> Result<(ReplyFields, StoredResults, Nothing), Refusal> {
+pub(super) fn run(service: &Service, input: CommitInput, caller: &Caller) -> Outcome<StoredResults> {
     let written = service.commit(&input.session_id, input.results, &with_model(caller, input.model))?;
     let graph = graph_of(&written.standing, input.graph);
     Ok((

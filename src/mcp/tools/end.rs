@@ -21,17 +21,15 @@ use crate::service::{Refusal, Service, Standing};
 use crate::text::shorten;
 use crate::view::NO_SIGN_OFF;
 
-const ABOUT: About = About {
+pub(super) const ABOUT: About = About {
     name: "tot_end",
     title: "End an investigation",
     description: "Ends an investigation once no required step is left (`canEnd`), or early with `stopped`. Returns the results.",
     codes: end::CODES,
     warnings: end::WARNINGS,
-    also: &[],
-    read_only: false,
-    also_reads: false,
     idempotent: true,
     budget: 4_000,
+    ..About::PLAIN
 };
 
 /// The maximum length of a title and of a source's address in the reply, in characters.

@@ -1,30 +1,25 @@
 //! `tot_list`: lists investigations.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Nothing, Tool};
+use super::super::tool::{About, Nothing};
 use super::super::wire::ReplyFields;
-use super::answer;
+use super::Outcome;
 use crate::assess::Assessment;
-use crate::domain::{Code, Diagnostic};
+use crate::domain::{Caller, Code, Diagnostic};
 use crate::service::{Refusal, Service};
 use crate::store::{ListEntry, ListFilter, ListState, StoreError};
 use crate::text::shorten;
 
-const ABOUT: About = About {
+pub(super) const ABOUT: About = About {
     name: "tot_list",
     title: "List investigations",
     description: "Lists investigations, newest first, each with its `verdict`. Paged (`nextCursor`).",
-    codes: &[],
-    warnings: &[],
-    also: &[],
     read_only: true,
-    also_reads: false,
     idempotent: true,
     budget: 3_000,
+    ..About::PLAIN
 };
 
 /// The number of entries on a page.
@@ -36,7 +31,7 @@ const TEXT: usize = 80;
 /// The investigations to list.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ListInput {
+pub(super) struct ListInput {
     /// Which ones.
     #[serde(default, with = "ListStateName")]
     state: ListState,
@@ -59,7 +54,7 @@ enum ListStateName {
 /// A page of investigations.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ListBody {
+pub(super) struct ListBody {
     /// The investigations, newest first.
     investigations: Vec<ListedInvestigation>,
     /// The number of matches on all pages.
@@ -95,12 +90,7 @@ struct ListedInvestigation {
     fault: Option<String>,
 }
 
-/// Returns the tool.
-pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
-}
-
-fn run(service: &Service, input: ListInput) -> Result<(ReplyFields, ListBody, Nothing), Refusal> {
+pub(super) fn run(service: &Service, input: ListInput, _: &Caller) -> Outcome<ListBody> {
     let state = input.state;
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let filter = ListFilter { state, text: given(input.text), after: given(input.cursor), limit: PAGE };

@@ -29,13 +29,15 @@ mod step;
 use std::io;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::runtime::Builder;
 
 use super::address::ResourceAddress;
 use super::bounded::sent;
 use super::stdio;
-use super::tool::{Tool, ToolAnswer, ToolReply, plain_list};
+use super::tool::{About, Nothing, Tool, ToolAnswer, ToolReply, plain_list};
 use super::wire::{Graph, GraphForm, GraphNode, ReplyFields};
 use crate::domain::{Caller, Code, Node};
 use crate::graph;
@@ -104,18 +106,18 @@ const GRAPH: usize = 2_000;
 /// Returns all tools, in the order of the workflow.
 pub fn all(service: &Arc<Service>) -> Vec<Tool> {
     vec![
-        start::tool(Arc::clone(service)),
-        propose::tool(Arc::clone(service)),
-        commit::tool(Arc::clone(service)),
-        reclassify::tool(Arc::clone(service)),
-        amend::tool(Arc::clone(service)),
-        comment::tool(Arc::clone(service)),
-        status::tool(Arc::clone(service)),
-        read::tool(Arc::clone(service)),
-        next::tool(Arc::clone(service)),
-        step::tool(Arc::clone(service)),
+        tool(service, start::ABOUT, start::run),
+        tool(service, propose::ABOUT, propose::run),
+        tool(service, commit::ABOUT, commit::run),
+        tool(service, reclassify::ABOUT, reclassify::run),
+        tool(service, amend::ABOUT, amend::run),
+        tool(service, comment::ABOUT, comment::run),
+        tool(service, status::ABOUT, status::run),
+        tool(service, read::ABOUT, read::run),
+        tool(service, next::ABOUT, next::run),
+        tool(service, step::ABOUT, step::run),
         end::tool(Arc::clone(service)),
-        list::tool(Arc::clone(service)),
+        tool(service, list::ABOUT, list::run),
         report::tool(Arc::clone(service)),
     ]
 }
@@ -141,8 +143,26 @@ fn with_model(caller: &Caller, model: Option<String>) -> Caller {
     Caller { model: model.map(|model| shorten(&one_line(&model), MOST)), ..caller.clone() }
 }
 
+/// The outcome of a tool's function: the reply, or a refusal.
+type Outcome<B, A = Nothing> = Result<(ReplyFields, B, A), Refusal>;
+
+/// Returns a tool that calls `run`.
+fn tool<I, B, A>(
+    service: &Arc<Service>,
+    about: About,
+    run: impl Fn(&Service, I, &Caller) -> Outcome<B, A> + Send + Sync + 'static,
+) -> Tool
+where
+    I: DeserializeOwned + JsonSchema + Send + 'static,
+    B: Serialize,
+    A: Serialize,
+{
+    let service = Arc::clone(service);
+    Tool::asking(about, move |input, caller, _| answer(&service, run(&service, input, caller)))
+}
+
 /// Turns the outcome of a call into an answer.
-fn answer<B, A>(service: &Service, outcome: Result<(ReplyFields, B, A), Refusal>) -> ToolAnswer<B, A> {
+fn answer<B, A>(service: &Service, outcome: Outcome<B, A>) -> ToolAnswer<B, A> {
     // Every reply about an investigation reports moved folders. A rejection has no warnings, and the move may be its
     // cause.
     let moves =

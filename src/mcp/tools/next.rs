@@ -1,16 +1,14 @@
 //! `tot_next`: plans tasks and the next legal call.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 use super::super::bounded::sent;
-use super::super::tool::{About, Tool};
+use super::super::tool::About;
 use super::super::wire::ReplyFields;
-use super::answer;
+use super::Outcome;
 use crate::assess::{Assessment, RunStanding};
 use crate::decide::next::{
     Call, Coverage, Dimension, Next, NextCall, Plan, Reply, Strategy, Task, next, number_of_tasks,
@@ -20,19 +18,16 @@ use crate::ruleset::rules::objections;
 use crate::service::{Refusal, Service, Standing};
 use crate::text::{one_line, shorten};
 
-const ABOUT: About = About {
+pub(super) const ABOUT: About = About {
     name: "tot_next",
     title: "Plan the next tasks",
     description: "Plans; writes only to `claim`. `tasks`: pending nodes, then new ones with legal ids, each with its \
                   question and the states that count. `nextCall`: a legal call; fill in the < > parts. \
                   `dimensions` asks for tasks that cover all combinations.",
-    codes: &[],
-    warnings: &[],
-    also: &[],
-    read_only: false,
     also_reads: true,
     idempotent: true,
     budget: 4_000,
+    ..About::PLAIN
 };
 
 /// The maximum size of the tasks, in bytes as sent.
@@ -60,7 +55,7 @@ const FEW_STEPS: usize = 2;
 /// The plan to make, and whether to claim it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct NextInput {
+pub(super) struct NextInput {
     /// From tot_start.
     session_id: String,
     #[serde(flatten)]
@@ -124,7 +119,7 @@ enum StrategyName {
 /// The plan.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct NextBody {
+pub(super) struct NextBody {
     /// Nodes to research: pending nodes, then the nodes that tot_step would propose.
     tasks: Vec<TaskEntry>,
     /// A call that is legal now and makes progress.
@@ -134,7 +129,7 @@ struct NextBody {
 
 /// The advice with a plan.
 #[derive(Serialize)]
-struct NextAdvice {
+pub(super) struct NextAdvice {
     /// How many combinations of `dimensions` are covered, pending nodes included.
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<Coverage>,
@@ -189,16 +184,7 @@ pub(super) struct TaskEntry {
     pending: bool,
 }
 
-/// Returns the tool.
-pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
-}
-
-fn run(
-    service: &Service,
-    input: NextInput,
-    caller: &Caller,
-) -> Result<(ReplyFields, NextBody, NextAdvice), Refusal> {
+pub(super) fn run(service: &Service, input: NextInput, caller: &Caller) -> Outcome<NextBody, NextAdvice> {
     let request = input.asked.plan(input.agent_id, caller);
     let (standing, shared) = match input.claim {
         true => {

@@ -1,16 +1,14 @@
 //! `tot_propose`: registers nodes to research.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Tool};
+use super::super::tool::About;
 use super::super::wire::{GraphForm, ReplyFields, pending};
-use super::{answer, graph_of};
+use super::{Outcome, graph_of};
 use crate::decide::propose::{self, NewNode, Propose};
 use crate::domain::{Caller, Code, Event};
-use crate::service::{Refusal, Service};
+use crate::service::Service;
 
 pub(super) const ABOUT: About = About {
     name: "tot_propose",
@@ -20,11 +18,7 @@ pub(super) const ABOUT: About = About {
                   All or nothing.",
     codes: propose::CODES,
     warnings: propose::WARNINGS,
-    also: &[],
-    read_only: false,
-    also_reads: false,
-    idempotent: false,
-    budget: 1_500,
+    ..About::PLAIN
 };
 
 /// A batch of proposals.
@@ -33,7 +27,7 @@ pub(super) const ABOUT: About = About {
 #[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodes": [{
     "id": "R2.A1", "parent": "R1.A", "title": "Read the slow query log", "plannedAction": "Look for plans that changed."
 }]}]))]
-struct ProposeInput {
+pub(super) struct ProposeInput {
     /// From tot_start.
     session_id: String,
     #[serde(flatten)]
@@ -46,7 +40,7 @@ struct ProposeInput {
 /// The result of a proposal.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ProposeBody {
+pub(super) struct ProposeBody {
     /// The ids of the proposed nodes.
     approved_nodes: Vec<String>,
     /// The ids of the withdrawn nodes.
@@ -56,21 +50,16 @@ struct ProposeBody {
 
 /// The advice after a proposal.
 #[derive(Serialize)]
-struct ProposeAdvice {
+pub(super) struct ProposeAdvice {
     /// All proposed nodes without a result.
     pending: Vec<String>,
 }
 
-/// Returns the tool.
-pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
-}
-
-fn run(
+pub(super) fn run(
     service: &Service,
     input: ProposeInput,
     caller: &Caller,
-) -> Result<(ReplyFields, ProposeBody, ProposeAdvice), Refusal> {
+) -> Outcome<ProposeBody, ProposeAdvice> {
     let request = Propose { nodes: without_null_parents(input.request.nodes), ..input.request };
     let written = service.propose(&input.session_id, request, caller)?;
     let (approved, withdrawn) = match &written.decision.event {

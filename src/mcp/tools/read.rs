@@ -12,29 +12,27 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::super::address::ResourceAddress;
-use super::super::tool::{About, Nothing, Tool};
+use super::super::tool::{About, Nothing};
 use super::super::wire::ReplyFields;
-use super::answer;
+use super::Outcome;
 use crate::assess::{Answer, Assessment, Verdict, newest_runs};
-use crate::domain::{AttachmentName, Code, Comment, Diagnostic, Investigation, Node, NodeId};
+use crate::domain::{AttachmentName, Caller, Code, Comment, Diagnostic, Investigation, Node, NodeId};
 use crate::format::layout;
 use crate::ruleset::EffectiveRules;
 use crate::service::{Refusal, Service};
 use crate::text::{counted, shorten};
 use crate::view::NodeView;
 
-const ABOUT: About = About {
+pub(super) const ABOUT: About = About {
     name: "tot_read",
     title: "Read nodes",
     description: "Reads whole nodes, as many as fit in a reply; `rest` names the others. Long findings come in pieces: \
                   call again with `offset` set to `nextOffset`.",
     codes: &[Code::NodeNotFound],
-    warnings: &[],
-    also: &[],
     read_only: true,
-    also_reads: false,
     idempotent: true,
     budget: 12_000,
+    ..About::PLAIN
 };
 
 /// The maximum size of the nodes, in bytes of JSON. Clients refuse a reply of 25,000 tokens.
@@ -52,7 +50,7 @@ const NODES: usize = 50;
 /// The nodes to read.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ReadInput {
+pub(super) struct ReadInput {
     /// From tot_start.
     session_id: String,
     /// The nodes.
@@ -66,7 +64,7 @@ struct ReadInput {
 /// The nodes that were read.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ReadBody {
+pub(super) struct ReadBody {
     /// The nodes, in the requested order.
     nodes: Vec<Map<String, Value>>,
     /// The ids of the nodes that did not fit.
@@ -74,12 +72,7 @@ struct ReadBody {
     rest: Vec<String>,
 }
 
-/// Returns the tool.
-pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
-}
-
-fn run(service: &Service, input: ReadInput) -> Result<(ReplyFields, ReadBody, Nothing), Refusal> {
+pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> Outcome<ReadBody> {
     let seen = service.look(&input.session_id)?;
     let snapshot = match &seen {
         Ok(standing) => &standing.snapshot,

@@ -1,36 +1,31 @@
 //! `tot_reclassify`: changes the state of a committed node.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Nothing, Tool};
+use super::super::tool::{About, Nothing};
 use super::super::wire::{GraphForm, ReplyFields, TransitionEntry};
-use super::{answer, graph_of, with_model};
+use super::{Outcome, graph_of, with_model};
 use crate::decide::reclassify::{self, Reclassify};
 use crate::domain::{Caller, Event, NodeId};
-use crate::service::{Refusal, Service};
+use crate::service::Service;
 
-const ABOUT: About = About {
+pub(super) const ABOUT: About = About {
     name: "tot_reclassify",
     title: "Change a node's state",
     description: "Changes a committed node's state: revives, corrects or gives it up. An open state reopens an \
                   ended investigation.",
     codes: reclassify::CODES,
     warnings: reclassify::WARNINGS,
-    also: &[],
-    read_only: false,
-    also_reads: false,
     idempotent: true,
-    budget: 1_500,
+    ..About::PLAIN
 };
 
 /// A change of state.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodeId": "R4.A1a1", "newState": "EXPLORE", "reason": "It was measured on the wrong machine."}]))]
-struct ReclassifyInput {
+pub(super) struct ReclassifyInput {
     /// From tot_start.
     session_id: String,
     #[serde(flatten)]
@@ -45,7 +40,7 @@ struct ReclassifyInput {
 /// The result of a change of state.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ReclassifyBody {
+pub(super) struct ReclassifyBody {
     /// The node.
     node_id: String,
     /// Its previous state.
@@ -59,16 +54,7 @@ struct ReclassifyBody {
     transitions: Vec<TransitionEntry>,
 }
 
-/// Returns the tool.
-pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
-}
-
-fn run(
-    service: &Service,
-    input: ReclassifyInput,
-    caller: &Caller,
-) -> Result<(ReplyFields, ReclassifyBody, Nothing), Refusal> {
+pub(super) fn run(service: &Service, input: ReclassifyInput, caller: &Caller) -> Outcome<ReclassifyBody> {
     let id = input.request.node_id.clone();
     let written = service.reclassify(&input.session_id, input.request, &with_model(caller, input.model))?;
     let mut shared = ReplyFields::written(&written);

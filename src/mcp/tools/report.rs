@@ -32,17 +32,13 @@ use crate::store::CommitId;
 use crate::text::{causes, sentence};
 use crate::withhold::WithheldError;
 
-const ABOUT: About = About {
+pub(super) const ABOUT: About = About {
     name: "tot_report",
     title: "Write the report",
     description: "Writes an investigation, ended or not, as a static site for people, replacing any earlier one. Returns `index`, the path of its first page.",
     codes: &[Code::ReportError],
-    warnings: &[],
-    also: &[],
-    read_only: false,
-    also_reads: false,
     idempotent: true,
-    budget: 1_500,
+    ..About::PLAIN
 };
 
 /// The interval at which a lock of another process is retried.
@@ -244,9 +240,8 @@ mod tests {
         async fn new() -> Fixture {
             let folder = crate::testing::folder();
             let service = Arc::new(Service::new(folder.path().join("root"), World::Machine, None));
-            let started = super::super::start::tool(Arc::clone(&service))
-                .answer(json!({"query": "q"}), Caller::default())
-                .await;
+            let started =
+                super::super::all(&service)[0].answer(json!({"query": "q"}), Caller::default()).await;
             let id = started.content["sessionId"].as_str().unwrap().parse().unwrap();
             Fixture { reports: Arc::new(Reports::new(service)), id, _folder: folder }
         }
@@ -276,8 +271,8 @@ mod tests {
         async fn propose(&self) {
             let proposal = json!({"sessionId": self.id.to_string(),
                 "nodes": [{"id": "R1.A", "title": "t", "plannedAction": "p"}]});
-            let tool = super::super::propose::tool(Arc::clone(&self.reports.service));
-            assert!(!tool.answer(proposal, Caller::default()).await.outcome.rejected);
+            let tot_propose = &super::super::all(&self.reports.service)[1];
+            assert!(!tot_propose.answer(proposal, Caller::default()).await.outcome.rejected);
         }
     }
 

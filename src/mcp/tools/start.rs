@@ -1,36 +1,31 @@
 //! `tot_start`: starts an investigation.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Nothing, Tool};
+use super::super::tool::{About, Nothing};
 use super::super::wire::ReplyFields;
-use super::answer;
+use super::Outcome;
 use crate::decide::start::Start;
 use crate::domain::{Caller, Code};
 use crate::ruleset::instructions::instructions;
-use crate::service::{Refusal, Service};
+use crate::service::Service;
 
-const ABOUT: About = About {
+pub(super) const ABOUT: About = About {
     name: "tot_start",
     title: "Start an investigation",
     description: "Starts an investigation. Returns `sessionId`, which the other tools take, and the method's \
                   `instructions`. Settings are permanent.",
     codes: &[Code::UnknownRuleset],
     warnings: &[Code::SecretSuspected],
-    also: &[],
-    read_only: false,
-    also_reads: false,
-    idempotent: false,
     budget: 6_000,
+    ..About::PLAIN
 };
 
 /// The question and the settings.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct StartInput {
+pub(super) struct StartInput {
     /// The method. The server's instructions list them.
     ruleset: Option<String>,
     #[serde(flatten)]
@@ -40,7 +35,7 @@ struct StartInput {
 /// The new investigation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct StartBody {
+pub(super) struct StartBody {
     /// The id for all other calls. Any unique prefix or suffix of at least 4 characters works.
     session_id: String,
     /// The method.
@@ -59,16 +54,7 @@ struct StartBody {
     instructions: String,
 }
 
-/// Returns the tool.
-pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
-}
-
-fn run(
-    service: &Service,
-    input: StartInput,
-    caller: &Caller,
-) -> Result<(ReplyFields, StartBody, Nothing), Refusal> {
+pub(super) fn run(service: &Service, input: StartInput, caller: &Caller) -> Outcome<StartBody> {
     let (standing, warnings) = service.start(input.ruleset.as_deref(), input.request, caller)?;
     let meta = standing.investigation().meta();
     let path = &standing.snapshot.path;

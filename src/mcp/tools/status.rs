@@ -1,26 +1,24 @@
 //! `tot_status`: the state of an investigation. Its digest serves an agent that has lost its context: the question, a
 //! line for each relevant node, and the next step.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::super::bounded::sent;
-use super::super::tool::{About, Tool};
+use super::super::tool::About;
 use super::super::wire::{GraphForm, ReplyFields, figures, pending};
-use super::{answer, graph_of};
+use super::{Outcome, graph_of};
 use crate::assess::{self, Assessment};
 use crate::decide::quality::quality;
 use crate::decide::standing::{NextRound, at_odds, outlook};
-use crate::domain::{Code, Diagnostic, Node};
+use crate::domain::{Caller, Code, Diagnostic, Node};
 use crate::markdown;
 use crate::ruleset::rules::children::children;
 use crate::service::sharing::RemoteStanding;
-use crate::service::{Refusal, Service, Standing, Unjudged};
+use crate::service::{Service, Standing, Unjudged};
 use crate::store::Snapshot;
 use crate::text::{one_line, shorten};
 
@@ -54,24 +52,21 @@ const ROOM: usize = 500;
 /// The size of the reply's shared fields, in bytes.
 const REST: usize = 1_000;
 
-const ABOUT: About = About {
+pub(super) const ABOUT: About = About {
     name: "tot_status",
     title: "Show an investigation's status",
     description: "Shows an investigation's status: question, answers, open and pending nodes, required steps. \
                   `detail: concise` omits texts, `full` lists all nodes. Paged (`nextCursor`).",
-    codes: &[],
-    warnings: &[],
-    also: &[],
     read_only: true,
-    also_reads: false,
     idempotent: true,
     budget: 3_000,
+    ..About::PLAIN
 };
 
 /// The investigation, and the parts to show.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct StatusInput {
+pub(super) struct StatusInput {
     /// From tot_start.
     session_id: String,
     /// auto: DOT of a small tree.
@@ -98,7 +93,7 @@ enum StatusDetail {
 /// The part of the reply that is always sent whole.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct StatusBody {
+pub(super) struct StatusBody {
     /// The full id.
     session_id: String,
 }
@@ -106,7 +101,7 @@ struct StatusBody {
 /// The status of an investigation.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct StatusFacts {
+pub(super) struct StatusFacts {
     /// The question.
     #[serde(skip_serializing_if = "Option::is_none")]
     query: Option<String>,
@@ -226,12 +221,7 @@ struct ListedNode {
     title: String,
 }
 
-/// Returns the tool.
-pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
-}
-
-fn run(service: &Service, input: StatusInput) -> Result<(ReplyFields, StatusBody, StatusFacts), Refusal> {
+pub(super) fn run(service: &Service, input: StatusInput, _: &Caller) -> Outcome<StatusBody, StatusFacts> {
     let seen = service.look(&input.session_id)?;
     let start = match input.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty()) {
         None => 0,

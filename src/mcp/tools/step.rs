@@ -1,45 +1,39 @@
 //! `tot_step`: a whole turn of the loop. It combines `tot_commit`, `tot_propose` and `tot_next`, in this order, and
 //! is the only tool that may write two commits. Both are decided before either is written: all or nothing.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::bounded::sent;
-use super::super::tool::{About, Nothing, Tool};
+use super::super::tool::{About, Nothing};
 use super::super::wire::{GraphForm, ReplyFields};
 use super::commit::StoredResults;
 use super::next::{NextCallEntry, PlanRequest, TaskEntry, next_call, next_call_first, tasks};
 use super::propose::without_null_parents;
-use super::{answer, commit, graph_of, propose, with_model};
+use super::{Outcome, commit, graph_of, propose, with_model};
 use crate::decide::commit::NodeResult;
 use crate::decide::next::{briefs, next};
 use crate::decide::propose::NewNode;
 use crate::domain::{Caller, Event, NodeId};
-use crate::service::{Refusal, Service};
+use crate::service::Service;
 
 /// The size of the reply without its body, in bytes as sent.
 const REST: usize = 700;
 
-const ABOUT: About = About {
+pub(super) const ABOUT: About = About {
     name: "tot_step",
     title: "Do a turn of the loop",
     description: "A whole turn: commits `results`, proposes `nodes` (absent: the new tasks of tot_next, unless \
                   `canEnd`; []: none), and returns what tot_next does. All or nothing.",
-    codes: &[],
-    warnings: &[],
     also: &[&commit::ABOUT, &propose::ABOUT],
-    read_only: false,
-    also_reads: false,
-    idempotent: false,
     budget: 3_000,
+    ..About::PLAIN
 };
 
 /// A turn: results, proposals, and the options of the next plan.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct StepInput {
+pub(super) struct StepInput {
     /// From tot_start.
     session_id: String,
     /// As in tot_commit.
@@ -61,7 +55,7 @@ struct StepInput {
 /// The result of a turn.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct StepBody {
+pub(super) struct StepBody {
     /// All git commits that were written, in order. `commit` is the last.
     commits: Vec<String>,
     #[serde(flatten)]
@@ -75,16 +69,7 @@ struct StepBody {
     next_call: Option<NextCallEntry>,
 }
 
-/// Returns the tool.
-pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
-}
-
-fn run(
-    service: &Service,
-    input: StepInput,
-    caller: &Caller,
-) -> Result<(ReplyFields, StepBody, Nothing), Refusal> {
+pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> Outcome<StepBody> {
     let StepInput { session_id, results, nodes, asked, graph, model } = input;
     let caller = &with_model(caller, model);
     let agent_id = results.iter().find_map(|result| result.agent_id.clone());

@@ -127,8 +127,7 @@ fn what_cannot_fit_is_reported() {
 
 #[test]
 fn what_clients_stumble_over_is_found() {
-    let about =
-        |name, title| About { name, title, description: "Does.", read_only: true, ..About::default() };
+    let about = |name, title| About { name, title, description: "Does.", read_only: true, ..About::PLAIN };
     let done = |_: NoInput| ToolAnswer::Done {
         shared: ReplyFields::default(),
         body: Nothing {},
