@@ -295,7 +295,7 @@ impl ToolReply {
                 (shared, ToolReply::content(shared, body, advice, budget - ENVELOPE))
             }
             ToolAnswer::Rejected { shared } => {
-                (shared, fields(&shared.rejection()).map(|content| bounded(content, budget - ENVELOPE)))
+                (shared, fields(shared).map(|content| bounded(content, budget - ENVELOPE)))
             }
         };
         match content {
@@ -314,13 +314,13 @@ impl ToolReply {
         advice: &A,
         budget: usize,
     ) -> serde_json::Result<Map<String, Value>> {
-        let mut content = fields(&shared.head())?;
+        let mut content = fields(shared)?;
         content.extend(fields(body)?);
         // Warnings first: no later reply repeats them. Other advice gets a quarter of the budget even if the body
         // takes all of it.
         let left = budget.saturating_sub(sent(&content));
-        let warnings = bounded(fields(&shared.warnings())?, left);
-        let mut others = fields(&shared.advice())?;
+        let warnings = bounded(list("warnings", &shared.warnings)?, left);
+        let mut others = list("owed", &shared.owed)?;
         others.extend(fields(advice)?);
         let others = bounded(others, left.saturating_sub(sent(&warnings)).max(budget / 4));
         let mut omitted = Map::new();
@@ -341,6 +341,12 @@ fn fields(part: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
         Value::Object(fields) => Ok(fields),
         _ => Ok(Map::new()),
     }
+}
+
+/// Returns the entries as a field, unless there are none.
+fn list(name: &str, entries: &[impl Serialize]) -> serde_json::Result<Map<String, Value>> {
+    let field = (!entries.is_empty()).then(|| Ok((name.to_owned(), serde_json::to_value(entries)?)));
+    field.into_iter().collect()
 }
 
 /// The size of a result without its text, in bytes: the other fields, and a link if the investigation has ended.

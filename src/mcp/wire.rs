@@ -34,28 +34,38 @@ pub enum CallStatus {
     Rejected,
 }
 
-/// The fields common to all replies.
-#[derive(Clone, Debug, Default)]
+/// The fields common to all replies. Those that are skipped may be cut, or follow the body.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ReplyFields {
     /// The investigation, for the log.
+    #[serde(skip)]
     pub session: Option<SessionId>,
     /// Whether the call succeeded.
     pub status: CallStatus,
     /// The next step.
     pub message: String,
     /// The reasons for a rejection.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Diagnostic>,
-    /// Doubts about a call that succeeded.
+    /// Doubts about a call that succeeded. No later reply repeats them.
+    #[serde(skip)]
     pub warnings: Vec<Diagnostic>,
     /// The git commit that was written, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The highest round with a committed node.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub current_round: Option<u32>,
-    /// Whether tot_end would be accepted now.
-    pub can_end: bool,
+    /// Whether tot_end would be accepted now. Absent if the call does not determine an investigation; false if that does not
+    /// exist.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub can_end: Option<bool>,
     /// All reasons why tot_end would be rejected now.
+    #[serde(skip)]
     pub owed: Vec<BlockerEntry>,
     /// The requested graph, or a small one. It is always sent whole and does not reduce the room for other parts.
+    #[serde(skip)]
     pub graph: Graph,
 }
 
@@ -73,46 +83,6 @@ pub struct BlockerEntry {
     pub node_ids: Vec<String>,
     /// The message of the first reason.
     pub message: String,
-}
-
-/// The fields of [`ReplyFields`] that a successful call always sends.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReplyHead<'a> {
-    status: CallStatus,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commit: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    current_round: Option<u32>,
-    can_end: bool,
-}
-
-/// The warnings. No later reply repeats them.
-#[derive(Serialize)]
-pub struct Warnings<'a> {
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    warnings: &'a [Diagnostic],
-}
-
-/// The fields of [`ReplyFields`] that are cut if the reply is too long.
-#[derive(Serialize)]
-pub struct SharedAdvice<'a> {
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    owed: &'a [BlockerEntry],
-}
-
-/// The fields of [`ReplyFields`] that a rejection sends: only those that help to fix the call.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RejectionFields<'a> {
-    status: CallStatus,
-    message: &'a str,
-    errors: &'a [Diagnostic],
-    /// Whether tot_end would be accepted. Absent if the investigation could not be determined; false if it does not
-    /// exist.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    can_end: Option<bool>,
 }
 
 /// A change of a node's state.
@@ -215,7 +185,7 @@ impl ReplyFields {
             status: CallStatus::Ok,
             message: outlook.next_action.clone(),
             current_round: Some(investigation.current_round()),
-            can_end: outlook.blockers.list.is_empty(),
+            can_end: Some(outlook.blockers.list.is_empty()),
             owed: blocker_entries(&outlook.blockers),
             ..ReplyFields::default()
         }
@@ -223,7 +193,7 @@ impl ReplyFields {
 
     /// Returns the fields for a call that does not concern a single investigation.
     pub fn apart(message: String) -> ReplyFields {
-        ReplyFields { status: CallStatus::Ok, message, ..ReplyFields::default() }
+        ReplyFields { status: CallStatus::Ok, message, can_end: Some(false), ..ReplyFields::default() }
     }
 
     /// Returns the fields for a successful write.
@@ -262,6 +232,7 @@ impl ReplyFields {
             message: first_error(error),
             warnings: error.to_vec(),
             current_round: Some(investigation.current_round()),
+            can_end: Some(false),
             owed: blocker_entries(&blockers),
             ..ReplyFields::default()
         }
@@ -270,13 +241,14 @@ impl ReplyFields {
     /// Returns the fields for a refused call.
     pub fn refused(refusal: &Refusal) -> ReplyFields {
         let standing = refusal.standing.as_ref();
-        let can_end = standing
-            .is_some_and(|it| standing::outlook(it.investigation(), &it.rules()).blockers.list.is_empty());
+        let can_end =
+            |it: &Standing| standing::outlook(it.investigation(), &it.rules()).blockers.list.is_empty();
+        let unknown = refusal.errors.iter().any(|error| error.code == Code::SessionNotFound);
         ReplyFields {
             session: standing.map(|it| it.investigation().meta().id),
             message: "Nothing was written: fix the call as the errors say.".to_owned(),
             errors: each_once(refusal.errors.clone()),
-            can_end,
+            can_end: standing.map(|it| can_end(it)).or(unknown.then_some(false)),
             ..ReplyFields::default()
         }
     }
@@ -284,29 +256,6 @@ impl ReplyFields {
     /// Returns whether the call was rejected.
     pub fn is_rejected(&self) -> bool {
         self.status == CallStatus::Rejected
-    }
-
-    /// Returns the fields that a successful call always sends.
-    pub fn head(&self) -> ReplyHead<'_> {
-        let ReplyFields { status, current_round, can_end, .. } = *self;
-        ReplyHead { status, message: &self.message, commit: self.commit.as_deref(), current_round, can_end }
-    }
-
-    /// Returns the warnings, the last advice to be cut.
-    pub fn warnings(&self) -> Warnings<'_> {
-        Warnings { warnings: &self.warnings }
-    }
-
-    /// Returns the other advice.
-    pub fn advice(&self) -> SharedAdvice<'_> {
-        SharedAdvice { owed: &self.owed }
-    }
-
-    /// Returns the fields that a rejection sends.
-    pub fn rejection(&self) -> RejectionFields<'_> {
-        let no_such = self.errors.iter().any(|error| error.code == Code::SessionNotFound);
-        let can_end = (self.session.is_some() || no_such).then_some(self.can_end);
-        RejectionFields { status: self.status, message: &self.message, errors: &self.errors, can_end }
     }
 }
 

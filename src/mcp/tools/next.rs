@@ -213,7 +213,7 @@ pub(super) fn run(service: &Service, input: NextInput, caller: &Caller) -> Outco
     let tasks = tasks(&plan.pending, &fresh, ROOM, input.asked.brief);
     let shared = match (&next_call, plan.claimed.iter().min_by_key(|(_, claim)| claim.until)) {
         (None, Some((node, claim))) => ReplyFields { message: wait_for(node, claim), ..shared },
-        (None, None) if !shared.can_end => {
+        (None, None) if shared.can_end != Some(true) => {
             ReplyFields { message: for_others(&standing, shared.message), ..shared }
         }
         _ => next_call_first(shared, next_call.as_ref()),
