@@ -51,10 +51,7 @@ pub fn complete(
         }
         "nodeId" => {
             let Some(session) = session else { return Ok(Completions::default()) };
-            let snapshot = match service.look(session)? {
-                Ok(standing) => standing.snapshot,
-                Err(unjudged) => unjudged.snapshot,
-            };
+            let snapshot = service.snapshot(session)?;
             let ids = snapshot.investigation.nodes().map(|node| node.id.to_string());
             Completions::of(ids.filter(fits).collect())
         }

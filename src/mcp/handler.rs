@@ -18,27 +18,26 @@ use rmcp::{
         CompleteResult, CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
         GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, InitializeRequestParams,
         InitializeResult, InputResponses, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, PaginatedRequestParams, PromptArgument, PromptMessage,
-        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
-        ResourceContents, ResourceListChangedNotification, ResourceTemplate, ResourceUpdatedNotification,
-        ResourceUpdatedNotificationParam, Role, ServerCapabilities, ServerConfig, ServerNotification,
-        ServerResult, SubscriptionFilter,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, PromptMessage, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceListChangedNotification,
+        ResourceUpdatedNotification, ResourceUpdatedNotificationParam, Role, ServerCapabilities,
+        ServerConfig, ServerNotification, ServerResult, SubscriptionFilter,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::address::ResourceAddress;
 use super::app;
 use super::ask::{self, Asking};
 use super::complete::complete;
-use super::prompts::{PROMPTS, Prompt, prompt};
-use super::resources::{self, ResourceEntry, ResourceError};
+use super::prompts::{prompt, prompts};
+use super::resources;
 use super::server::{Called, Server, Unanswered};
 use super::tool::blocking;
+use crate::service::Service;
 use crate::service::changes::{Missed, ServiceChange};
-use crate::service::{Refusal, Service};
 
 /// The maximum number of resources in a subscription.
 const SUBSCRIPTIONS: usize = 1_000;
@@ -141,38 +140,6 @@ fn cache_hints(context: &RequestContext<RoleServer>) -> (Option<u64>, Option<Cac
     is_stateless(context).then_some((FRESH_MS, CacheScope::Public)).unzip()
 }
 
-/// Converts to an rmcp error; `not_found` makes the one for a missing resource.
-fn unreadable(fault: ResourceError, not_found: impl FnOnce(String) -> ErrorData) -> ErrorData {
-    match fault {
-        ResourceError::NotFound(message) => not_found(message),
-        ResourceError::Broken(message) => ErrorData::internal_error(message, None),
-    }
-}
-
-/// Returns the error for an unknown resource. rmcp turns it into -32602 under the newest protocol.
-fn no_such_resource(message: String, address: &str) -> ErrorData {
-    ErrorData::resource_not_found(message, Some(json!({"uri": address})))
-}
-
-fn listed_prompt(prompt: &Prompt) -> rmcp::model::Prompt {
-    let arguments = prompt.arguments.iter().map(|argument| {
-        PromptArgument::new(argument.name)
-            .with_description(argument.description)
-            .with_required(argument.required)
-    });
-    rmcp::model::Prompt::new(prompt.name, Some(prompt.description), Some(arguments.collect()))
-        .with_title(prompt.title)
-}
-
-/// Formats a refusal as one line.
-fn refusal_line(refusal: &Refusal) -> String {
-    let said = |error: &crate::domain::Diagnostic| match &error.suggestion {
-        Some(suggestion) => format!("{} {suggestion}", error.message),
-        None => error.message.clone(),
-    };
-    refusal.errors.iter().map(said).collect::<Vec<_>>().join(" ")
-}
-
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let me = Implementation::new("tot-mcp", env!("CARGO_PKG_VERSION"))
@@ -239,8 +206,8 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts: &[Prompt] = if self.service.is_some() { &PROMPTS } else { &[] };
-        let mut result = ListPromptsResult::with_all_items(prompts.iter().map(listed_prompt).collect());
+        let prompts = if self.service.is_some() { prompts().into() } else { Vec::new() };
+        let mut result = ListPromptsResult::with_all_items(prompts);
         (result.ttl_ms, result.cache_scope) = cache_hints(&context);
         Ok(result)
     }
@@ -258,10 +225,10 @@ impl ServerHandler for Server {
         };
         let name = request.name.clone();
         let text = self.with_service(move |service| prompt(service, &name, argument)).await?;
-        let text = text.map_err(|refusal| ErrorData::invalid_params(refusal_line(&refusal), None))?;
+        let text = text.map_err(|refusal| ErrorData::invalid_params(refusal.line(), None))?;
         let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
-        let known = PROMPTS.iter().find(|prompt| prompt.name == request.name);
-        result.description = known.map(|prompt| prompt.description.to_owned());
+        let known = prompts().into_iter().find(|prompt| prompt.name == request.name);
+        result.description = known.and_then(|prompt| prompt.description);
         Ok(GetPromptResponse::Complete(result))
     }
 
@@ -288,16 +255,8 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|page| page.cursor).filter(|cursor| !cursor.is_empty());
-        let page = self.with_service(move |service| resources::list(service, cursor)).await?;
-        let (entries, next) =
-            page.map_err(|fault| unreadable(fault, |message| ErrorData::invalid_params(message, None)))?;
-        let listed = |entry: ResourceEntry| {
-            Resource::new(entry.address, entry.name)
-                .with_title(entry.title)
-                .with_description(entry.description)
-                .with_mime_type(entry.mime)
-        };
-        let mut result = ListResourcesResult::with_all_items(entries.into_iter().map(listed).collect());
+        let (entries, next) = self.with_service(move |service| resources::list(service, cursor)).await??;
+        let mut result = ListResourcesResult::with_all_items(entries);
         result.next_cursor = next;
         Ok(result)
     }
@@ -308,14 +267,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let templates = if self.service.is_some() { resources::templates() } else { Vec::new() };
-        let listed = |entry: ResourceEntry| {
-            ResourceTemplate::new(entry.address, entry.name)
-                .with_title(entry.title)
-                .with_description(entry.description)
-                .with_mime_type(entry.mime)
-        };
-        let mut result =
-            ListResourceTemplatesResult::with_all_items(templates.into_iter().map(listed).collect());
+        let mut result = ListResourceTemplatesResult::with_all_items(templates);
         (result.ttl_ms, result.cache_scope) = cache_hints(&context);
         Ok(result)
     }
@@ -328,11 +280,7 @@ impl ServerHandler for Server {
         if request.uri == app::ADDRESS {
             return Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![app::page()])));
         }
-        let address = request.uri.clone();
-        let content = self.with_service(move |service| resources::read(service, &address)).await?;
-        let content =
-            content.map_err(|fault| unreadable(fault, |message| no_such_resource(message, &request.uri)))?;
-        let content = ResourceContents::text(content.text, request.uri).with_mime_type(content.mime);
+        let content = self.with_service(move |service| resources::read(service, &request.uri)).await??;
         Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![content])))
     }
 

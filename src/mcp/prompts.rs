@@ -1,6 +1,8 @@
 //! The prompts that people can choose in a client: start an investigation with the whole method, continue one,
 //! research a node, or check an answer. All instructions about the method come from the ruleset.
 
+use rmcp::model::{Prompt, PromptArgument};
+
 use crate::decide::next::{brief, briefs, check};
 use crate::decide::standing::{blockers, outlook};
 use crate::domain::{Code, Diagnostic, NodeId};
@@ -10,71 +12,46 @@ use crate::ruleset::{EffectiveRules, Role, builtin};
 use crate::service::{Refusal, Service, Standing};
 use crate::text::shorten;
 
-/// A prompt, as listed to clients.
-pub struct Prompt {
-    /// Its name.
-    pub name: &'static str,
-    /// Its display name.
-    pub title: &'static str,
-    /// Its purpose.
-    pub description: &'static str,
-    /// Its arguments.
-    pub arguments: &'static [PromptParameter],
+/// Returns all prompts, in the order of the list.
+pub fn prompts() -> [Prompt; 4] {
+    let argument = |name: &str, description: &str, required| {
+        PromptArgument::new(name).with_description(description).with_required(required)
+    };
+    let prompt = |name: &str, title: &str, description: &str, arguments| {
+        Prompt::new(name, Some(description), Some(arguments)).with_title(title)
+    };
+    let session =
+        argument("sessionId", "The investigation: its id, or a unique prefix or suffix of it.", true);
+    [
+        prompt(
+            "investigate",
+            "Investigate a question",
+            "Starts an investigation: the question and the whole method.",
+            vec![
+                argument("query", "The question.", true),
+                argument("ruleset", "The method; the server's default if absent.", false),
+            ],
+        ),
+        prompt(
+            "continue",
+            "Continue an investigation",
+            "Continues an investigation: its state, the next step and the method.",
+            vec![session.clone()],
+        ),
+        prompt(
+            "research",
+            "Research a node",
+            "The whole brief of a node, for an agent without context.",
+            vec![session.clone(), argument("nodeId", "The node.", true)],
+        ),
+        prompt(
+            "verify",
+            "Check an answer",
+            "Has a node checked by someone other than its author.",
+            vec![session, argument("nodeId", "The node to check.", true)],
+        ),
+    ]
 }
-
-/// An argument of a prompt.
-pub struct PromptParameter {
-    /// Its name.
-    pub name: &'static str,
-    /// Its description.
-    pub description: &'static str,
-    /// Whether it is required.
-    pub required: bool,
-}
-
-const SESSION: PromptParameter = PromptParameter {
-    name: "sessionId",
-    description: "The investigation: its id, or a unique prefix or suffix of it.",
-    required: true,
-};
-
-/// All prompts, in the order of the list.
-pub const PROMPTS: [Prompt; 4] = [
-    Prompt {
-        name: "investigate",
-        title: "Investigate a question",
-        description: "Starts an investigation: the question and the whole method.",
-        arguments: &[
-            PromptParameter { name: "query", description: "The question.", required: true },
-            PromptParameter {
-                name: "ruleset",
-                description: "The method; the server's default if absent.",
-                required: false,
-            },
-        ],
-    },
-    Prompt {
-        name: "continue",
-        title: "Continue an investigation",
-        description: "Continues an investigation: its state, the next step and the method.",
-        arguments: &[SESSION],
-    },
-    Prompt {
-        name: "research",
-        title: "Research a node",
-        description: "The whole brief of a node, for an agent without context.",
-        arguments: &[SESSION, PromptParameter { name: "nodeId", description: "The node.", required: true }],
-    },
-    Prompt {
-        name: "verify",
-        title: "Check an answer",
-        description: "Has a node checked by someone other than its author.",
-        arguments: &[
-            SESSION,
-            PromptParameter { name: "nodeId", description: "The node to check.", required: true },
-        ],
-    },
-];
 
 /// The maximum length of user-supplied text in a prompt, in characters.
 const TEXT: usize = 6_000;
@@ -92,16 +69,16 @@ pub fn prompt(
     name: &str,
     argument: impl Fn(&str) -> Option<String>,
 ) -> Result<String, Refusal> {
-    let prompt = PROMPTS.iter().find(|prompt| prompt.name == name).ok_or_else(|| {
-        let names = list(PROMPTS.iter().map(|prompt| prompt.name));
-        let shown = shorten(name, 60);
+    let prompts = prompts();
+    let prompt = prompts.iter().find(|prompt| prompt.name == name).ok_or_else(|| {
+        let (shown, names) = (shorten(name, 60), list(prompts.iter().map(|prompt| &prompt.name)));
         Diagnostic::new(Code::InvalidArgument, format!("Unknown prompt `{shown}`. The prompts are {names}."))
     })?;
     let given = |name: &str| argument(name).filter(|text| !text.trim().is_empty());
-    let missing =
-        prompt.arguments.iter().find(|argument| argument.required && given(argument.name).is_none());
-    if let Some(missing) = missing {
-        let message = format!("The prompt `{name}` needs `{}`: {}", missing.name, missing.description);
+    let mut required = prompt.arguments.iter().flatten().filter(|argument| argument.required == Some(true));
+    if let Some(missing) = required.find(|argument| given(&argument.name).is_none()) {
+        let description = missing.description.as_deref().unwrap_or_default();
+        let message = format!("The prompt `{name}` needs `{}`: {description}", missing.name);
         return Err(Diagnostic::new(Code::InvalidArgument, message).into());
     }
     let text = |name: &str| given(name).unwrap_or_default();

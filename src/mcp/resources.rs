@@ -6,6 +6,10 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use rmcp::ErrorData;
+use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
+use serde_json::json;
+
 use super::address::ResourceAddress;
 use super::prompts::quoted;
 use super::tools::list::verdict;
@@ -31,101 +35,62 @@ const MARKDOWN: &str = "text/markdown";
 const DOT: &str = "text/vnd.graphviz";
 const SVG: &str = "image/svg+xml";
 
-/// A resource or a resource template, as listed to clients.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResourceEntry {
-    /// Its address, or its address pattern.
-    pub address: String,
-    /// Its short name.
-    pub name: String,
-    /// Its display name.
-    pub title: String,
-    /// Its description.
-    pub description: String,
-    /// Its MIME type.
-    pub mime: &'static str,
-}
-
-/// The content of a resource.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResourceContent {
-    /// Its MIME type.
-    pub mime: &'static str,
-    /// The text.
-    pub text: String,
-}
-
-/// An error while reading a resource.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ResourceError {
-    /// No such resource exists.
-    NotFound(String),
-    /// The resource exists, but cannot be read.
-    Broken(String),
-}
-
 /// Returns the resource templates.
-pub fn templates() -> Vec<ResourceEntry> {
-    let entry = |pattern: &str, name: &str, title: &str, description: &str, mime| ResourceEntry {
-        address: format!("tot://{{sessionId}}{pattern}"),
-        name: name.to_owned(),
-        title: title.to_owned(),
-        description: description.to_owned(),
-        mime,
+pub fn templates() -> Vec<ResourceTemplate> {
+    let template = |pattern: &str, name: &str, title: &str, description: &str, mime: &str| {
+        ResourceTemplate::new(format!("tot://{{sessionId}}{pattern}"), name)
+            .with_title(title)
+            .with_description(description)
+            .with_mime_type(mime)
     };
     vec![
-        entry("", "investigation", "An investigation", "Its state, findings and tree.", MARKDOWN),
-        entry(
+        template("", "investigation", "An investigation", "Its state, findings and tree.", MARKDOWN),
+        template(
             "/nodes/{nodeId}",
             "node",
             "A node",
             "A whole node: findings, evidence and all changes.",
             MARKDOWN,
         ),
-        entry("/graph.dot", "graph-dot", "The graph as DOT", "The tree as text for Graphviz.", DOT),
-        entry("/graph.svg", "graph-svg", "The graph as a picture", "The tree as a picture.", SVG),
-        entry("/history", "history", "The history", "The effect of each git commit, newest first.", MARKDOWN),
+        template("/graph.dot", "graph-dot", "The graph as DOT", "The tree as text for Graphviz.", DOT),
+        template("/graph.svg", "graph-svg", "The graph as a picture", "The tree as a picture.", SVG),
+        template(
+            "/history",
+            "history",
+            "The history",
+            "The effect of each git commit, newest first.",
+            MARKDOWN,
+        ),
     ]
 }
 
-/// Returns a page of the resources and the cursor of the next page. The first entry is the list of investigations;
-/// then come the investigations, newest first.
+/// Returns a page of the resources and the cursor of the next page. The first entry is the list of investigations; then come
+/// the investigations, newest first.
 ///
 /// # Errors
 ///
 /// Fails if the cursor is invalid or the store fails.
-pub fn list(
-    service: &Service,
-    cursor: Option<String>,
-) -> Result<(Vec<ResourceEntry>, Option<String>), ResourceError> {
-    let first = cursor.is_none();
+pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Resource>, Option<String>), ErrorData> {
+    let first = cursor.is_none().then(|| {
+        Resource::new(ResourceAddress::Investigations.to_string(), "investigations")
+            .with_title("All investigations")
+            .with_description("The investigations of this server, newest first.")
+            .with_mime_type(MARKDOWN)
+    });
     let filter = ListFilter { state: ListState::All, text: None, after: cursor, limit: PAGE };
     let listing = service.store().list(&filter).map_err(|error| match error {
-        StoreError::UnknownCursor { .. } => ResourceError::NotFound("this cursor is invalid".into()),
-        error => error.into(),
+        StoreError::UnknownCursor { .. } => ErrorData::invalid_params("this cursor is invalid", None),
+        error => ErrorData::internal_error(Refusal::from(error).line(), None),
     })?;
-    let mut entries = Vec::new();
-    if first {
-        entries.push(ResourceEntry {
-            address: ResourceAddress::Investigations.to_string(),
-            name: "investigations".to_owned(),
-            title: "All investigations".to_owned(),
-            description: "The investigations of this server, newest first.".to_owned(),
-            mime: MARKDOWN,
-        });
-    }
-    for entry in listing.entries {
-        let (Some(id), Some(facts)) = (entry.id, entry.facts) else { continue };
+    let investigations = listing.entries.into_iter().filter_map(|entry| {
+        let (id, facts) = (entry.id?.to_string(), entry.facts?);
         let ended = if facts.ended { "ended" } else { "open" };
-        entries.push(ResourceEntry {
-            address: ResourceAddress::Overview(id.to_string()).to_string(),
-            name: id.to_string(),
-            title: one_line(&facts.title),
-            description: format!("{}, {ended}: {}", facts.ruleset, counted(facts.nodes, "node")),
-            mime: MARKDOWN,
-        });
-    }
-    Ok((entries, listing.next))
+        let description = format!("{}, {ended}: {}", facts.ruleset, counted(facts.nodes, "node"));
+        let resource = Resource::new(ResourceAddress::Overview(id.clone()).to_string(), id);
+        let resource = resource.with_title(one_line(&facts.title)).with_description(description);
+        Some(resource.with_mime_type(MARKDOWN))
+    });
+    Ok((first.into_iter().chain(investigations).collect(), listing.next))
 }
 
 /// Reads the resource at an address.
@@ -133,87 +98,58 @@ pub fn list(
 /// # Errors
 ///
 /// Fails if the resource does not exist or cannot be read.
-pub fn read(service: &Service, address: &str) -> Result<ResourceContent, ResourceError> {
-    let not_found = |why: &str| {
+pub fn read(service: &Service, address: &str) -> Result<ResourceContents, ErrorData> {
+    // rmcp turns this error into -32602 under the newest protocol.
+    let not_found = |why: String| ErrorData::resource_not_found(why, Some(json!({"uri": address})));
+    let unknown = |why: &str| {
         let shown: String = address.chars().take(120).collect();
-        ResourceError::NotFound(format!("unknown resource `{shown}`: {why}"))
+        not_found(format!("unknown resource `{shown}`: {why}"))
     };
-    let Some(parsed) = ResourceAddress::parse(address) else {
-        let patterns: Vec<String> = templates().into_iter().map(|entry| entry.address).collect();
-        let known = format!("resources are {}, {}", ResourceAddress::Investigations, patterns.join(", "));
-        return Err(not_found(&known));
-    };
-    let markdown = |text| Ok(ResourceContent { mime: MARKDOWN, text });
-    match &parsed {
-        ResourceAddress::Investigations => markdown(investigations(service)?),
-        ResourceAddress::Overview(session) => markdown(match service.look(session)? {
-            Ok(standing) => overview(&standing.snapshot, Some(&standing), Links::Addresses),
-            Err(unjudged) => overview(&unjudged.snapshot, None, Links::Addresses),
-        }),
+    let parsed = ResourceAddress::parse(address).ok_or_else(|| {
+        let patterns: Vec<String> =
+            templates().into_iter().map(|template| template.uri_template.clone()).collect();
+        unknown(&format!("resources are {}, {}", ResourceAddress::Investigations, patterns.join(", ")))
+    })?;
+    let absent = |error: &Diagnostic| matches!(error.code, Code::SessionNotFound | Code::AmbiguousSession);
+    let content = content(service, &parsed).map_err(|refusal| match refusal.errors.iter().any(absent) {
+        true => not_found(refusal.line()),
+        false => ErrorData::internal_error(refusal.line(), None),
+    })?;
+    let (mime, text) = content.ok_or_else(|| unknown("the investigation has no such node"))?;
+    Ok(ResourceContents::text(text, address).with_mime_type(mime))
+}
+
+/// Returns the type and the text of a resource, or `None` if there is no such node.
+fn content(service: &Service, address: &ResourceAddress) -> Result<Option<(&'static str, String)>, Refusal> {
+    let content = match address {
+        ResourceAddress::Investigations => (MARKDOWN, investigations(service)?),
+        ResourceAddress::Overview(session) => {
+            let text = match service.look(session)? {
+                Ok(standing) => overview(&standing.snapshot, Some(&standing), Links::Addresses),
+                Err(unjudged) => overview(&unjudged.snapshot, None, Links::Addresses),
+            };
+            (MARKDOWN, text)
+        }
         ResourceAddress::Node(session, node) => {
-            let snapshot = snapshot(service, session)?;
-            let investigation = &snapshot.investigation;
+            let snapshot = service.snapshot(session)?;
             let id = node.parse::<NodeId>().ok();
-            match id.and_then(|id| investigation.node(&id)) {
-                Some(node) => {
-                    let assessment = Assessment::new(investigation, snapshot.rules());
-                    markdown(self::node(&assessment, node, Links::Addresses))
-                }
-                None => Err(not_found("the investigation has no such node")),
-            }
+            let Some(found) = id.and_then(|id| snapshot.investigation.node(&id)) else { return Ok(None) };
+            let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
+            (MARKDOWN, self::node(&assessment, found, Links::Addresses))
         }
-        ResourceAddress::History(session) => {
-            let snapshot = snapshot(service, session)?;
-            markdown(history(service, &snapshot)?)
-        }
-        ResourceAddress::GraphDot(session) => {
-            let standing = service.read(session)?;
-            let text = graph::dot(&standing.assessment());
-            Ok(ResourceContent { mime: DOT, text })
-        }
+        ResourceAddress::History(session) => (MARKDOWN, history(service, &service.snapshot(session)?)?),
+        ResourceAddress::GraphDot(session) => (DOT, graph::dot(&service.read(session)?.assessment())),
         ResourceAddress::GraphSvg(session) => {
             let standing = service.read(session)?;
             let rules = standing.rules();
             let options = SvgOptions { standalone: Some(rules.ruleset()), ..SvgOptions::default() };
-            let whole = Pages::new(&standing.assessment());
-            let text = graph::svg(&whole, 0, &options).markup;
-            Ok(ResourceContent { mime: SVG, text })
+            (SVG, graph::svg(&Pages::new(&standing.assessment()), 0, &options).markup)
         }
-    }
+    };
+    Ok(Some(content))
 }
 
-fn snapshot(service: &Service, session: &str) -> Result<Snapshot, Refusal> {
-    Ok(match service.look(session)? {
-        Ok(standing) => standing.snapshot,
-        Err(unjudged) => unjudged.snapshot,
-    })
-}
-
-impl From<Refusal> for ResourceError {
-    fn from(refusal: Refusal) -> Self {
-        let said = |error: &Diagnostic| {
-            format!("{} {}", error.message, error.suggestion.as_deref().unwrap_or_default())
-                .trim_end()
-                .to_owned()
-        };
-        let text = refusal.errors.iter().map(said).collect::<Vec<_>>().join(" ");
-        let absent =
-            |error: &Diagnostic| matches!(error.code, Code::SessionNotFound | Code::AmbiguousSession);
-        if refusal.errors.iter().any(absent) {
-            ResourceError::NotFound(text)
-        } else {
-            ResourceError::Broken(text)
-        }
-    }
-}
-
-impl From<StoreError> for ResourceError {
-    fn from(error: StoreError) -> Self {
-        Refusal::from(error).into()
-    }
-}
-
-fn investigations(service: &Service) -> Result<String, ResourceError> {
+fn investigations(service: &Service) -> Result<String, StoreError> {
     let filter = ListFilter { state: ListState::All, text: None, after: None, limit: LINES };
     let listing = service.store().list(&filter)?;
     let mut text = String::from("# Investigations\n\n");
@@ -552,7 +488,7 @@ fn ran(run: &RunEntry) -> String {
     std::iter::once(head).chain(more).collect::<Vec<_>>().join("; ")
 }
 
-fn history(service: &Service, snapshot: &Snapshot) -> Result<String, ResourceError> {
+fn history(service: &Service, snapshot: &Snapshot) -> Result<String, StoreError> {
     let meta = snapshot.investigation.meta();
     let entries = service.store().history(snapshot)?;
     let mut text = format!("# History of {}\n\n", one_line(&meta.title));

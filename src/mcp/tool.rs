@@ -343,7 +343,7 @@ fn fields(part: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
     }
 }
 
-/// Returns the entries as a field, unless there are none.
+/// Returns the entries as a field; nothing if they are empty.
 fn list(name: &str, entries: &[impl Serialize]) -> serde_json::Result<Map<String, Value>> {
     let field = (!entries.is_empty()).then(|| Ok((name.to_owned(), serde_json::to_value(entries)?)));
     field.into_iter().collect()

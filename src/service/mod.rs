@@ -101,6 +101,14 @@ pub struct Refusal {
     pub standing: Option<Box<Standing>>,
 }
 
+impl Refusal {
+    /// Formats the errors as one line, each with its suggestion.
+    pub fn line(&self) -> String {
+        let texts = self.errors.iter().flat_map(|error| [Some(&error.message), error.suggestion.as_ref()]);
+        texts.flatten().cloned().collect::<Vec<_>>().join(" ")
+    }
+}
+
 impl Standing {
     /// Returns the assessment of the investigation.
     pub fn assessment(&self) -> Assessment<'_> {
@@ -264,6 +272,16 @@ impl Service {
         self.store.recover(&path);
         self.used(&snapshot, UseKind::Read);
         Ok(with_rules(&path, snapshot))
+    }
+
+    /// Returns the committed state of an investigation, even if its ruleset is unusable.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Service::look`].
+    pub fn snapshot(&self, session: &str) -> Result<Snapshot, Refusal> {
+        self.look(session)
+            .map(|seen| seen.map_or_else(|unjudged| unjudged.snapshot, |standing| standing.snapshot))
     }
 
     /// Returns warnings about known commits of an investigation that HEAD no longer contains. Each is returned once.

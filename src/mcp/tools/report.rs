@@ -152,10 +152,7 @@ impl Reports {
 
 /// Returns the investigation's id and the path of its repository.
 fn find(service: &Service, session: &str) -> Result<(SessionId, PathBuf), Refusal> {
-    let snapshot = match service.look(session)? {
-        Ok(standing) => standing.snapshot,
-        Err(unjudged) => unjudged.snapshot,
-    };
+    let snapshot = service.snapshot(session)?;
     Ok((snapshot.investigation.meta().id, snapshot.path))
 }
 
