@@ -1,9 +1,11 @@
-//! How sure an investigation is of what: how each answer is confirmed, what contests it, and how far to trust the whole. Every
-//! surface (pages, replies, the terminal, files that git shows) takes its grades, order, counts, words and classes from
-//! here, so that no two surfaces differ.
+//! Assessment: how well each answer is confirmed, which objections contest it, and how far the whole investigation can
+//! be trusted.
 //!
-//! Two rules live elsewhere: who confirms an answer, in [`verification`](crate::ruleset::rules::verification), and what an open
-//! objection contests, in [`objections`]. This module turns both into what a reader sees.
+//! All surfaces (pages, replies, the terminal, files shown by git) take their grades, order, counts, words and classes
+//! from this module, so they cannot disagree.
+//!
+//! Two rules are defined elsewhere: who confirms an answer, in [`verification`](crate::ruleset::rules::verification),
+//! and what an open objection contests, in [`objections`]. This module combines them.
 
 mod distance;
 mod evidence;
@@ -31,36 +33,37 @@ pub use distance::{Distance, Own};
 pub use evidence::{CapturedRun, NEWEST_RUNS, Repetition, RunEntry, RunStanding, newest_runs};
 pub use summary::{Sign, Signed, Subject, VerdictLine};
 
-/// The words for an answer that a commit outside of all calls has changed, and that nobody has checked since.
+/// The label of an answer that was edited outside of tool calls and not checked since.
 const BY_HAND: &str = "changed by hand, not checked since";
 
-/// How far an answer can be trusted, or a whole investigation: the worst first.
+/// How far an answer or a whole investigation can be trusted, worst first.
 ///
-/// As JSON: `class` for style sheets, `sign` beside the colour, `label` for people, and `contested`.
+/// Serializes as `class` for style sheets, `sign` to accompany the colour, `label` for readers, and `contested`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// Another node shows that it is wrong.
+    /// Another node shows that the answer is wrong.
     Refuted,
-    /// An objection to it, or to what it rests on, is open; or its results differ; or its evidence differed when run again.
+    /// The answer, or a node it rests on, has an open objection or differing results, or a rerun of its evidence
+    /// differed.
     Contested,
-    /// Of a whole: it was ended before its rules were met.
+    /// Investigations only: ended early, before the rules were met.
     StoppedEarly,
-    /// Of a whole: it was ended although its rules still required something.
+    /// Investigations only: ended normally, but the rules still require something.
     RulesUnmet,
-    /// No confirmation of it counts.
+    /// No confirmation counts.
     NotChecked,
-    /// Only its author has checked it.
+    /// Only the author has checked it.
     AuthorOnly,
-    /// Another agent in the same session, or in one that is not known, has confirmed it.
+    /// Confirmed by another agent in the same session or an unknown one.
     SecondAgent,
-    /// An agent in another session has confirmed it.
+    /// Confirmed by an agent in another session.
     OtherSession,
-    /// A person has confirmed it.
+    /// Confirmed by a person.
     Person,
 }
 
 impl Verdict {
-    /// For the style sheet: `confirmed`, `self-checked`, `unconfirmed`, `early`, `contested`, `refuted`.
+    /// The CSS class: `confirmed`, `self-checked`, `unconfirmed`, `early`, `contested` or `refuted`.
     pub fn class(self) -> &'static str {
         match self {
             Verdict::Refuted => "refuted",
@@ -72,7 +75,7 @@ impl Verdict {
         }
     }
 
-    /// A sign beside the colour.
+    /// A sign to accompany the colour.
     pub fn sign(self) -> &'static str {
         match self {
             Verdict::Refuted => "✗",
@@ -83,7 +86,7 @@ impl Verdict {
         }
     }
 
-    /// For people.
+    /// The label shown to readers.
     pub fn label(self) -> &'static str {
         match self {
             Verdict::Refuted => "refuted",
@@ -98,27 +101,28 @@ impl Verdict {
         }
     }
 
-    /// Returns the verdict for places where it does not matter who else has confirmed the answer.
+    /// Collapses all confirmed verdicts into one, for places that do not show who confirmed the answer.
     pub fn in_short(self) -> Verdict {
         if self.is_confirmed() { Verdict::Person } else { self }
     }
 
-    /// For people, in a word or two: of whoever has confirmed it, `confirmed`.
+    /// A label of one or two words. All confirmed verdicts are `confirmed`.
     pub fn short_label(self) -> &'static str {
         if self.is_confirmed() { "confirmed" } else { self.label() }
     }
 
-    /// Whether somebody other than its author has confirmed it, and nothing contests it. Nothing else may be green.
+    /// Returns true if somebody other than the author has confirmed the answer and nothing contests it. Only such
+    /// answers may be shown in green.
     pub fn is_confirmed(self) -> bool {
         self >= Verdict::SecondAgent
     }
 
-    /// Whether somebody has checked it, even if only its author, and nothing contests it.
+    /// Returns true if somebody, possibly only the author, has checked the answer and nothing contests it.
     pub fn is_checked(self) -> bool {
         self >= Verdict::AuthorOnly
     }
 
-    /// The place in lists that begin with the best verdict.
+    /// The sort key for lists that begin with the best verdict.
     pub fn rank(self) -> usize {
         (Verdict::Person as usize) - (self as usize)
     }
@@ -148,35 +152,35 @@ impl Confirming {
     }
 }
 
-/// A node that answers the question, or a node that another one has refuted.
+/// A node that answers the question, or a refuted node.
 #[derive(Clone, Debug)]
 pub struct Answer<'a> {
     /// The node.
     pub node: &'a Arc<Node>,
-    /// Whether its state is an answer: a refuted node may have lost that state.
+    /// True if the state of the node is an answer. A refuted node may have lost that state.
     pub is_answering: bool,
-    /// How far to trust it.
+    /// The verdict on the answer.
     pub verdict: Verdict,
-    /// The best confirmation, whatever contests the answer.
+    /// The grade of the best confirmation, even if the answer is contested.
     pub grade: Grade,
-    /// Whether a commit outside of all calls has changed it, or what confirmed it.
+    /// True if the answer or one of its confirmations was edited outside of tool calls.
     pub is_by_hand: bool,
-    /// The nodes that confirm it, the best first.
+    /// The confirming nodes, best first.
     pub confirming: Vec<Confirming>,
-    /// The nodes that refute it.
+    /// The refuting nodes.
     pub refuted_by: Vec<NodeId>,
-    /// The open objections to it, to the steps it rests on, and to its confirmations.
+    /// Open objections to the answer, to the steps it rests on, and to its confirmations.
     pub against: Vec<CommentId>,
-    /// Nodes among these whose results differ.
+    /// The answer, steps and confirmations that have differing results.
     pub differing: Vec<NodeId>,
-    /// The commands that are the evidence of these nodes, in the order of the steps.
+    /// Commands run as evidence for the answer, its steps and its confirmations, in the order of the steps.
     pub runs: Vec<RunId>,
-    /// Commands among these that differed when run again, unless somebody judged that the evidence holds.
+    /// The subset of `runs` whose rerun differed, except where somebody judged that the evidence holds.
     pub differing_runs: Vec<RunId>,
 }
 
 impl Answer<'_> {
-    /// The verdict in words, with the name of the person who has confirmed the answer.
+    /// The verdict in words, including the name of the person who confirmed the answer.
     pub fn words(&self) -> Cow<'static, str> {
         let person = self.confirming.first().and_then(|best| best.person.as_deref());
         match (self.verdict, person) {
@@ -186,12 +190,12 @@ impl Answer<'_> {
         }
     }
 
-    /// The verdict by the confirmations alone, whatever contests the answer.
+    /// The verdict by confirmations alone, ignoring objections and refutations.
     pub fn checked(&self) -> Verdict {
         self.confirming.first().map_or(Verdict::NotChecked, Confirming::verdict)
     }
 
-    /// The nodes behind the verdict: those that refute the answer, or its best confirmations.
+    /// The nodes that explain the verdict: the refuting ones, or the best confirmations.
     pub fn because_of(&self) -> Vec<&NodeId> {
         if self.verdict == Verdict::Refuted {
             return self.refuted_by.iter().collect();
@@ -201,22 +205,22 @@ impl Answer<'_> {
     }
 }
 
-/// How an investigation stands as a whole.
+/// The state of the whole investigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
-    /// No end is in force yet.
+    /// No conclusion is in force yet.
     Running,
-    /// It was ended when nothing was owed.
+    /// Ended without being stopped early.
     Ended,
-    /// It was ended before its rules were met.
+    /// Ended early, before its rules were met.
     StoppedEarly,
-    /// It was ended, and a merge has brought later research.
+    /// Ended, but a merge brought in later research.
     Continued,
 }
 
 impl Outcome {
-    /// For people.
+    /// The label shown to readers.
     pub fn label(self) -> &'static str {
         match self {
             Outcome::Running => "unfinished",
@@ -226,7 +230,7 @@ impl Outcome {
         }
     }
 
-    /// Whether an end is in force.
+    /// Returns true if a conclusion is in force.
     pub fn is_ended(self) -> bool {
         matches!(self, Outcome::Ended | Outcome::StoppedEarly)
     }
@@ -235,16 +239,16 @@ impl Outcome {
 /// An answer that the conclusion rests on.
 #[derive(Clone, Debug)]
 pub struct Bound<'s, 'a> {
-    /// Its id, as the conclusion names it.
+    /// The node id, as the conclusion names it.
     pub id: &'s NodeId,
-    /// How it belongs to the conclusion.
+    /// The role of the answer in the conclusion.
     pub role: BoundAs,
-    /// The answer; absent if the node is no longer an answer.
+    /// The answer. `None` if the node is no longer an answer.
     pub answer: Option<&'s Answer<'a>>,
 }
 
 impl Bound<'_, '_> {
-    /// How far to trust it. An answer that is gone counts as refuted.
+    /// The verdict on the answer, or refuted if the node is no longer an answer.
     pub fn verdict(&self) -> Verdict {
         self.answer.map_or(Verdict::Refuted, |answer| answer.verdict)
     }
@@ -255,14 +259,14 @@ impl Bound<'_, '_> {
     }
 }
 
-/// What every surface shows first, and how far to trust it. As text it is one line: `Conclusion, confirmed by Ada`.
+/// The headline of every surface. Displayed as one line: `Conclusion, confirmed by Ada`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Top {
-    /// `Conclusion`, `Best answer so far`, …
+    /// The kind of headline, such as `Conclusion` or `Best answer so far`.
     pub what: &'static str,
-    /// `confirmed by Ada`; empty where there is nothing to trust.
+    /// The verdict in words: `confirmed by Ada`. Empty if there is no verdict.
     pub words: Cow<'static, str>,
-    /// Its verdict; absent where there is nothing to trust.
+    /// The verdict. `None` if there is nothing to judge.
     pub verdict: Option<Verdict>,
 }
 
@@ -273,17 +277,17 @@ impl fmt::Display for Top {
     }
 }
 
-/// A sentence that the verdict does not cover.
+/// A limit of the verdict: a sentence about something it does not cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit<'a> {
-    /// The confirmation that did not try this; absent if the conclusion itself does not cover it.
+    /// The confirmation that did not try this. `None` if the conclusion itself states the limit.
     pub node: Option<&'a NodeId>,
     /// The sentence.
     pub text: &'a str,
 }
 
 impl Limit<'_> {
-    /// For people, before the sentence: `Not covered`, `R3.A1a did not try`.
+    /// The label before the sentence: `Not covered` or `R3.A1a did not try`.
     pub fn label(&self) -> Cow<'static, str> {
         self.node.map_or("Not covered".into(), |node| format!("{node} did not try").into())
     }
@@ -296,54 +300,54 @@ impl fmt::Display for Limit<'_> {
     }
 }
 
-/// A node whose result was taken back.
+/// A node whose result was changed later.
 #[derive(Clone, Debug)]
 pub struct Overturned<'a> {
     /// The node.
     pub node: &'a Arc<Node>,
-    /// The change that took the result back.
+    /// The change that reversed the result.
     pub change: &'a Reclassification,
-    /// The state now.
+    /// The current state.
     pub now: &'a StateName,
 }
 
-/// The assessment of an investigation: how sure it is of what.
+/// The assessment of an investigation.
 #[derive(Clone, Debug)]
 pub struct Assessment<'a> {
-    /// What is assessed.
+    /// The assessed investigation.
     pub investigation: &'a Investigation,
-    /// The rules in force. Without rules no node is known to be an answer.
+    /// The rules in force. Without rules, no node counts as an answer.
     pub rules: Option<EffectiveRules<'a>>,
-    /// How it stands as a whole.
+    /// The state of the whole investigation.
     pub outcome: Outcome,
-    /// Everything that the rules still require.
+    /// All steps that the rules still require.
     pub owed: Vec<Diagnostic>,
-    /// The objections that nobody has resolved, the oldest first.
+    /// Unresolved objections, oldest first.
     pub open: Vec<Objection>,
-    /// The answers that are not refuted: those of the conclusion in its order, then the others, the best first.
+    /// Answers that are not refuted: first those named by the conclusion, in its order, then the others, best first.
     pub answers: Vec<Answer<'a>>,
-    /// The nodes that another has refuted, by round and suffix.
+    /// Refuted nodes, ordered by round and suffix.
     pub refuted: Vec<Answer<'a>>,
-    /// Answers that can't be tested here.
+    /// Answers that cannot be tested here.
     pub theories: Vec<&'a Arc<Node>>,
-    /// Nodes that are ruled out, the refuted ones among them.
+    /// Nodes that are ruled out, including refuted ones.
     pub dead_ends: Vec<&'a Arc<Node>>,
     /// Nodes with nothing left to try.
     pub exhausted: Vec<&'a Arc<Node>>,
-    /// Answers that wait for a confirmation.
+    /// Answers that await a confirmation.
     pub awaiting: Vec<&'a Arc<Node>>,
-    /// Whether the method can confirm answers at all.
+    /// True if the method can confirm answers at all.
     pub method_confirms: bool,
-    /// Where the nodes are in `answers`, or after them in `refuted`.
+    /// The index of each node in `answers` followed by `refuted`.
     places: HashMap<&'a NodeId, usize>,
-    /// The callers who confirmed an answer, by the time of the call: one entry per confirmation.
+    /// Callers who confirmed an answer, keyed by the time of the call. Each confirmation adds one entry.
     calls: HashMap<Timestamp, Vec<&'a Caller>>,
     bound: Vec<(NodeId, BoundAs)>,
     runs: evidence::Runs<'a>,
 }
 
 impl<'a> Assessment<'a> {
-    /// Assesses an investigation by its rules.
+    /// Assesses an investigation by the given rules.
     pub fn new(investigation: &'a Investigation, rules: Option<EffectiveRules<'a>>) -> Self {
         let mut assessment = Assessment {
             investigation,
@@ -447,14 +451,14 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// The nodes that an answer rests on: the path from the root to the answer itself, and the confirmations.
+    /// The nodes that an answer rests on: the path from the root to the answer, and the confirmations.
     fn rests_on(&self, answer: &Node, confirming: &[Confirming]) -> Vec<&'a NodeId> {
         let way = self.investigation.path(&answer.id).into_iter();
         let confirming = confirming.iter().filter_map(|it| self.investigation.node(&it.node));
         way.chain(confirming).map(|node| &node.id).collect()
     }
 
-    /// The answers of the conclusion: those it names, or the only one.
+    /// The answers of the conclusion: the ones it names, or the only one.
     fn binding(&self) -> Vec<(NodeId, BoundAs)> {
         let Some(end) = self.investigation.conclusion() else { return Vec::new() };
         match (end.answers.as_slice(), self.answers.as_slice()) {
@@ -463,28 +467,29 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// The assessment of an answer or of a refuted node; `None` for any other node.
+    /// The assessment of an answer or a refuted node. `None` for any other node.
     pub fn answer(&self, id: &NodeId) -> Option<&Answer<'a>> {
         let at = *self.places.get(id)?;
         self.answers.get(at).or_else(|| self.refuted.get(at - self.answers.len()))
     }
 
-    /// The verdict on an answer or on a refuted node; `None` for any other node.
+    /// The verdict on an answer or a refuted node. `None` for any other node.
     pub fn verdict_of(&self, id: &NodeId) -> Option<Verdict> {
         self.answer(id).map(|answer| answer.verdict)
     }
 
-    /// Whether another has refuted the node.
+    /// Returns true if another node refutes this one.
     pub fn is_refuted(&self, id: &NodeId) -> bool {
         self.verdict_of(id) == Some(Verdict::Refuted)
     }
 
-    /// The nodes that are ruled out without a refutation.
+    /// Nodes that are ruled out without being refuted.
     pub fn ruled_out(&self) -> impl Iterator<Item = &'a Arc<Node>> {
         self.dead_ends.iter().filter(|node| !self.is_refuted(&node.id)).copied()
     }
 
-    /// Nodes whose result a later change took back. A node that awaited a confirmation and got it is not one of them.
+    /// Nodes whose result was reversed by a later change. A node that awaited a confirmation and got it is not
+    /// included.
     pub fn overturned(&self) -> impl Iterator<Item = Overturned<'a>> {
         let rules = self.rules;
         self.investigation.committed().filter_map(move |(node, _)| {
@@ -501,7 +506,7 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// What the nodes behind an answer's verdict did not try.
+    /// Limits named by the nodes that explain the verdict on an answer.
     pub fn caveats(&self, answer: &Answer<'_>) -> impl Iterator<Item = Limit<'a>> {
         let nodes = answer.because_of().into_iter().filter_map(|id| self.investigation.node(id));
         let by = nodes.filter(|_| answer.verdict != Verdict::Refuted);
@@ -511,8 +516,8 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// What the verdict of the whole does not cover: what the conclusion leaves open, and what the confirmations of its
-    /// answers did not try. Without a conclusion, the limits of the first answer.
+    /// The limits of the overall verdict: whatever the conclusion names as not covered, and the caveats of the
+    /// confirmations of its answers. Without a conclusion, the caveats of the first answer.
     pub fn limits(&self) -> Vec<Limit<'a>> {
         let not_covered = self.end().into_iter().flat_map(|end| &end.not_covered);
         let said = not_covered.map(|text| Limit { node: None, text });
@@ -521,31 +526,34 @@ impl<'a> Assessment<'a> {
         said.chain(bound.chain(first).flat_map(|answer| self.caveats(answer))).collect()
     }
 
-    /// The number of answers with each verdict, the best first. Refuted answers are left out.
+    /// The number of answers with each verdict, best verdict first. Refuted answers are not counted.
     pub fn counts(&self) -> Vec<(Verdict, usize)> {
         let mut verdicts: Vec<Verdict> = self.answers.iter().map(|answer| answer.verdict).collect();
         verdicts.sort_unstable_by_key(|verdict| Reverse(*verdict));
         verdicts.chunk_by(|one, other| one == other).map(|same| (same[0], same.len())).collect()
     }
 
-    /// The number of answers whose verdict `fits`. Refuted answers are left out.
+    /// The number of answers whose verdict matches `fits`. Refuted answers are not counted.
     pub fn count(&self, fits: impl Fn(Verdict) -> bool) -> usize {
         self.answers.iter().filter(|answer| fits(answer.verdict)).count()
     }
 
-    /// The end with the conclusion, even if research went on since.
+    /// The conclusion, even if research continued after it.
     pub fn end(&self) -> Option<&'a Conclusion> {
         self.investigation.conclusion()
     }
 
-    /// The answers of the conclusion, in its order. Empty without a conclusion, without an answer, and if the conclusion
-    /// names none of several answers.
+    /// The answers of the conclusion, in its order.
+    ///
+    /// Empty without a conclusion, without any answer, and if the conclusion names none of several answers.
     pub fn bound(&self) -> impl Iterator<Item = Bound<'_, 'a>> {
         self.bound.iter().map(|(id, role)| Bound { id, role: *role, answer: self.answer(id) })
     }
 
-    /// The answer that every surface shows first: the first one of the conclusion, or without a conclusion the best one.
-    /// `None` if it is not known which answer the conclusion rests on.
+    /// The answer that every surface shows first: the first one of the conclusion or, without a conclusion, the best
+    /// one.
+    ///
+    /// `None` if there is no answer, or if the conclusion does not name the answer it rests on.
     pub fn first(&self) -> Option<&Answer<'a>> {
         match (self.end(), self.bound.first()) {
             (None, _) => self.answers.first(),
@@ -554,8 +562,9 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// How far to trust the whole: the worst verdict among the answers of the conclusion and the way it was ended. Rivals
-    /// that the conclusion names beside its answers do not count. `None` while no end is in force.
+    /// The overall verdict: the worst among the answers of the conclusion and the way it was ended.
+    ///
+    /// Rivals named by the conclusion do not count. `None` while no conclusion is in force.
     pub fn verdict(&self) -> Option<Verdict> {
         self.outcome.is_ended().then_some(())?;
         let answers = self.bound().filter(|bound| bound.role != BoundAs::Rival).map(|bound| bound.verdict());
@@ -569,12 +578,12 @@ impl<'a> Assessment<'a> {
         Some(answers.min(ended))
     }
 
-    /// The verdict on the whole or, while no end is in force, on the first answer.
+    /// The overall verdict or, while no conclusion is in force, the verdict on the first answer.
     pub fn overall(&self) -> Option<Verdict> {
         self.verdict().or_else(|| self.first().or(self.answers.first()).map(|answer| answer.verdict))
     }
 
-    /// The verdict on the whole in words. `None` while no end is in force.
+    /// The overall verdict in words. `None` while no conclusion is in force.
     pub fn words(&self) -> Option<Cow<'static, str>> {
         let verdict = self.verdict()?;
         let only = self.bound().next().filter(|_| self.bound.len() == 1).and_then(|bound| bound.answer);
@@ -585,7 +594,7 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// What every surface shows first, and how far to trust it.
+    /// The headline of every surface.
     pub fn top(&self) -> Top {
         const CONTINUED: &str = "Conclusion of an end that was continued";
         let has_conclusion = self.end().is_some_and(|end| end.conclusion.is_some());
@@ -606,7 +615,7 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// What was found, in a sentence or two.
+    /// The findings in one or two sentences.
     pub fn found(&self) -> String {
         if self.rules.is_none() {
             return "The ruleset can't be read, so the answers are unknown.".to_owned();
@@ -639,7 +648,7 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// The answers counted by verdict: `1 confirmed in another session, 2 not checked`.
+    /// The number of answers per verdict: `1 confirmed in another session, 2 not checked`.
     pub fn counted_in_words(&self) -> String {
         let all = self.answers.len();
         let counts = self.counts().into_iter().map(|(verdict, count)| match count == all && all > 1 {
@@ -650,7 +659,7 @@ impl<'a> Assessment<'a> {
     }
 }
 
-/// Whether a node's results differ and nobody has decided between them.
+/// Returns true if the node has differing results and nobody has decided between them.
 pub fn differs(node: &Node) -> bool {
     node.classification.as_ref().is_some_and(Classification::is_contested)
 }

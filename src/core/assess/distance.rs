@@ -1,5 +1,6 @@
-//! How far a confirmation is from what it confirms: the model and the client of both sides, the time it took, and what it cites
-//! and ran. Callers say themselves who they are, so the distance changes no grade; it is shown beside the grade.
+//! The distance between a confirmation and the answer it confirms: models, clients, time taken, sources and commands.
+//!
+//! Callers identify themselves, so the distance does not affect the grade. It is shown next to it.
 
 use std::fmt;
 
@@ -10,25 +11,25 @@ use crate::domain::{Caller, Classification, Node};
 use crate::ruleset::rules::verification::{Confirming, Who, author, writers};
 use crate::text::{counted, one_line, shorten};
 
-/// The most characters of the name of a model or a client.
+/// The maximum length of a model or client name, in characters.
 const NAME: usize = 40;
 
-/// How far a confirmation is from what it confirms. As text it is one line.
+/// The distance between a confirmation and the answer it confirms. Displayed as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distance {
-    /// `another session of the same model (opus-4)`, where the model of both sides is known.
+    /// `another session of the same model (opus-4)`, if the models of both sides are known.
     model: Option<String>,
-    /// `the same client (claude-code)`, where the client of both sides is known.
+    /// `the same client (claude-code)`, if the clients of both sides are known.
     client: Option<String>,
-    /// Seconds from its proposal, or from an earlier start of its work.
+    /// Seconds since the node was proposed, or since its work started if that was earlier.
     seconds: i64,
-    /// What it cites and ran; absent where its texts are withheld.
+    /// The sources and commands of the confirmation. `None` if its texts are withheld.
     pub own: Option<Own>,
-    /// The number of confirmations in the same call, this one included.
+    /// The number of confirmations stored by the same call, including this one.
     in_one_call: usize,
 }
 
-/// What a confirmation cites and ran.
+/// The sources and commands of a confirmation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Own {
     sources: usize,
@@ -38,7 +39,7 @@ pub struct Own {
 }
 
 impl Assessment<'_> {
-    /// The distance of a confirmation from the answer. `None` if its node is gone.
+    /// The distance of a confirmation from the answer. `None` if its node no longer exists.
     pub fn distance(&self, answer: &Node, by: &Confirming) -> Option<Distance> {
         let node = self.investigation.node(&by.node)?;
         let result = node.classification.as_ref()?;
@@ -58,7 +59,7 @@ impl Assessment<'_> {
         })
     }
 
-    /// The number of confirmations in the call that stored this one.
+    /// The number of confirmations stored by the same call as this one.
     fn in_one_call(&self, result: &Classification) -> usize {
         if result.reclassified.last().is_some_and(|change| change.by.child().is_none()) {
             return 1;
@@ -68,7 +69,7 @@ impl Assessment<'_> {
     }
 }
 
-/// What is known of the model and the client of both sides. A person's own word has neither.
+/// Compares models and clients if all are known. Skipped for results stated by a person alone.
 fn between(result: &Classification, others: &[Who<'_>]) -> (Option<String>, Option<String>) {
     let (by, _) = author(result);
     if by.person_alone().is_some() {
@@ -119,7 +120,7 @@ impl fmt::Display for Own {
 impl fmt::Display for Distance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let together = (self.in_one_call > 1).then(|| format!("one of {} in one call", self.in_one_call));
-        // The most telling part comes first: a narrow screen cuts the rest.
+        // The most informative part comes first, because narrow screens cut off the rest.
         let parts = [self.model.clone(), Some(format!("took {}", in_words(self.seconds)))];
         let own = self.own.map(|own| own.to_string());
         let parts = parts.into_iter().chain([own, together, self.client.clone()]).flatten();

@@ -1,8 +1,7 @@
-//! Commands that were run as evidence, and their repetitions: by whom and where, with which outcome, and what a difference
-//! means.
+//! Commands run as evidence and their reruns.
 //!
-//! Of each command the newest completed repetition counts. A repetition that differs contests the answers that rest on the
-//! command, until somebody judges that the evidence holds. A repetition that could not run contests nothing.
+//! For each command, the newest completed rerun counts. If it differs, it contests the answers that rest on the command
+//! until somebody judges that the evidence holds. A rerun that could not run contests nothing.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -17,61 +16,61 @@ use crate::domain::{
 use crate::ruleset::rules::verification::{Grade, Who};
 use crate::text::{counted, made_visible, one_line, shorten};
 
-/// The most characters of a name, and of a command in a sentence.
+/// The maximum length of a name, and of a command within a sentence, in characters.
 const NAME: usize = 60;
 const COMMAND: usize = 120;
-/// How many runs of one node are shown: see [`newest_runs`].
+/// The number of runs shown per node: see [`newest_runs`].
 pub const NEWEST_RUNS: usize = 20;
-/// The characters of a commit.
+/// The length of an abbreviated commit id.
 const COMMIT: usize = 7;
 
 /// A command that was run as evidence.
 #[derive(Clone, Debug)]
 pub struct CapturedRun<'a> {
-    /// Its record.
+    /// The record of the run.
     pub run: &'a Arc<Run>,
-    /// What happened.
+    /// The command and its outcome.
     pub ran: &'a Ran,
-    /// Its repetitions, the oldest first.
+    /// The reruns, oldest first.
     pub repetitions: Vec<Repetition<'a>>,
 }
 
-/// A repetition of a command.
+/// A rerun of a command.
 #[derive(Clone, Debug)]
 pub struct Repetition<'a> {
-    /// Its record.
+    /// The record of the rerun.
     pub run: &'a Arc<Run>,
-    /// What happened this time.
+    /// The command and its outcome.
     pub ran: &'a Ran,
-    /// How it compares with the first run.
+    /// The result of the comparison with the first run.
     pub verdict: RunVerdict,
-    /// The commit of the project that it ran at.
+    /// The project commit that was checked out.
     pub at: Option<&'a str>,
-    /// Whether it was run in another session, on another machine or by another person than the captured run.
+    /// True if the rerun happened in another session, on another machine or by another person than the captured run.
     pub is_by_other: bool,
-    /// What people and agents say that this difference means, or the same one of another repetition, the oldest first.
+    /// Judgements on this difference, and on equal differences of other reruns, oldest first.
     pub judgements: Vec<&'a Arc<Run>>,
 }
 
-/// The outcome of a captured command so far.
+/// The overall outcome of the reruns of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunStanding {
-    /// Nobody has repeated it.
+    /// Not rerun yet.
     NeverRepeated,
-    /// No repetition could run.
+    /// No rerun could run.
     CouldNotRun,
-    /// It came out the same.
+    /// The counting rerun came out the same.
     Same,
-    /// It differs, and nobody has judged the difference.
+    /// The counting rerun differs, and nobody has judged the difference.
     Differs,
-    /// It differs, and by the last judgement the evidence holds.
+    /// The counting rerun differs. By the latest judgement, the evidence holds.
     Holds,
-    /// It differs, and by the last judgement the evidence fails.
+    /// The counting rerun differs. By the latest judgement, the evidence fails.
     Fails,
 }
 
 impl RunStanding {
-    /// All outcomes, the ones that contest an answer first.
+    /// All outcomes; the ones that contest an answer come first.
     pub const ALL: [RunStanding; 6] = [
         RunStanding::Fails,
         RunStanding::Differs,
@@ -81,7 +80,7 @@ impl RunStanding {
         RunStanding::NeverRepeated,
     ];
 
-    /// For people, in a word or two, beside the command.
+    /// A label of a few words, shown next to the command.
     pub fn label(self) -> &'static str {
         match self {
             RunStanding::NeverRepeated => "never run again",
@@ -93,7 +92,7 @@ impl RunStanding {
         }
     }
 
-    /// For the style sheet: `same`, `differs`, `quiet`.
+    /// The CSS class: `same`, `differs` or `quiet`.
     pub fn class(self) -> &'static str {
         match self {
             RunStanding::Same => "same",
@@ -103,36 +102,36 @@ impl RunStanding {
     }
 }
 
-/// A command and its outcome, as replies and JSON show it: shortened, and with hidden characters made visible.
+/// A command and its outcome for replies and JSON, shortened and with hidden characters made visible.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunEntry {
-    /// Its id.
+    /// The id of the run.
     pub id: RunId,
-    /// As a shell would take it.
+    /// The command line, quoted for a shell.
     pub command: String,
-    /// How it ended and how long it took: `exit 0, 55 s`.
+    /// The exit and the duration: `exit 0, 55 s`.
     pub ended: String,
-    /// The author of the capture, and the time.
+    /// The author and the time of the run.
     pub by: String,
     /// The author's note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The beginning of its output, or the end if the output was not kept whole.
+    /// The beginning of the output, or its end if the output was not stored in full.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub output: String,
-    /// What the output had to match, each with the actual value.
+    /// The expected output patterns, each with the value found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<String>,
-    /// Its outcome so far: `never run again`.
+    /// The outcome of the reruns: `never run again`.
     pub standing: String,
-    /// The newest repetitions, the newest first.
+    /// The newest reruns, newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repetitions: Vec<String>,
 }
 
 impl Repetition<'_> {
-    /// The repetition in words, with its judgement: `differs: CI on 24 Nov 2026 at 3f2a91c`.
+    /// The rerun in words, with its judgement: `differs: CI on 24 Nov 2026 at 3f2a91c`.
     pub fn told(&self) -> String {
         let judged = self.judged().map(|(run, _)| {
             let why = shorten(&one_line(run.note.as_deref().unwrap_or_default()), COMMAND);
@@ -141,17 +140,17 @@ impl Repetition<'_> {
         format!("{}: {}{}", self.verdict.label(), self.by(), judged.unwrap_or_default())
     }
 
-    /// Whether it speaks against the evidence.
+    /// Returns true if the rerun differs and no judgement in force says that the evidence holds.
     pub fn is_contesting(&self) -> bool {
         self.verdict == RunVerdict::Differs && !matches!(self.judged(), Some((_, true)))
     }
 
-    /// Whether it differs, and in the same way as another.
+    /// Returns true if the rerun differs in the same way as the given one.
     fn differs_as(&self, other: &Ran) -> bool {
         self.verdict == RunVerdict::Differs && self.ran.is_alike(other)
     }
 
-    /// The judgement in force, and whether the evidence holds by it.
+    /// The judgement in force, and whether it says that the evidence holds.
     pub fn judged(&self) -> Option<(&Run, bool)> {
         let last = self.judgements.last()?;
         match last.what {
@@ -160,7 +159,7 @@ impl Repetition<'_> {
         }
     }
 
-    /// Author, day and commit: `CI on 24 Nov 2026 at 3f2a91c`. The author of the first run is marked as such.
+    /// The author, day and commit: `CI on 24 Nov 2026 at 3f2a91c`. Notes if the author also captured the first run.
     fn by(&self) -> String {
         let by = name(&self.run.author);
         let by = if self.is_by_other { by } else { format!("{by}, who captured it,") };
@@ -171,17 +170,18 @@ impl Repetition<'_> {
 }
 
 impl CapturedRun<'_> {
-    /// The judgement in force of a difference that has come before, and whether the evidence holds by it.
+    /// The judgement in force on an earlier rerun that differed in the same way, and whether it says that the evidence
+    /// holds.
     pub fn known(&self, again: &Ran) -> Option<(&Run, bool)> {
         self.repetitions.iter().rev().find(|it| it.differs_as(again))?.judged()
     }
 
-    /// The repetition that counts: the newest completed one.
+    /// The counting rerun: the newest completed one.
     pub fn counts(&self) -> Option<&Repetition<'_>> {
         self.repetitions.iter().rev().find(|it| it.verdict != RunVerdict::CouldNotRun)
     }
 
-    /// Its outcome so far.
+    /// The overall outcome of the reruns.
     pub fn standing(&self) -> RunStanding {
         let Some(counts) = self.counts() else {
             let is_new = self.repetitions.is_empty();
@@ -195,8 +195,8 @@ impl CapturedRun<'_> {
         }
     }
 
-    /// A judgement is of a difference: it counts for each repetition that differs in the same way. What is withheld of two
-    /// makes them no alike.
+    /// Applies each judgement to all reruns that differ in the same way. Runs with withheld output are never considered
+    /// alike.
     fn share_judgements(&mut self) {
         let judged = self.repetitions.iter().filter(|it| !it.judgements.is_empty());
         let judged: Vec<_> = judged.map(|it| (it.run.id, it.ran, it.judgements.clone())).collect();
@@ -209,23 +209,23 @@ impl CapturedRun<'_> {
         }
     }
 
-    /// Whether it contests the answers that rest on it.
+    /// Returns true if the command contests the answers that rest on it.
     pub fn is_contesting(&self) -> bool {
         matches!(self.standing(), RunStanding::Differs | RunStanding::Fails)
     }
 
-    /// Whether it gave the same in another session, on another machine or for another person.
+    /// Returns true if the result was the same in another session, on another machine or for another person.
     pub fn is_reproduced(&self) -> bool {
         let is_same = |it: &Repetition<'_>| it.is_by_other && it.verdict == RunVerdict::Same;
         self.standing() == RunStanding::Same && self.repetitions.iter().any(is_same)
     }
 
-    /// Whether somebody other than its author has tried to repeat it, with any outcome.
+    /// Returns true if somebody other than the author has tried to rerun the command, with any outcome.
     pub fn is_tried_by_other(&self) -> bool {
         self.repetitions.iter().any(|it| it.is_by_other)
     }
 
-    /// Its outcome so far, in words: `run again by CI on 24 Nov 2026 at 3f2a91c: same`, `never run again`.
+    /// The outcome of the reruns in words: `run again by CI on 24 Nov 2026 at 3f2a91c: same` or `never run again`.
     pub fn words(&self) -> String {
         let Some(last) = self.repetitions.last() else { return "never run again".to_owned() };
         let Some(counts) = self.counts() else { return format!("could not be run again by {}", last.by()) };
@@ -243,12 +243,12 @@ impl CapturedRun<'_> {
         format!("run again by {}: {}{reproduced}{judged}{since}", counts.by(), counts.verdict.label())
     }
 
-    /// The command with its outcome: `the command python3 load.py, run again by CI on 24 Nov 2026 at 3f2a91c: differs`.
+    /// The command and its outcome: `the command python3 load.py, run again by CI on 24 Nov 2026 at 3f2a91c: differs`.
     pub fn told(&self) -> String {
         format!("the command {}, {}", self.command(), self.words())
     }
 
-    /// The entry for replies and JSON, with at most this many characters per text and entries per list.
+    /// The entry for replies and JSON, limited to `characters` per text and `entries` per list.
     pub fn entry(&self, characters: usize, entries: usize) -> RunEntry {
         let cut = |text: &str| shorten(&one_line(text), characters);
         let output = &self.ran.output;
@@ -271,7 +271,7 @@ impl CapturedRun<'_> {
     }
 }
 
-/// An expectation with the actual value: `p99 ([0-9.]+) in 0..50: 41`.
+/// An expectation with the value found: `p99 ([0-9.]+) in 0..50: 41`.
 fn expected(it: &Expectation) -> String {
     let range = it.range.as_ref().map(|range| format!(" in {range}")).unwrap_or_default();
     let found = match (&it.found, it.held) {
@@ -282,7 +282,7 @@ fn expected(it: &Expectation) -> String {
     format!("{}{range}: {found}", it.pattern)
 }
 
-/// All commands that were run as evidence, with the nodes they are evidence for.
+/// All commands run as evidence, and the nodes they support.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs<'a> {
     pub(super) captured: BTreeMap<RunId, CapturedRun<'a>>,
@@ -337,7 +337,7 @@ impl<'a> Runs<'a> {
         runs
     }
 
-    /// The runs that are the evidence of these nodes, in the order of the nodes, each once.
+    /// The runs that support these nodes, in the order of the nodes, without duplicates.
     pub(super) fn of_nodes<'n>(&self, nodes: impl Iterator<Item = &'n NodeId>) -> Vec<RunId> {
         let mut seen = HashSet::new();
         let runs = nodes.flat_map(|node| self.by_node.get(node).into_iter().flatten());
@@ -345,7 +345,9 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// Whether another session, machine or person repeated it. An author whom git contradicts is not another person.
+/// Returns true if another session, machine or person did the rerun.
+///
+/// An author whose name is contradicted by git does not count as another person.
 fn is_by_other([first, again]: [&Commenter; 2], systems: [&System; 2]) -> bool {
     let [who, by] = [first, again].map(|it| Who::of(it.agent_id.as_deref(), &it.caller));
     let [first, again] = [&first.caller, &again.caller];
@@ -357,7 +359,8 @@ fn is_by_other([first, again]: [&Commenter; 2], systems: [&System; 2]) -> bool {
     is_another_session || is_another_machine || by.apart_from(&[who]) == Grade::Independent
 }
 
-/// So many runs, the oldest first, and how many are left out: what speaks against an answer stays, then the newest.
+/// Selects up to `most` runs, oldest first, and returns the number of omitted ones. Contesting runs take precedence
+/// over newer ones.
 pub fn newest_runs<'s, 'a>(
     runs: impl Iterator<Item = &'s CapturedRun<'a>>,
     most: usize,
@@ -375,49 +378,50 @@ fn name(author: &Commenter) -> String {
 }
 
 impl<'a> Assessment<'a> {
-    /// The command with that id; `None` for a repetition, a judgement or an unknown id.
+    /// The captured run with this id. `None` for a rerun, a judgement or an unknown id.
     pub fn run(&self, id: RunId) -> Option<&CapturedRun<'a>> {
         self.runs.captured.get(&id)
     }
 
-    /// All commands that were run as evidence, the oldest first.
+    /// All commands run as evidence, oldest first.
     pub fn runs(&self) -> impl Iterator<Item = &CapturedRun<'a>> {
         self.runs.captured.values()
     }
 
-    /// The commands that are the evidence of a node: those run for it, and those that its results name.
+    /// The commands that support a node: those run for it and those named by its results.
     pub fn runs_of(&self, node: &NodeId) -> impl Iterator<Item = &CapturedRun<'a>> {
         self.runs.of_nodes(std::iter::once(node)).into_iter().filter_map(|id| self.run(id))
     }
 
-    /// The commands that an answer rests on: those of the steps to it, its own, and those of its confirmations.
+    /// The commands that an answer rests on: those of the steps leading to it, its own, and those of its confirmations.
     pub fn evidence(&self, answer: &Answer<'_>) -> impl Iterator<Item = &CapturedRun<'a>> {
         answer.runs.iter().filter_map(|id| self.run(*id))
     }
 
-    /// The commands that contest an answer because they differed when run again.
+    /// The commands that contest an answer because their rerun differed.
     pub fn differing_runs(&self, answer: &Answer<'_>) -> impl Iterator<Item = &CapturedRun<'a>> {
         answer.differing_runs.iter().filter_map(|id| self.run(*id))
     }
 
-    /// Whether a stored warning is no longer so, since a command was run for the node after it.
+    /// Returns true if a stored "not run" warning is obsolete because a command was run for the node later.
     pub fn is_settled(&self, node: &NodeId, code: &Code) -> bool {
         *code == Code::NotRun && self.runs_of(node).next().is_some()
     }
 
-    /// What an answer's evidence is worth, in words.
+    /// The strength of an answer's evidence in words.
     pub fn evidence_words(&self, answer: &Answer<'_>) -> String {
         self.in_words(&answer.runs, || std::iter::once(answer))
     }
 
-    /// The answers that the whole rests on: those of the conclusion, or without a conclusion the first answer.
+    /// The answers that the overall verdict rests on: those of the conclusion or, without a conclusion, the first
+    /// answer.
     pub(super) fn carrying(&self) -> Vec<&Answer<'a>> {
         let bound =
             self.bound().filter(|bound| bound.role != BoundAs::Rival).filter_map(|bound| bound.answer);
         bound.chain(self.first().filter(|_| self.end().is_none())).collect()
     }
 
-    /// The nodes that the whole rests on: the paths to its answers, and their confirmations.
+    /// The nodes that the overall verdict rests on: the paths to its answers, and their confirmations.
     pub fn whole_nodes(&self) -> Vec<&'a Arc<Node>> {
         let mut seen = HashSet::new();
         let carrying = self.carrying().into_iter();
@@ -425,22 +429,24 @@ impl<'a> Assessment<'a> {
         ids.filter(|id| seen.insert(*id)).filter_map(|id| self.investigation.node(id)).collect()
     }
 
-    /// The commands that the whole rests on.
+    /// The commands that the overall verdict rests on.
     pub fn whole_runs(&self) -> impl Iterator<Item = &CapturedRun<'a>> {
         let mut seen = HashSet::new();
         let ids = self.carrying().into_iter().flat_map(|answer| &answer.runs);
         ids.filter(move |run| seen.insert(**run)).filter_map(|id| self.run(*id))
     }
 
-    /// What the evidence of the whole is worth, in words. `None` if it rests on no answer.
+    /// The strength of the overall evidence in words. `None` if the verdict rests on no answer.
     pub fn whole_evidence(&self) -> Option<String> {
         let answers = self.carrying();
         let runs: Vec<RunId> = self.whole_runs().map(|run| run.run.id).collect();
         (!answers.is_empty()).then(|| self.in_words(&runs, || answers.iter().copied()))
     }
 
-    /// The commands behind answers that only their author has run, for somebody else to run again. Those with a difference
-    /// that nobody has judged come first.
+    /// Commands behind answers that another author should rerun: nobody but their author has tried, or the rerun
+    /// differs and nobody has judged it.
+    ///
+    /// Commands captured by the given agent and caller are excluded. Unjudged differences come first.
     pub fn to_repeat(&self, agent: Option<&str>, caller: &Caller) -> Vec<&CapturedRun<'a>> {
         let by = Who::of(agent, caller);
         let is_own = |run: &&CapturedRun<'_>| {
@@ -457,8 +463,8 @@ impl<'a> Assessment<'a> {
         differing.into_iter().chain(others).collect()
     }
 
-    /// The outcome of all commands, `run again by CI on 24 Nov 2026 at 3f2a91c: 2 of 3 same, 1 differs`, or the evidence
-    /// there is instead.
+    /// The outcome of all commands: `run again by CI on 24 Nov 2026 at 3f2a91c: 2 of 3 same, 1 differs`. Without
+    /// commands, the other evidence.
     fn in_words<'n, A: Iterator<Item = &'n Answer<'a>>>(
         &self,
         ids: &[RunId],
@@ -502,7 +508,7 @@ impl<'a> Assessment<'a> {
     }
 }
 
-/// Whether a result cites a file that was found when it was stored.
+/// Returns true if a result cites a file that was found when the result was stored.
 fn is_pinned(result: &Classification) -> bool {
     result.references.iter().any(|source| source.pinned.is_some())
 }
@@ -566,7 +572,7 @@ mod tests {
         run(number, None, "Ben", RunKind::Judged { of: id(of), holds })
     }
 
-    /// An answer below another node, whose result names the run 9.
+    /// An answer with one ancestor, whose result names run 9.
     fn facts(runs: Vec<Arc<Run>>) -> Investigation {
         let mut parent: Option<NodeId> = None;
         let nodes = [("R1.A", "EXPLORE"), ("R2.A1", "FOUND")].map(|(id, state)| {
@@ -596,7 +602,7 @@ mod tests {
         &builtin::all().iter().find(|it| it.ruleset.name == "found-verify").unwrap().ruleset
     }
 
-    /// What is said of the answer, and whether it is contested.
+    /// The evidence of the answer in words, and whether the answer is contested.
     fn told(runs: Vec<Arc<Run>>) -> (String, bool) {
         let facts = facts(runs);
         let ruleset = ruleset();
@@ -642,7 +648,7 @@ mod tests {
             with(vec![first.clone(), holds.clone(), same.clone(), judged(5, 2, false)]);
         assert!(is_contested && words.ends_with("1 differs and fails as judged"), "{words}");
         assert!(!with(vec![first, judged(3, 2, false), same, judged(5, 4, true)]).1);
-        // What is withheld looks alike, and is not.
+        // Withheld outputs look alike but may differ.
         assert!(with(vec![printing(2, ""), holds, printing(4, "")]).1);
     }
 

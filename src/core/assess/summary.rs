@@ -1,4 +1,5 @@
-//! The verdict of the whole in a sentence, and its grounds in at most seven lines: the beginning of the first page.
+//! The overall verdict in a sentence, and its grounds in up to seven lines. The front page of a report begins with
+//! them.
 
 use std::collections::HashSet;
 
@@ -10,26 +11,26 @@ use crate::markdown;
 use crate::ruleset::rules::objections::Objection;
 use crate::text::{counted, one_line, sentence, shorten};
 
-/// The most characters of a quotation, of a title in a list, and of all that is not covered.
+/// The maximum length of a quotation, of a title in a list, and of all uncovered points together, in characters.
 const QUOTED: usize = 160;
 const TITLE: usize = 60;
 const NOT_COVERED: usize = 120;
-/// How many alternatives a line names.
+/// The number of alternatives that a line names.
 const NAMED: usize = 3;
 
-/// What a line means for the verdict.
+/// The bearing of a line on the verdict.
 ///
-/// As JSON: `class` for style sheets, `sign` beside the colour, `label` for readers who see neither.
+/// Serializes as `class` for style sheets, `sign` to accompany the colour, and `label` for readers who see neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "SignView")]
 pub enum Sign {
-    /// It speaks for the answer.
+    /// Speaks for the answer.
     For,
-    /// It leaves a doubt.
+    /// Raises a doubt.
     Doubt,
-    /// It speaks against the answer.
+    /// Speaks against the answer.
     Against,
-    /// It informs.
+    /// Information only.
     Note,
 }
 
@@ -52,51 +53,51 @@ impl From<Sign> for SignView {
     }
 }
 
-/// What a line is about.
+/// The subject of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
-    /// The checks of the answer.
+    /// Checks of the answer.
     Checked,
-    /// Whether its evidence was run again.
+    /// Reruns of the evidence.
     Evidence,
-    /// What was ruled out.
+    /// Alternatives that were ruled out.
     RuledOut,
     /// Open objections.
     Objections,
-    /// What it does not cover.
+    /// Points that the conclusion does not cover.
     NotCovered,
-    /// The names behind the work and the sign-offs.
+    /// The names behind the work, and sign-offs.
     Names,
-    /// The other notes.
+    /// Other notes.
     Notes,
 }
 
 /// A line of the verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VerdictLine {
-    /// Its subject.
+    /// The subject of the line.
     pub subject: Subject,
-    /// What it means for the verdict.
+    /// The bearing of the line on the verdict.
     pub sign: Sign,
-    /// The fact, in a few words.
+    /// The fact in a few words.
     pub text: String,
-    /// By whom, or which; empty if there is nothing to add.
+    /// Names or details. Empty if there is nothing to add.
     pub detail: String,
     /// The node to read.
     pub node: Option<NodeId>,
-    /// The comment that it quotes.
+    /// The quoted comment.
     pub comment: Option<CommentId>,
 }
 
-/// A decision that a person has signed.
+/// A decision signed by a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed {
     /// The decision and the signer: `Approved by Ada`.
     pub label: String,
-    /// Whether it counts for the state that is assessed.
+    /// True if the signature covers the assessed state.
     pub is_valid: bool,
-    /// Whether it approves.
+    /// True if the decision is an approval.
     pub is_approval: bool,
 }
 
@@ -109,7 +110,7 @@ impl VerdictLine {
         VerdictLine { detail: detail.into(), ..self }
     }
 
-    /// The line about the number of notes: about the answer and what it rests on, if there is one, and about the rest.
+    /// The line with the number of notes. `about` counts those on the answer and its steps, if there is an answer.
     pub fn notes(about: Option<usize>, elsewhere: usize) -> VerdictLine {
         let notes = |number| counted(number, "note");
         let (sign, text) = match (about, elsewhere) {
@@ -126,8 +127,7 @@ impl VerdictLine {
 }
 
 impl<'a> Assessment<'a> {
-    /// The verdict in a sentence or two: how well the whole is checked, what its evidence is worth, and whether anybody has
-    /// signed it.
+    /// The overall verdict in one or two sentences: the confirmations, the strength of the evidence, and the sign-off.
     pub fn sentence(&self, signed: &[Signed]) -> String {
         let top = self.top();
         let Some(verdict) = top.verdict else {
@@ -155,7 +155,7 @@ impl<'a> Assessment<'a> {
     }
 
     fn evidence_clause(&self, verdict: Verdict) -> Option<String> {
-        // An answer that is contested or refuted is not worth more for what it rests on.
+        // Evidence does not strengthen a contested or refuted answer.
         if verdict <= Verdict::Contested || self.carrying().is_empty() {
             return None;
         }
@@ -173,14 +173,14 @@ impl<'a> Assessment<'a> {
         Some(format!(", {and} {what}"))
     }
 
-    /// The grounds of the verdict and what it leaves open: at most six lines, beside that of the [notes](VerdictLine::notes).
+    /// The grounds of the verdict and its open points: up to six lines, not counting the [notes](VerdictLine::notes).
     pub fn verdict_lines(&self, signed: &[Signed]) -> Vec<VerdictLine> {
         let lines =
             [self.checked_line(), self.evidence_line(), self.ruled_out_line(), self.objections_line()];
         lines.into_iter().chain([self.limits_line(), Some(self.names_line(signed))]).flatten().collect()
     }
 
-    /// The line about attempts to break the answer, and their outcome.
+    /// The line about attempts to refute the answer.
     fn checked_line(&self) -> Option<VerdictLine> {
         self.rules?;
         let line = |sign, text: String| VerdictLine::new(Subject::Checked, sign, text);
@@ -227,7 +227,7 @@ impl<'a> Assessment<'a> {
         Some(VerdictLine { node: best.map(|best| best.node.clone()), ..line(sign, text).with(detail) })
     }
 
-    /// `verify-1: 164,302 transactions over 55 s, 0 errors`.
+    /// The author and name of a node: `verify-1: 164,302 transactions over 55 s, 0 errors`.
     fn told_by(&self, id: &NodeId) -> String {
         let Some(node) = self.investigation.node(id) else { return String::new() };
         let by = node.classification.as_ref().and_then(Classification::who);
@@ -235,7 +235,7 @@ impl<'a> Assessment<'a> {
         format!("{by}: {}", shorten(&one_line(node.name()), QUOTED))
     }
 
-    /// The line about whether its evidence was run again.
+    /// The line about reruns of the evidence.
     fn evidence_line(&self) -> Option<VerdictLine> {
         let words = self.whole_evidence()?;
         let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
@@ -269,7 +269,7 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// The line that quotes the first open objection: to the answer, or else to anything.
+    /// The line that quotes the first open objection, preferring objections to the answer.
     fn objections_line(&self) -> Option<VerdictLine> {
         let carrying = self.carrying();
         let against: HashSet<_> = carrying.iter().flat_map(|answer| &answer.against).collect();
@@ -305,7 +305,7 @@ impl<'a> Assessment<'a> {
         Some(VerdictLine { node: first.comment.node.clone(), comment: Some(first.comment.id), ..line })
     }
 
-    /// The line about what the conclusion does not cover.
+    /// The line about points that the conclusion does not cover.
     fn limits_line(&self) -> Option<VerdictLine> {
         let line = |sign, text: &str| VerdictLine::new(Subject::NotCovered, sign, text);
         match self.limits().as_slice() {
