@@ -1,4 +1,4 @@
-//! Counts of nodes by kind, side by side in a bar: of a whole investigation, or of each branch.
+//! Counts of nodes by kind as a stacked bar, for a whole investigation or for each branch.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::assess::Verdict;
 
-/// The width of a whole bar, in its own units.
+/// The width of a full bar in its own units.
 pub const BAR: usize = 1_000;
-/// The least width of a part, so that one of thousands is seen.
+/// The minimum width of a part, so that one node among thousands stays visible.
 const LEAST: usize = 10;
 
-/// The order of the bar, by class: the answers first, what is still open last.
+/// The classes in bar order: answers first, open nodes and proposals last.
 const ORDER: [&str; 9] = [
     "role-solution",
     "role-confirmation",
@@ -24,32 +24,34 @@ const ORDER: [&str; 9] = [
     "role-pending",
 ];
 
-/// A part of the bar of states.
+/// A part of a bar.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BarPart {
-    /// The class of its role, and of an answer how sure it is: `role-solution confirmed`.
+    /// The role class, followed by the verdict class for answers: `role-solution confirmed`.
     pub class: String,
-    /// `Answer, confirmed`, `Ruled out`.
+    /// The label, such as `Answer, confirmed` or `Ruled out`.
     pub label: String,
     /// The number of nodes.
     pub count: usize,
-    /// Its start, of 1,000.
+    /// The start of the part, in units of [`BAR`].
     pub x: usize,
-    /// The width of the part, of 1,000.
+    /// The width of the part, in units of [`BAR`].
     pub width: usize,
 }
 
-/// The kind of a node in a bar, in the order of bars.
+/// The kind of a node in a bar. Kinds sort in bar order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind {
-    /// By role, and of an answer by how sure it is.
+    /// The position of the role class and, for answers, of the verdict.
     rank: (usize, usize),
     label: String,
     class: String,
 }
 
 impl Kind {
-    /// Returns the kind of a role's class (`role-pending` for a proposal), given the word for its state, and how sure it is.
+    /// The kind for a role class, a state label and a verdict. The verdict is ignored unless the class is
+    /// `role-solution`.
+    /// Besides role classes, `role-refutation` and `role-pending` (proposals) are known.
     pub fn of(class: &str, word: &str, verdict: Option<Verdict>) -> Kind {
         let rank = ORDER.iter().position(|known| *known == class).unwrap_or(ORDER.len());
         let Some(verdict) = verdict.filter(|_| class == ORDER[0]) else {
@@ -63,16 +65,16 @@ impl Kind {
     }
 }
 
-/// Counts of nodes by kind in each branch of a forest.
+/// Counts of nodes by kind for each branch of a forest.
 #[derive(Clone, Debug)]
 pub struct Tallies {
     kinds: Vec<Kind>,
-    /// A count per kind, for each node.
+    /// One count per kind for each node.
     counts: Vec<u32>,
 }
 
 impl Tallies {
-    /// Counts all nodes in preorder, each with its parent's place and its kind.
+    /// Counts nodes given in preorder, each with the index of its parent and its kind.
     pub fn new(nodes: &[(Option<usize>, Kind)]) -> Tallies {
         let kinds: BTreeSet<&Kind> = nodes.iter().map(|(_, kind)| kind).collect();
         let kinds: Vec<Kind> = kinds.into_iter().cloned().collect();
@@ -91,7 +93,7 @@ impl Tallies {
         Tallies { kinds, counts }
     }
 
-    /// The bar of these branches together, as long as they are to be beside others: at most [`BAR`].
+    /// The combined bar of these branches. `length` limits its total width, up to [`BAR`].
     pub fn bar(&self, branches: &[usize], length: usize) -> Vec<BarPart> {
         let width = self.kinds.len();
         let sum =
@@ -99,7 +101,7 @@ impl Tallies {
         parts(self.kinds.iter().enumerate().map(|(at, kind)| (kind, sum(at))), length)
     }
 
-    /// Returns the number of answers in force in these branches: confirmed ones, and all.
+    /// The number of confirmed answers in these branches, and of all answers that are not refuted.
     pub fn answers(&self, branches: &[usize]) -> (usize, usize) {
         let bar = self.bar(branches, BAR);
         let count =
@@ -118,7 +120,7 @@ pub fn bar(nodes: impl IntoIterator<Item = Kind>) -> Vec<BarPart> {
     parts(kinds.chunk_by(|one, other| one == other).map(|same| (&same[0], same.len())), BAR)
 }
 
-/// The parts that are there, side by side. Each is seen, and the others are as wide as they are many.
+/// The nonempty parts side by side. Each has a minimum width. The remaining width is shared by count.
 fn parts<'k>(kinds: impl Iterator<Item = (&'k Kind, usize)>, length: usize) -> Vec<BarPart> {
     let kinds: Vec<(&Kind, usize)> = kinds.filter(|(_, count)| *count > 0).collect();
     let all: usize = kinds.iter().map(|(_, count)| count).sum();

@@ -7,11 +7,12 @@ use crate::assess::Assessment;
 use crate::domain::{Investigation, Link, Node, NodeId};
 use crate::ruleset::Ruleset;
 
-/// The investigation as a `digraph` that Graphviz draws from top to bottom: a box per node in its state's colour,
-/// pending proposals dashed, and a legend with every state of the ruleset. Links across the tree are dotted and do not
-/// move the nodes; trust in an answer, and refutation, are shown beside the state.
+/// The investigation as a `digraph` that Graphviz draws from top to bottom.
 ///
-/// Any title parses, and is shown unchanged on one line.
+/// Each node is a box in the colour of its state, with proposals dashed. A legend lists all states of the ruleset.
+/// Links across the tree are dotted and do not affect the layout. The verdict is shown after the state.
+///
+/// All titles are escaped and appear unchanged on one line.
 pub fn dot(assessment: &Assessment<'_>) -> String {
     let investigation = assessment.investigation;
     let ruleset = assessment.rules.map(|rules| rules.ruleset());
@@ -46,12 +47,12 @@ pub fn dot(assessment: &Assessment<'_>) -> String {
     dot
 }
 
-/// The name of a node in DOT and Mermaid: the id with an underscore for its dot.
+/// The name of a node in DOT and Mermaid: the id with its dot replaced by an underscore.
 pub(super) fn name(id: &NodeId) -> String {
     id.as_str().replace('.', "_")
 }
 
-/// Each link from one node to another that exists.
+/// All links between existing nodes.
 pub(super) fn links(investigation: &Investigation) -> impl Iterator<Item = (&Node, &Link)> {
     let nodes = investigation.preorder().into_iter();
     nodes.flat_map(move |node| {
@@ -64,7 +65,7 @@ pub(super) fn links(investigation: &Investigation) -> impl Iterator<Item = (&Nod
     })
 }
 
-/// The text beside a state: `, confirmed in another session`.
+/// The verdict shown after a state: `, confirmed in another session`.
 pub(super) fn beside(assessment: &Assessment<'_>, node: &Node) -> String {
     assessment.verdict_of(&node.id).map(|verdict| format!(", {}", verdict.label())).unwrap_or_default()
 }
@@ -73,7 +74,7 @@ fn node_line(node: &Node, ruleset: Option<&Ruleset>, beside: &str) -> String {
     let (name, round, title) = (name(&node.id), node.round(), escape(&one_line(node.name())));
     match node.state() {
         Some(state) => {
-            // A state that the ruleset does not know can only come from a hand that edited the repository.
+            // A state unknown to the ruleset can only come from a manual edit.
             let known = ruleset.and_then(|ruleset| ruleset.state(state));
             let colour = known.map_or("white", |state| &state.colour);
             let colour = attribute_value(colour);
@@ -85,8 +86,8 @@ fn node_line(node: &Node, ruleset: Option<&Ruleset>, beside: &str) -> String {
     }
 }
 
-/// Returns the text for a label in double quotes. Graphviz gives a backslash before any letter a meaning of its own (`\N` is
-/// the node's name), reads `&lt;` as `<`, and reads `\<` as `<`.
+/// Escapes text for a label in double quotes. Graphviz interprets backslash sequences (`\N` is the node's name), reads
+/// `&lt;` as `<`, and reads `\<` as `<`.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
     for c in text.chars() {
@@ -99,7 +100,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// A colour as an attribute's value: bare where DOT allows it, otherwise in quotes.
+/// A colour as an attribute value: bare where DOT allows it, otherwise quoted.
 fn attribute_value(colour: &str) -> String {
     const KEYWORDS: [&str; 6] = ["node", "edge", "graph", "digraph", "subgraph", "strict"];
     let bare = colour.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -1,9 +1,11 @@
-//! An icicle: a row for each round, each node as wide as the leaves below it and in the pattern of its role; a label where
-//! there is room for it. Branches that would be too narrow are drawn together, as a bar of their nodes by kind. Above the cells
-//! are the parts that have a page of their own, below them a flag at the best answer.
+//! An icicle diagram: one row per round, each node as wide as its number of leaves.
 //!
-//! It is as wide as its page: horizontal places are in percent, so letters keep their size. A picture that
-//! is a file of its own has a fixed width.
+//! Cells have the pattern of their role, and a label if there is room. Branches that would be too narrow are merged
+//! into one cell with a bar of their nodes by kind. Parts with a page of their own are linked above the cells. A flag
+//! below the cells points to the best answer.
+//!
+//! Horizontal positions are percentages, so the diagram is as wide as its page while letters keep their size. A
+//! standalone picture has a fixed width.
 
 use std::fmt::Write as _;
 
@@ -16,37 +18,37 @@ use crate::assess::Verdict;
 use crate::ruleset::Role;
 use crate::text::{counted, escape};
 
-/// The width on a page in most windows, and the least width, in CSS pixels: both decide which labels fit.
+/// The width of the diagram in most windows, and its minimum width, in CSS pixels. Both determine which labels fit.
 const WIDE: f64 = 1_280.0;
 pub(super) const NARROW: f64 = 900.0;
 const ROW: f64 = 26.0;
 const CELL: f64 = 24.0;
-/// The parts above the cells, and the flag below them.
+/// The height of the links above the cells, and of the flag below them.
 const PARTS: f64 = 30.0;
 const FLAG: f64 = 30.0;
 const SIZE: f64 = 12.0;
-/// The room before a label, for the sign; and after it.
+/// The space before a label, for the sign, and after it.
 const LEFT: f64 = 20.0;
 const RIGHT: f64 = 5.0;
-/// The least width of a cell that has lines around it, of one that is hollow, of one with a sign, and of one that a finger or a
-/// key can go to (WCAG 2.2).
+/// The minimum width of a cell with an outline, of a hollow cell, of a cell with a sign, and of a cell reachable by
+/// finger or keyboard (WCAG 2.2).
 pub(super) const LINED: f64 = 3.5;
 const HOLLOW: f64 = 10.0;
 const SIGNED: f64 = 18.0;
 pub(super) const REACHED: f64 = 26.0;
-/// Rows that branches drawn together take, below the one with their number.
+/// The number of rows used by merged branches, not counting the row with their number.
 const LEAST_BARS: u32 = 1;
 const MOST_BARS: u32 = 4;
 /// The width of a name in a tooltip, in em.
 const TOOLTIP: f64 = 60.0;
 
-/// The place of the cells.
+/// The geometry of the cells.
 struct Layout<'a> {
     pages: &'a Pages<'a>,
     root: Option<usize>,
     /// The depth of the first row.
     first: u32,
-    /// The number of leaves before the first one, and their number.
+    /// The number of leaves left of the diagram, and within it.
     before: usize,
     leaves: usize,
 }
@@ -63,7 +65,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Returns the start and the width of neighbouring branches, as parts of the whole width.
+    /// The start and width of neighbouring branches, as fractions of the total width.
     fn place(&self, tops: &[usize]) -> (f64, f64) {
         let (start, leaves) = match tops {
             [only] if Some(*only) == self.root => (0, self.leaves),
@@ -79,7 +81,7 @@ impl<'a> Layout<'a> {
         self.pages.items[item].depth - self.first
     }
 
-    /// The number of rows of branches that are drawn together: one for their number, and one for each level.
+    /// The number of rows used by merged branches: one for their number, and one per level within limits.
     fn rows(&self, together: &Part) -> u32 {
         let last = self.pages.range(&together.tops).map(|item| self.row(item)).max().unwrap_or(0);
         let row = together.tops.first().map_or(0, |top| self.row(*top));
@@ -91,7 +93,7 @@ fn root_of(page: &Page) -> Option<usize> {
     page.root.as_ref().and(page.cards.first().copied())
 }
 
-/// The picture of such a page.
+/// Draws the diagram of a page.
 pub(super) fn draw(pages: &Pages<'_>, page: &Page, options: &SvgOptions<'_>, label: &str) -> Svg {
     let layout = Layout::new(pages, page);
     let mut writer = Writer {
@@ -116,7 +118,7 @@ pub(super) fn draw(pages: &Pages<'_>, page: &Page, options: &SvgOptions<'_>, lab
         .zip(&rows)
         .map(|(it, rows)| it.tops.first().map_or(0, |top| layout.row(*top)) + rows);
     let last = page.cards.iter().map(|card| layout.row(*card) + 1).chain(ends).max().unwrap_or(1);
-    // The place and the depth of the best answer, unless its own cell shows it.
+    // The position and depth of the best answer, unless its own cell is wide enough to show it.
     let hides = |together: &&Part| best.is_some_and(|best| pages.range(&together.tops).contains(&best));
     let flag = match page.together.iter().position(|it| hides(&it)) {
         Some(at) => {
@@ -138,7 +140,7 @@ pub(super) fn draw(pages: &Pages<'_>, page: &Page, options: &SvgOptions<'_>, lab
         writer.out.push_str("</g>\n");
     }
     writer.out.push_str("<g class=\"cells\">\n");
-    // In the order of the tree, so that the Tab key follows it from link to link.
+    // In tree order, so that the Tab key follows the tree.
     let mut together = page.together.iter().zip(&rows).peekable();
     for card in page.cards.iter().map(Some).chain([None]) {
         while let Some((part, rows)) =
@@ -182,7 +184,8 @@ impl Writer<'_> {
         );
     }
 
-    /// The patterns that distinguish roles in cells too narrow for a sign. Their lines continue in the cells beside them.
+    /// Defines the patterns that distinguish roles in cells too narrow for a sign. Lines continue across neighbouring
+    /// cells.
     fn patterns(&mut self) {
         self.out.push_str("<defs>");
         for (id, class, size, path) in PATTERNS {
@@ -196,7 +199,7 @@ impl Writer<'_> {
         self.out.push_str("</defs>\n");
     }
 
-    /// The way to the page of a part, above its cells.
+    /// Writes the link to the page of a part, above the cells of that part.
     fn part(&mut self, own: usize, tops: &[usize], head: f64) {
         let (Some(first), Some(last), Some(href)) = (tops.first(), tops.last(), self.options.page_href)
         else {
@@ -228,7 +231,7 @@ impl Writer<'_> {
         self.out.push_str("</a>\n");
     }
 
-    /// Branches that are drawn together: their number, and a bar of their nodes by kind.
+    /// Writes merged branches: their number, and a bar of their nodes by kind.
     fn together(&mut self, part: &Part, rows: u32, is_best: bool) {
         let first = &self.pages.items[part.tops[0]];
         let (x, width) = self.layout.place(&part.tops);
@@ -285,7 +288,7 @@ impl Writer<'_> {
         let _ = writeln!(self.out, "</{tag}>");
     }
 
-    /// The line of a way, at the foot of a cell.
+    /// Marks a cell as part of a path to an answer with a line at its bottom.
     fn way(&mut self, way: Option<Way>, x: f64, width: f64, y: f64) {
         let Some(way) = way else { return };
         let dashes = if way == Way::Doubted { " stroke-dasharray=\"9 4\"" } else { "" };
@@ -362,7 +365,7 @@ impl Writer<'_> {
         let _ = writeln!(self.out, "</{tag}>");
     }
 
-    /// A text in a place of its own, cut off at its end: as much as fits a narrow page, and a wide one.
+    /// Writes text clipped to its cell, in one version for narrow pages and one for wide pages.
     fn text(
         &mut self,
         x: f64,
@@ -399,7 +402,7 @@ impl Writer<'_> {
         self.out.push_str("</svg>");
     }
 
-    /// Says where the best answer is, whose cell has no room for that.
+    /// Writes the flag that names the best answer if its cell cannot.
     fn flag(&mut self, item: &Item<'_>, (x, width): (f64, f64), row: u32, height: f64) {
         let x = x + width / 2.0;
         let from = self.top + f64::from(row) * ROW - (ROW - CELL);
@@ -427,7 +430,7 @@ impl Writer<'_> {
     }
 }
 
-/// A pattern: its name, the class that colours it, its size, and its lines.
+/// The patterns: name, CSS class for the colour, size, and path.
 const PATTERNS: [(&str, &str, u8, &str); 8] = [
     ("deadEnd", "role-deadEnd", 6, "M-1 1l2-2M0 6l6-6M5 7l2-2"),
     ("exhausted", "role-exhausted", 5, "M0 2.5h5"),
@@ -439,7 +442,8 @@ const PATTERNS: [(&str, &str, u8, &str); 8] = [
     ("proposed", "proposed", 4, "M0 1h2M2 3h2"),
 ];
 
-/// Returns the look of cells of a role, or of a proposal, beside its sign: for a legend on a page that has the patterns.
+/// A cell with the pattern and sign of a role, or of a proposal for `None`. For legends on pages that define the
+/// patterns.
 pub fn swatch(role: Option<Role>) -> Svg {
     let fill = match role {
         Some(Role::Solution) => " class=\"full\"",
@@ -455,7 +459,7 @@ pub fn swatch(role: Option<Role>) -> Svg {
     Svg { markup, width: 32.0, height: 12.0 }
 }
 
-/// The pattern of a cell, and its outline where it is hollow.
+/// The fill attributes of a cell, and the outline attributes if it is hollow.
 fn fill(item: &Item<'_>, narrow: f64) -> (&'static str, &'static str) {
     let hollow = (" fill=\"none\"", " class=\"hollow\" stroke=\"currentColor\" stroke-dasharray=\"4 2\"");
     match (item.verdict, item.role) {
@@ -468,7 +472,7 @@ fn fill(item: &Item<'_>, narrow: f64) -> (&'static str, &'static str) {
     }
 }
 
-/// The pattern of a role, or of a proposal.
+/// The fill attributes for a role, or for a proposal.
 fn pattern(role: Option<Role>) -> &'static str {
     match role {
         None => " fill=\"url(#hatch-proposed)\"",
@@ -481,7 +485,7 @@ fn pattern(role: Option<Role>) -> &'static str {
     }
 }
 
-/// A part of the whole width, as an attribute has it.
+/// Formats a fraction of the total width as a percentage.
 fn percent(share: f64) -> String {
     let text = format!("{:.3}", share * 100.0);
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
@@ -514,7 +518,7 @@ mod tests {
         markup
     }
 
-    /// A root with three branches; in the second a confirmed answer, in the third two that are not.
+    /// A root with three branches. The second contains a confirmed answer, the third two unconfirmed ones.
     fn some() -> Investigation {
         let mut parents = vec![None];
         for _ in 0..3 {

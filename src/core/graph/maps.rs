@@ -1,13 +1,14 @@
-//! Maps of an investigation of any size. Up to [`MOST_CARDS`] nodes have a card each. More are an icicle, in which what would be
-//! too narrow to be read is drawn together. What is a part of a map has a page of its own,
-//! to which the same applies, so that each node has a card or a cell on one of them.
+//! Maps: the pages of an investigation of any size.
+//!
+//! Up to [`MOST_CARDS`] nodes are drawn as cards. More nodes are drawn as an icicle, in which branches too narrow to
+//! read are merged. Parts of a map get pages in the same way, so each node has a card or cell on some page.
 //!
 //! # Guarantees
 //!
-//! - From the first page, each is reached by the parts of those above it.
-//! - A page divides into branches that have at most half of its nodes, but for a trunk that is longer than a page has rows.
-//! - An icicle has [`MOST_CELLS`] cells or so, and [`MOST_PARTS`] parts or so, whatever the shape of the tree.
-//! - Nothing recurses.
+//! - Every page is reachable from the first one through links to parts.
+//! - A page is divided into branches with at most half of its nodes, except for a trunk longer than the rows of a page.
+//! - An icicle has about [`MOST_CELLS`] cells and about [`MOST_PARTS`] parts, whatever the shape of the tree.
+//! - Nothing recurses on the call stack.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
@@ -18,32 +19,32 @@ use super::pages::{Drawn, Page, Pages, Part};
 use crate::assess::Assessment;
 use crate::domain::NodeId;
 
-/// Nodes that are drawn as cards.
+/// The maximum number of nodes drawn as cards.
 pub(super) const MOST_CARDS: usize = 80;
-/// Cells of an icicle: more would be looked at no more closely, and all of them are in the page. So many are as long as
-/// branches that are drawn together.
+/// The approximate number of cells of an icicle. Readers would not tell more apart, and each makes the page larger.
 const MOST_CELLS: usize = 160;
+/// The number of cells that take as much markup as one merged branch.
 const TOGETHER: usize = 3;
-/// Rows of an icicle; what is below the last is drawn together.
+/// The number of rows of an icicle. Everything below the last row is merged.
 const MOST_ROWS: u32 = 40;
-/// Nodes that a branch must have for a page of its own, and parts that a page has about.
+/// The minimum size of a branch with a page of its own, and the approximate number of parts per page.
 const LEAST_BRANCH: usize = 24;
 const MOST_PARTS: usize = 16;
 
 /// A part of a page, as a row of a list.
 #[derive(Clone, Debug)]
 pub struct Row<'i> {
-    /// The root of its first branch.
+    /// The root of the first branch.
     pub first: &'i NodeId,
-    /// The root of its last branch; equal to `first` if there is only one.
+    /// The root of the last branch. Equal to `first` if there is only one.
     pub last: &'i NodeId,
-    /// The number of its nodes.
+    /// The number of nodes.
     pub nodes: usize,
-    /// The number of its answers in force: confirmed ones, and all.
+    /// The number of confirmed answers, and of all answers that are not refuted.
     pub answers: (usize, usize),
-    /// Its nodes by kind; beside other bars, as long as it has nodes.
+    /// The nodes by kind. The bar's length is proportional to the number of nodes.
     pub bar: Vec<BarPart>,
-    /// Its own page.
+    /// The page of this part.
     pub page: Option<usize>,
 }
 
@@ -56,7 +57,7 @@ struct Todo {
 }
 
 impl<'i> Pages<'i> {
-    /// The maps: first that of the whole.
+    /// Builds all maps. The first one shows the whole investigation.
     pub fn new(assessment: &Assessment<'i>) -> Self {
         let mut pages = Pages::none(assessment);
         let mut groups: HashMap<Option<usize>, usize> = HashMap::new();
@@ -79,7 +80,7 @@ impl<'i> Pages<'i> {
                 };
                 todo.push_back(Todo { root, tops, up: Some(number), group });
             }
-            // The root of a group is only context.
+            // The root of a group is repeated for context.
             let is_context = |card: usize| group.is_some() && Some(card) == root;
             for card in page.cards.iter().filter(|card| !is_context(**card)) {
                 pages.homes[*card] = number;
@@ -93,7 +94,7 @@ impl<'i> Pages<'i> {
         pages
     }
 
-    /// Returns the parts of a page as rows: those with most answers first, then the largest.
+    /// The parts of a page as rows: most answers first, then largest.
     pub fn rows(&self, page: &Page) -> Vec<Row<'i>> {
         let largest = page.parts.iter().map(|part| part.nodes).max().unwrap_or(1);
         let id = |top: Option<&usize>| top.map(|top| &self.items[*top].node.id);
@@ -112,12 +113,12 @@ impl<'i> Pages<'i> {
         rows
     }
 
-    /// Returns the nodes that are on a page themselves, in preorder.
+    /// The nodes with a card or cell on a page, in preorder.
     pub fn shown<'p>(&'p self, page: &'p Page) -> impl Iterator<Item = &'i NodeId> + 'p {
         page.cards.iter().map(|card| &self.items[*card].node.id)
     }
 
-    /// The nodes on a page that are in no part with a page of its own, in preorder.
+    /// The nodes with a card or cell on a page that belong to no part with a page of its own, in preorder.
     pub fn alone(&self, page: &Page) -> Vec<&'i NodeId> {
         let mut parts =
             page.parts.iter().filter(|part| part.page.is_some()).flat_map(|part| &part.tops).peekable();
@@ -131,14 +132,14 @@ impl<'i> Pages<'i> {
         page.cards.iter().filter(is_alone).map(|card| &self.items[*card].node.id).collect()
     }
 
-    /// Returns the first and the last branch of a page that has only a part of the tree below its root.
+    /// The first and last branch of a page that shows only some of the branches below its root.
     pub fn span(&self, page: &Page) -> Option<(&'i NodeId, &'i NodeId)> {
         page.group?;
         let id = |top: Option<&usize>| top.map(|top| &self.items[*top].node.id);
         id(page.tops.first()).zip(id(page.tops.last()))
     }
 
-    /// Whether a node is on a page itself.
+    /// Returns true if a node has a card or cell on a page.
     pub fn is_on(&self, page: &Page, id: &NodeId) -> bool {
         page.cards.iter().any(|card| self.items[*card].node.id == *id)
     }
@@ -153,7 +154,7 @@ impl<'i> Pages<'i> {
         let first = root.or(tops.first().copied()).map_or(0, |first| self.items[first].depth);
         let mut parts = self.divide(&tops, nodes, first + MOST_ROWS);
         let (cards, together) = self.cells(root, &tops, &parts, first + MOST_ROWS);
-        // Small branches that are shown whole need no page.
+        // A small branch that is shown in full needs no page.
         parts.retain(|part| {
             let within = self.range(&part.tops);
             part.nodes >= LEAST_BRANCH
@@ -170,20 +171,20 @@ impl<'i> Pages<'i> {
         }
     }
 
-    /// The part that has these branches.
+    /// The index of the part that contains these branches.
     fn part_of(&self, parts: &[Part], tops: &[usize]) -> Option<usize> {
         let start = self.range(tops).start;
         let at = parts.partition_point(|part| self.range(&part.tops).start <= start).checked_sub(1)?;
         self.range(&parts[at].tops).contains(&start).then_some(at)
     }
 
-    /// Returns the number of nodes in these branches.
+    /// The number of nodes in these branches.
     fn nodes(&self, tops: &[usize]) -> usize {
         self.range(tops).len()
     }
 
-    /// The parts of branches with so many nodes: the branches that leave the trunk, small ones beside each other in one.
-    /// The trunk ends before a depth.
+    /// Divides branches with `nodes` nodes in total into parts: the branches that leave the trunk, with small
+    /// neighbouring ones grouped. The trunk ends before depth `end`.
     fn divide(&self, tops: &[usize], nodes: usize, end: u32) -> Vec<Part> {
         let least = LEAST_BRANCH.max(nodes.div_ceil(MOST_PARTS));
         let mut parts = Vec::new();
@@ -212,7 +213,7 @@ impl<'i> Pages<'i> {
         Part { nodes: self.nodes(&tops), tops, page: None }
     }
 
-    /// Small branches beside each other, in parts of about so many nodes, evenly.
+    /// Groups small neighbouring branches into parts of similar size.
     fn group(&self, run: &mut Vec<usize>, least: usize, parts: &mut Vec<Part>) {
         let nodes = self.nodes(run);
         let most = nodes.div_ceil(nodes.div_ceil(least.max(MOST_CARDS - LEAST_BRANCH)).max(1));
@@ -231,8 +232,10 @@ impl<'i> Pages<'i> {
         }
     }
 
-    /// The cells of an icicle and the branches drawn together in it: row by row, each as finely as there is room for. Below a
-    /// certain depth everything is drawn together.
+    /// The cells and merged branches of an icicle.
+    ///
+    /// Rows are filled from the top. Each row is drawn as finely as the remaining number of cells allows, and
+    /// everything in the last row is merged.
     fn cells(
         &self,
         root: Option<usize>,
@@ -251,7 +254,7 @@ impl<'i> Pages<'i> {
             let row = leasts.into_iter().filter(|least| !is_last || least.is_infinite()).find_map(|least| {
                 let row: Vec<_> =
                     families.iter().flat_map(|family| self.pieces(family, parts, scale, least)).collect();
-                // Cells below a cell take room, too.
+                // Cells with children also cost a row below.
                 let cost = |(is_cell, tops): &(bool, Vec<usize>)| match self.items[tops[0]].below {
                     0 if *is_cell => 1,
                     _ => usize::from(*is_cell) + TOGETHER,
@@ -276,11 +279,12 @@ impl<'i> Pages<'i> {
         (cards, together)
     }
 
-    /// A family as cells, and as runs of neighbours that are drawn together: those with cells narrower than `least`. A run
-    /// is as wide as a finger if it can be, and in one part.
+    /// Splits siblings into cells and into runs that are merged because their cells would be narrower than `least`.
+    ///
+    /// A run is as wide as a finger where possible, and does not cross the border of a part.
     fn pieces(&self, family: &[usize], parts: &[Part], scale: f64, least: f64) -> Vec<(bool, Vec<usize>)> {
         let width = |item: usize| self.leaves[item].1 as f64 * scale;
-        // Nodes in no part are on the trunk.
+        // Nodes outside of all parts are on the trunk.
         let part = |item: usize| self.part_of(parts, &[item]);
         let is_small = |item: usize| width(item) < least && part(item).is_some();
         let mut pieces = Vec::new();
@@ -297,7 +301,7 @@ impl<'i> Pages<'i> {
             for top in run {
                 tops.push(*top);
                 wide += width(*top);
-                // Sums of widths are not exact.
+                // Sums of widths are inexact.
                 if wide + 1e-6 >= most {
                     pieces.push((false, std::mem::take(&mut tops)));
                     wide = 0.0;
@@ -319,7 +323,7 @@ mod tests {
     use crate::domain::Investigation;
     use crate::graph::samples;
 
-    /// Everything that maps promise.
+    /// Asserts all guarantees of the module.
     fn check(pages: &Pages<'_>) {
         let all = pages.all();
         for (number, page) in all.iter().enumerate() {
@@ -335,7 +339,7 @@ mod tests {
                     assert!(page.parts.len() < 4 * MOST_PARTS, "{} parts", page.parts.len());
                 }
             }
-            // Each node has a cell, or is drawn together with others: once, in a part that shows it closer.
+            // Each node has a cell or is merged, exactly once. A merged node has a page that shows more detail.
             let mut below: Vec<usize> = page.cards.clone();
             for together in &page.together {
                 let within = pages.range(&together.tops);
@@ -358,7 +362,7 @@ mod tests {
                 assert!(part.nodes < page.shown + page.hidden);
             }
         }
-        // Each node stands on the page that is said to be its own.
+        // Each node is on its home page.
         for (item, home) in pages.homes.iter().enumerate() {
             assert!(all[*home].cards.binary_search(&item).is_ok());
         }
@@ -378,7 +382,7 @@ mod tests {
         pages
     }
 
-    /// How each page is drawn, with how many nodes, and in how many parts.
+    /// The form, nodes and parts of each page.
     fn outline(parents: &[Option<usize>], most: usize) -> Vec<String> {
         let tree = samples::tree(parents, |_| Some("EXPLORE"));
         let pages = maps(&tree);
@@ -485,7 +489,7 @@ mod tests {
 
     #[test]
     fn branches_with_answers_come_first() {
-        // Three branches of 30, 40 and 50 nodes; the smallest has a confirmed answer, the next one that is not.
+        // Three branches of 30, 40 and 50 nodes. The smallest has a confirmed answer, the next an unconfirmed one.
         let mut parents = vec![None];
         let mut answers = Vec::new();
         for (branch, size) in [50, 40, 30].into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The investigation as a Mermaid flowchart, for places that draw one: a README, an issue, a chat.
+//! The investigation as a Mermaid flowchart, for READMEs, issues and chats.
 
 use std::fmt::Write as _;
 
@@ -9,16 +9,16 @@ use crate::assess::Assessment;
 use crate::domain::NodeId;
 use crate::ruleset::Role;
 
-/// The investigation as a Mermaid flowchart from left to right, coloured by role, pending proposals dashed.
+/// The investigation as a Mermaid flowchart from left to right, coloured by role, with proposals dashed.
 ///
-/// Titles always stay text: everything but letters, digits, spaces and a few marks is written as a character code, so no title
-/// can form a quote, tag, Markdown, comment or `%%{init}%%` directive. Mermaid itself draws at most 500 edges and 50,000
-/// characters unless its host allows more.
+/// In titles, everything but letters, digits, spaces and a few punctuation marks is written as a character code. A
+/// title therefore cannot form a quote, tag, Markdown, comment or `%%{init}%%` directive. Mermaid draws at most 500
+/// edges and 50,000 characters unless its host allows more.
 pub fn mermaid(assessment: &Assessment<'_>) -> String {
     mermaid_of(assessment, |_| true)
 }
 
-/// Returns the chart of some of the nodes. A shown node's parent must be shown, too.
+/// The flowchart of the nodes that `is_shown` accepts. It must accept the parent of each shown node.
 pub fn mermaid_of(assessment: &Assessment<'_>, is_shown: impl Fn(&NodeId) -> bool) -> String {
     let investigation = assessment.investigation;
     let mut chart = String::from("flowchart LR\n");
@@ -55,7 +55,7 @@ pub fn mermaid_of(assessment: &Assessment<'_>, is_shown: impl Fn(&NodeId) -> boo
         let _ = writeln!(chart, "    {from} -. {what} .-> {to}");
     }
     for role in palette::ROLES {
-        // Each investigation has its chart in its README, so the colours of existing ones must stay.
+        // READMEs of existing investigations contain these colours, so they must not change.
         let colour = if role == Role::Confirmation { "#9a6700" } else { palette::role(role).light };
         let _ = writeln!(
             chart,
@@ -89,7 +89,7 @@ fn class(role: Role) -> &'static str {
 }
 
 fn escape(text: &str) -> String {
-    /// Mermaid reads these even where they are written as codes: a formula, a line break, an icon.
+    /// Mermaid interprets these even when written as character codes: a formula, a line break, an icon.
     const SPELLS: [&str; 3] = ["$$", "\\n", ":fa"];
     let mut escaped = String::with_capacity(text.len() + 8);
     for (at, c) in text.char_indices() {
@@ -102,7 +102,7 @@ fn escape(text: &str) -> String {
             let _ = write!(escaped, "#{};", u32::from(c));
         }
         if SPELLS.iter().any(|spell| text[at..].starts_with(spell)) {
-            // A space without width keeps it apart.
+            // A zero-width space breaks the sequence.
             escaped.push_str("#8203;");
         }
     }

@@ -1,52 +1,52 @@
-//! Pictures of an investigation: DOT for Graphviz and agents, Mermaid for READMEs, and an SVG of our own. Pure: no
-//! file, clock or git; the same investigation yields the same bytes.
+//! Pictures of an investigation: DOT for Graphviz and agents, Mermaid for READMEs, and SVG for pages.
 //!
-//! - [`dot()`], [`mermaid()`]: texts for other programs.
-//! - [`Pages`]: the nodes on each picture: all on one, or on maps (`maps`), since nobody can read a picture of 1,000 cards.
-//!   Each page of a map is drawn as cards or as an icicle.
-//! - [`svg()`]: the picture of a page. `svg` decides the content of each card, and `place` its place. `icicle` draws a cell for
-//!   a node, and small branches together.
+//! This module is pure: it uses no file, clock or git, and the same investigation yields the same bytes.
+//!
+//! - [`dot()`], [`mermaid()`]: source text for other programs.
+//! - [`Pages`]: the nodes on each picture. A picture of 1,000 cards is unreadable, so `maps` divides large
+//!   investigations into pages.
+//! - [`svg()`]: the picture of a page, as cards or as an icicle. `svg` decides the content of each card and `place` its
+//!   position. `icicle` draws a cell per node and merges small branches.
 //! - [`bar()`], [`Tallies`]: counts of nodes by kind, as a bar.
-//! - [`path()`]: the way to an answer: one line from the question to it, with the lines that join it and branch off.
-//! - [`palette()`], [`stylesheet()`]: the colours, and the style of a standalone picture.
+//! - [`path()`]: the path to an answer, as one line from the question with lines that join it and branch off.
+//! - [`palette()`], [`stylesheet()`]: the colours, and the stylesheet of a standalone picture.
 //!
 //! # Selectors for stylesheets
 //!
-//! An inline picture has no colours of its own but `currentColor`; the page's stylesheet gives it these. Sizes,
-//! widths of lines and dashes are attributes of the markup and need no style.
+//! An inline picture has no colours except `currentColor`. The page's stylesheet colours it through these selectors.
+//! Sizes, line widths and dashes are attributes of the markup and need no style.
 //!
 //! | selector | element |
 //! |---|---|
-//! | `svg.graph` | the picture |
+//! | `svg.graph` | a picture |
 //! | `.background`, `.legend` | the background and the head of a standalone picture |
-//! | `.edges > .edge` | a line from parent to child; `.to-dead` and `.to-proposed` are dashed |
-//! | `.edge.on-path` | on the way from a root to a solution that a node confirms; thicker |
-//! | `.edge.on-path.doubted` | to one that only its author has checked, or that is contested; dashed |
-//! | `.cards > .card` | a card: `<a>`, or `<g>` when cards are not links |
+//! | `.edges > .edge` | an edge from parent to child; dashed with `.to-dead` or `.to-proposed` |
+//! | `.edge.on-path` | a thicker edge on the path to a checked answer |
+//! | `.edge.on-path.doubted` | the same, dashed, if the answer is contested or checked only by its author |
+//! | `.cards > .card` | a card: `<a>`, or `<g>` if cards are not links |
 //! | `.card.role-…` | `role-open`, `role-awaitingConfirmation`, `role-solution`, `role-confirmation`, `role-theory`, `role-exhausted`, `role-deadEnd` |
-//! | `.card.proposed` | a pending proposal (it has no role); its outline is dashed |
+//! | `.card.proposed` | a proposal, which has no role; its outline is dashed |
 //! | `.card.confirmed`, `.card.self-checked`, `.card.unconfirmed`, `.card.contested` | an answer |
-//! | `.card.contested` | a solution that somebody objects to |
-//! | `.card.refuted` | a node that another refutes |
-//! | `.card.on-path` | on the way from a root to a solution that a node confirms; with `.doubted` as for edges |
+//! | `.card.refuted` | a refuted node |
+//! | `.card.on-path` | a card on the path to a checked answer; `.doubted` as for edges |
 //! | `.card.best-answer` | the best answer of the picture |
-//! | `.card-box`, `.card-bar` | the card's outline, and the bar at its left edge in the colour of the role |
-//! | `.card-id`, `.card-state`, `.card-title` | texts: the id, the state's name (or `proposed`), a line of the title |
-//! | `.card-note` | text: how sure it is |
-//! | `.sign.role-…`, `.sign.proposed` | the small drawing beside the state's name |
-//! | `.cards > a.more`, `.more-box`, `.more-arrow` | the way from a branch back to the map of which it is a part |
-//! | `.tally > rect` | a part of a bar of states, of the class of its role and of how sure it is |
-//! | `svg.icicle`, `.cells > .cell` | an icicle, and a node in it, with the classes of a card; `.thin` where it is too narrow for a line |
-//! | `.cell.together` | branches that are drawn together: a `.more-box` for their number, and a `.tally` of what they are |
-//! | `.cell > .full`, `.tint`, `.hollow` | a confirmed solution, an open node, what is in doubt; all others have a pattern |
-//! | `.hatch` | a pattern, of the class of its role, or `.doubt`, `.proposed` |
-//! | `.way`, `.cell-sign`, `.flag` | the line of the way in a cell, how sure an answer is, and where the best answer is |
-//! | `svg.path.wide`, `svg.path.tall` | the path to an answer for a window, and for a phone |
-//! | `.line`, `.join`, `.twig` | its lines: the path, what joins at its end, and what branches off; also the texts of the latter two |
-//! | `.stop.question`, `.step`, `.fold`, `.end` | a stop on it: a `.dot`, and a text `.found`; at its end with a `.note` and a `.dot-sign` |
-//! | `.line.…`, `.stop.…`, `.join.…`, `.twig.…` | the class of a verdict, or `open`, `quiet` |
-//! | `.hit` | where a stop or a twig can be clicked |
-//! | `.if-narrow`, `.if-wide` | the same label for a page that is less than 86 rem wide, and for any other |
+//! | `.card-box`, `.card-bar` | the outline of a card, and the bar at its left edge in the colour of the role |
+//! | `.card-id`, `.card-state`, `.card-title` | texts: the id, the label of the state (`Proposed` for a proposal), a line of the title |
+//! | `.card-note` | text: the verdict |
+//! | `.sign.role-…`, `.sign.proposed` | the sign next to the state |
+//! | `.cards > a.more`, `.more-box`, `.more-arrow` | the button that leads from a branch back to its map |
+//! | `.tally > rect` | a part of a bar, with the classes of its role and verdict |
+//! | `svg.icicle`, `.cells > .cell` | an icicle and its cells, with the classes of cards; `.thin` if too narrow for an outline |
+//! | `.cell.together` | merged branches: a `.more-box` with their number, and a `.tally` of their nodes |
+//! | `.cell > .full`, `.tint`, `.hollow` | the fill of confirmed answers, open nodes, and uncertain nodes; all others have a pattern |
+//! | `.hatch` | a pattern, with the class of its role, `.doubt` or `.proposed` |
+//! | `.way`, `.cell-sign`, `.flag` | the line of the path in a cell, the sign of a verdict, and the flag at the best answer |
+//! | `svg.path.wide`, `svg.path.tall` | the path to an answer, for a window and for a phone |
+//! | `.line`, `.join`, `.twig` | its lines: the path itself, lines that join at its end, and lines that branch off; `.join` and `.twig` are also the classes of their texts |
+//! | `.stop.question`, `.step`, `.fold`, `.end` | its stops: a `.dot` and a `.found` text; at the end also a `.note` and a `.dot-sign` |
+//! | `.line.…`, `.stop.…`, `.join.…`, `.twig.…` | the class of a verdict, `open` or `quiet` |
+//! | `.hit` | the clickable area of a stop or twig |
+//! | `.if-narrow`, `.if-wide` | one label in two lengths, for pages narrower than 86 rem and for all others |
 //!
 //! Custom properties: `--graph-background`, `--graph-card`, `--graph-card-muted` (dead ends and exhausted paths),
 //! `--graph-border`, `--graph-text`, `--graph-quiet`, `--graph-edge`, `--graph-doubt`, and one per role: `--role-open`,

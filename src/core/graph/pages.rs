@@ -1,6 +1,6 @@
-//! The nodes on each picture: all of them, or those of a map (`maps`).
+//! The nodes on each picture.
 //!
-//! The time is linear in the number of nodes; nothing recurses.
+//! Time is linear in the number of nodes, and nothing recurses.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -12,61 +12,61 @@ use crate::domain::{Investigation, Node, NodeId};
 use crate::ruleset::Role;
 use crate::ruleset::rules::states::as_words;
 
-/// The word for a node that says that its parent is wrong, in a state in which others confirm theirs.
+/// The label of a node that refutes its parent in a state in which other nodes confirm theirs.
 pub const REFUTATION: &str = "Refutation";
 
-/// The pictures of one investigation.
+/// The pictures of an investigation.
 #[derive(Debug)]
 pub struct Pages<'i> {
     pub(super) investigation: &'i Investigation,
-    /// The answer that comes first on every surface.
+    /// The answer shown first by every surface.
     first: Option<&'i NodeId>,
-    /// All nodes, in preorder: the nodes below a node follow it.
+    /// All nodes in preorder, so descendants directly follow their ancestor.
     pub(super) items: Vec<Item<'i>>,
     pub(super) tallies: Tallies,
     pub(super) pages: Vec<Page>,
-    /// The page on which the node itself is.
+    /// For each node, the page that shows it below its parent.
     pub(super) homes: Vec<usize>,
-    /// For each node how many leaves are before it, and at or below it.
+    /// For each node, the number of leaves before it and the number at or below it.
     pub(super) leaves: Vec<(usize, usize)>,
 }
 
-/// A node, with the facts that pictures need.
+/// A node and the facts that pictures need.
 #[derive(Clone, Debug)]
 pub(super) struct Item<'i> {
     pub node: &'i Node,
     pub parent: Option<usize>,
-    /// The column, from the root of the tree.
+    /// The depth in the tree, which is the column of its card.
     pub depth: u32,
-    /// The number of nodes below it.
+    /// The number of descendants.
     pub below: usize,
     pub role: Option<Role>,
-    /// Its state, as people read it.
+    /// The label of the state.
     pub state: String,
-    /// The trust in an answer, or a refutation; `None` for any other node.
+    /// The verdict on an answer or a refuted node. `None` for any other node.
     pub verdict: Option<Verdict>,
-    /// The solution to which it leads, if a node confirms that and none refutes it.
+    /// The best checked answer at or below this node.
     pub way: Option<Way>,
-    /// Whether it says that its parent is wrong, in a state in which others confirm theirs.
+    /// True if it refutes its parent in a state in which other nodes confirm theirs.
     pub refutes: bool,
 }
 
-/// The kind of solution at the end of a way; the surest last.
+/// The kind of answer that a path leads to, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
     /// Checked only by its author, or contested.
     Doubted,
-    /// Confirmed by another.
+    /// Confirmed by somebody else.
     Confirmed,
 }
 
 impl<'i> Item<'i> {
-    /// A node by itself.
+    /// A node without its position in the tree.
     pub(super) fn alone(assessment: &Assessment<'_>, node: &'i Node) -> Item<'i> {
         let rules = assessment.rules;
         let refutes = rules.is_some_and(|rules| rules.is_refutation(node));
         let role = match node.state() {
-            // A refutation looks like the end of the answer above.
+            // A refutation looks like the end of the answer above it.
             Some(_) if refutes => Some(Role::DeadEnd),
             state => state.map(|state| rules.map_or(Role::Open, |rules| rules.role(state))),
         };
@@ -87,7 +87,7 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// Returns all of it in one line, for tooltips and screen readers; its subject follows a colon.
+    /// The id, state and verdict, for tooltips and screen readers. A colon and the title usually follow.
     pub fn in_words(&self) -> String {
         let mut words = format!("{} ({}", self.node.id, self.state);
         if let Some(verdict) = self.verdict {
@@ -98,7 +98,7 @@ impl<'i> Item<'i> {
         words
     }
 
-    /// Returns its classes for the style sheet, after the class of its shape.
+    /// The CSS classes of role, verdict and path.
     pub fn classes(&self) -> String {
         let mut classes = self.role.map_or("proposed", palette::class).to_owned();
         if let Some(verdict) = self.verdict {
@@ -123,53 +123,54 @@ impl<'i> Item<'i> {
     }
 }
 
-/// The form in which the nodes of a page are drawn.
+/// The form of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
     /// A card for each node.
     Cards,
-    /// A row for each round, each node as wide as the branches below it; small branches are drawn together.
+    /// An icicle diagram: one row per round, small branches merged.
     Icicle,
 }
 
 /// The nodes on one picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Its form.
+    /// The form of the picture.
     pub drawn: Drawn,
-    /// The node where its part of the tree begins; `None` if it begins at the roots.
+    /// The root of the branch shown here. `None` if the page starts at the roots of the tree.
     pub root: Option<NodeId>,
-    /// The page of which it is a part.
+    /// The page that this page is a part of.
     pub up: Option<usize>,
-    /// The number of nodes with cards or cells.
+    /// The number of nodes with a card or cell.
     pub shown: usize,
-    /// The number of further nodes on its subject.
+    /// The number of further nodes in the same branches, without a card or cell of their own.
     pub hidden: usize,
-    /// Its number among the pages of parts of one family, from 1; absent if it has all nodes below its root.
+    /// The number of this page among those that share the children of `root`, starting at 1. `None` if it shows all of
+    /// them.
     pub group: Option<usize>,
-    /// The cards or cells, in preorder, as places in `items`.
+    /// The nodes with a card or cell, in preorder, as indexes of `items`.
     pub(super) cards: Vec<usize>,
-    /// The roots of its own branches: below `root`, or the roots of the tree.
+    /// The roots of the branches shown here: children of `root`, or roots of the tree.
     pub(super) tops: Vec<usize>,
-    /// Its branches with a page of their own, in preorder.
+    /// The branches with a page of their own, in preorder.
     pub(super) parts: Vec<Part>,
-    /// Its branches that are drawn together, in preorder.
+    /// The branches that are merged into one cell, in preorder.
     pub(super) together: Vec<Part>,
 }
 
-/// A part of a page: a branch, or branches beside each other below one node.
+/// A part of a page: one branch, or several neighbouring branches below one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// The roots of its branches.
+    /// The roots of the branches.
     pub tops: Vec<usize>,
-    /// The number of its nodes.
+    /// The number of nodes.
     pub nodes: usize,
-    /// The page on which it can be seen closer.
+    /// The page that shows the part in more detail.
     pub page: Option<usize>,
 }
 
 impl<'i> Pages<'i> {
-    /// No page yet.
+    /// Prepares the nodes, without any page.
     pub(super) fn none(assessment: &Assessment<'i>) -> Self {
         let items = items(assessment);
         let kinds: Vec<(Option<usize>, Kind)> = items.iter().map(|item| (item.parent, item.kind())).collect();
@@ -184,12 +185,12 @@ impl<'i> Pages<'i> {
         }
     }
 
-    /// Returns the answer that comes first, whatever its page.
+    /// The answer that comes first, whatever its page.
     pub fn best(&self) -> Option<&'i NodeId> {
         self.first
     }
 
-    /// Returns the first or else the best of these answers; of equally good ones the first by its id.
+    /// The overall first answer if it is among these nodes, otherwise the best answer. Ties go to the lowest id.
     pub(super) fn best_of(&self, items: impl IntoIterator<Item = usize>) -> Option<usize> {
         let answers = items.into_iter().filter_map(|item| {
             let (id, verdict) = (&self.items[item].node.id, self.items[item].verdict?);
@@ -199,17 +200,17 @@ impl<'i> Pages<'i> {
         answers.min().map(|(.., item)| item)
     }
 
-    /// Returns the counts by kind of a node and the nodes below it.
+    /// The counts by kind of these branches.
     pub(super) fn bar(&self, branches: &[usize], length: usize) -> Vec<BarPart> {
         self.tallies.bar(branches, length)
     }
 
-    /// Returns all pages: the first one from the roots, then those that were cut off it, and so on.
+    /// All pages. The first one starts at the roots, and the parts of a page follow it.
     pub fn all(&self) -> &[Page] {
         &self.pages
     }
 
-    /// Returns the pages before and after, which show other parts of one branch or other branches cut off one page.
+    /// The previous and the next page, if they are parts of the same page as this one.
     pub fn neighbours(&self, page: usize) -> (Option<usize>, Option<usize>) {
         let beside = |other: usize| {
             let (one, other_page) = (self.pages.get(page)?, self.pages.get(other)?);
@@ -218,27 +219,27 @@ impl<'i> Pages<'i> {
         (page.checked_sub(1).and_then(beside), page.checked_add(1).and_then(beside))
     }
 
-    /// Returns each node with the page on which it is below its parent, in preorder.
+    /// Each node with the page that shows it below its parent, in preorder.
     pub fn homes(&self) -> impl Iterator<Item = (&NodeId, usize)> {
         self.items.iter().map(|item| &item.node.id).zip(self.homes.iter().copied())
     }
 
-    /// The answers to which a way leads that pictures follow; in preorder.
+    /// The answers whose paths are highlighted, in preorder.
     pub fn checked(&self) -> impl Iterator<Item = &NodeId> {
         self.items.iter().filter(|item| item.own_way().is_some()).map(|item| &item.node.id)
     }
 
-    /// Whether any node is on such a way.
+    /// Returns true if any node is on a path to such an answer.
     pub fn leads_to(&self, way: Way) -> bool {
         self.items.iter().any(|item| item.way == Some(way))
     }
 
-    /// The title of a node.
+    /// The name of a node.
     pub fn title(&self, id: &NodeId) -> Option<&'i str> {
         self.investigation.node(id).map(|node| node.name())
     }
 
-    /// The children of a node in order, or the roots.
+    /// The children of a node, or the roots, in order.
     pub(super) fn children(&self, parent: Option<usize>) -> impl Iterator<Item = usize> + '_ {
         let (first, end) = match parent {
             None => (0, self.items.len()),
@@ -248,7 +249,7 @@ impl<'i> Pages<'i> {
         std::iter::successors(next(first), move |child| next(child + 1 + self.items[*child].below))
     }
 
-    /// All nodes of branches beside each other.
+    /// All nodes of neighbouring branches.
     pub(super) fn range(&self, tops: &[usize]) -> Range<usize> {
         match (tops.first(), tops.last()) {
             (Some(first), Some(last)) => *first..last + self.items[*last].below + 1,
@@ -258,7 +259,7 @@ impl<'i> Pages<'i> {
 }
 
 impl Page {
-    /// A card for each of these.
+    /// A page with a card for each of these nodes.
     pub(super) fn of_cards(root: Option<NodeId>, up: Option<usize>, cards: Vec<usize>) -> Page {
         Page {
             drawn: Drawn::Cards,
@@ -301,7 +302,7 @@ fn items<'i>(assessment: &Assessment<'i>) -> Vec<Item<'i>> {
     items
 }
 
-/// For each node how many leaves are before it, and at or below it.
+/// For each node, the number of leaves before it and the number at or below it.
 fn leaves(items: &[Item<'_>]) -> Vec<(usize, usize)> {
     let mut leaves = vec![(0, 0); items.len()];
     let mut all = 0;

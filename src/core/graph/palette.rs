@@ -1,17 +1,17 @@
-//! The colours of the picture, light and dark, and the style that uses them.
+//! The colours of pictures in light and dark, and the stylesheet that uses them.
 
 use std::fmt::Write as _;
 
 use crate::ruleset::Role;
 
-/// One colour of the picture: the CSS custom property that names it, and its value on a light and a dark page.
+/// A colour of pictures: a CSS custom property with its values on light and dark pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour {
-    /// The custom property, `--role-open`.
+    /// The custom property, such as `--role-open`.
     pub name: &'static str,
-    /// Its value on a light page.
+    /// The value on a light page.
     pub light: &'static str,
-    /// Its value on a dark page.
+    /// The value on a dark page.
     pub dark: &'static str,
 }
 
@@ -26,7 +26,7 @@ pub(super) const BORDER: Colour = colour("--graph-border", "#c5ccd4", "#3d444d")
 pub(super) const TEXT: Colour = colour("--graph-text", "#1f2328", "#e6edf3");
 pub(super) const QUIET: Colour = colour("--graph-quiet", "#59636e", "#9da7b3");
 pub(super) const EDGE: Colour = colour("--graph-edge", "#a3acb6", "#606873");
-/// For doubt, and for nothing else.
+/// Reserved for doubt.
 pub const DOUBT: Colour = colour("--graph-doubt", "#8a5a00", "#e3b341");
 const OPEN: Colour = colour("--role-open", "#2666bd", "#58a6ff");
 const SOLUTION: Colour = colour("--role-solution", "#1a7f37", "#3fb950");
@@ -36,7 +36,7 @@ const THEORY: Colour = colour("--role-theory", "#7a45d1", "#bc8cff");
 const EXHAUSTED: Colour = colour("--role-exhausted", "#6e7781", "#8b949e");
 const DEAD_END: Colour = colour("--role-deadEnd", "#b3373a", "#f47067");
 
-/// All roles, in the order in which a legend names them.
+/// All roles in legend order.
 pub const ROLES: [Role; 7] = [
     Role::Open,
     Role::AwaitingConfirmation,
@@ -47,7 +47,7 @@ pub const ROLES: [Role; 7] = [
     Role::DeadEnd,
 ];
 
-/// Every colour of the picture. All text reaches WCAG AA (4.5:1) on its card, every bar 3:1, on both kinds of page.
+/// All colours. Text reaches WCAG AA contrast (4.5:1) on cards, and bars reach 3:1, in light and dark.
 pub fn palette() -> [Colour; 15] {
     [
         BACKGROUND,
@@ -81,13 +81,13 @@ pub fn role(role: Role) -> Colour {
     }
 }
 
-/// The class of a role's cards: `role-deadEnd`.
+/// The CSS class of a role: `role-deadEnd`.
 pub fn class(of: Role) -> &'static str {
     role(of).name.trim_start_matches('-')
 }
 
-/// Returns the style of a standalone picture: the rules, and the custom properties for light and dark. A page may use it as the
-/// start of its own.
+/// The stylesheet of a standalone picture: custom properties for light and dark, and the rules that use them. Pages can
+/// include it in their own stylesheet.
 pub fn stylesheet() -> String {
     let mut css = String::from(".graph{");
     for colour in palette() {
@@ -99,7 +99,7 @@ pub fn stylesheet() -> String {
     }
     css.push_str("}}\n");
     let mut rule = |selector: &str, property: &str, colour: Colour| {
-        // Twice: programs that don't know custom properties (librsvg, Inkscape) use the first one.
+        // Programs without support for custom properties (librsvg, Inkscape) use the first value.
         let _ = writeln!(css, "{selector}{{{property}:{};{property}:var({})}}", colour.light, colour.name);
     };
     rule(".graph .background", "fill", BACKGROUND);
@@ -161,7 +161,7 @@ pub fn stylesheet() -> String {
     css
 }
 
-/// The strength of the colours of an icicle. `fill` attributes name patterns, which a style must not override.
+/// The opacity of icicle cells. Fills that refer to patterns are attributes, which a style must not override.
 const CELLS: &str = ".graph .cell .tint{fill-opacity:.24}\n.graph .hatch rect{fill-opacity:.18}\n\
     .graph .hatch path{stroke-opacity:.75}\n.graph .cell.thin rect{stroke:none}\n";
 

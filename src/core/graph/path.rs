@@ -1,9 +1,10 @@
-//! The picture of how an answer was reached: one line from the question to it. What confirms it, speaks against it or was run
-//! for it joins at its end; what was ruled out leaves the line where it was found.
+//! The picture of how an answer was reached: a line from the question to the answer.
 //!
-//! 1. [`Model::of`] says what there is to see: the lanes, the stops of each, and the twigs at each stop. Long ways are folded in
-//!    the middle, and of many twigs the rest is counted, so an investigation of any size has a picture of one size.
-//! 2. [`layout`] gives every line and every text a place: from left to right for a window, from top to bottom for a phone.
+//! Confirmations, objections and runs join the line at its end. Dead ends branch off where they were found.
+//!
+//! 1. [`Model::of`] decides the content: the lanes, the stops of each lane, and the twigs of each stop. Long paths are
+//!    folded in the middle, and surplus twigs are counted, so the picture's size is bounded.
+//! 2. [`layout`] positions every line and text, from left to right for a window and from top to bottom for a phone.
 //! 3. [`draw`] writes the markup.
 
 mod draw;
@@ -21,34 +22,34 @@ use crate::markdown;
 use crate::ruleset::Role;
 use crate::text::{counted, telling_sentence};
 
-/// Lanes: answers that the conclusion rests on.
+/// The maximum number of lanes, one per answer of the conclusion.
 const MOST_LANES: usize = 3;
-/// Stops of a lane after the question. A longer one keeps its first and its last ones.
+/// The maximum number of stops of a lane, not counting the question. A longer lane keeps its first and last stops.
 const MOST_STOPS: usize = 6;
 const FIRST_STOPS: usize = 2;
 const LAST_STOPS: usize = 3;
-/// The most twigs, counts of the rest included where possible; and the twigs that are named in any case.
+/// The target number of twigs, including those that count the rest, and the minimum number shown per stop.
 const MOST_TWIGS: usize = 8;
 const LEAST_TWIGS: usize = 2;
-/// Confirmations and refutations that join at an answer, of each.
+/// The maximum number of confirmations, and of refutations, that join at an answer.
 const MOST_VOICES: usize = 3;
-/// Nodes that a twig names, in its text and in its tooltip.
+/// The number of nodes named in the text of a twig, and in its tooltip.
 const NAMED: usize = 4;
 const TOLD: usize = 12;
-/// The characters of findings that are searched, and those of a first sentence that replaces them.
+/// The number of characters searched for a first sentence, and the maximum length of that sentence in bytes.
 const FINDINGS: usize = 240;
 const SENTENCE: usize = 130;
 
-/// The addresses of the picture's links.
+/// The links of the picture.
 #[derive(Clone, Copy)]
 pub struct PathLinks<'a> {
-    /// The address of a node.
+    /// Returns the address of a node.
     pub node: &'a dyn Fn(&NodeId) -> String,
-    /// The address of the question; absent on its own page.
+    /// The address of the question. `None` on its own page.
     pub question: Option<&'a str>,
 }
 
-/// The picture, in two shapes.
+/// The picture in two forms.
 #[derive(Clone, Debug)]
 pub struct PathPicture {
     /// From left to right.
@@ -57,8 +58,9 @@ pub struct PathPicture {
     pub tall: Svg,
 }
 
-/// Draws the way to an answer; without one, the ways to the answers of the conclusion. An investigation without an answer
-/// gets the way to its best node so far, or to the one that is being looked at.
+/// Draws the path to an answer or, without `to`, the paths to the answers of the conclusion.
+///
+/// An investigation without an answer gets the path to its newest node.
 pub fn path(
     assessment: &Assessment<'_>,
     pages: &Pages<'_>,
@@ -76,33 +78,33 @@ pub fn path(
 /// The content of the picture.
 #[derive(Debug, Default)]
 struct Model {
-    /// The first begins with the question.
+    /// The lanes. The first one begins with the question.
     lanes: Vec<Lane>,
 }
 
-/// A line.
+/// A line from left to right.
 #[derive(Debug, Default)]
 struct Lane {
-    /// The lane and its stop where this one leaves; absent of the first.
+    /// The lane and stop where this lane branches off. `None` for the first lane.
     from: Option<(usize, usize)>,
     stops: Vec<Stop>,
-    /// For the style sheet: the class of the verdict, or `open`.
+    /// The CSS class: the class of the verdict, or `open`.
     class: &'static str,
     is_dashed: bool,
 }
 
-/// A point on a line.
+/// A point on a lane.
 #[derive(Debug, Default)]
 struct Stop {
     sort: Sort,
-    /// The finding there.
+    /// The finding.
     text: String,
-    /// The trust in it, at the end of a lane.
+    /// The verdict on the answer at the end of a lane.
     note: String,
-    /// All of it, for tooltips and screen readers.
+    /// The full text, for tooltips and screen readers.
     title: String,
     href: Option<String>,
-    /// The class of its verdict.
+    /// The CSS class of the verdict.
     class: &'static str,
     sign: &'static str,
     joins: Vec<Twig>,
@@ -114,27 +116,27 @@ enum Sort {
     #[default]
     Step,
     Question,
-    /// Steps that are left out.
+    /// Omitted steps.
     Fold,
-    /// The goal of a lane.
+    /// The answer at the end of a lane.
     End,
 }
 
-/// A line that joins another or leaves it.
+/// A line that joins a lane or branches off it.
 #[derive(Clone, Debug, Default)]
 struct Twig {
     sign: &'static str,
     class: &'static str,
     text: String,
-    /// The text's suffix, which is never cut: ` (3)`.
+    /// A suffix that is never truncated, such as ` (3)`.
     tail: String,
-    /// The trust in it.
+    /// The verdict.
     note: String,
     title: String,
     href: Option<String>,
 }
 
-/// The goal of a lane.
+/// The node at the end of a lane.
 struct End<'a, 'i> {
     id: &'a NodeId,
     answer: Option<&'a Answer<'i>>,
@@ -143,7 +145,7 @@ struct End<'a, 'i> {
     words: String,
 }
 
-/// The visible branches.
+/// The kinds of branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Answer(Verdict),
@@ -153,7 +155,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Its place among the others: the best answers first.
+    /// The sort key: best answers first.
     fn rank(self) -> (usize, usize) {
         match self {
             Kind::Answer(verdict) => (0, verdict.rank()),
@@ -167,9 +169,9 @@ impl Kind {
 /// Nodes of one kind that branch off a stop together.
 struct Branch {
     kind: Kind,
-    /// The nodes, as places in preorder.
+    /// The nodes, as indexes in preorder.
     nodes: Vec<usize>,
-    /// The node that is all of its nodes, or above all of them.
+    /// The node that represents the branch: the answer itself, the root of a subtree, or the parent of grouped leaves.
     at: usize,
 }
 
@@ -183,7 +185,7 @@ impl Model {
         let (ends, more) = ends(assessment, pages, to);
         let model = Model::to(assessment, pages, &ends, more, links);
         match &model.lanes[..] {
-            // A conclusion that rests on no node, and nothing was ruled out.
+            // The conclusion rests on no node, and nothing was ruled out.
             [Lane { stops, .. }] if stops.len() == 1 && stops[0].twigs.is_empty() => {
                 let newest: Vec<End<'_, '_>> = newest(pages).into_iter().collect();
                 Model::to(assessment, pages, &newest, 0, links)
@@ -224,7 +226,7 @@ impl Model {
         sketch.model
     }
 
-    /// Returns the description for screen readers.
+    /// The description for screen readers.
     fn label(&self) -> String {
         let ends = self.lanes.iter().flat_map(|lane| &lane.stops).filter(|stop| stop.sort == Sort::End);
         let ends: Vec<String> = ends.map(|stop| stop.text.clone()).collect();
@@ -235,7 +237,7 @@ impl Model {
     }
 }
 
-/// Returns the goals of the lanes, and the number of further ones.
+/// The ends of the lanes, and the number of omitted ones.
 fn ends<'a, 'i>(
     assessment: &'a Assessment<'i>,
     pages: &Pages<'i>,
@@ -280,7 +282,7 @@ fn ends<'a, 'i>(
     (ends, more)
 }
 
-/// Returns the node that is being looked at: the newest proposal, or the last node looked at.
+/// The newest proposal or, without proposals, the node researched last.
 fn newest<'a, 'i>(pages: &Pages<'i>) -> Option<End<'a, 'i>>
 where
     'i: 'a,
@@ -294,7 +296,7 @@ where
     Some(End { id: &newest.id, answer: None, class: "open", sign, words: words.to_owned() })
 }
 
-/// The nodes from a root to this one, as places in preorder.
+/// The nodes from the root to this node, as indexes in preorder.
 fn way(pages: &Pages<'_>, id: &NodeId) -> Vec<usize> {
     let mut way: Vec<usize> = Vec::new();
     for node in pages.investigation.path(id) {
@@ -305,16 +307,16 @@ fn way(pages: &Pages<'_>, id: &NodeId) -> Vec<usize> {
     way
 }
 
-/// The model as it grows.
+/// A model under construction.
 struct Sketch<'a, 'i> {
     assessment: &'a Assessment<'i>,
     pages: &'a Pages<'i>,
     links: PathLinks<'a>,
     /// The nodes on the lanes.
     taken: HashSet<usize>,
-    /// The nodes that join them.
+    /// The nodes that join the lanes.
     joined: BTreeSet<NodeId>,
-    /// The nodes of each stop of each lane, as places in preorder: several where steps are left out, none of the question.
+    /// The nodes of each stop of each lane, as indexes in preorder. A fold has several nodes, the question has none.
     shown: Vec<Vec<Vec<usize>>>,
     model: Model,
 }
@@ -335,7 +337,7 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// A lane to an answer, from the last stop that it shares with another one.
+    /// Adds a lane to an answer. It branches off the last stop that it shares with an earlier lane.
     fn lane(&mut self, end: &End<'_, '_>, way: &[usize]) {
         self.joined.extend(end.answer.into_iter().flat_map(|answer| {
             answer.confirming.iter().map(|it| &it.node).chain(&answer.refuted_by).cloned()
@@ -350,7 +352,7 @@ impl<'i> Sketch<'_, 'i> {
         }
         let (shared, from) = best;
         if shared == way.len() {
-            // This answer is on the way of another.
+            // This answer is on the path to another one.
             let end = self.end(end, way);
             let stop = &mut self.model.lanes[from.0].stops[from.1];
             if stop.sort == Sort::Step {
@@ -404,7 +406,7 @@ impl<'i> Sketch<'_, 'i> {
         Stop { sort: Sort::Fold, text, title, href, ..Stop::default() }
     }
 
-    /// Returns the stop of an answer, with the lines that join there.
+    /// The stop of an answer, with the lines that join there.
     fn end(&self, end: &End<'_, '_>, way: &[usize]) -> Stop {
         let Some(at) = way.last() else { return Stop::default() };
         let joins = end.answer.map_or_else(Vec::new, |answer| self.joins(answer));
@@ -419,13 +421,13 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// The full text of a node, for a tooltip.
+    /// The full text of a node, for tooltips.
     fn title(&self, at: usize) -> String {
         let item: &Item<'_> = &self.pages.items[at];
         format!("{}: {}", item.in_words(), found(item.node))
     }
 
-    /// Returns the confirmations of an answer, the nodes against it, and its runs.
+    /// The confirmations, refutations, objections and runs of an answer.
     fn joins(&self, answer: &Answer<'_>) -> Vec<Twig> {
         let investigation = self.assessment.investigation;
         let mut joins = Vec::new();
@@ -496,7 +498,7 @@ impl<'i> Sketch<'_, 'i> {
         joins
     }
 
-    /// Returns the kind of a node off the lanes.
+    /// The kind of a node beside the lanes. `None` if the node is not shown as a branch.
     fn kind(&self, at: usize) -> Option<Kind> {
         let item = &self.pages.items[at];
         if self.taken.contains(&at) || self.joined.contains(&item.node.id) {
@@ -518,13 +520,13 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// Gives each stop the branches that leave there: those with most nodes first, and few in all.
+    /// Adds branches to each stop: one of each kind in turn, larger ones first, up to a limit. The rest is counted.
     fn branch_off(&mut self) {
         let stops = self.shown.iter().enumerate();
         let stops = stops.flat_map(|(lane, stops)| (0..stops.len()).map(move |stop| (lane, stop)));
         let mut all: Vec<((usize, usize), Vec<Branch>)> =
             stops.map(|(lane, stop)| ((lane, stop), self.branches(&self.shown[lane][stop]))).collect();
-        // The stop next to an answer is the first to choose.
+        // Stops close to an answer choose first.
         all.reverse();
         let counts: Vec<usize> = all.iter().map(|(_, branches)| branches.len()).collect();
         let rows = |shares: &[usize]| {
@@ -549,11 +551,12 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// Returns the twigs of a lane at these nodes: by branch, leaves below one node together, and each answer alone.
+    /// The branches at a stop, one per subtree. Leaves below one node are grouped, and each answer is a branch of its
+    /// own.
     fn branches(&self, nodes: &[usize]) -> Vec<Branch> {
         let mut roots = self.pages.children(None);
         let lone = roots.next().filter(|root| roots.next().is_none() && !self.taken.contains(root));
-        // If nothing below the question is on the way, the branches are those of its one root.
+        // If no node below the question is on a lane, the branches of a single root are shown instead.
         let parents: Vec<Option<usize>> = match nodes {
             [] => vec![lone],
             nodes => nodes.iter().map(|node| Some(*node)).collect(),
@@ -627,7 +630,7 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// Returns the branches that are left out at a stop, counted.
+    /// A twig that counts the omitted branches of a stop.
     fn rest(&self, rest: &[Branch], is_more: bool) -> Option<Twig> {
         let count = |fits: fn(Kind) -> bool| -> usize {
             rest.iter().filter(|it| fits(it.kind)).map(|it| it.nodes.len()).sum()
@@ -652,7 +655,7 @@ impl<'i> Sketch<'_, 'i> {
 }
 
 impl Model {
-    /// Returns the number of stops up to this one, without the question.
+    /// The number of stops up to this one, not counting the question.
     fn column(&self, (lane, stop): (usize, usize)) -> usize {
         let (mut lane, mut column) = (lane, stop);
         while let Some((from, at)) = self.lanes.get(lane).and_then(|lane| lane.from) {
@@ -662,7 +665,7 @@ impl Model {
     }
 }
 
-/// Divides a total among claimants: one for each in turn.
+/// Distributes `room` units among claimants in turn, up to the count of each.
 fn shares(counts: &[usize], room: usize) -> Vec<usize> {
     let mut shares = vec![0; counts.len()];
     let mut left = room;
@@ -676,7 +679,7 @@ fn shares(counts: &[usize], room: usize) -> Vec<usize> {
     shares
 }
 
-/// Returns the finding of a node in a short sentence, or else its title.
+/// The finding of a node: its headline, a short first sentence of its findings, or its title.
 fn found(node: &Node) -> String {
     let result = node.classification.as_ref();
     let findings = || {

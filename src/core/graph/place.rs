@@ -1,14 +1,14 @@
-//! The wall around layout-rs, which says where each card of a tree stands.
+//! The only user of layout-rs, which computes the position of each card in a tree.
 //!
-//! layout-rs gives each card a column, one right of its parent's, and a height in its column at which it overlaps none and stands
-//! near its parent. Cards in preorder need no search for an order in which no lines cross, which takes it long.
+//! layout-rs puts each card one column right of its parent and picks a height that avoids overlaps and stays close to
+//! the parent. Cards in preorder have no crossing lines, so its slow search for a better order is skipped.
 //!
 //! # Limits
 //!
-//! - Its time grows with nearly the cube of the cards: a page has at most `maps::MOST_CARDS`.
-//! - It asks of each line whether it closes a circle, in a time that can double with each card. Lines that come after those of
-//!   all earlier cards give it nothing to follow.
-//! - It panics without cards.
+//! - Time grows with nearly the cube of the number of cards. A page has at most `maps::MOST_CARDS` cards.
+//! - For each line, layout-rs checks whether it closes a cycle. This check can take exponential time. Lines sorted by
+//!   parent leave it nothing to follow.
+//! - layout-rs panics without cards.
 
 use layout::core::base::Orientation;
 use layout::core::geometry::{Point, Position};
@@ -17,20 +17,16 @@ use layout::std_shapes::shapes::{Arrow, Element, ShapeKind};
 use layout::topo::layout::VisualGraph;
 use layout::topo::placer::Placer;
 
-/// Where a card is, and how large.
+/// The position and size of a card.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bounds {
-    /// The left edge.
     pub x: f64,
-    /// The top edge.
     pub y: f64,
-    /// From left to right.
     pub width: f64,
-    /// From top to bottom.
     pub height: f64,
 }
 
-/// Free space.
+/// Minimum distances.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gaps {
     /// Between columns.
@@ -39,13 +35,14 @@ pub(super) struct Gaps {
     pub cards: f64,
 }
 
-/// Where each card stands; the top left corner is at 0, 0. The forest is given in preorder: a parent's index is below its children's.
+/// The bounds of each card, with the top left corner of the forest at 0, 0. The forest is given in preorder, so a
+/// parent's index is lower than its children's.
 pub(super) fn places(parents: &[Option<usize>], width: f64, heights: &[f64], gaps: Gaps) -> Vec<Bounds> {
     if heights.is_empty() {
         return Vec::new();
     }
     let mut graph = VisualGraph::new(Orientation::LeftToRight);
-    // Checks of its own work.
+    // Skips validation of the library's own results.
     graph.dag.set_validate(false);
     let halo = Point::new(gaps.columns, gaps.cards);
     let card = |height: &f64| {

@@ -1,4 +1,4 @@
-//! Investigations for the tests of this module.
+//! Sample investigations for the tests of this module.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ pub(super) fn assessed(investigation: &Investigation) -> Assessment<'_> {
     Assessment::new(investigation, Some(EffectiveRules::new(ruleset(), investigation.meta())))
 }
 
-/// An investigation of nodes given as id, parent, state (`None` for a proposal) and title.
+/// An investigation built from id, parent, state (`None` for a proposal) and title of each node.
 pub(super) fn build(nodes: &[(&str, Option<&str>, Option<&str>, &str)]) -> Investigation {
     of(nodes.iter().map(|(id, parent, state, title)| node(id, *parent, *state, title)).collect())
 }
 
-/// An investigation of these nodes.
+/// An investigation with these nodes.
 pub(super) fn of(nodes: Vec<Node>) -> Investigation {
     let (investigation, faults) = Investigation::from_facts(
         Meta {
@@ -43,13 +43,12 @@ pub(super) fn of(nodes: Vec<Node>) -> Investigation {
     investigation
 }
 
-/// The parents of a tree of so many nodes, in which each node has so many children.
+/// The parents of a tree with this many nodes, in which each node has this many children.
 pub(super) fn complete(nodes: usize, children: usize) -> Vec<Option<usize>> {
     (0..nodes).map(|node| node.checked_sub(1).map(|before| before / children)).collect()
 }
 
-/// An investigation whose node `i` is a child of node `parents[i]`, which must be below `i`, in a state chosen by
-/// `state`.
+/// An investigation in which node `i` is a child of node `parents[i]`. A parent's index must be lower than `i`.
 pub(super) fn tree(
     parents: &[Option<usize>],
     state: impl Fn(usize) -> Option<&'static str>,
@@ -75,7 +74,7 @@ pub(super) fn tree(
         .collect();
     let nodes: Vec<_> = (0..parents.len())
         .map(|node| {
-            // A proposal can't have children.
+            // A proposal cannot have children.
             let state = state(node).or(has_children[node].then_some("EXPLORE"));
             (
                 ids[node].as_str(),
@@ -88,7 +87,7 @@ pub(super) fn tree(
     build(&nodes)
 }
 
-/// A node with findings by an agent of its own, so that one can confirm another.
+/// A node with findings. Each node has a different agent, so that one can confirm another.
 pub(super) fn node(id: &str, parent: Option<&str>, state: Option<&str>, title: &str) -> Node {
     Node {
         classification: state.map(|state| Classification {
@@ -103,7 +102,7 @@ fn time() -> Timestamp {
     Timestamp::from_milliseconds(0).unwrap()
 }
 
-/// Well-formed XML, in which every `id` is unique.
+/// Asserts that the markup is well-formed XML and that each `id` is unique.
 pub(super) fn well_formed(markup: &str) {
     let document = match roxmltree::Document::parse(markup) {
         Ok(document) => document,

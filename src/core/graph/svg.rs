@@ -1,9 +1,9 @@
-//! The picture of one page: the content of its cards, their places, and the markup.
+//! The picture of one page: the content, position and markup of its cards.
 //!
-//! 1. [`Card::new`] decides the content of each card, and thereby its height.
-//! 2. [`place`](super::place) gives each card its place in its column.
-//! 3. The [`Writer`] writes the markup of each edge and card.
-//! 4. A standalone picture has a head above it: the title, and the meaning of the signs ([`legend`]).
+//! 1. [`SvgCard::new`] decides the content of each card, which determines its height.
+//! 2. [`place`](super::place) positions the cards.
+//! 3. [`SvgWriter`] writes the markup of edges and cards.
+//! 4. A standalone picture starts with a title and a [`legend`].
 
 pub(super) mod legend;
 pub(super) mod sign;
@@ -22,23 +22,25 @@ use crate::text::{counted, escape};
 
 pub use sign::sign;
 
-/// The address of a node's card on the page of that number.
+/// Returns the address of a node's card on the page with this number.
 pub type PageHref<'a> = &'a dyn Fn(usize, &NodeId) -> String;
 
-/// The form of the picture.
+/// Options of a picture.
 #[derive(Clone, Copy, Default)]
 pub struct SvgOptions<'a> {
-    /// The address of a card's link; without it the cards are not links.
+    /// Returns the link of a card. If absent, cards are not links.
     pub href: Option<&'a dyn Fn(&NodeId) -> String>,
-    /// The address of a node's card on another page, given by its number: the way into a part, and back. Without it there are
-    /// no such links.
+    /// Returns the address of a node's card on another page, for links to parts and back. If absent, such links are
+    /// omitted.
     pub page_href: Option<PageHref<'a>>,
-    /// A file of its own, with namespace, style (light and dark), background, title and, from this ruleset, a
-    /// legend. Otherwise it is part of a page whose stylesheet colours it, and holds neither `<style>` nor a `style`
-    /// attribute.
+    /// Makes the picture a file with namespace, style (light and dark), background, title and, from this ruleset, a
+    /// legend.
+    ///
+    /// Otherwise the picture is coloured by the stylesheet of its page and contains neither `<style>` nor `style`
+    /// attributes.
     pub standalone: Option<&'a Ruleset>,
-    /// Put before the node's id in the `id` of each card, so that two pictures on one page do not collide. Without
-    /// it, cards have no `id`.
+    /// The prefix of the `id` of each card, which ends with the node id. Two pictures on one page need different
+    /// prefixes. If absent, cards have no `id`.
     pub id_prefix: Option<&'a str>,
 }
 
@@ -47,20 +49,21 @@ pub struct SvgOptions<'a> {
 pub struct Svg {
     /// The `<svg>` element.
     pub markup: String,
-    /// Its width in CSS pixels.
+    /// The width in CSS pixels.
     pub width: f64,
-    /// Its height in CSS pixels.
+    /// The height in CSS pixels.
     pub height: f64,
 }
 
 impl Svg {
-    /// The least width, in CSS pixels, to which the picture may be scaled so that it still can be read.
+    /// The smallest width, in CSS pixels, at which a scaled picture is still readable.
     pub fn readable_width(&self) -> f64 {
         (self.width * LEAST_SIZE / SMALL_SIZE).ceil()
     }
 }
 
-/// Draws one of the pages, laid out from left to right: a column per round, a card per node.
+/// Draws a page from left to right, with a column per round and a card per node. Large pages are drawn as an icicle
+/// instead.
 pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
     let title = title_of(pages.investigation);
     let Some(page) = pages.all().get(number).filter(|page| !page.cards.is_empty()) else {
@@ -79,13 +82,13 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
     }
     let _ = write!(label, ", left to right: {}", counted(page.shown, "node"));
     let scene = Scene::new(pages, page, options);
-    let mut writer = Writer { out: String::with_capacity(scene.cards.len() * 1000), options };
+    let mut writer = SvgWriter { out: String::with_capacity(scene.cards.len() * 1000), options };
     open(&mut writer.out, options, &label, scene.width, scene.height);
     if let Some(ruleset) = options.standalone {
         legend::write(&mut writer.out, &one_line(&pages.investigation.meta().title), ruleset, scene.width);
     }
     writer.out.push_str("<g class=\"edges\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\">\n");
-    // The ways to solutions come last, so that no other edge covers them.
+    // Paths to answers come last, so that no other edge covers them.
     for way in [None, Some(Way::Doubted), Some(Way::Confirmed)] {
         for (from, to) in scene.edges().filter(|(_, to)| scene.cards[*to].item.way == way) {
             let (from, until) = (scene.places[from], scene.places[to]);
@@ -102,59 +105,60 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
     Svg { markup: writer.out, width: scene.width.ceil(), height: scene.height.ceil() }
 }
 
-// All in CSS pixels.
+// All lengths are in CSS pixels.
 const WIDTH: f64 = 196.0;
 const GAPS: Gaps = Gaps { columns: 38.0, cards: 12.0 };
 const MARGIN: f64 = 12.0;
 /// The width of the bar at the left edge.
 const BAR: f64 = 5.0;
-/// From the card's left and right edge to its texts.
+/// The distance between the left or right edge of a card and its text.
 const LEFT: f64 = 14.0;
 const RIGHT: f64 = 9.0;
-/// From the card's top to the baseline of its head, from line to line, and from the last line to the bottom.
+/// Vertical distances: top edge to first baseline, line to line, last line to bottom edge.
 const HEAD: f64 = 18.0;
 const LINE: f64 = 15.0;
 const FOOT: f64 = 10.5;
 const TITLE_LINES: usize = 2;
 const TITLE_SIZE: f64 = 12.5;
 const SMALL_SIZE: f64 = 10.5;
-/// Below this size of letters a picture is scrolled rather than scaled.
+/// The minimum font size. Smaller pictures are scrolled instead of scaled.
 const LEAST_SIZE: f64 = 9.0;
-/// The factor by which a text is wider in bold.
+/// The relative width of bold text.
 const BOLD: f64 = 1.1;
-/// The button before a branch's root.
+/// The button before the root of a branch.
 const BUTTON: f64 = 24.0;
 const WAY_UP: f64 = 52.0;
-/// Only faces that are on the reader's machine; the page's stylesheet may name others.
+/// Only fonts installed on the reader's machine. The page's stylesheet may name others.
 pub(super) const FONTS: &str = "system-ui, -apple-system, &quot;Segoe UI&quot;, Roboto, &quot;Noto Sans&quot;, &quot;DejaVu Sans&quot;, sans-serif";
 
-/// All cards with their places.
+/// All cards and their positions.
 struct Scene<'i> {
-    cards: Vec<Card<'i>>,
+    cards: Vec<SvgCard<'i>>,
     places: Vec<Bounds>,
     width: f64,
     height: f64,
 }
 
 /// The content of a card.
-struct Card<'i> {
+struct SvgCard<'i> {
     item: Item<'i>,
-    /// The index of its parent among the cards.
+    /// The index of the parent among the cards.
     parent: Option<usize>,
     state: String,
     id: String,
     title: Vec<String>,
-    /// Whether it is the best answer on the page.
+    /// True for the best answer on the page.
     is_best: bool,
 }
 
 impl<'i> Scene<'i> {
     fn new(pages: &Pages<'i>, page: &Page, options: &SvgOptions<'_>) -> Self {
         let best = pages.best_of(page.cards.iter().copied());
-        let card = |item: &usize| Card { is_best: best == Some(*item), ..Card::new(pages, page, *item) };
-        let cards: Vec<Card<'i>> = page.cards.iter().map(card).collect();
+        let card =
+            |item: &usize| SvgCard { is_best: best == Some(*item), ..SvgCard::new(pages, page, *item) };
+        let cards: Vec<SvgCard<'i>> = page.cards.iter().map(card).collect();
         let parents: Vec<Option<usize>> = cards.iter().map(|card| card.parent).collect();
-        let heights: Vec<f64> = cards.iter().map(Card::height).collect();
+        let heights: Vec<f64> = cards.iter().map(SvgCard::height).collect();
         let mut places = place::places(&parents, WIDTH, &heights, GAPS);
         let left = MARGIN + if page.up.is_some() { WAY_UP } else { 0.0 };
         let mut width = places.iter().map(|place| left + place.x + WIDTH + MARGIN).fold(0.0, f64::max);
@@ -171,26 +175,26 @@ impl<'i> Scene<'i> {
         Scene { cards, places, width, height }
     }
 
-    /// Each edge, from parent to child.
+    /// The edges, from parent to child.
     fn edges(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.cards.iter().enumerate().filter_map(|(to, card)| Some((card.parent?, to)))
     }
 }
 
-impl<'i> Card<'i> {
+impl<'i> SvgCard<'i> {
     fn new(pages: &Pages<'i>, page: &Page, at: usize) -> Self {
         let item = pages.items[at].clone();
         let parent = item.parent.and_then(|parent| page.cards.binary_search(&parent).ok());
         let node = item.node;
         let inner = WIDTH - LEFT - RIGHT;
-        // The state may take half of the head, the id has the rest.
+        // The state may take half of the first line. The id gets the rest.
         let state = clamp_middle(&item.state, inner / 2.0 / SMALL_SIZE);
         let left = inner - measure(&state) * SMALL_SIZE - sign::SIZE - 10.0;
         let mut title = clamp_lines(&one_line(node.name()), inner / TITLE_SIZE, TITLE_LINES);
         if title.is_empty() {
             title.push("(no title)".to_owned());
         }
-        Card {
+        SvgCard {
             parent,
             id: clamp_middle(node.id.as_str(), left / TITLE_SIZE / BOLD),
             state,
@@ -205,27 +209,29 @@ impl<'i> Card<'i> {
         HEAD + LINE * self.title.len() as f64 + note + FOOT
     }
 
-    /// Returns all of it in one line, for tooltips and screen readers.
+    /// The full text on one line, for tooltips and screen readers.
     fn full(&self) -> String {
         format!("{}: {}", self.item.in_words(), one_line(self.item.node.name()))
     }
 
-    /// Returns how sure it is, in the words of the card.
+    /// The verdict as shown on the card.
     fn note(&self) -> Option<String> {
         let verdict = self.item.verdict?;
         Some(format!("{} {}", verdict.sign(), verdict.short_label()))
     }
 }
 
-/// The writer of the markup. Sizes, widths of lines and dashes are attributes, since they carry meaning or hold the layout;
-/// colours are the stylesheet's, and without one everything has the colour of the page's text.
-struct Writer<'a> {
+/// Writes the markup.
+///
+/// Sizes, line widths and dashes are attributes because they carry meaning or affect the layout. Colours come from the
+/// stylesheet. Without one, everything has the text colour of the page.
+struct SvgWriter<'a> {
     out: String,
     options: &'a SvgOptions<'a>,
 }
 
-impl Writer<'_> {
-    /// The way from a branch back to the page that it was cut off: a button before its root.
+impl SvgWriter<'_> {
+    /// Writes the button before the root of a branch, which leads back to the page above.
     fn way_up(&mut self, pages: &Pages<'_>, page: &Page, scene: &Scene<'_>) {
         let (Some(up), Some(root), Some(place)) = (page.up, &page.root, scene.places.first()) else {
             return;
@@ -276,7 +282,7 @@ impl Writer<'_> {
                 number(SMALL_SIZE)
             );
         }
-        // An arrow begins in the middle of a small button and at the right end of a wide one.
+        // The arrow starts in the middle of a small button, and at the right end of a wide one.
         let x =
             if text.is_empty() { place.x + place.width / 2.0 - 5.0 } else { place.x + place.width - 16.0 };
         let _ = writeln!(
@@ -288,7 +294,7 @@ impl Writer<'_> {
         );
     }
 
-    /// The edge that leads to a node's card.
+    /// Writes the edge that leads to the card of a node.
     fn edge(&mut self, item: &Item<'_>, from: (f64, f64), until: (f64, f64)) {
         let class = match item.role {
             _ if item.way.is_some() => way_class(item.way),
@@ -315,7 +321,7 @@ impl Writer<'_> {
         self.out.push_str("/>\n");
     }
 
-    fn card(&mut self, card: &Card<'_>, place: Bounds) {
+    fn card(&mut self, card: &SvgCard<'_>, place: Bounds) {
         let item = &card.item;
         let id = &item.node.id;
         let out = &mut self.out;
@@ -393,7 +399,7 @@ impl Writer<'_> {
     }
 }
 
-/// The class of an edge or a card on the way to a checked answer.
+/// The classes of edges and cards on the path to a checked answer.
 fn way_class(way: Option<Way>) -> &'static str {
     match way {
         None => "",
@@ -419,7 +425,7 @@ fn open(out: &mut String, options: &SvgOptions<'_>, label: &str, width: f64, hei
     open_file(out, "graph", options, label, width, height);
 }
 
-/// Begins a picture of a size of its own.
+/// Opens a picture of fixed size.
 pub(super) fn open_file(
     out: &mut String,
     class: &str,
@@ -431,7 +437,7 @@ pub(super) fn open_file(
     let (width, height) = (number(width.ceil()), number(height.ceil()));
     let standalone = options.standalone.is_some();
     let namespace = if standalone { "xmlns=\"http://www.w3.org/2000/svg\" " } else { "" };
-    // An image hides its content from assistive technology: only right without links.
+    // The role `img` hides the content from assistive technology, so it is only used without links.
     let role = if options.href.is_some() { "group" } else { "img" };
     let _ = writeln!(
         out,

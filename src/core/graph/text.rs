@@ -1,11 +1,11 @@
-//! Text of strangers, made fit to be shown: cleaned, measured, cut to lines, escaped for XML.
+//! Untrusted text prepared for display: cleaned, measured, wrapped and truncated.
 
 use crate::text;
 
-/// Marks above or below one letter that are kept; more would run out of the card.
+/// The number of combining marks kept per letter. More would overflow the card.
 const MARKS_KEPT: usize = 4;
 
-/// The text on one line, without marks piled up above or below a letter.
+/// The text on one line, with excess combining marks removed.
 pub(super) fn one_line(text: &str) -> String {
     let mut marks = 0;
     let line = text::one_line(text);
@@ -16,17 +16,18 @@ pub(super) fn one_line(text: &str) -> String {
     kept.collect()
 }
 
-/// The number with at most one decimal, as SVG writes it.
+/// Formats a number for SVG, with one decimal at most.
 pub(super) fn number(value: f64) -> String {
-    // A number out of range saturates and NaN becomes 0: never a text that breaks an attribute.
+    // Out-of-range values saturate and NaN becomes 0, so the result is always safe in an attribute.
     let tenths = (value * 10.0).round() as i64;
     let sign = if tenths < 0 { "-" } else { "" };
     let (whole, rest) = (tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10);
     if rest == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{rest}") }
 }
 
-/// At most `most` lines, each at most `width` em wide, the last with `…` when text is left over. A word that is
-/// longer than a line is broken.
+/// Wraps text into up to `most` lines of up to `width` em.
+///
+/// Text left over is replaced by `…` on the last line. A word longer than a line is broken.
 pub(super) fn clamp_lines(text: &str, width: f64, most: usize) -> Vec<String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut lines = Vec::new();
@@ -38,7 +39,7 @@ pub(super) fn clamp_lines(text: &str, width: f64, most: usize) -> Vec<String> {
         }
         if lines.len() + 1 >= most {
             let end = fit(rest, width - width_of('…'));
-            // After a whole word, if that keeps half of the room.
+            // Cut after a whole word if that keeps at least half of the text.
             let after_word = if rest[end..].starts_with(' ') { Some(end) } else { rest[..end].rfind(' ') };
             let kept = &rest[..after_word.filter(|at| at * 2 >= end).unwrap_or(end)];
             lines.push(format!("{}…", kept.trim_end_matches([' ', ',', ';', ':', '.'])));
@@ -52,8 +53,8 @@ pub(super) fn clamp_lines(text: &str, width: f64, most: usize) -> Vec<String> {
     lines
 }
 
-/// The text in at most `width` em; where it is longer, its beginning and its end around `…`, since ids differ at
-/// their end.
+/// Truncates text to `width` em by replacing its middle with `…`. Ids differ at their end, so the end must stay
+/// visible.
 pub(super) fn clamp_middle(text: &str, width: f64) -> String {
     if measure(text) <= width {
         return text.to_owned();
@@ -72,12 +73,12 @@ pub(super) fn clamp_middle(text: &str, width: f64) -> String {
     format!("{head}…{}", &text[tail..])
 }
 
-/// The width of the text in em, estimated to be wide enough in any common sans-serif face.
+/// The estimated width of the text in em, with enough margin for common sans-serif fonts.
 pub(super) fn measure(text: &str) -> f64 {
     text.chars().map(width_of).sum()
 }
 
-/// Returns the bytes of the text that fit into `width` em: at least one character, so that repeated cuts end.
+/// The number of bytes that fit into `width` em, but at least one character, so that repeated cuts terminate.
 fn fit(text: &str, width: f64) -> usize {
     let mut used = 0.0;
     for (at, c) in text.char_indices() {
@@ -89,8 +90,8 @@ fn fit(text: &str, width: f64) -> usize {
     text.len()
 }
 
-/// Returns the last place up to `end` where a line may be broken: after a space, a wide character or, in a long word, a mark
-/// that joins its parts; otherwise `end` itself.
+/// The last position up to `end` where a line may be broken: after a space or a wide character, otherwise after
+/// punctuation that joins the parts of a long word, otherwise `end` itself.
 fn break_before(text: &str, end: usize) -> usize {
     let after = |may: fn(char) -> bool| {
         text[..end].char_indices().rev().find(|(_, c)| may(*c)).map(|(at, c)| at + c.len_utf8())
@@ -100,7 +101,7 @@ fn break_before(text: &str, end: usize) -> usize {
         .unwrap_or(end)
 }
 
-/// The width of a character in em, as it is in the widest of the common faces (DejaVu Sans, Verdana).
+/// The width of a character in em, taken from the widest common fonts (DejaVu Sans, Verdana).
 fn width_of(c: char) -> f64 {
     match c {
         'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' | '—' => 1.0,
@@ -121,10 +122,10 @@ fn width_of(c: char) -> f64 {
         | '\u{f900}'..='\u{faff}' => 1.0,
         '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{ffe0}'..='\u{ffe6}' => 1.0,
         '\u{20000}'..='\u{3fffd}' => 1.0,
-        // Signs, arrows and pictures come from fallback fonts, where they are wide.
+        // Symbols, arrows and emoji come from fallback fonts, where they are wide.
         '\u{2190}'..='\u{2bff}' | '\u{fffd}' => 1.0,
         '\u{1f000}'..='\u{1faff}' => 1.4,
-        // One character, a whole sentence wide; and cuneiform.
+        // A ligature of a whole sentence, and cuneiform.
         '\u{fdfd}' => 12.0,
         '\u{12000}'..='\u{1254f}' => 3.0,
         _ => 0.7,

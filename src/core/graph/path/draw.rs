@@ -1,4 +1,4 @@
-//! The markup of the picture. Colours are the style sheet's; all else is in attributes.
+//! The markup of the picture. Colours come from the stylesheet. Everything else is in attributes.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use crate::graph::svg::{FONTS, Svg};
 use crate::graph::text::{number, one_line};
 use crate::text::escape;
 
-/// The picture in that shape, with a label for ears.
+/// Writes a picture of the given shape, with a label for screen readers.
 pub(super) fn svg(shape: &str, label: &str, layout: &Layout) -> Svg {
     let (width, height) = (layout.width.ceil(), layout.height.ceil());
     let mut out = String::new();

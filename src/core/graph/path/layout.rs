@@ -1,56 +1,58 @@
-//! The place of everything in the picture.
+//! The geometry of the picture.
 //!
-//! In the wide form a lane runs from left to right, its labels are above it, and its twigs hang below: each stop has a stem
-//! that goes down to the rows of its twigs. Stops are placed from the last to the first, and each row goes where it is free,
-//! so a stem passes only what is left of it, and nothing overlaps. The tall form has a row for each stop and twig.
+//! In the wide form, lanes run from left to right, with labels above and twigs below. A stem leads from each stop down
+//! to the rows of its twigs. Stops are placed from last to first, and each row takes the first free height. A stem
+//! therefore only passes things to its left, and nothing overlaps.
+//!
+//! The tall form has a row for each stop and twig.
 
 use std::fmt::Write as _;
 
 use super::{Lane, Model, Sort, Stop, Twig};
 use crate::graph::text::{clamp_lines, measure, number};
 
-// All in CSS pixels.
+// All lengths are in CSS pixels.
 pub(super) const WIDTH: f64 = 1_072.0;
 pub(super) const NARROW: f64 = 358.0;
 const SIZE: f64 = 14.0;
 const SMALL: f64 = 13.0;
 const LINE: f64 = 18.0;
-/// The least size for a finger (WCAG 2.2) on a page that is 320 pixels wide.
+/// The minimum height of a touch target (WCAG 2.2) on a page 320 pixels wide.
 pub(super) const ROW: f64 = 30.0;
-/// The factor by which a text is wider in bold.
+/// The relative width of bold text.
 const BOLD: f64 = 1.12;
-/// The room for an answer's label and its joining lines, right of its stop.
+/// The space right of an answer for its label and joining lines.
 const RIGHT: f64 = 335.0;
-/// From a stop to its label above, and above that.
+/// The distance from a stop to the label above it, and the space above that label.
 const ABOVE: f64 = 21.0;
 const LABEL: f64 = 74.0;
 const STEP_RADIUS: f64 = 8.0;
 const END_RADIUS: f64 = 13.0;
-/// The distance from the end of a lane to that of one that continues from there.
+/// The distance between the end of a lane and the end of a lane that continues from there.
 const BEYOND: f64 = 100.0;
-/// Below this distance of stops every other label is below the line.
+/// If stops are closer than this, every other label is placed below the line.
 const CLOSE: f64 = 170.0;
 const LEFT: f64 = 15.0;
-/// The least part of the room that the beginning of a sentence must fill to replace it.
+/// The minimum fraction of the available space that a clause must fill to replace its sentence.
 const LEAST_PHRASE: f64 = 0.4;
-/// From the line to texts in the tall picture.
+/// The distance between the line and the texts of the tall form.
 const INDENT: f64 = 28.0;
 
-/// The picture with all its places.
+/// The geometry of a picture.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     pub top: f64,
     pub width: f64,
     pub height: f64,
-    /// Lines between stops and texts, the lowest layer first.
+    /// The lines, lowest layer first.
     pub strokes: Vec<Stroke>,
-    /// The stops and the twigs, in the order of reading.
+    /// The stops and twigs, in reading order.
     pub places: Vec<Place>,
 }
 
 #[derive(Debug)]
 pub(super) struct Stroke {
-    /// For the style sheet: `line`, `join` or `twig`, and whose.
+    /// The CSS classes: `line`, `join` or `twig`, followed by the class of its lane or twig.
     pub class: String,
     pub width: f64,
     pub is_dashed: bool,
@@ -72,7 +74,7 @@ pub(super) struct Dot {
     pub x: f64,
     pub y: f64,
     pub radius: f64,
-    /// Its content; it is full then.
+    /// The sign inside a filled dot. Empty for a hollow one.
     pub sign: &'static str,
 }
 
@@ -81,12 +83,12 @@ pub(super) struct Text {
     pub x: f64,
     pub y: f64,
     pub size: f64,
-    /// For the style sheet: `found`, `aside`, `note`, `text`, `mark`, `from`.
+    /// The CSS class: `found`, `aside`, `note`, `text`, `mark` or `from`.
     pub class: &'static str,
     pub text: String,
 }
 
-/// A place.
+/// A rectangle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Area {
     pub left: f64,
@@ -105,7 +107,7 @@ impl Area {
 }
 
 impl Text {
-    /// The most room that it fills.
+    /// The area that the text fills, estimated generously.
     pub fn area(&self) -> Area {
         let bold = if self.class == "found" { BOLD } else { 1.0 };
         Area {
@@ -117,9 +119,9 @@ impl Text {
     }
 }
 
-/// From left to right.
+/// The wide form, from left to right.
 pub(super) fn wide(model: &Model) -> Layout {
-    // A lone stop beyond the end of the first lane needs no column of its own.
+    // A lone stop beyond the end of the first lane needs no column.
     let end = model.lanes[0].stops.len().checked_sub(1).map(|last| (0, last));
     let beyond = |lane: &Lane| lane.stops.len() == 1 && lane.from.is_some() && lane.from == end;
     let lanes = model.lanes.iter().enumerate().filter(|(_, it)| !beyond(it));
@@ -151,20 +153,20 @@ pub(super) fn wide(model: &Model) -> Layout {
     let bottom = scene.taken.iter().map(|it| it.bottom).fold(0.0, f64::max);
     scene.layout.top = scene.taken.iter().map(|it| it.top).fold(bottom, f64::min).floor() - 3.0;
     scene.layout.height = bottom + 6.0 - scene.layout.top;
-    // The label of a lane is below its line.
+    // Labels of a lane are drawn below its line.
     scene.layout.strokes.sort_by_key(|it| it.width as u32);
     scene.layout
 }
 
 struct Wide<'m> {
     model: &'m Model,
-    /// The places of the stops, by the number of stops before them.
+    /// The horizontal positions of the stops, indexed by column.
     columns: Vec<f64>,
-    /// Whether every other label is below the line.
+    /// True if every other label is below the line.
     is_close: bool,
-    /// The places that are already taken.
+    /// The areas already in use.
     taken: Vec<Area>,
-    /// The heights of the lanes.
+    /// The vertical position of each lane.
     at: Vec<f64>,
     layout: Layout,
 }
@@ -217,7 +219,7 @@ impl Wide<'_> {
         }
         for stop in (0..=last).rev() {
             let places = self.hanging(own, stop, y);
-            // In the order of reading each stop is followed by its twigs.
+            // In reading order, each stop is followed by its twigs.
             let at = first + stop + 1;
             self.layout.places.splice(at..at, places);
             for (sub, _) in model.lanes.iter().enumerate().filter(|(_, it)| it.from == Some((own, stop))) {
@@ -229,13 +231,13 @@ impl Wide<'_> {
         }
     }
 
-    /// Whether a stem goes down from a stop.
+    /// Returns true if a stem leads down from a stop.
     fn hangs(&self, lane: usize, stop: usize) -> bool {
         let it = &self.model.lanes[lane].stops[stop];
         !it.twigs.is_empty() || self.model.lanes.iter().any(|sub| sub.from == Some((lane, stop)))
     }
 
-    /// Whether the label of a stop is below it.
+    /// Returns true if the label of a stop is below the line.
     fn is_below(&self, lane: usize, stop: usize) -> bool {
         let stops = &self.model.lanes[lane].stops;
         self.is_close
@@ -243,14 +245,14 @@ impl Wide<'_> {
             && (stops.len() - 1 - stop) % 2 == 1
     }
 
-    /// A stop and its label.
+    /// Places a stop and its label.
     fn stop(&mut self, lane: usize, at: usize, y: f64) {
         let stops = &self.model.lanes[lane].stops;
         let stop = &stops[at];
         let x = self.x(lane, at);
         let is_below = self.is_below(lane, at);
         let left = if is_below { x + 13.0 } else { x - radius(stop) };
-        // The room until the next label on the same side, or the next stem.
+        // The space up to the next label on the same side, or up to the next stem.
         let next = (at + 1..stops.len()).find(|next| match is_below {
             true => self.hangs(lane, *next) || self.is_below(lane, *next) || *next == stops.len() - 1,
             false => !self.is_below(lane, *next),
@@ -264,7 +266,7 @@ impl Wide<'_> {
         self.layout.places.push(place_of(&self.model.lanes[lane], stop, x, y, texts));
     }
 
-    /// Places the twigs of a stop: first the joining ones, then those that branch off.
+    /// Places the twigs of a stop: joining ones first, then those that branch off.
     fn hanging(&mut self, lane: usize, at: usize, y: f64) -> Vec<Place> {
         let stop = &self.model.lanes[lane].stops[at];
         let x = self.x(lane, at);
@@ -304,7 +306,7 @@ impl Wide<'_> {
         places
     }
 
-    /// The texts of a twig at the first height that is free.
+    /// Places the texts of a twig at the first free height.
     fn drop(&mut self, twig: &Twig, left: f64, most: usize, from: f64) -> Vec<Text> {
         let lines = twig_lines(twig, left, (WIDTH - left).min(560.0), most);
         let height = LINE * (lines.len() - 1) as f64 + ROW;
@@ -320,7 +322,7 @@ impl Wide<'_> {
     }
 }
 
-/// From top to bottom.
+/// The tall form, from top to bottom.
 pub(super) fn tall(model: &Model) -> Layout {
     let mut layout = Layout { width: NARROW, ..Layout::default() };
     let (x, left) = (LEFT, LEFT + INDENT);
@@ -383,7 +385,7 @@ pub(super) fn tall(model: &Model) -> Layout {
             }
             y += 12.0;
         }
-        // The nearest is drawn above those that go further down.
+        // Lines to near twigs are drawn above those that lead further down.
         layout.strokes[line_at..].reverse();
         if end > begin {
             layout.strokes.push(line(lane, format!("M{} {}V{}", number(x), number(begin), number(end))));
@@ -402,7 +404,7 @@ fn radius(stop: &Stop) -> f64 {
     }
 }
 
-/// The lines of a stop's label; their heights are still to be given.
+/// The lines of a stop's label. Their vertical positions are set later.
 fn label(stop: &Stop, x: f64, room: f64, is_close: bool) -> Vec<Text> {
     let (class, size) = match stop.sort {
         Sort::Question | Sort::Fold => ("aside", SMALL),
@@ -417,7 +419,7 @@ fn label(stop: &Stop, x: f64, room: f64, is_close: bool) -> Vec<Text> {
     lines.chain(notes).collect()
 }
 
-/// The text in so many lines: where it is longer, up to the end of a clause, if that takes a good part of the room.
+/// Wraps text into up to `most` lines. Longer text ends after its last clause that fits and fills enough of the space.
 fn phrase(text: &str, room: f64, most: usize) -> Vec<String> {
     let fits = |end: &usize| {
         let width = measure(&text[..*end]);
@@ -434,7 +436,7 @@ fn phrase(text: &str, room: f64, most: usize) -> Vec<String> {
     }
 }
 
-/// The lines of a twig: its sign before the first one, its tail after the last one.
+/// The lines of a twig, with space for its sign before the first one and its tail after the last one.
 fn twig_lines(twig: &Twig, x: f64, room: f64, most: usize) -> Vec<Text> {
     let left = if twig.sign.is_empty() { 0.0 } else { 17.0 };
     let room = (room - left) / SMALL;
@@ -453,7 +455,7 @@ fn twig_lines(twig: &Twig, x: f64, room: f64, most: usize) -> Vec<Text> {
     lines.map(|(class, text)| Text { x: x + left, y: 0.0, size: SMALL, class, text }).collect()
 }
 
-/// The lines below each other.
+/// Positions lines below each other.
 fn stacked(mut lines: Vec<Text>, top: f64) -> Vec<Text> {
     for (at, line) in lines.iter_mut().enumerate() {
         line.y = top + LINE * at as f64 + SIZE * 0.9;
@@ -482,7 +484,7 @@ fn place_of(lane: &Lane, stop: &Stop, x: f64, y: f64, texts: Vec<Text>) -> Place
     }
 }
 
-/// A twig whose texts have their places.
+/// A twig with positioned texts.
 fn place(twig: &Twig, what: &str, mut texts: Vec<Text>) -> Place {
     if !twig.sign.is_empty() {
         let (x, y) = (texts[0].x - 17.0, texts[0].y);

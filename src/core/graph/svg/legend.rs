@@ -1,4 +1,4 @@
-//! The head of a standalone picture: the investigation's title, and the meaning of signs and lines.
+//! The head of a standalone picture: the title of the investigation and a legend of signs and lines.
 
 use std::fmt::Write as _;
 
@@ -7,20 +7,20 @@ use crate::graph::text::{clamp_lines, measure, one_line};
 use crate::ruleset::{Role, Ruleset};
 use crate::text::escape;
 
-/// The least width of a picture with a head.
+/// The minimum width of a picture with a head.
 pub(super) const LEAST_WIDTH: f64 = 480.0;
 
 const TITLE_SIZE: f64 = 16.0;
 const TITLE_BASE: f64 = 24.0;
 const ROW: f64 = 20.0;
-/// From entry to entry.
+/// The space between entries.
 const GAP: f64 = 18.0;
-/// The longest meaning of a state that is shown whole, in em.
+/// The maximum length of a state's meaning, in em.
 const MEANING: f64 = 36.0;
 
 enum Mark {
     Sign(Option<Role>),
-    /// A line of an edge: its class, its width and its dashes.
+    /// A line of an edge: class, width, dashes.
     Line(&'static str, &'static str, &'static str),
 }
 
@@ -32,13 +32,12 @@ struct Symbol {
     row: usize,
 }
 
-/// Returns the height of the head.
+/// The height of the head.
 pub(in crate::graph) fn height(ruleset: &Ruleset, width: f64) -> f64 {
     let rows = entries(ruleset, width).last().map_or(0, |entry| entry.row + 1);
     TITLE_BASE + ROW * rows as f64 + 10.0
 }
 
-/// Writes the head.
 pub(in crate::graph) fn write(out: &mut String, title: &str, ruleset: &Ruleset, width: f64) {
     let title = clamp_lines(title, (width - 2.0 * MARGIN) / TITLE_SIZE / BOLD, 1);
     let _ = write!(
@@ -83,7 +82,7 @@ impl Mark {
     }
 }
 
-/// The entries, in rows that are at most as wide as the picture.
+/// The entries, arranged in rows no wider than the picture.
 fn entries(ruleset: &Ruleset, width: f64) -> Vec<Symbol> {
     let states = ruleset.states.iter().map(|state| {
         let meaning = clamp_lines(&one_line(&state.meaning), MEANING, 1).into_iter().next();

@@ -1,4 +1,5 @@
-//! A small sign for each role, so that colour alone never carries a state. Drawn, since letters would need a font.
+//! A small sign for each role, so that states are not shown by colour alone. Signs are paths, because letters would
+//! need a font.
 
 use std::fmt::Write as _;
 
@@ -7,12 +8,12 @@ use crate::graph::palette;
 use crate::graph::text::number;
 use crate::ruleset::Role;
 
-/// The width and height of a sign, in CSS pixels.
+/// The width and height of a sign in CSS pixels.
 pub(super) const SIZE: f64 = 9.0;
 
 const RING: &str = "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0";
 
-/// The sign of a role, or of a proposal, as a picture of its own, for a legend on a page.
+/// The sign of a role, or of a proposal for `None`, as a separate picture for legends.
 pub fn sign(role: Option<Role>) -> Svg {
     let mut markup = String::from(
         "<svg class=\"graph-sign\" width=\"12\" height=\"12\" viewBox=\"0 0 12 12\" aria-hidden=\"true\">",
@@ -22,7 +23,7 @@ pub fn sign(role: Option<Role>) -> Svg {
     Svg { markup, width: 12.0, height: 12.0 }
 }
 
-/// Draws the sign of a role, or of a proposal, around a point.
+/// Draws the sign of a role, or of a proposal for `None`, centred on a point.
 pub(in crate::graph) fn write(out: &mut String, role: Option<Role>, x: f64, y: f64) {
     let path = match role {
         None | Some(Role::Open) => RING,

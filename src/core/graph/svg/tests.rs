@@ -144,7 +144,7 @@ fn each_role_has_a_sign_of_its_own() {
         .chain([sign(None).markup])
         .map(|markup| markup.split(" d=").last().unwrap_or_default().to_owned())
         .collect();
-    // A proposal has the ring of an open node, but dashed.
+    // A proposal has a dashed version of the ring of an open node.
     assert_eq!(signs.len(), palette::ROLES.len());
     assert!(sign(None).markup.contains("stroke-dasharray"));
 }
@@ -172,7 +172,7 @@ proptest! {
         picks in prop::collection::vec((any::<u32>(), 0_u8..7), 0..=MOST_CARDS),
         reach in 1_usize..40,
     ) {
-        // Parents among the last few nodes yield deep trees, among all of them broad ones.
+        // Choosing parents among the last few nodes yields deep trees, among all nodes broad ones.
         let parents: Vec<Option<usize>> = picks
             .iter()
             .enumerate()
@@ -195,7 +195,7 @@ proptest! {
     }
 }
 
-/// Everything that a picture of a tree promises.
+/// Asserts all guarantees of a picture.
 fn check(investigation: &Investigation) {
     let pages = Pages::new(&samples::assessed(investigation));
     let scene = Scene::new(&pages, &pages.all()[0], &SvgOptions::default());
@@ -207,8 +207,8 @@ fn check(investigation: &Investigation) {
         assert!(place.x >= 0.0 && place.y >= 0.0, "{place:?}");
         assert!(place.x + place.width <= scene.width && place.y + place.height <= scene.height);
     }
-    // In each column, from the top: no overlaps, and the parents in the same order, so that no edges cross (all run
-    // in the same gap along the same curve).
+    // In each column, cards do not overlap and parents keep their order. Edges therefore do not cross, since all run in
+    // the same gap along the same curve.
     let mut columns: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (at, place) in scene.places.iter().enumerate() {
         columns.entry(place.x.to_bits()).or_default().push(at);
