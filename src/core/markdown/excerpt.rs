@@ -8,28 +8,31 @@ use super::{
 };
 use crate::text::{first_sentence, one_line, shorten};
 
-/// The most blocks of a text that are searched for the code that belongs to its beginning.
+/// The maximum number of blocks searched for code that belongs to the beginning.
 const LEAD_BLOCKS: usize = 4;
-/// The longest code that belongs to it, in bytes and in lines.
+/// The maximum size of that code, in bytes and in lines.
 const LEAD_CODE: usize = 800;
 const LEAD_LINES: usize = 10;
 
-/// Plain text of the beginning, for summaries: markup dropped, white space folded, cut at a word boundary so
-/// that with its `…` it has at most `max_chars` characters.
+/// Extracts plain text from the beginning, for summaries.
 ///
-/// A heading is followed by a colon. Code blocks, tables, footnotes, rules, and what stands from a References heading
-/// on are left out (a text that has nothing else gives these); between two sentences a `…` stands for a block or table; raw HTML is text, as in [`to_html`](super::to_html). It is not escaped.
+/// Markup is removed, white space is collapsed, and the text is cut at a word boundary. Including its `…`, it has at
+/// most `max_chars` characters. The result is not escaped.
+///
+/// A colon follows each heading. Code blocks, tables, footnotes, rules, and everything from a References heading on are
+/// omitted, unless the text contains nothing else. An omitted block between two sentences becomes `…`. Raw HTML counts
+/// as text, as in [`to_html`](super::to_html).
 pub fn excerpt(markdown: &str, max_chars: usize) -> String {
     Source::new(markdown).parse().excerpt(max_chars)
 }
 
-/// All of a text without its markup, on one line: for a search. Cut as an [`excerpt`] is.
+/// Extracts all text without markup, on one line, for searches. Cut like an [`excerpt`].
 pub fn plain_text(markdown: &str, max_chars: usize) -> String {
     Source::new(markdown).parse().plain_text(max_chars)
 }
 
 impl Parsed<'_> {
-    /// Returns the excerpt of a parsed text, as [`excerpt`] does.
+    /// The excerpt of a parsed text, as [`excerpt`] returns it.
     pub fn excerpt(&self, max_chars: usize) -> String {
         let mut words = plain(&self.events, max_chars, Extent::Prose);
         if words.is_empty() {
@@ -38,9 +41,11 @@ impl Parsed<'_> {
         shorten(&words, max_chars)
     }
 
-    /// Returns the gist of a text, and the rest of it. The gist is the first sentences of its first paragraph, and the first
-    /// short block of code soon after it, with the paragraph before that; headings before it are left out. There is no gist if
-    /// the text begins with something else: then the rest is all of it.
+    /// Splits a text into its lead and the rest.
+    ///
+    /// The lead consists of the first sentences of the first paragraph. A short code block soon after it is included,
+    /// with the paragraph before the code. Headings before the first paragraph are dropped. If the text begins with
+    /// something else, there is no lead, and the rest is the whole text.
     pub fn lead(&self, max_chars: usize) -> (Option<Parsed<'_>>, Parsed<'_>) {
         let (mut lead, mut rest): (Vec<parse::Located<'_>>, Vec<parse::Located<'_>>) =
             (Vec::new(), Vec::new());
@@ -87,19 +92,19 @@ impl Parsed<'_> {
             );
         }
         rest.extend(text.flatten().cloned());
-        // The text of a note is not part of the excerpt.
+        // The text of a footnote is not part of the lead.
         lead.retain(|(event, _)| !matches!(event, Event::FootnoteReference(_)));
         let part = |events| Parsed { source: self.source, events, definitions: Vec::new() };
         (Some(part(lead)), part(rest))
     }
 
-    /// Returns the plain text of a parsed text, as [`plain_text`] does.
+    /// The plain text of a parsed text, as [`plain_text`] returns it.
     pub fn plain_text(&self, max_chars: usize) -> String {
         shorten(&plain(&self.events, max_chars, Extent::All), max_chars)
     }
 }
 
-/// The blocks at the top of a text, each with all its events.
+/// The top-level blocks of a text, each with all its events.
 fn blocks<'e, 's>(events: &'e [parse::Located<'s>]) -> impl Iterator<Item = &'e [parse::Located<'s>]> {
     let mut rest = events;
     std::iter::from_fn(move || {
@@ -118,7 +123,7 @@ fn blocks<'e, 's>(events: &'e [parse::Located<'s>]) -> impl Iterator<Item = &'e 
     })
 }
 
-/// The first sentences of a paragraph, as many as fit, and the rest of it; if the first is too long, its beginning.
+/// Splits a paragraph after as many sentences as fit. If the first sentence is too long, it is cut.
 fn cut<'s>(
     paragraph: &[parse::Located<'s>],
     max_chars: usize,
@@ -137,7 +142,7 @@ fn cut<'s>(
     while let Some(sentence) = Some(first_sentence(&whole[kept..])).filter(|it| !it.is_empty())
         && has_room(&whole[..kept + sentence.len()])
     {
-        // With the blank after it, so that the next one begins at its first character.
+        // Include the space after the sentence, so the next one starts at its first character.
         kept += sentence.len() + usize::from(whole[kept + sentence.len()..].starts_with(' '));
     }
     let (mut left, end) = match kept {
@@ -178,23 +183,23 @@ fn cut<'s>(
     (events, Vec::new())
 }
 
-/// The parts of a text that are kept.
+/// The parts of a text to keep.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// Text that reads as sentences.
+    /// Sentences.
     Prose,
-    /// Code, tables and references, too.
+    /// Everything, including code, tables and references.
     All,
 }
 
 fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: Extent) -> String {
     let mut text = String::new();
     let (mut block, mut footnotes, mut heading) = (false, 0_usize, 0);
-    // Something was left out here: the following text does not continue the text before.
+    // True if something was omitted here, so the next text does not continue the previous one.
     let mut gap = false;
     for (event, _) in events {
-        // Four bytes a character at most, and a few to see that there is more. White space is folded later, so a text of mostly
-        // white space gives a short excerpt.
+        // A character has at most four bytes. The margin shows whether more text follows. White space is collapsed
+        // later, so text of mostly white space yields a short excerpt.
         if text.len() > max_chars.saturating_mul(4).saturating_add(4096) {
             break;
         }
@@ -210,7 +215,7 @@ fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: Extent) -> Str
             Event::Start(Tag::FootnoteDefinition(_)) => footnotes += 1,
             Event::End(TagEnd::FootnoteDefinition) => footnotes = footnotes.saturating_sub(1),
             _ if (block && extent == Extent::Prose) || footnotes > 0 => {}
-            // A heading starts a new sentence anyway.
+            // A heading starts a new sentence in any case.
             Event::Start(Tag::Heading { .. }) => {
                 gap = false;
                 text.push(' ');
@@ -240,6 +245,6 @@ fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: Extent) -> Str
         }
     }
     let folded = one_line(&text);
-    // A heading with nothing below it is the whole text.
+    // A heading without any text below it is the whole text.
     folded.strip_suffix(':').map(str::to_owned).unwrap_or(folded)
 }

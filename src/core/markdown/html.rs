@@ -1,4 +1,4 @@
-//! Events to HTML: the first filter, which bounds the work of the second one (`sanitize`).
+//! Renders events as HTML. This first filter bounds the work of the second one, `sanitize`.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -15,49 +15,50 @@ use super::{
 };
 use crate::text::{escape, is_hidden, one_line};
 
-/// The deepest nesting of quotes and lists; deeper ones become text in the deepest.
+/// The maximum nesting of quotes and lists. Deeper ones become text of the innermost element.
 const MAX_BLOCK_DEPTH: usize = 32;
-/// Emphasis inside of emphasis, likewise.
+/// The maximum nesting of emphasis.
 const MAX_INLINE_DEPTH: usize = 16;
-/// The most elements of one text; further ones become text. A long honest finding has some hundreds.
+/// The maximum number of elements per text. Further elements become plain text. A long finding has a few hundred.
 const MAX_ELEMENTS: usize = 30_000;
-/// Columns of a table; a note says when there were more.
+/// The maximum number of table columns. A note is added if columns were omitted.
 const MAX_COLUMNS: usize = 64;
-/// Characters of a heading's id.
+/// The maximum length of a heading id in characters.
 const MAX_SLUG_CHARS: usize = 64;
-/// Bytes of the address shown in place of a link that was dropped.
+/// The maximum length in bytes of the address shown in place of a removed link.
 const MAX_SHOWN_TARGET: usize = 300;
 
-/// The place of a fragment on its page.
+/// Options that depend on the page around a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HtmlOptions<'a> {
-    /// The prefix of every id in the fragment, so that fragments of one page do not collide. Characters other than ASCII
-    /// letters, digits, `_`, `.` and `-` become `-`; an empty prefix becomes `md`.
+    /// The prefix of every id in the fragment, which prevents collisions between fragments.
+    ///
+    /// Characters other than ASCII letters, digits, `_`, `.` and `-` become `-`. An empty prefix becomes `md`.
     pub prefix: &'a str,
-    /// The level that `# ` becomes, from 2 to 6 (others are brought into it). Deeper headings follow, `h6` at most.
+    /// The level of `# ` headings, clamped to 2–6. Deeper headings follow, down to `h6`.
     pub heading_level: u8,
 }
 
-/// Returns safe HTML of untrusted Markdown (CommonMark with tables, footnotes, strikethrough, task lists and GitHub's alerts),
-/// as a balanced fragment.
+/// Renders untrusted Markdown (CommonMark with tables, footnotes, strikethrough, task lists and GitHub's alerts) as a
+/// safe, balanced HTML fragment.
 ///
-/// - Bare `http` and `https` URLs in text are links. A link that leads elsewhere than to `http`, `https`,
-///   `mailto` or an id of this fragment stays as its text, a relative one followed by its address.
-/// - An id of a node, `R3.A1a`, is a link to `#node:R3.A1a`, and a file with lines, `src/a.rs:12-14`, one to
-///   `#file:12-14:src/a.rs`, in text and as the whole of inline code. The caller, which knows the nodes, the files and the page,
-///   replaces these addresses.
-/// - No image is loaded: it is a link with the alternative text.
+/// - Bare `http` and `https` URLs become links. Links to anything but `http`, `https`, `mailto` or an id of this
+///   fragment become plain text. For relative links, the address follows the text.
+/// - Node ids such as `R3.A1a` become links to `#node:R3.A1a`, and files with lines such as `src/a.rs:12-14` become
+///   links to `#file:12-14:src/a.rs`. This applies to text, and to inline code that consists of nothing else. The
+///   caller knows the nodes, the files and the page, and replaces these addresses.
+/// - Images are not loaded. They become links with the alternative text.
 /// - Raw HTML is shown as text.
-/// - `#slug` leads to the heading of that name, as on GitHub, and each heading ends with a link to itself.
-/// - Footnotes are at the end, unreferenced ones too.
-/// - Quotes and lists below 32 levels, emphasis below 16, and everything after 30,000 elements loses its markup
-///   and keeps its text; tables lose columns after the 64th and rows after those elements, and a note says so.
+/// - `#slug` leads to the heading with that name, as on GitHub. Each heading ends with a link to itself.
+/// - Footnotes are moved to the end, including unreferenced ones.
+/// - Quotes and lists below 32 levels, emphasis below 16 levels, and everything after 30,000 elements lose their markup
+///   but keep their text. Tables lose columns after the 64th and rows beyond the element limit, and a note says so.
 pub fn to_html(markdown: &str, options: &HtmlOptions<'_>) -> String {
     Source::new(markdown).parse().to_html(options)
 }
 
 impl Parsed<'_> {
-    /// Renders a parsed text, as [`to_html`] does.
+    /// Renders parsed text, as [`to_html`] does.
     pub fn to_html(&self, options: &HtmlOptions<'_>) -> String {
         let mut writer = Writer::new(&self.events, options);
         writer.run(&self.events);
@@ -69,39 +70,39 @@ struct Writer {
     prefix: String,
     heading_level: u8,
     out: String,
-    /// Outputs that wait while a footnote is written.
+    /// Suspended outputs while a footnote is written.
     outer: Vec<String>,
     open: Vec<Open>,
     blocks: usize,
     inlines: usize,
     elements: usize,
-    /// In a link or an image: no further link may begin.
+    /// The number of open links and images. Links do not nest.
     links: usize,
-    /// In an image's alternative text: no element may begin.
+    /// The number of open images. Their alternative text contains no elements.
     images: usize,
     code_block: bool,
-    /// In a block of code: its text so far.
+    /// The text of the open code block.
     code: Option<String>,
     table: Option<Table>,
-    /// The ids of the headings, in order, and all of them.
+    /// The ids of all headings, in order and as a set.
     slugs: Vec<String>,
     next_slug: usize,
     known_slugs: HashSet<String>,
     footnotes: Footnotes,
 }
 
-/// The markup that the end of a tag has to write.
+/// How to close an open tag.
 enum Open {
-    /// The element was left out.
+    /// The element was omitted.
     Nothing,
-    /// Left out as well, but its text must not run into the next.
+    /// The element was omitted, but its text must be separated from the text that follows.
     Separated,
     Block(&'static str),
-    /// A block that counts as a level of depth.
+    /// A block that counts as a level of nesting.
     Level(&'static str),
     Inline(&'static str),
     Paragraph,
-    /// Its element, and its id.
+    /// The element and its id.
     Heading(&'static str, String),
     Code,
     Table,
@@ -113,9 +114,9 @@ enum Open {
 struct OpenLink {
     element: Option<&'static str>,
     from: usize,
-    /// The fallback if there is no text.
+    /// The text shown if the link has none.
     instead: String,
-    /// The address of a dropped link.
+    /// The address of a removed link.
     dropped: Option<String>,
 }
 
@@ -127,14 +128,14 @@ struct Table {
     cut_rows: usize,
 }
 
-/// Footnotes by folded label. Their ids are made of numbers only.
+/// Footnotes by lower-case label. Their ids consist of numbers only.
 #[derive(Default)]
 struct Footnotes {
     numbers: HashMap<String, usize>,
     count: usize,
-    /// Numbers whose first reference got an id.
+    /// Footnotes whose first reference has an id.
     referenced: HashSet<usize>,
-    /// Numbers that have a text.
+    /// Footnotes whose text was written.
     written: HashSet<usize>,
     notes: Vec<(usize, String)>,
 }
@@ -287,7 +288,7 @@ impl Writer {
                 Open::Footnote(number)
             }
             Tag::Table(alignments) => {
-                // The row of the head must fit: a table without any open element is text.
+                // The header row must fit: a table without any open element would become text.
                 if self.elements + alignments.len().min(MAX_COLUMNS) + 5 > MAX_ELEMENTS {
                     return self.separated();
                 }
@@ -322,7 +323,7 @@ impl Writer {
             Tag::Strikethrough => self.inline("del"),
             Tag::Link { link_type, dest_url, title, .. } => self.link(*link_type, dest_url, title, false),
             Tag::Image { link_type, dest_url, title, .. } => self.link(*link_type, dest_url, title, true),
-            // Not enabled.
+            // These extensions are disabled.
             Tag::DefinitionList
             | Tag::DefinitionListTitle
             | Tag::DefinitionListDefinition
@@ -380,7 +381,7 @@ impl Writer {
         }
     }
 
-    /// Takes one of the elements that may still be written.
+    /// Returns true and counts an element if the limit is not reached.
     fn room(&mut self) -> bool {
         let room = self.elements < MAX_ELEMENTS;
         self.elements += usize::from(room);
@@ -442,7 +443,7 @@ impl Writer {
         };
         let open =
             self.level("div", &format!(" class=\"markdown-alert markdown-alert-{name}\" role=\"note\""));
-        // Many readers can't rely on colour, so the kind is text; without the box it is needed all the more.
+        // Some readers cannot see colour, so the kind is also text. Without the box, it is essential.
         if matches!(open, Open::Level(_)) && self.room() {
             let _ = writeln!(self.out, "<p class=\"markdown-alert-title\">{title}</p>");
         } else {
@@ -472,7 +473,7 @@ impl Writer {
         Open::Code
     }
 
-    /// Returns the lines of a block of code; a diff marks added and removed lines, whatever the language.
+    /// Writes the lines of a code block. In a diff, added and removed lines are marked, whatever the language.
     fn code_lines(&mut self, code: &str) {
         let begins = |sign: &'static str| code.lines().any(|line| line.starts_with(sign));
         let is_of_one = |line: &str| line.trim().is_empty() || line.starts_with(['+', '-', ' ', '@']);
@@ -508,7 +509,7 @@ impl Writer {
         room
     }
 
-    /// A cell; an empty one in the head is the header of nothing, and is not announced as one.
+    /// Writes a cell. An empty cell in the header row is not a header, so that screen readers do not announce it.
     fn cell(&mut self, empty: bool) -> Open {
         let Some(table) = &mut self.table else { return self.separated() };
         let class = match table.alignments.get(table.column) {
@@ -527,7 +528,7 @@ impl Writer {
         }
     }
 
-    /// The corner of a table is often empty: a heading of nothing, which a screen reader would announce.
+    /// Turns a header cell without content into a plain cell. The corner of a table is often empty.
     fn end_heading_cell(&mut self) -> &'static str {
         const SCOPE: &str = "<th scope=\"col\"";
         let start = self.out.rfind(SCOPE).filter(|start| {
@@ -592,7 +593,7 @@ impl Writer {
 
     fn end_link(&mut self, target: OpenLink) {
         self.links -= 1;
-        // An image can't contain further images or links, so this one ends.
+        // An image cannot contain images or links, so the outermost one ends here.
         self.images = 0;
         let text = self.out.get(target.from..).unwrap_or_default();
         if text.trim().is_empty() {
@@ -612,7 +613,7 @@ impl Writer {
         }
     }
 
-    /// Returns the allowed target of a link, if any.
+    /// The address of a link if it is allowed.
     fn href(&self, kind: LinkType, dest: &str, image: bool) -> Option<String> {
         if kind == LinkType::Email {
             return safe_url(&format!("mailto:{dest}"));
@@ -651,7 +652,7 @@ impl Writer {
         self.words(&text[done..]);
     }
 
-    /// Text without URLs, in which files with lines and the ids of nodes are marked.
+    /// Writes text without URLs, marking files with lines and node ids.
     fn words(&mut self, text: &str) {
         let mut done = 0;
         for file in file_lines(text) {
@@ -674,7 +675,7 @@ impl Writer {
         self.out.push_str(&escape(&text[done..]));
     }
 
-    /// Writes a link that is fixed later, around text that needs no escaping.
+    /// Writes a link to be completed by the caller around escaped text.
     fn mark(&mut self, mark: &str, html: &str) {
         if self.room() {
             let _ = write!(self.out, "<a {mark}>{html}</a>");
@@ -683,7 +684,7 @@ impl Writer {
         }
     }
 
-    /// Writes inline code; if it is only the id of a node, or a file with lines, it is marked as in text.
+    /// Writes inline code, marked as in text if it consists of a node id or a file with lines.
     fn inline_code(&mut self, code: &str) {
         let whole = 0..code.len();
         let mark = match (file_lines(code).as_slice(), node_ids(code).as_slice()) {
@@ -734,7 +735,7 @@ impl Footnotes {
         })
     }
 
-    /// The number of a footnote's text. A second text of the same label gets a number of its own.
+    /// The number of a footnote's text. A second text for the same label gets a new number.
     fn number_of_definition(&mut self, label: &str) -> usize {
         let number = self.number(label);
         if self.written.insert(number) {
@@ -755,8 +756,8 @@ fn file_mark(file: &FileLines<'_>) -> String {
     format!("class=\"file-ref\" href=\"#file:{first}-{last}:{path}\"")
 }
 
-/// Returns an id for every heading, in order, as on GitHub (lower case, spaces to `-`, punctuation dropped, a number after the
-/// second of a name).
+/// An id for every heading, in order, made as on GitHub: lower case, spaces to `-`, punctuation dropped, and a number
+/// appended to repeated names.
 fn slugs(events: &[Located<'_>]) -> Vec<String> {
     let mut slugs = Vec::new();
     let mut taken = HashSet::new();
@@ -802,7 +803,7 @@ fn slug(heading: &str) -> String {
     if slug.is_empty() { "section".to_owned() } else { slug }
 }
 
-/// Whether an address that was dropped is worth showing to the reader: a path in some repository is, `javascript:` is not.
+/// Returns true if a removed address is worth showing, such as a path in some repository. `javascript:` is not.
 fn is_relative_path(dest: &str) -> bool {
     let start = dest.trim_start();
     let other_host = start.starts_with("//") || start.starts_with("/\\");

@@ -1,32 +1,33 @@
-//! The only user of pulldown-cmark, ammonia and linkify: reads the citations of untrusted Markdown, and makes it safe for a page.
+//! The only user of pulldown-cmark, ammonia and linkify: reads citations from untrusted Markdown, and renders it as
+//! safe HTML.
 //!
 //! # Guarantees
 //!
-//! - [`to_html`] yields a balanced fragment of the elements, attributes and classes that it documents and no
-//!   others. Nothing in it runs, loads, submits, styles, or has an id outside of the caller's prefix. A link
-//!   goes to `http`, `https`, `mailto`, or an id of the same fragment; no text is lost with a link.
-//! - Raw HTML is text here: it is shown as it was written.
-//! - Characters that hide or reorder text are shown: control characters as control pictures (`␀`), bidi
-//!   overrides, isolates, zero-width spaces and tag characters as `�`. (Joiners and the plain direction marks
-//!   stay: scripts and emoji need them.)
-//! - The same text yields the same bytes, and hostile text costs about as much as honest text of its length:
-//!   nesting, elements, table columns and link lengths are bounded, see [`to_html`].
+//! - [`to_html`] returns a balanced fragment that contains only the documented elements, attributes and classes.
+//!   Nothing in it runs scripts, loads resources, submits forms or applies styles. All ids begin with the caller's
+//!   prefix. Links lead to `http`, `https`, `mailto`, or an id of the same fragment. If a link is removed, its text is
+//!   kept.
+//! - Raw HTML is shown as text.
+//! - Characters that hide or reorder text are made visible. Control characters become control pictures (`␀`). Bidi
+//!   overrides, isolates, zero-width spaces and tag characters become `�`. Joiners and plain direction marks are kept,
+//!   because scripts and emoji need them.
+//! - The same text yields the same bytes. Hostile text costs about as much as ordinary text of the same length, because
+//!   nesting, elements, table columns and link lengths are limited. See [`to_html`].
 //!
 //! # Limits
 //!
-//! - Safe in element content only: the fragment is for `<div>…</div>`, never for an attribute.
-//! - A link may still lead to a bad place, and its text may lie about it. The host is shown in its ASCII form
-//!   in the address, and an address with a user name in it is not linked.
-//! - Two fragments on one page need two prefixes; the caller gives them.
+//! - The fragment is safe as element content, as in `<div>…</div>`, but not inside an attribute.
+//! - A link may lead to a malicious site, and its text may be misleading. The address shows the host in ASCII form, and
+//!   addresses with user names are not linked.
+//! - Fragments on one page need different prefixes, which the caller supplies.
 //!
-//! # How
+//! # Steps
 //!
-//! A text with several uses is parsed once: [`Source::parse`].
+//! Text that is needed in several forms is parsed once, with [`Source::parse`].
 //!
-//! 1. `parse` turns Markdown into events, merges text that the parser split, and undoes emphasis inside of
-//!    bare URLs.
-//! 2. `reference` reads mentions from them; `html` filters and writes them, `sanitize` filters the result again
-//!    (ammonia, with an explicit list); `excerpt` keeps the text; `terminal` is for people at one.
+//! 1. `parse` turns Markdown into events, merges split text, and undoes emphasis inside bare URLs.
+//! 2. `reference` finds mentions. `html` renders HTML, which `sanitize` filters with ammonia and an explicit
+//!    allow-list. `excerpt` extracts plain text. `terminal` formats text for a terminal.
 
 mod excerpt;
 mod html;

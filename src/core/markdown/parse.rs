@@ -1,10 +1,10 @@
-//! From Markdown to the events that the other files read.
+//! Parses Markdown into the events used by the other files.
 
 use std::{borrow::Cow, ops::Range};
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
 
-/// An event and its place in the source.
+/// An event and its byte range in the source.
 pub(super) type Located<'a> = (Event<'a>, Range<usize>);
 
 /// A link reference definition: `[label]: target "title"`.
@@ -14,11 +14,11 @@ pub(super) struct Definition {
     pub title: Option<String>,
 }
 
-/// A text with its line ends as `\n`, and no byte order mark.
+/// Markdown with `\n` line endings and without a byte order mark.
 pub struct Source<'t>(Cow<'t, str>);
 
 impl<'t> Source<'t> {
-    /// The text, copied only if it has to be changed.
+    /// Normalizes the text, copying it only if necessary.
     pub fn new(markdown: &'t str) -> Self {
         let markdown = markdown.strip_prefix('\u{FEFF}').unwrap_or(markdown);
         Source(if markdown.contains('\r') {
@@ -28,14 +28,14 @@ impl<'t> Source<'t> {
         })
     }
 
-    /// Parses it: once, for all that is asked of the text.
+    /// Parses the text. The result serves all uses of it.
     pub fn parse(&self) -> Parsed<'_> {
         let (events, definitions) = events(&self.0);
         Parsed { source: &self.0, events, definitions }
     }
 }
 
-/// A text that was parsed.
+/// Parsed Markdown.
 pub struct Parsed<'s> {
     pub(super) source: &'s str,
     pub(super) events: Vec<Located<'s>>,
@@ -44,11 +44,12 @@ pub struct Parsed<'s> {
 
 /// All events of a text, and its link reference definitions in order.
 ///
-/// Neighbouring text is one event: the parser splits it at `_`, `*`, `[`, entities and escapes, and a search for URLs needs it
-/// whole. Emphasis that begins in the middle of a bare URL (`https://x/_a_/b`) is text again, as it is on GitHub.
+/// Adjacent text events are merged: the parser splits text at `_`, `*`, `[`, entities and escapes, but URLs must be
+/// searched in the whole text. Emphasis that starts inside a bare URL (`https://x/_a_/b`) is turned back into text, as
+/// on GitHub.
 fn events(markdown: &str) -> (Vec<Located<'_>>, Vec<Definition>) {
     let parser = Parser::new_ext(markdown, options()).into_offset_iter();
-    // The parser keeps them in a hash map, in no order.
+    // The parser stores definitions in a hash map, in no particular order.
     let mut definitions: Vec<_> = parser
         .reference_definitions()
         .iter()
@@ -68,13 +69,13 @@ fn events(markdown: &str) -> (Vec<Located<'_>>, Vec<Definition>) {
     (merger.events, definitions)
 }
 
-/// Whether this tag is inline, within a line of text.
+/// Returns true if the element occurs within a line of text.
 pub(super) fn is_inline(tag: &TagEnd) -> bool {
     use TagEnd::{Emphasis, Image, Link, Strikethrough, Strong, Subscript, Superscript};
     matches!(tag, Emphasis | Strong | Strikethrough | Link | Image | Superscript | Subscript)
 }
 
-/// Heading attributes stay off: they let the text choose ids and classes.
+/// Heading attributes are disabled because they would let the text choose ids and classes.
 fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -86,13 +87,12 @@ fn options() -> Options {
 #[derive(Default)]
 struct Merger<'a> {
     events: Vec<Located<'a>>,
-    /// Text not yet in `events`: the first piece, and the whole once there is a second.
+    /// Text not yet in `events`: the first piece, and all of it once there is a second piece.
     text: Option<(CowStr<'a>, Range<usize>)>,
     joined: String,
-    /// Whether `text` ends in the middle of what looks like a URL. Kept, not searched for, since `text` can be
-    /// long and the question frequent.
+    /// True if `text` ends inside what looks like a URL. Cached because `text` can be long and this is checked often.
     in_url: bool,
-    /// For every open emphasis, whether it was undone.
+    /// For every open emphasis, whether it was turned back into text.
     undone: Vec<bool>,
     links: usize,
     code_block: bool,
@@ -155,7 +155,7 @@ impl<'a> Merger<'a> {
     }
 }
 
-/// Returns the bytes of the source that open (and close) an emphasis. All of them are ASCII.
+/// The length of the delimiter that opens and closes an emphasis. Delimiters are ASCII.
 fn delimiter_width(source: &str, range: &Range<usize>, tag: &TagEnd) -> usize {
     let bytes = &source.as_bytes()[range.clone()];
     match tag {

@@ -1,4 +1,4 @@
-//! The citations of a finding.
+//! The sources cited by a finding.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -11,85 +11,88 @@ use super::{
 };
 use crate::text::{first_bytes, is_hidden, one_line, shorten};
 
-/// A longer path or address is not one.
+/// The maximum length of a path or URL.
 const MAX_TARGET_BYTES: usize = 4096;
 
-/// Stands for an underscore that the parser took for emphasis (`src/__init__.py`) until it is known whether it
-/// belongs to a path. A private-use character, dropped from the text itself.
+/// A placeholder for an underscore that the parser took for emphasis (`src/__init__.py`) until it is known whether it
+/// belongs to a path. A private-use character, which is removed from the text itself.
 const MARK: char = '\u{E000}';
 
-/// Separators that end a path or a URL in a list item and begin its description.
+/// Separators that end a path or URL in a list item and start its description.
 const SEPARATORS: [&str; 5] = [" - ", " – ", " — ", " -- ", ": "];
 
-/// The part of an item that is searched for its paths and their separator, and the length of a title. Without a bound, an item
-/// of nothing but paths would cost their number times its length.
+/// The part of an item searched for paths and their separator, and the maximum length of a title. Without a limit, an
+/// item consisting of paths would take quadratic time.
 const MAX_HEAD_BYTES: usize = 4096;
 const MAX_TITLE_BYTES: usize = 1024;
 
-/// The most characters of an unreadable line that are shown.
+/// The maximum length of an unreadable line shown to the author, in characters.
 const MAX_SHOWN: usize = 80;
 
-/// The first line, and the last one where there are several.
+/// The first line, and the last one if there are several.
 type Span = (u32, Option<u32>);
 
-/// One source that a finding cites.
+/// A source cited by a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
-    /// The address as it was written, or the path without its line. A path of a named repository has that before it, as
-    /// it was written: `repo@commit:path`, `owner/name path`.
+    /// The URL as written, or the path without its lines. A path in a named repository is preceded by that name as
+    /// written: `repo@commit:path`, `owner/name path`.
     pub target: String,
-    /// Which of the two it is.
+    /// The kind of target.
     pub kind: MentionKind,
-    /// The first line that a path names, as `:42`, `:42-50` or `#L42`.
+    /// The first line given with a path, as `:42`, `:42-50` or `#L42`.
     pub line: Option<u32>,
-    /// The last one, where it names several.
+    /// The last line, if several are given.
     pub last_line: Option<u32>,
-    /// A link's title or text, or the description in the list item; of one line, not escaped.
+    /// The title or text of a link, or the description in the list item: one line, not escaped.
     pub title: Option<String>,
-    /// The quote of a path, word for word, as [`references`] reads it.
+    /// The text quoted from the file, verbatim. See [`references`].
     pub quote: Option<String>,
 }
 
-/// A line under the heading "References" that should name a source, and names none that can be read.
+/// A line under the heading "References" from which no source could be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableReference {
-    /// The line it begins on, from 1.
+    /// The line number, starting at 1.
     pub line: usize,
-    /// Its beginning; of one line, not escaped.
+    /// The beginning of the line: one line, not escaped.
     pub text: String,
 }
 
-/// The target of a [`Mention`].
+/// The kind of target of a [`Mention`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MentionKind {
-    /// An `http` or `https` address.
+    /// An `http` or `https` URL.
     Url,
-    /// A file path, of whatever repository.
+    /// A file path in any repository.
     Path,
 }
 
-/// Returns the sources that one finding cites, in order of first mention; each target, with its line, once. Of several titles
-/// the first stays.
+/// Finds the sources cited by a finding, in order of first mention.
 ///
-/// - URLs count everywhere but in code blocks and raw HTML: links, images, autolinks, bare URLs, unused link
-///   definitions (`[1]: https://…`), and inline code too, since people cite from it.
-/// - Paths count only in list items of a section headed "References" or "Reference" (any level and case), which
-///   ends with the next heading of its level or a higher one, or with the quote or list that it stands in.
-/// - A path is the first thing in its item (several with `,` or `and` between them), bare, in backticks or as
-///   the target of a link. In an item that begins with prose, what stands in backticks, or has both a folder
-///   and a file extension, is one. White space is never part of a path.
-/// - The quote of a path is in backticks or quotation marks at the start of its item's description (``- src/a.rs:18 - `let n =
-///   3;` in the loop``), if it is the item's only path; anywhere else in backticks, with the path and its line in brackets
-///   after it (`` `let n = 3;` (src/a.rs:18) ``). A name alone (`connect()`) is not a quote.
-/// - A path may name its repository: `repo@commit:path:line`, with seven digits of the commit or more, and
-///   `owner/name path:line`, which has to name a line.
+/// Repeated mentions of a target with the same line are merged. The first title is kept.
+///
+/// - URLs are found everywhere except in code blocks and raw HTML: in links, images, autolinks, bare URLs, unused link
+///   definitions (`[1]: https://…`) and inline code.
+/// - Paths are found only in list items of a section with the heading "References" or "Reference" (any level and case).
+///   The section ends at the next heading of the same or a higher level, or with the quote or list that contains it.
+/// - An item starts with its path, or with several paths separated by `,` or `and`. A path may be bare, in backticks or
+///   the target of a link. In an item that starts with prose, paths must be in backticks, or have both a folder and a
+///   file extension. Paths contain no white space.
+/// - A quote is text from the file, in backticks or quotation marks. It starts the description of an item with a single
+///   path (``- src/a.rs:18 - `let n = 3;` in the loop``). Outside of such items, it is in backticks and followed by the
+///   path and line in brackets (`` `let n = 3;` (src/a.rs:18) ``). A mere name (`connect()`) is not a quote.
+/// - A path may name its repository: `repo@commit:path:line` with at least seven digits of the commit, or `owner/name
+///   path:line`, which requires a line.
 pub fn references(markdown: &str) -> Vec<Mention> {
     Source::new(markdown).parse().references()
 }
 
-/// The lines under "References" from which [`references`] takes nothing: a list item in which nothing is a source,
-/// with all that is below it, and a paragraph that would be one if it were an item. "None" is an answer.
+/// Finds the lines under "References" from which [`references`] reads nothing.
+///
+/// These are list items without any source, including everything below them, and paragraphs that would be a source as
+/// an item. "None" is accepted as a statement that there is no source.
 pub fn unreadable_references(markdown: &str) -> Vec<UnreadableReference> {
     let source = Source::new(markdown);
     let parsed = source.parse();
@@ -102,8 +105,8 @@ pub fn unreadable_references(markdown: &str) -> Vec<UnreadableReference> {
     unreadable.collect()
 }
 
-/// The path, and its lines, that a source means which was given as data, unless it is a URL, a path of another repository
-/// that it names, or no path at all.
+/// Parses a source given as data into a path and its lines. `None` if it is a URL, a path in another repository, or not
+/// a path.
 pub fn own_path(target: &str) -> Option<Mention> {
     let target = target.trim();
     if is_web_url(target) || repository_before(target).is_some() {
@@ -113,7 +116,7 @@ pub fn own_path(target: &str) -> Option<Mention> {
 }
 
 impl Parsed<'_> {
-    /// Returns the citations of a parsed text, as [`references`] does.
+    /// The sources cited by a parsed text, as [`references`] returns them.
     pub fn references(&self) -> Vec<Mention> {
         let mut reader = self.read();
         reader.define(&self.definitions);
@@ -137,7 +140,7 @@ impl Parsed<'_> {
         reader
     }
 
-    /// Whether the text has a section headed "References" or "Reference", which [`references`] reads paths from.
+    /// Returns true if the text has a section with the heading "References" or "Reference".
     pub fn lists_references(&self) -> bool {
         let mut heading: Option<String> = None;
         for (event, _) in &self.events {
@@ -160,32 +163,32 @@ impl Parsed<'_> {
 
 #[derive(Default)]
 struct Reader {
-    /// Mentions with their places: the offset of their line of text and the place in it.
+    /// Mentions, each with the offset of its line of text and its position in that line.
     found: Vec<((usize, usize), Mention)>,
     line: Line,
-    /// Open quotes, lists, items and footnotes.
+    /// The number of open quotes, lists, items and footnotes.
     containers: usize,
     section: Option<Section>,
     heading: Option<(u8, String)>,
-    /// Whether the line is the first of a list item.
+    /// True if the line is the first of a list item.
     item: bool,
-    /// The outermost list item of the section that is open.
+    /// The outermost open list item of the section.
     outer: Option<Outer>,
-    /// A quote in backticks, with the path and the lines in brackets after it.
+    /// Quotes in backticks, each with the path and lines given in brackets.
     quotes: Vec<(String, Span, String)>,
-    /// The start of each unreadable line, and its fault.
+    /// The position and text of each unreadable line.
     unreadable: Vec<(usize, String)>,
     silent: bool,
 }
 
-/// A list item of the section that is in no other.
+/// A list item of the section that is not nested in another one.
 struct Outer {
     at: usize,
-    /// Its first line.
+    /// The first line of the item.
     text: String,
-    /// The number of open containers in it, itself included.
+    /// The number of open containers, including the item.
     containers: usize,
-    /// The number of mentions before it.
+    /// The number of mentions before the item.
     found: usize,
 }
 
@@ -203,7 +206,7 @@ struct Line {
     codes: Vec<Range<usize>>,
     links: Vec<LinkSpan>,
     open_links: Vec<usize>,
-    /// For every open emphasis, its number of underscores.
+    /// The number of underscores of each open emphasis.
     marks: Vec<usize>,
 }
 
@@ -264,7 +267,7 @@ impl Reader {
                 } else if let (Some((_, heading)), Event::SoftBreak | Event::HardBreak) =
                     (&mut self.heading, event)
                 {
-                    // A setext heading takes the lines above it as well; the last is the one underlined.
+                    // A setext heading includes the lines above it. Only the underlined line counts.
                     heading.clear();
                 }
                 self.line.take(source, event, range);
@@ -279,7 +282,7 @@ impl Reader {
         }
     }
 
-    /// Ends the outermost item, if it is what ends here.
+    /// Ends the outermost item if it is the one that ends here.
     fn end_item(&mut self) {
         let Some(outer) = self.outer.take_if(|outer| outer.containers == self.containers) else { return };
         if outer.found == self.found.len() && !says_none(&outer.text) {
@@ -314,7 +317,7 @@ impl Reader {
             line.list_item(&mut found);
         } else if self.section.is_some() && self.outer.is_none() && self.heading.is_none() && found.is_empty()
         {
-            // A paragraph. Citations in an item are meant as sources.
+            // A paragraph. Citations inside an item belong to its sources.
             line.list_item(&mut found);
             if !found.is_empty() {
                 found.clear();
@@ -401,7 +404,7 @@ impl Line {
         });
     }
 
-    /// Returns the URLs of the line, with their places in its text.
+    /// The URLs of the line and their positions.
     fn urls(&self) -> Vec<(Range<usize>, Mention)> {
         let mut found = Vec::new();
         for link in self.links.iter().filter(|link| is_citable_url(&link.target)) {
@@ -418,7 +421,7 @@ impl Line {
                 }
             }
         }
-        // Stable, so that a link stays before the image in it.
+        // The sort is stable, so a link stays before the image inside it.
         found.sort_by_key(|(range, _)| range.start);
         found
     }
@@ -427,7 +430,7 @@ impl Line {
         title_of(&unmarked(first_bytes(&self.text[link.range.clone()], MAX_TITLE_BYTES)), &link.target)
     }
 
-    /// Adds the paths of a list item in the References section, or the item's description to its URL.
+    /// Adds the paths of a list item in the References section, or adds the item's description to its URL.
     fn list_item(&self, found: &mut Vec<(Range<usize>, Mention)>) {
         let end = self.head_end();
         if let Some((range, mention)) = found.first_mut().filter(|(range, _)| range.start < end) {
@@ -443,7 +446,7 @@ impl Line {
         found.extend(paths);
     }
 
-    /// Reads a text in backticks, with a path and its lines in brackets after it.
+    /// Finds text in backticks that is followed by a path and its lines in brackets.
     fn quotes(&self) -> impl Iterator<Item = (String, Span, String)> {
         self.codes.iter().filter_map(|code| {
             let behind = self.text[code.end..].strip_prefix(" (")?;
@@ -452,7 +455,8 @@ impl Line {
         })
     }
 
-    /// Returns the quote at the start of a description, in backticks or quotation marks. This text begins with the separator.
+    /// The quote at the start of a description, in backticks or quotation marks. The text at `end` begins with the
+    /// separator.
     fn quote_after(&self, end: usize) -> Option<String> {
         let rest = &self.text[end..];
         let mark = SEPARATORS.iter().find(|mark| rest.starts_with(**mark))?;
@@ -466,7 +470,7 @@ impl Line {
         inner.and_then(|(quote, _)| quote_of(&unmarked(quote)))
     }
 
-    /// Returns the place of the item's first separator outside of code and links.
+    /// The position of the item's first separator outside of code and links.
     fn head_end(&self) -> usize {
         let head = first_bytes(&self.text, MAX_HEAD_BYTES);
         let mut from = 0;
@@ -480,7 +484,7 @@ impl Line {
         head.len()
     }
 
-    /// The end of the code or link that covers a place.
+    /// The end of the code or link that covers a position.
     fn code_or_link_over(&self, at: usize) -> Option<usize> {
         let code = self.codes[..self.codes.partition_point(|range| range.start <= at)].last();
         let link = self.links[..self.links.partition_point(|link| link.range.start <= at)].last();
@@ -488,8 +492,8 @@ impl Line {
         ends.into_iter().flatten().filter(|end| *end > at).max()
     }
 
-    /// The paths of an item that begins with them. All of its beginning must be paths, or the first be code or
-    /// a link.
+    /// The paths at the start of an item. All of its start must consist of paths, unless the first one is code or a
+    /// link.
     fn head_paths(&self, end: usize) -> Vec<(Range<usize>, Mention)> {
         let title = description(&self.text[end..]);
         let mut paths = Vec::new();
@@ -507,8 +511,7 @@ impl Line {
                 let own = own.filter(|own| path.as_ref().is_none_or(|(path, _)| own != path));
                 (link.range.clone(), path, own.or_else(|| title.clone()))
             } else if let Some(range) = code {
-                // The line may stand behind the backtick.
-                // Code can reach past the end of the part that is searched.
+                // The line may follow the closing backtick. Code can extend past the end of the searched part.
                 let behind = self.text.get(range.end..end).unwrap_or_default();
                 let tail = behind.find([' ', ',', ';', ')']).unwrap_or(behind.len());
                 let whole = start..range.end + tail;
@@ -522,7 +525,7 @@ impl Line {
             };
             let quoted = code.is_some() || link.is_some();
             let Some((target, lines)) = path else {
-                // Prose: what came before it was prose too, unless its backticks say otherwise.
+                // Prose follows. Earlier paths were prose as well, unless they are in backticks or links.
                 paths.retain(|(quoted, _, _)| *quoted);
                 break;
             };
@@ -535,7 +538,7 @@ impl Line {
                 .unwrap_or(behind);
             start = end.max(start) - next.len();
             let next = next.trim_start();
-            // A remark in brackets belongs to the path before it.
+            // A remark in brackets belongs to the preceding path.
             if next.is_empty() || next.starts_with('(') {
                 break;
             }
@@ -546,7 +549,7 @@ impl Line {
         paths.into_iter().map(|(_, range, mention)| (range, mention)).collect()
     }
 
-    /// Returns the paths in an item of prose: only what can hardly be anything else.
+    /// The paths in an item of prose, limited to unmistakable ones.
     fn prose_paths(&self) -> Vec<(Range<usize>, Mention)> {
         let mut paths = Vec::new();
         let mut add = |range: Range<usize>, path: Option<(String, Option<Span>)>| {
@@ -559,7 +562,7 @@ impl Line {
             add(
                 range.clone(),
                 path_of(&self.text[range.clone()], true).filter(|(path, line)| {
-                    // `self.items` has the shape of a file's name as well.
+                    // `self.items` also looks like a file name.
                     line.is_some() || path.contains(['/', '\\'])
                 }),
             );
@@ -582,7 +585,7 @@ impl Line {
     }
 }
 
-/// Each target with its line once; a later title fills a gap.
+/// Merges mentions with the same target and line. A later title or quote fills a gap.
 fn deduplicate(mentions: impl Iterator<Item = Mention>) -> Vec<Mention> {
     let mut known: HashMap<(MentionKind, String, Option<u32>), usize> = HashMap::new();
     let mut unique: Vec<Mention> = Vec::new();
@@ -611,7 +614,7 @@ fn path_mention(target: String, lines: Option<Span>, title: Option<String>) -> M
     Mention { target, kind: MentionKind::Path, line, last_line, title, quote: None }
 }
 
-/// A text that quotes, rather than names something.
+/// Returns the text if it is a quotation rather than a name.
 fn quote_of(text: &str) -> Option<String> {
     let name = |c: char| c.is_alphanumeric() || "_-.:/\\<>$@#!?&*'()[]".contains(c);
     let has_arguments = text.contains(['(', '[']) && !text.ends_with("()") && !text.ends_with("[]");
@@ -625,7 +628,7 @@ fn is_citable_url(url: &str) -> bool {
         && !url.chars().any(|c| c == '\n' || c == '\t' || is_hidden(c))
 }
 
-/// A title that says more than its target.
+/// Returns a title if it adds anything to the target.
 fn title_of(title: &str, target: &str) -> Option<String> {
     let title = one_line(first_bytes(title, MAX_TITLE_BYTES));
     (!title.is_empty() && title != target).then_some(title)
@@ -644,7 +647,7 @@ fn unmarked(text: &str) -> String {
     text.replace(MARK, "")
 }
 
-/// A word with its underscores back, unless they surround all of it, or it and others, and so are emphasis.
+/// Restores the underscores of a word, unless they surround the word or several words, which makes them emphasis.
 fn literal(word: &str) -> String {
     let word = word.trim_end_matches(['.', ',', ';', ':']);
     let groups = word.split(|c| c != MARK).filter(|run| !run.is_empty()).count();
@@ -652,7 +655,7 @@ fn literal(word: &str) -> String {
     if groups % 2 == 1 || around { unmarked(word) } else { word.replace(MARK, "_") }
 }
 
-/// Returns the first word, or the first two if these are a repository and a path in it; and the path that this is.
+/// The first word, or the first two if they are a repository and a path, together with the parsed path.
 fn first_path(text: &str) -> (&str, Option<(String, Option<Span>)>) {
     let first = word_end(text);
     let gap = text[first..].len() - text[first..].trim_start().len();
@@ -669,8 +672,8 @@ fn word_end(text: &str) -> usize {
     text.find(char::is_whitespace).unwrap_or(text.len())
 }
 
-/// The path and line in a word, with the repository before it, if it looks like one. `quoted` words (backticks, links)
-/// are given more credit.
+/// Parses a path, its lines and the repository before it, if the word looks like a path. The check is less strict for
+/// `quoted` words (backticks, links).
 fn path_of(word: &str, quoted: bool) -> Option<(String, Option<Span>)> {
     if word.len() > MAX_TARGET_BYTES {
         return None;
@@ -686,7 +689,7 @@ fn path_of(word: &str, quoted: bool) -> Option<(String, Option<Span>)> {
     }
 }
 
-/// Splits `repo@commit:` or `owner/name ` from the text after it.
+/// Splits `repo@commit:` or `owner/name ` from the text that follows.
 fn repository_before(word: &str) -> Option<(&str, &str)> {
     let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
     let is_name = |name: &str| !name.is_empty() && name.chars().all(named);
@@ -731,7 +734,7 @@ fn path_in_repository(word: &str, quoted: bool) -> Option<(String, Option<Span>)
         !name.contains(['@', '(', ')', '=']) && ((extension(name).is_some() && !host) || is_known_name(name))
     } else {
         let doi = body.starts_with("10.") && !rooted;
-        // `N/A` and `TCP/IP` are not paths; `src/markdown` is.
+        // `N/A` and `TCP/IP` are not paths, but `src/markdown` is.
         let words = extension(name).is_none() && !rooted && !quoted && !body.contains(char::is_lowercase);
         let none = body.eq_ignore_ascii_case("n/a") || body.eq_ignore_ascii_case("and/or");
         !doi && !words && !none
@@ -739,7 +742,7 @@ fn path_in_repository(word: &str, quoted: bool) -> Option<(String, Option<Span>)
     looks.then(|| (path.to_owned(), line))
 }
 
-/// Takes `:42`, `:42-50`, `:42:7`, `#L42` or `#L42-L50` off the end.
+/// Splits `:42`, `:42-50`, `:42:7`, `#L42` or `#L42-L50` from the end.
 fn split_line(word: &str) -> (&str, Option<Span>) {
     for (at, _) in word.match_indices([':', '#']) {
         let behind = &word[at + 1..];
@@ -764,7 +767,7 @@ fn split_line(word: &str) -> (&str, Option<Span>) {
     (word, None)
 }
 
-/// The extension of a file's name; a dot file counts as one.
+/// The extension of a file name. The name of a dot file counts as an extension.
 fn extension(name: &str) -> Option<&str> {
     let name = name.rsplit(['/', '\\']).next()?;
     let (stem, extension) = name.rsplit_once('.')?;
@@ -774,7 +777,7 @@ fn extension(name: &str) -> Option<&str> {
     (letters && word && plain).then_some(extension)
 }
 
-/// Files that go without an extension.
+/// Names of files without an extension.
 fn is_known_name(name: &str) -> bool {
     const NAMES: [&str; 20] = [
         "makefile",
@@ -798,18 +801,18 @@ fn is_known_name(name: &str) -> bool {
         "codeowners",
         "build",
     ];
-    // `Build` begins a sentence, `BUILD` is Bazel's file.
+    // `Build` begins a sentence, but `BUILD` is a Bazel file.
     NAMES.contains(&name.to_ascii_lowercase().as_str()) && (name != "Build" && name != "build")
 }
 
-/// Whether an item says that there is no source.
+/// Returns true if an item states that there is no source.
 fn says_none(text: &str) -> bool {
     let text = text.trim().trim_end_matches('.');
     text.chars().all(|c| !c.is_alphanumeric())
         || ["none", "n/a"].iter().any(|none| text.eq_ignore_ascii_case(none))
 }
 
-/// Whether a heading's text opens a References section.
+/// Returns true if a heading starts a References section.
 pub(super) fn is_references(heading: &str) -> bool {
     let name = heading.trim().trim_end_matches(':').trim_end();
     name.eq_ignore_ascii_case("references") || name.eq_ignore_ascii_case("reference")

@@ -1,5 +1,6 @@
-//! The second fence: ammonia with exactly the elements and attributes that `html` writes. Whatever slips by
-//! the first is parsed as a browser would and dropped here.
+//! The second filter: ammonia with exactly the elements and attributes that `html` writes.
+//!
+//! If anything slips through the first filter, it is parsed as a browser would parse it and dropped here.
 
 use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
 
@@ -7,10 +8,11 @@ use ammonia::{Builder, UrlRelative};
 
 use super::text::is_web_url;
 
-/// The relation of every link to elsewhere: it learns nothing of the page, and no search engine trusts it.
+/// The `rel` of every external link: the target learns nothing about the page, and search engines do not follow the
+/// link.
 pub(super) const REL: &str = "noopener noreferrer nofollow ugc";
 
-/// Every element with its attributes.
+/// The allowed elements and their attributes.
 pub(super) const ALLOWED: &[(&str, &[&str])] = &[
     ("a", &["href", "rel", "title", "class", "id", "aria-label"]),
     ("blockquote", &[]),
@@ -43,7 +45,7 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
     ("ul", &[]),
 ];
 
-/// Every class with its element, but for `language-…` on `code`.
+/// The allowed classes per element, except for `language-…` on `code`.
 pub(super) const CLASSES: &[(&str, &[&str])] = &[
     ("a", &["image-link", "footnote-backref", "node-ref", "file-ref", "anchor"]),
     (
@@ -78,7 +80,7 @@ static BUILDER: LazyLock<Builder<'static>> = LazyLock::new(|| {
                 .collect::<HashMap<_, _>>(),
         )
         .url_schemes(["http", "https", "mailto"].into())
-        // Fragments are relative; the filter below lets no other relative address pass.
+        // Fragments count as relative. The filter below rejects all other relative addresses.
         .url_relative(UrlRelative::PassThrough)
         .link_rel(None)
         .attribute_filter(|element, attribute, value| {
@@ -87,12 +89,12 @@ static BUILDER: LazyLock<Builder<'static>> = LazyLock::new(|| {
     builder
 });
 
-/// The fragment as a browser would read it, without anything that `html` would not have written.
+/// Parses the fragment as a browser would and drops everything that `html` would not have written.
 pub(super) fn sanitize(html: &str) -> String {
     BUILDER.clean(html).to_string()
 }
 
-/// Whether a value is one that `html` writes. Free text is allowed in `title` and `aria-label` only.
+/// Returns true if `html` could have written the value. Only `title` and `aria-label` may contain free text.
 pub(super) fn is_ours(element: &str, attribute: &str, value: &str) -> bool {
     match attribute {
         "href" => value.starts_with('#') || value.starts_with("mailto:") || is_web_url(value),
@@ -111,7 +113,7 @@ pub(super) fn is_ours(element: &str, attribute: &str, value: &str) -> bool {
     }
 }
 
-/// Whether a word may be the language of a code block.
+/// Returns true if a word may be the language of a code block.
 pub(super) fn is_language(word: &str) -> bool {
     (1..=30).contains(&word.len())
         && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'-'))

@@ -1,8 +1,8 @@
-//! Markdown for a terminal: wrapped, with styles as escape sequences that the caller may strip.
+//! Markdown for a terminal: wrapped, with escape sequences for styles, which the caller may strip.
 //!
-//! Hostile text is as harmless here as in HTML: each character goes through [`visible`], so that no escape sequence but our
-//! own is in the text; the address of a link is always shown, since its text may lie; and nesting costs no more than half of
-//! the columns.
+//! Hostile text is as harmless as in HTML. Every character passes through [`visible`], so the output contains no escape
+//! sequences but ours. The address of a link is always shown, because its text may be misleading. Nesting uses at most
+//! half of the columns.
 
 use anstyle::{AnsiColor, Style};
 use pulldown_cmark::{Event, Tag, TagEnd};
@@ -13,7 +13,7 @@ use crate::text::{columns, made_visible, visible};
 const CODE: Style = AnsiColor::Cyan.on_default();
 const QUIET: Style = Style::new().dimmed();
 
-/// A text as lines of at most so many columns, but for code and long words. Each ends in a line end.
+/// Formats text as lines of at most `width` columns, except for code and long words. Each line ends with a newline.
 pub fn to_terminal(markdown: &str, width: usize) -> String {
     let source = Source::new(markdown);
     let parsed = source.parse();
@@ -25,14 +25,14 @@ pub fn to_terminal(markdown: &str, width: usize) -> String {
     writer.out
 }
 
-/// Characters of one style, and whether white space comes before them.
+/// Text in one style, and whether white space precedes it.
 struct Piece {
     text: String,
     style: Style,
     spaced: bool,
 }
 
-/// The prefix of each line of a block, and of its first one.
+/// The prefix of the first line of a block, and of all others.
 struct Prefix {
     first: Option<String>,
     rest: String,
@@ -43,18 +43,18 @@ struct Writer {
     out: String,
     width: usize,
     prefixes: Vec<Prefix>,
-    /// The number of enclosing blocks without room for a prefix.
+    /// The number of enclosing blocks without space for a prefix.
     too_deep: usize,
     styles: Vec<Style>,
     /// The words of the block so far.
     words: Vec<Piece>,
     spaced: bool,
-    /// Whether a blank line is owed before the next one.
+    /// True if a blank line must precede the next line.
     gap: bool,
     code: Option<String>,
-    /// Addresses of the links and pictures that are open, each with where its words begin.
+    /// The addresses of open links and images, each with the index of its first word.
     links: Vec<(String, usize)>,
-    /// The number of the next item of each open list, if it has numbers.
+    /// The next item number of each open list. `None` for lists without numbers.
     lists: Vec<Option<u64>>,
     table: Vec<Vec<String>>,
     cell: Option<String>,
@@ -181,7 +181,7 @@ impl Writer {
         }
     }
 
-    /// Adds words in the style that is in force, and this one.
+    /// Adds words in the current style combined with `also`.
     fn say(&mut self, text: &str, also: Style) {
         if let Some(cell) = &mut self.cell {
             cell.extend(text.chars().map(visible).map(|c| if c.is_whitespace() { ' ' } else { c }));
@@ -202,14 +202,14 @@ impl Writer {
         }
     }
 
-    /// Puts the words on lines.
+    /// Wraps the words into lines.
     fn flush(&mut self) {
         self.spaced = false;
         let words = std::mem::take(&mut self.words);
         let starts = |at: usize| words.get(at).is_none_or(|piece: &Piece| piece.spaced);
         let (mut line, mut used, mut at) = (String::new(), 0, 0);
         while at < words.len() {
-            // Pieces without a space between them belong together.
+            // Pieces without a space between them form one word.
             let end = (at + 1..).find(|next| starts(*next)).unwrap_or(words.len());
             let word = &words[at..end];
             let length: usize = word.iter().map(|piece| columns(&piece.text)).sum();
@@ -239,7 +239,7 @@ impl Writer {
         self.gap |= had_words;
     }
 
-    /// Columns for text.
+    /// The number of columns available for text.
     fn room(&self) -> usize {
         let taken: usize = self.prefixes.iter().map(|prefix| columns(&prefix.rest)).sum();
         self.width.saturating_sub(taken).max(10)
@@ -257,7 +257,7 @@ impl Writer {
         self.out.push('\n');
     }
 
-    /// The blank line that is owed.
+    /// Writes the pending blank line.
     fn end_gap(&mut self) {
         if std::mem::take(&mut self.gap) && !self.out.is_empty() {
             let blank: String = self.prefixes.iter().map(|prefix| prefix.rest.as_str()).collect();
@@ -271,7 +271,7 @@ impl Writer {
             self.too_deep += 1;
             return;
         }
-        // It precedes the indented text and is not part of it.
+        // The blank line precedes the indented text and is not part of it.
         self.end_gap();
         self.prefixes.push(Prefix { first, rest: rest.to_owned() });
     }
@@ -283,7 +283,7 @@ impl Writer {
         }
     }
 
-    /// A table in columns where it fits, and else a line for each cell.
+    /// Writes a table in columns if it fits, otherwise one line per cell.
     fn end_table(&mut self) {
         let rows = std::mem::take(&mut self.table);
         let count = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -319,7 +319,7 @@ mod tests {
 
     use super::*;
 
-    /// Without styles; no other escape sequence may be there.
+    /// The output without styles. Fails if it contains any other escape sequence.
     fn plain(markdown: &str, width: usize) -> String {
         let shown = to_terminal(markdown, width);
         let mut parts = shown.split("\u{1b}[");

@@ -1,6 +1,6 @@
-//! The rules of references with a case for and against each; hostile texts for the page.
+//! Cases for and against each rule of references, and hostile texts for pages.
 //!
-//! No test measures time. The sizes are such that a quadratic algorithm shows as a hang.
+//! No test measures time. Inputs are large enough for a quadratic algorithm to hang.
 
 use proptest::prelude::*;
 
@@ -13,7 +13,8 @@ use super::{
 
 // ---- references -------------------------------------------------------------------------------------------
 
-/// Mentions as `target`, `target:line` and ` | title`.
+/// Formats mentions as `target`, `target:line` and `
+/// title`.
 fn cited(markdown: &str) -> Vec<String> {
     let show = |mention: Mention| {
         let line = mention.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -23,7 +24,7 @@ fn cited(markdown: &str) -> Vec<String> {
     references(markdown).into_iter().map(show).collect()
 }
 
-/// The sources that one item of a References section cites.
+/// The sources cited by a single item of a References section.
 fn item(text: &str) -> Vec<String> {
     cited(&format!("Found.\n\n## References\n\n- {text}\n"))
 }
@@ -319,11 +320,11 @@ fn hidden_characters_are_in_no_reference() {
 
 const OPTIONS: HtmlOptions<'_> = HtmlOptions { prefix: "R1.A", heading_level: 3 };
 
-/// An element's start as the serialiser writes it: name and attributes.
+/// A start tag as serialized: name and attributes.
 type Start = (String, Vec<(String, String)>);
 
-/// Reads a fragment strictly: everything balanced, only the elements and attributes of the list, only harmless
-/// addresses, no id outside of the prefix, every fragment link with its id.
+/// Checks a fragment strictly: balanced, only allowed elements and attributes, only harmless addresses, no id without
+/// the prefix, and a target for every fragment link.
 fn check(html: &str) -> Result<Vec<Start>, String> {
     let mut starts: Vec<Start> = Vec::new();
     let mut open: Vec<String> = Vec::new();
@@ -371,7 +372,7 @@ fn check(html: &str) -> Result<Vec<Start>, String> {
     match values("href")
         .iter()
         .filter_map(|href| href.strip_prefix('#'))
-        // Whoever makes the page of it puts these right.
+        // The caller replaces these addresses.
         .filter(|href| !href.starts_with("node:R") && !href.starts_with("file:"))
         .find(|href| !ids.contains(&(*href).to_owned()))
     {
@@ -595,7 +596,7 @@ fn hostile_texts_are_harmless() {
     assert!(payloads.len() >= 100);
     for payload in payloads {
         safe(payload);
-        // In every kind of block, too.
+        // In every kind of block as well.
         safe(&format!(
             "> - 1. {payload}\n\n| {payload} |\n|-|\n| {payload} |\n\n# {payload}\n\n[^f]: {payload}\n\n[^f]"
         ));
@@ -756,7 +757,7 @@ fn what_is_too_deep_or_too_much_keeps_its_text() {
     );
 }
 
-/// Name and text of the inputs that cost the most, of the full size or a share of it.
+/// The names and texts of the most expensive inputs, at full size or a fraction of it.
 fn floods(share: usize) -> Vec<(&'static str, String)> {
     let r = |text: &str, times: usize| text.repeat((times / share).max(1));
     vec![
@@ -848,7 +849,7 @@ fn floods(share: usize) -> Vec<(&'static str, String)> {
 
 #[test]
 fn floods_cost_no_more_than_their_length() {
-    // Without optimisation ammonia takes thirty times as long.
+    // Without optimization, ammonia is thirty times slower.
     for (_, text) in floods(8) {
         safe(&text);
         references(&text);
@@ -1006,7 +1007,7 @@ fn a_list_of_references_is_a_section_of_that_name() {
 
 // ---- anything ---------------------------------------------------------------------------------------------
 
-/// Pieces that mean something to one of the parsers, so that random texts are not mostly prose.
+/// Pieces that have a meaning to one of the parsers, so random texts are not mostly prose.
 fn soup() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "a",

@@ -1,4 +1,4 @@
-//! Addresses: where a URL begins and ends, which may be a link.
+//! Finds URLs, node ids and files in text, and decides which addresses may be linked.
 
 use std::{fmt::Write, ops::Range, sync::LazyLock};
 
@@ -6,14 +6,15 @@ use crate::text::{escape, is_hidden};
 use ammonia::Url;
 use linkify::{LinkFinder, LinkKind};
 
-/// A longer address is not made a link; browsers and servers have limits near it, too.
+/// The maximum length of a linked address. Browsers and servers have similar limits.
 const MAX_URL_BYTES: usize = 4096;
-/// A longer path is not made one either.
+/// The maximum length of a linked path.
 const MAX_PATH_BYTES: usize = 500;
 
-/// linkify starts over at every `://`, so a run without a space costs their number times its length.
+/// The number of `://` above which a word is searched in pieces. linkify restarts at each `://`, so a long word would
+/// take quadratic time.
 const MAX_SCHEMES_PER_WORD: usize = 64;
-/// The pieces in which a run with more of them than that is searched.
+/// The length of these pieces.
 const PIECE_BYTES: usize = 2048;
 
 static FINDER: LazyLock<LinkFinder> = LazyLock::new(|| {
@@ -22,10 +23,10 @@ static FINDER: LazyLock<LinkFinder> = LazyLock::new(|| {
     finder
 });
 
-/// The `http` and `https` URLs in a run of plain text, as ranges of bytes, in order.
+/// The byte ranges of `http` and `https` URLs in plain text, in order.
 ///
-/// Trailing punctuation and an unbalanced closing bracket are not part of one, nor is what follows a mark of
-/// East Asian punctuation, a typographic quote, an ellipsis or a hidden character.
+/// A URL does not include trailing punctuation or an unbalanced closing bracket. It ends at East Asian punctuation,
+/// typographic quotes, an ellipsis or a hidden character.
 pub(super) fn bare_urls(text: &str) -> Vec<Range<usize>> {
     let mut urls = Vec::new();
     if !text.contains("://") {
@@ -52,8 +53,7 @@ pub(super) fn bare_urls(text: &str) -> Vec<Range<usize>> {
     urls
 }
 
-/// Returns ids of nodes in a run of plain text, as ranges of bytes, in order: `R3.A1a`, as a word of its own. Whether such a
-/// node exists is not checked here.
+/// The byte ranges of node ids such as `R3.A1a` in plain text, in order. The nodes may not exist.
 pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
     let mut ids = Vec::new();
     let mut before = None;
@@ -69,7 +69,7 @@ pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
         let suffix = tail[digits..].strip_prefix('.').unwrap_or_default();
         let length = suffix.bytes().take_while(u8::is_ascii_alphanumeric).count();
         let after = suffix[length..].chars().next();
-        // A file such as `R2.A1.yaml` is not an id; the full stop of a sentence does not belong to the id.
+        // A file name such as `R2.A1.yaml` is not an id. A full stop at the end of a sentence is not part of the id.
         let is_file =
             suffix[length..].strip_prefix('.').is_some_and(|it| it.starts_with(char::is_alphanumeric));
         if digits == 0 || length == 0 || is_file || after.is_some_and(|c| c.is_alphanumeric() || c == '_') {
@@ -83,23 +83,23 @@ pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
     ids
 }
 
-/// A file of the project with lines, as a text names it.
+/// A mention of a project file with lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FileLines<'t> {
-    /// The place of all of it, in bytes.
+    /// The byte range of the mention.
     pub range: Range<usize>,
     pub path: &'t str,
     pub first: u32,
     pub last: u32,
 }
 
-/// Returns files with lines in a run of plain text, in order: `src/a.rs:12`, `src/a.rs:12-14`, `src/a.rs#L12-L14`, `a.rs:12:5`
-/// (line and column). Whether such a file exists is not checked here.
+/// Mentions of files with lines in plain text, in order: `src/a.rs:12`, `src/a.rs:12-14`, `src/a.rs#L12-L14`,
+/// `a.rs:12:5` (line and column). The files may not exist.
 pub(super) fn file_lines(text: &str) -> Vec<FileLines<'_>> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-./+@".contains(c);
     let mut found = Vec::new();
     let mut from = 0;
-    // The sign between path and lines is rare, so it is searched for.
+    // The character between path and lines is rare, so search for it first.
     while let Some(at) = text[from..].find([':', '#']).map(|at| from + at) {
         let (before, after) = (&text[from..at], &text[at..]);
         from = at + 1;
@@ -107,7 +107,7 @@ pub(super) fn file_lines(text: &str) -> Vec<FileLines<'_>> {
         let start = before
             .rfind(|c: char| !is_part(c))
             .map_or(0, |end| end + before[end..].chars().next().map_or(0, char::len_utf8));
-        // If the path continues to the left, it is an address, a version or a file of another repository.
+        // A path that continues to the left is part of an address, a version or a file in another repository.
         let goes_on = text[..at - before.len() + start]
             .chars()
             .next_back()
@@ -124,7 +124,7 @@ pub(super) fn file_lines(text: &str) -> Vec<FileLines<'_>> {
     found
 }
 
-/// The lines at the beginning of a text, and how many bytes they take: `:12`, `:12-14`, `:12:5`, `#L12-L14`.
+/// The lines at the beginning of a text, and their length in bytes: `:12`, `:12-14`, `:12:5`, `#L12-L14`.
 fn lines_at(text: &str) -> Option<(u32, u32, usize)> {
     let number = |text: &str| {
         let digits = text.bytes().take(8).take_while(u8::is_ascii_digit).count();
@@ -147,8 +147,10 @@ fn lines_at(text: &str) -> Option<(u32, u32, usize)> {
     }
 }
 
-/// Whether this may be a path of a file from a project's root: with an ending that begins with a letter, which an address of a
-/// machine has not, and no way out of the project. A name without a folder may not be an id of a node.
+/// Returns true if this may be the path of a file below a project's root.
+///
+/// It must have an extension that begins with a letter, unlike network addresses, and must not leave the project. Node
+/// ids are not paths.
 fn is_file_path(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let ending = name.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default();
@@ -159,14 +161,14 @@ fn is_file_path(path: &str) -> bool {
         && node_ids(path).is_empty()
 }
 
-/// Whether this is an address with the scheme `http` or `https` and a host.
+/// Returns true for `http` and `https` addresses with a host.
 pub(super) fn is_web_url(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     (scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))
         && rest.starts_with(|first: char| !matches!(first, '/' | '\\' | '?' | '#'))
 }
 
-/// The address that a link to elsewhere may carry, normalised as a browser would, or none.
+/// The address as a browser would normalize it. `None` if it may not be linked.
 pub(super) fn safe_url(url: &str) -> Option<String> {
     let url = url.trim();
     if url.len() > MAX_URL_BYTES
@@ -175,7 +177,7 @@ pub(super) fn safe_url(url: &str) -> Option<String> {
         return None;
     }
     if is_web_url(url) {
-        // A backslash is a slash to a browser and a character to everyone else: no link rather than two readings.
+        // Browsers treat a backslash as a slash, other programs do not. Such ambiguous addresses are not linked.
         let before_query = url.split(['?', '#']).next().unwrap_or_default();
         if before_query.contains('\\') {
             return None;
@@ -192,7 +194,7 @@ pub(super) fn safe_url(url: &str) -> Option<String> {
 
 /// Appends ` name="value"`.
 pub(super) fn attribute_into(out: &mut String, name: &str, value: &str) {
-    // Writing to a String cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = write!(out, " {name}=\"{}\"", escape(value));
 }
 
