@@ -1,4 +1,4 @@
-//! Two ends of one investigation.
+//! Joins two conclusions of one investigation.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,9 @@ use super::order::join_lists;
 use super::{Decision, three_way};
 use crate::domain::{Conclusion, NodeId};
 
-/// Returns the end in force, with the others beside it, and the decisions. `new_ids`: ids of each side that change in the
-/// merged tree. `went_on`: whether each side has changed nodes.
+/// The conclusion in force with the others attached, and the decisions.
+///
+/// `new_ids` maps renamed ids of each side. `went_on` states whether each side changed nodes.
 pub(super) fn join(
     mut ends: [Option<Conclusion>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
@@ -30,7 +31,7 @@ pub(super) fn join(
     }
     let is_reopened = ours.is_none() || theirs.is_none();
     let [base, ours, theirs] = [base, ours, theirs].map(|end| end.as_ref().map(apart).unwrap_or_default());
-    // An unchanged end that the other side has given up is given up.
+    // An unchanged conclusion that the other side reopened is dropped.
     let kept = |side: &[Conclusion], other: &[Conclusion]| -> Vec<Conclusion> {
         let is_gone =
             |end: &Conclusion| base.contains(end) && !other.iter().any(|other| key(other) == key(end));
@@ -44,7 +45,7 @@ pub(super) fn join(
         Some(Conclusion { amended, ..our.clone() })
     };
     let lists = [&base[..], &ours, &theirs];
-    // If an amendment was edited by hand on both sides, both ends stay.
+    // If both sides edited an amendment differently, keep both conclusions.
     let mut ends = join_lists(lists, key, both_amended)
         .or_else(|| {
             join_lists(
@@ -54,7 +55,7 @@ pub(super) fn join(
             )
         })
         .unwrap_or_default();
-    // An end without a text is the one with a text before that was given to it.
+    // A conclusion without text is an earlier version of one that was given text later.
     let texts: Vec<Conclusion> = ends.iter().filter(|end| end.conclusion.is_some()).cloned().collect();
     let has_text = |end: &Conclusion| texts.iter().any(|other| other.ended_at == end.ended_at);
     ends.retain(|end| end.conclusion.is_some() || !has_text(end));
@@ -68,7 +69,7 @@ pub(super) fn join(
     (Some(Conclusion { other_conclusions, ..first }), decided.into_iter().collect())
 }
 
-/// Has the answers that an end rests on, or once did, go where the merge puts them.
+/// Updates the ids of current and former answers of a conclusion.
 fn rename_in(end: &mut Conclusion, ids: &HashMap<NodeId, NodeId>) {
     let before = end.amended.iter_mut().flat_map(|amended| &mut amended.answers).flatten();
     for answer in end.answers.iter_mut().chain(before) {
@@ -79,14 +80,15 @@ fn rename_in(end: &mut Conclusion, ids: &HashMap<NodeId, NodeId>) {
     end.other_conclusions.iter_mut().for_each(|other| rename_in(other, ids));
 }
 
-/// Returns an end and the others beside it, each as it was before its amendments, which contain the texts written by them.
+/// A conclusion and the other conclusions attached to it, each before its amendments. The amendments contain their new
+/// texts.
 fn apart(end: &Conclusion) -> Vec<Conclusion> {
     let alone = Conclusion { other_conclusions: Vec::new(), ..end.clone() };
     let all = std::iter::once(alone).chain(end.other_conclusions.iter().cloned());
     all.map(|end| exchanged(end, true)).collect()
 }
 
-/// Returns the end, each of its amendments having changed places with the current texts.
+/// The conclusion with each amendment swapped with the current texts.
 fn exchanged(mut end: Conclusion, is_backwards: bool) -> Conclusion {
     let mut amended = std::mem::take(&mut end.amended);
     match is_backwards {
@@ -96,7 +98,7 @@ fn exchanged(mut end: Conclusion, is_backwards: bool) -> Conclusion {
     Conclusion { amended, ..end }
 }
 
-/// The key of an end, whatever was amended in it: its time, and further fields for ends of the same moment.
+/// The identity of a conclusion, ignoring amendments: its time, and all other fields to distinguish simultaneous ones.
 fn key(end: &Conclusion) -> impl Ord + Clone + use<> {
     let core = Conclusion { amended: Vec::new(), ..end.clone() };
     (end.ended_at, end.concluded_at, format!("{core:?}"))

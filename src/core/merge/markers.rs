@@ -1,17 +1,17 @@
-//! Files into which git has put conflict markers, since it merges by lines.
+//! Reads files with git's conflict markers, which result from merging by lines.
 
-/// The two sides of such a file.
+/// The sides of a file with conflict markers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sides {
-    /// Their common ancestor; `None` if git was not asked for it (`merge.conflictStyle`).
+    /// The common ancestor. `None` unless git was configured to include it (`merge.conflictStyle`).
     pub base: Option<String>,
-    /// Above `=======`.
+    /// The text above `=======`.
     pub ours: String,
-    /// Below it.
+    /// The text below `=======`.
     pub theirs: String,
 }
 
-/// The part of the conflict in which a line is.
+/// The part of a conflict that contains a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Both,
@@ -20,7 +20,7 @@ enum Part {
     Theirs,
 }
 
-/// Both sides of a text with conflict markers, each at the beginning of a line; `None` of any other text.
+/// Splits text with conflict markers at the start of lines into its sides. `None` if there are no valid markers.
 pub fn sides(text: &str) -> Option<Sides> {
     let (mut sides, mut base, mut has_base) = (Sides::default(), String::new(), false);
     let (mut part, mut is_marked) = (Part::Both, false);
@@ -36,7 +36,7 @@ pub fn sides(text: &str) -> Option<Sides> {
                 is_marked = true;
                 Part::Both
             }
-            // A line of equal signs may be anybody's.
+            // A line of equal signs may be ordinary content.
             (None | Some('='), part) => {
                 for (of, side) in [
                     (Part::Ours, &mut sides.ours),
@@ -56,7 +56,7 @@ pub fn sides(text: &str) -> Option<Sides> {
     (is_marked && part == Part::Both).then_some(sides)
 }
 
-/// Returns the marker character of a line: seven of it, followed by nothing or a space.
+/// The marker character of a line: seven of it, followed by a space or nothing.
 fn marker(line: &str) -> Option<char> {
     let line = line.trim_end_matches(['\n', '\r']);
     let first = line.chars().next().filter(|first| "<|=>".contains(*first))?;

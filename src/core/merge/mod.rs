@@ -1,18 +1,23 @@
-//! The three-way merge of an investigation, by node: it joins the additions of two clones to the same tree. Pure.
+//! Merges the additions of two clones into one tree: a pure three-way merge by node.
 //!
-//! 1. [`merge`] takes the files that differ between the three trees, and finds those that contain nodes.
-//! 2. `places` matches the nodes of the two sides, and gives each an id: of two proposals that were made under one id, the
-//!    earlier keeps it.
-//! 3. `node` joins the work of both sides on one node, `end` their conclusions.
-//! 4. Comments, runs and attachments of both sides are kept, and follow their node if it has moved. Of two attachments of one
-//!    name, one gets another name.
-//! 5. The list of withheld nodes follows them.
-//! 6. All other files are taken from the side that has changed them. If both have, the merge is refused.
+//! 1. [`merge`] receives the files that differ between the three trees, and parses those that contain nodes.
+//! 2. `places` matches the nodes of both sides and assigns ids. If two proposals were made under one id, the earlier
+//!    one keeps it.
+//! 3. `node` joins the work of both sides on a node, and `end` joins their conclusions.
+//! 4. Comments, runs and attachments of both sides are kept and follow renamed nodes. Two attachments with the same
+//!    name and different contents get different names.
+//! 5. The list of withheld nodes follows renamed nodes as well.
+//! 6. Any other file is taken from the side that changed it. If both sides changed it, the merge is refused.
 //!
-//! Guarantees: the outcome is the same from either side. It is the same in any order of three, except for ids if somebody took
-//! back one of two proposals that had met under one id: `places` says why. No text is lost except that of a proposal that was
-//! taken back. Undecidable cases are refused as a whole, and named. No rule of a method is applied: debts and violations of the
-//! merged tree are found when it is next read, as after any commit.
+//! # Guarantees
+//!
+//! - The result is the same from either side.
+//! - The result is the same in any order of three merges. The exception is ids, if somebody withdrew one of two
+//!   proposals made under one id. `places` explains why.
+//! - No text is lost, except that of a withdrawn proposal.
+//! - If anything cannot be decided, the whole merge is refused, and all conflicts are listed.
+//! - No rules of a method are applied. Missing steps and violations are detected when the merged tree is next read, as
+//!   after any commit.
 
 mod end;
 pub mod markers;
@@ -36,95 +41,98 @@ use crate::format::{comment_file, conclusion_file, node_file, readme, run_file, 
 use crate::text::{one_line, shorten};
 use crate::yaml::YamlError;
 
-/// Files by their paths.
+/// Files by path.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// What is to be merged: of three trees, the files that are not the same in all of them.
+/// The input of a merge: the files of three trees, except those equal in all of them.
 #[derive(Clone, Debug, Default)]
 pub struct Trees {
-    /// Where both came from.
+    /// The common ancestor.
     pub base: Files,
     /// One side.
     pub ours: Files,
-    /// The other.
+    /// The other side.
     pub theirs: Files,
-    /// The nodes whose files are the same in all three.
+    /// Nodes whose files are equal in all three trees.
     pub untouched: BTreeSet<NodeId>,
-    /// The files of nodes in a merge that was made of these already, where that is judged: another program may have given other
-    /// ids to proposals that make way.
+    /// The node files of an existing merge of these trees, when that merge is being checked.
+    ///
+    /// A merge by another program may have given different ids to renamed proposals.
     pub made: Files,
 }
 
-/// The outcome of a merge.
+/// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
-    /// What becomes of the files that were given: those that are not here are removed.
+    /// The new contents of the given files. A given file that is absent here is deleted.
     pub files: Files,
-    /// What was not a matter of course, in order of the nodes.
+    /// Decisions worth reporting, ordered by node.
     pub decisions: Vec<Decision>,
 }
 
-/// What was decided in a merge, where both sides had a say.
+/// A decision made where both sides contributed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Decision {
-    /// Two proposals had one id, and this one, which was made later, moved; or it went with what it extends.
+    /// A proposal was renamed, because an earlier one has the same id or because its parent was renamed.
     Renamed {
-        /// The id that it had.
+        /// The old id.
         from: NodeId,
-        /// The id that it has now.
+        /// The new id.
         to: NodeId,
-        /// Which proposal it is.
+        /// The title of the proposal.
         title: String,
     },
-    /// One proposal was researched on both sides: the earlier result is the node's, the others are kept beside it.
+    /// Both sides researched a proposal. The earlier result is the node's result, and the others are stored as other
+    /// results.
     OtherResult {
         /// The node.
         node: NodeId,
-        /// How many other results it has now.
+        /// The number of other results.
         others: usize,
     },
-    /// The results differ in their states, and somebody must decide between them.
+    /// The results have different states, and somebody must decide between them.
     Contested {
         /// The node.
         node: NodeId,
-        /// The states, the one that is in force first.
+        /// The states, beginning with the current one.
         states: Vec<StateName>,
     },
-    /// It was taken back on one side and researched on the other: the research stays.
+    /// One side withdrew the proposal and the other researched it. The research is kept.
     Kept {
         /// The node.
         node: NodeId,
     },
-    /// Its state was changed on both sides: both changes stand in its file, and the later one is in force.
+    /// Both sides changed the state. Both changes are kept, and the later one is in force.
     BothReclassified {
         /// The node.
         node: NodeId,
         /// The state in force.
         state: StateName,
     },
-    /// Its texts were changed on both sides: the later change is in force, and the earlier text stands before it.
+    /// Both sides amended the texts. The later amendment is in force, and the earlier one is kept.
     BothAmended {
         /// The node.
         node: NodeId,
     },
-    /// Two agents have claimed it: the earlier claim stands.
+    /// Two agents claimed the node. The earlier claim is in force.
     BothClaimed {
         /// The node.
         node: NodeId,
-        /// Whose claim stands.
+        /// The agent whose claim is in force.
         agent_id: String,
     },
-    /// The investigation was ended on both sides: the earlier end stands, and the others are kept beside it.
+    /// Both sides closed the investigation. The earlier conclusion is in force, and the others are kept.
     OtherEnds {
-        /// How many others there are now.
+        /// The number of other conclusions.
         others: usize,
     },
-    /// The investigation was ended on one side, and went on on the other.
+    /// One side closed the investigation, and the other continued.
     EndedThenContinued,
 }
 
-/// In a commit's message it quotes no text, since the node may be withheld; with `#` it does, for people who merge.
+/// Commit messages quote no text, because the node may be withheld. The alternate form (`#`), for people who merge,
+/// quotes titles.
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -157,38 +165,38 @@ impl fmt::Display for Decision {
     }
 }
 
-/// A file that the merge can't decide on.
+/// A file that cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct Conflict {
-    /// The path.
+    /// The path of the file.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// Why a file can't be merged.
+/// The reason why a file cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// Both sides have changed it.
+    /// Both sides changed the file.
     #[error("both sides have changed it")]
     BothChanged,
-    /// It is the file of a node or of the end, both sides have changed it, and it can't be read.
+    /// Both sides changed the file, and it cannot be parsed.
     #[error("both sides have changed it, and it can't be read: {0}")]
     Unreadable(String),
-    /// There is no other id for a node.
+    /// There is no free id for the node.
     #[error("the other side uses its id, and no free id is short enough")]
     NoFreeId,
-    /// It can't be written.
+    /// The merged file cannot be written.
     #[error("{0}")]
     Unwritable(#[from] YamlError),
 }
 
-/// Merges `ours` and `theirs`, which came from `base`. With the sides changed over the outcome is the same.
+/// Merges `ours` and `theirs`, whose common ancestor is `base`. Swapping the sides does not change the result.
 ///
 /// # Errors
 ///
-/// All files that can't be merged. Nothing is decided then.
+/// Returns all files that cannot be merged. Nothing is merged then.
 pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     let sides = [&trees.base, &trees.ours, &trees.theirs];
     let paths: BTreeSet<&String> = sides.iter().flat_map(|side| side.keys()).collect();
@@ -253,7 +261,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
         if let (layout::README, Some(ours), Some(theirs)) = (path.as_str(), ours, theirs)
             && three_way(&base, &Some(ours), &Some(theirs)).is_none()
         {
-            // The page that follows from the facts is written anew from what was merged; another one stays.
+            // A generated page is regenerated later from the merged facts. A page written by somebody is kept.
             let is_ours = |text: &&Vec<u8>| std::str::from_utf8(text).is_ok_and(readme::is_ours);
             let pages = [ours, theirs];
             if pages.iter().any(is_ours) {
@@ -318,7 +326,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     if conflicts.is_empty() { Ok(Merged { files, decisions }) } else { Err(conflicts) }
 }
 
-/// What becomes of the list of withheld nodes: as it stands on a side that says just that, or else written anew.
+/// Merges the list of withheld nodes. If the list of a side equals the result, its text is kept.
 fn withheld_text(
     sides: &[&Files; 3],
     lists: &[Option<WithheldList>; 3],
@@ -329,7 +337,7 @@ fn withheld_text(
     let says_that =
         |list: &Option<WithheldList>| list.as_ref().map_or(merged.is_empty(), |list| *list == merged);
     let same = [(ours, &lists[1]), (theirs, &lists[2])].into_iter().filter(|(_, list)| says_that(list));
-    // The one that somebody has changed, if one was.
+    // Prefer the text that changed since the base.
     match same.map(|(text, _)| text).min_by_key(|text| (*text == base, *text)) {
         Some(text) => Ok(text.cloned()),
         None => match withheld_file::write(&merged) {
@@ -339,7 +347,7 @@ fn withheld_text(
     }
 }
 
-/// What becomes of the file of a comment or a run.
+/// Merges the file of a comment or a run.
 fn record<T: Record>(
     sides: &[&Files; 3],
     id: T::Id,
@@ -358,7 +366,9 @@ fn record<T: Record>(
     Ok(Some((path, text)))
 }
 
-/// What becomes of a comment or a run, which goes where its node goes; `None` where both sides have rewritten it by hand.
+/// Merges a comment or a run, which follows its node if the node was renamed.
+///
+/// `None` if both sides edited it differently.
 fn join_record<T: Record>(
     mut versions: [Option<T>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
@@ -372,7 +382,7 @@ fn join_record<T: Record>(
     }
     let [base, ours, theirs] = versions;
     three_way(&base, &ours, &theirs).or_else(|| {
-        // Of a node that is gone, each side may have another id.
+        // If its node is gone, each side may have a different id for it.
         let (mut ours, mut theirs) = ours.zip(theirs)?;
         let node = ours.node_mut().clone().min(theirs.node_mut().clone());
         ours.node_mut().clone_from(&node);
@@ -381,7 +391,7 @@ fn join_record<T: Record>(
     })
 }
 
-/// What becomes of the attachments, which go where their nodes go.
+/// Merges the attachments, which follow their nodes.
 fn attachments(sides: &[&Files; 3], new_ids: &[HashMap<NodeId, NodeId>; 3]) -> Files {
     let mut versions: BTreeMap<(NodeId, AttachmentName), [Option<&Vec<u8>>; 3]> = BTreeMap::new();
     for (at, (side, new_ids)) in sides.iter().zip(new_ids).enumerate() {
@@ -392,12 +402,12 @@ fn attachments(sides: &[&Files; 3], new_ids: &[HashMap<NodeId, NodeId>; 3]) -> F
             }
         }
     }
-    // Names that differ in their letter case alone are one name on some systems.
+    // Names that differ only in case are the same name on some systems.
     let mut named: BTreeMap<_, BTreeSet<(&Vec<u8>, AttachmentName)>> = BTreeMap::new();
     for ((node, name), [base, ours, theirs]) in versions {
         let kept = match three_way(&base, &ours, &theirs) {
             Some(content) => [content, None],
-            // Removed by hand on one side, and changed on the other: what is there stays.
+            // Removed on one side and changed on the other: keep the remaining content.
             None => [ours, theirs],
         };
         let key = (node, name.without_case());
@@ -408,7 +418,7 @@ fn attachments(sides: &[&Files; 3], new_ids: &[HashMap<NodeId, NodeId>; 3]) -> F
     for ((node, _), several) in named {
         let Some((first, name)) = several.first().cloned() else { continue };
         files.insert(layout::attachment(&node, &name), first.clone());
-        // The same under a name in other letter case is there already.
+        // The same content under a name that differs only in case is already included.
         let others = several.into_iter().filter(|(content, _)| *content != first);
         files.extend(
             others.map(|(content, name)| (layout::attachment(&node, &name.apart(content)), content.clone())),
@@ -417,7 +427,7 @@ fn attachments(sides: &[&Files; 3], new_ids: &[HashMap<NodeId, NodeId>; 3]) -> F
     files
 }
 
-/// What becomes of a value that both sides may have changed; `None` where they have changed it to different ones.
+/// Merges a value. `None` if both sides changed it to different values.
 fn three_way<T: PartialEq + Clone>(base: &T, ours: &T, theirs: &T) -> Option<T> {
     if ours == theirs || base == theirs {
         Some(ours.clone())
@@ -428,7 +438,7 @@ fn three_way<T: PartialEq + Clone>(base: &T, ours: &T, theirs: &T) -> Option<T> 
     }
 }
 
-/// The values of a file in three trees, or what is wrong with one of them.
+/// Parses a file in all three trees. Returns the error if one of them cannot be parsed.
 fn read<T>(
     texts: [Option<&Vec<u8>>; 3],
     parse: impl Fn(&str) -> Result<T, YamlError>,
@@ -443,7 +453,7 @@ fn read<T>(
     Ok([base?, ours?, theirs?])
 }
 
-/// The node in a file, which must be the one that its path names.
+/// Parses a node file and checks that its id matches the path.
 fn node_of(text: &str, id: &NodeId) -> Result<Node, YamlError> {
     let node = node_file::read(text)?;
     if node.id != *id {
@@ -453,7 +463,7 @@ fn node_of(text: &str, id: &NodeId) -> Result<Node, YamlError> {
     Ok(node)
 }
 
-/// The text of a node's file: as it stands on a side where it says just that, or else written anew.
+/// The text of a node's file. If the file of a side contains exactly this node, its text is kept.
 fn text_of(
     node: &Node,
     as_it_stands: Vec<(usize, &Vec<u8>)>,

@@ -1,4 +1,4 @@
-//! The work of both sides on one node. Its id, parent and links are already those of the merged tree.
+//! Joins the work of both sides on a node whose id, parent and links are already those of the merged tree.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::order::{interleave, join_lists};
 use super::{Decision, three_way};
 use crate::domain::{Citation, Claim, Classification, Node, Reclassification};
 
-/// Returns the node, if there is one, and the decisions. `None`: both sides have edited the same text by hand.
+/// The merged node, absent if withdrawn, and the decisions. `None` if both sides manually edited the same text.
 pub(super) fn join(
     base: Option<Node>,
     ours: Option<Node>,
@@ -52,7 +52,7 @@ pub(super) fn join(
     Some((Some(node), decisions))
 }
 
-/// Returns the claim in force: the earlier one.
+/// The claim in force, which is the earlier one.
 fn join_claims(claims: [Option<Claim>; 3], node: &Node, decisions: &mut Vec<Decision>) -> Option<Claim> {
     let [base, ours, theirs] = claims;
     three_way(&base, &ours, &theirs).unwrap_or_else(|| {
@@ -63,15 +63,15 @@ fn join_claims(claims: [Option<Claim>; 3], node: &Node, decisions: &mut Vec<Deci
     })
 }
 
-/// Returns the proposal as it was before any amendment.
+/// The title before any amendment.
 pub(super) fn original_title(node: &Node) -> String {
     Past::of(node).title
 }
 
-/// A node as it was before its amendments. Each amendment contains its new texts, not the earlier ones.
+/// A node before its amendments. Each of these amendments contains its new texts instead of the earlier ones.
 struct Past {
     title: String,
-    /// The node's own, and the others.
+    /// The node's own result, followed by the other results.
     results: Vec<Classification>,
 }
 
@@ -87,7 +87,7 @@ impl Past {
         past
     }
 
-    /// The node with its amendments made again, by time.
+    /// Reapplies the amendments in order of time.
     fn bring_back(mut self, node: &mut Node) {
         self.exchange(node, false);
         node.title = self.title;
@@ -98,11 +98,11 @@ impl Past {
         }
     }
 
-    /// Swaps each amendment with the current texts. Amendments are ordered by time; equal times keep their order.
+    /// Swaps each amendment with the current texts. Amendments are ordered by time. Ties keep their order.
     fn exchange(&mut self, node: &Node, is_backwards: bool) {
         let mut all = Vec::new();
         for (at, result) in self.results.iter().enumerate() {
-            // A clock may have been set back: within a result they are in their order.
+            // Within a result, amendments keep their order even if a clock was set back.
             let mut latest = None;
             for (number, amendment) in result.amended.iter().enumerate() {
                 latest = latest.max(Some(amendment.at));
@@ -115,7 +115,7 @@ impl Past {
         }
         for (_, at, number) in all {
             let mut amendment = self.results[at].amended[number].clone();
-            // An amendment changes a node: here one with this result.
+            // An amendment applies to a node, so wrap this result in one.
             let mut shell = Node {
                 title: std::mem::take(&mut self.title),
                 classification: Some(self.results[at].clone()),
@@ -132,7 +132,7 @@ impl Past {
     }
 }
 
-/// All results of both sides, the earliest first.
+/// The results of both sides, earliest first.
 fn join_results(
     base: Vec<Classification>,
     ours: Vec<Classification>,
@@ -143,7 +143,7 @@ fn join_results(
     let mut results = BTreeMap::new();
     let mut add = |result: Classification| {
         let (at, core) = (result.committed_at, order(&core(&result)));
-        // Copies that somebody has made by hand.
+        // Distinguishes manual copies.
         let mut key = (at, core, 0);
         while results.contains_key(&key) {
             key.2 += 1;
@@ -188,12 +188,12 @@ fn join_results(
     Some(keys.iter().filter_map(|key| results.remove(key)).collect())
 }
 
-/// Whether both are one result, whatever has happened to it since.
+/// Returns true if both are the same result, ignoring later changes.
 fn is_same(one: &Classification, other: &Classification) -> bool {
     one.committed_at == other.committed_at && one.agent_id == other.agent_id && one.caller == other.caller
 }
 
-/// Returns the common result of both sides; `None` if they are two after all.
+/// The common result of both sides, without later changes. `None` if they are different results.
 fn same_core(
     base: Option<&Classification>,
     ours: &Classification,
@@ -202,17 +202,17 @@ fn same_core(
     let (ours, theirs) = (core(ours), core(theirs));
     match base {
         Some(base) => three_way(&core(base), &ours, &theirs),
-        // A server's look-ups in cited files do not make results differ.
+        // Results are equal even if servers found different versions of cited files.
         None => (unpinned(&ours) == unpinned(&theirs)).then(|| std::cmp::min_by_key(ours, theirs, order)),
     }
 }
 
-/// Returns a result without the server's additions to its sources.
+/// The result without the data that servers added to its sources.
 fn unpinned(result: &Classification) -> Classification {
     Classification { references: Citation::given(&result.references), ..result.clone() }
 }
 
-/// Returns the result with the later changes of both sides. `None`: the same amendment has two texts.
+/// The result with the later changes of both sides. `None` if both sides edited the same amendment differently.
 fn joined(
     core: Classification,
     base: Option<&Classification>,
@@ -220,7 +220,7 @@ fn joined(
     theirs: &Classification,
 ) -> Option<Classification> {
     let mut result = core;
-    // A list with additions on only one side keeps its order, whatever the clocks said.
+    // If only one side added to a list, its order is kept, whatever the clocks say.
     let before = base.map_or(&[][..], |base| &base.reclassified);
     result.reclassified = three_way(&before, &&*ours.reclassified, &&*theirs.reclassified)
         .map_or_else(|| join_changes(&result, [ours, theirs]), <[_]>::to_vec);
@@ -230,7 +230,7 @@ fn joined(
     Some(result)
 }
 
-/// A result as it was committed: without any change.
+/// A result as it was committed, without later changes.
 fn core(result: &Classification) -> Classification {
     Classification {
         reclassified: Vec::new(),
@@ -240,7 +240,7 @@ fn core(result: &Classification) -> Classification {
     }
 }
 
-/// The changes of state of both sides. Each begins with the state that the one before has left.
+/// The state changes of both sides. Each starts from the state that the previous one left.
 fn join_changes(result: &Classification, [ours, theirs]: [&Classification; 2]) -> Vec<Reclassification> {
     let key = |change: &Reclassification| {
         let alone = Reclassification { from: change.to.clone(), ..change.clone() };
@@ -255,7 +255,7 @@ fn join_changes(result: &Classification, [ours, theirs]: [&Classification; 2]) -
     changes
 }
 
-/// Returns the amendments of both sides, each identified by its other fields than texts. `None`: the same one has two texts.
+/// The amendments of both sides, identified by `key`. `None` if both sides edited the same amendment differently.
 pub(super) fn join_amended<T: Clone + PartialEq, K: Ord + Clone>(
     lists: [&[T]; 3],
     key: impl Fn(&T) -> K,
@@ -266,12 +266,12 @@ pub(super) fn join_amended<T: Clone + PartialEq, K: Ord + Clone>(
         .or_else(|| join_lists(lists, key, |base, our, their| three_way(base.unwrap_or(our), our, their)))
 }
 
-/// An order of simultaneous changes that is the same on every machine.
+/// A sort key that orders simultaneous changes identically on every machine.
 fn order(result: &Classification) -> String {
     format!("{result:?}")
 }
 
-/// Returns the decisions to report about merged results.
+/// Reports decisions about merged results.
 fn note_results(first: &Classification, sides: &[&Node; 2], decisions: &mut Vec<Decision>) {
     let node = || sides[0].id.clone();
     let others = first.other_results.len();

@@ -1,12 +1,14 @@
-//! One list of two that were added to apart: changes of state, amendments, results, ends.
+//! Merges lists that both sides appended to: state changes, amendments, results, conclusions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Merges both lists, without a key twice. The entries of each list keep its order, and so do the shared ones. If neither list
-/// says which of two comes first, the smaller one does.
+/// Merges two lists without duplicates.
 ///
-/// The outcome is the same from either side, and in any order of three, as long as lists were made by additions at their
-/// ends and by this function.
+/// The order of each list is preserved where they do not contradict each other. If neither list orders two entries, the
+/// smaller one comes first.
+///
+/// The result is the same from either side and in any order of three, if all lists were made by appending and by this
+/// function.
 pub(super) fn interleave<K: Ord + Clone>(ours: &[K], theirs: &[K]) -> Vec<K> {
     let all = [ours, theirs].map(|list| list.iter().collect::<BTreeSet<_>>());
     let mut taken = BTreeSet::new();
@@ -21,7 +23,7 @@ pub(super) fn interleave<K: Ord + Clone>(ours: &[K], theirs: &[K]) -> Vec<K> {
         let next = match rest.map(<[K]>::first) {
             [None, None] => return merged,
             [Some(only), None] | [None, Some(only)] => only,
-            // Entries of only one list come before any entry of both that follows them.
+            // Entries in only one list come before any shared entry that follows them.
             [Some(our), Some(their)] => match (all[1].contains(our), all[0].contains(their)) {
                 (false, true) => our,
                 (true, false) => their,
@@ -33,11 +35,11 @@ pub(super) fn interleave<K: Ord + Clone>(ours: &[K], theirs: &[K]) -> Vec<K> {
     }
 }
 
-/// The identity of an entry: its key, and the number of earlier entries with it in the list.
+/// The identity of an entry: its key, and the number of earlier entries with the same key.
 type Numbered<K> = (K, usize);
 
-/// Merges both lists of entries with keys. `join` merges an entry of both lists, given that of the base, too; `None` if it
-/// can't.
+/// Merges two lists of entries with keys. `join` merges an entry found in both lists, given its version in the base.
+/// `None` if `join` fails.
 pub(super) fn join_lists<T: Clone, K: Ord + Clone>(
     [base, ours, theirs]: [&[T]; 3],
     key: impl Fn(&T) -> K,

@@ -1,22 +1,22 @@
-//! The identity of nodes across the sides, and their ids in the merged tree.
+//! Matches nodes across the sides and assigns their ids in the merged tree.
 //!
-//! A proposal is identified by its original id, its time and its texts: neither a result nor another id changes these. Two
-//! proposals that were made under one id are two nodes. The earlier one keeps the id, and the later one moves to
-//! another below the same parent, with all that is below it.
+//! A proposal is identified by its original id, its time and its texts, none of which change with a result or a rename.
+//! Two proposals made under one id are two nodes. The earlier one keeps the id. The later one is renamed below the same
+//! parent, together with all nodes below it.
 //!
-//! To be the same in any order of three merges, the id of one that moves follows from that proposal alone: the id that it was
-//! made under, with four digits or three letters more. Were it the next that is free, it would depend on who met whom first;
-//! that one is left to whoever proposes next. What has moved stays there, and what is not concerned stays where it is.
+//! For the result to be independent of the order of three merges, the new id depends only on the renamed proposal: its
+//! original id plus four digits or three letters. The next free id would depend on which trees were merged first, so it
+//! is left to future proposals. Renamed proposals keep their new ids, and all other proposals keep theirs.
 //!
-//! Of 10,000 pairs that have to move from one id, one pair gets the same digits. Then both are kept, and who met whom first
-//! decides which of them has these digits and which gets others. Fewer digits would let that happen in each long
-//! investigation of a team; more of them nobody could remember.
-
+//! Of 10,000 pairs renamed from one id, one pair gets the same digits. Both proposals are then kept, and the order of
+//! merges decides which of them gets other digits. With fewer digits this would happen in every long investigation of a
+//! team. More digits would be hard to remember.
 //!
-//! Whoever takes back one of two proposals that have met under one id may make the order of further merges matter, too. A
-//! tree does not say for whom a proposal has made way in it. In one order it has made way for the one that is taken back,
-//! and has its own id again. In another it has made way for both, and stays. Two histories that ask for opposite outcomes come to
-//! the same tree on the way, so no rule can know. Nothing is lost by it, and clones that meet have one tree again.
+//! If somebody withdraws one of two proposals made under one id, the order of further merges may affect ids. A tree
+//! does not record which proposal caused a rename. In one order, a proposal was renamed because of the withdrawn one
+//! and returns to its original id. In another order, it was renamed because of both and keeps its new id. Two histories
+//! that require opposite results can lead to the same tree, so no rule can distinguish them. No text is lost, and
+//! clones that merge with each other have the same tree.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -25,21 +25,21 @@ use super::{Conflict, Decision, Reason};
 use crate::domain::{Author, Classification, Node, NodeId, Timestamp};
 use crate::format::layout;
 
-/// The nodes of base, ours and theirs whose files differ between the three.
+/// The nodes of base, ours and theirs whose files differ.
 pub(super) struct Nodes {
     pub(super) sides: [BTreeMap<NodeId, Node>; 3],
-    /// Ids that other files have.
+    /// Ids used by other files.
     pub(super) taken: BTreeSet<NodeId>,
-    /// The nodes of a merge that was made already.
+    /// The nodes of an existing merge, when that merge is being checked.
     pub(super) made: BTreeMap<NodeId, Node>,
 }
 
 /// The nodes of the merged tree.
 pub(super) struct Joined {
-    /// Each with its old place: the number of the side, and its id there.
+    /// The merged nodes, each with the sides that have it and its ids there.
     pub(super) nodes: Vec<(Node, Vec<(usize, NodeId)>)>,
     pub(super) decisions: Vec<Decision>,
-    /// For each side, the ids that are others in the merged tree.
+    /// For each side, the old and new ids of renamed nodes.
     pub(super) new_ids: [HashMap<NodeId, NodeId>; 3],
 }
 
@@ -47,13 +47,13 @@ pub(super) struct Joined {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Parent {
     None,
-    /// One of the seats, by its number.
+    /// A proposal, by its index.
     Seat(usize),
     /// A node that is equal on all sides.
     Untouched(NodeId),
 }
 
-/// The identity of a proposal. Proposals have a right to an id in this order.
+/// The identity of a proposal. If several proposals claim an id, the smallest identity gets it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Key {
     proposed_at: Timestamp,
@@ -62,16 +62,16 @@ struct Key {
     covers: Vec<String>,
     made_as: NodeId,
     parent: Parent,
-    /// Copies that somebody has made by hand.
+    /// Distinguishes manual copies of a proposal.
     copy: usize,
 }
 
-/// One proposal, as it is on each side.
+/// A proposal and its versions on all sides.
 struct Seat {
     key: Key,
     sides: [Option<Node>; 3],
     is_present: bool,
-    /// Its id in a merge that was made already.
+    /// Its id in an existing merge.
     there: Option<NodeId>,
     /// Its id in the merged tree.
     id: NodeId,
@@ -81,7 +81,7 @@ struct Seat {
 ///
 /// # Errors
 ///
-/// Nodes that can't be joined, or for which there is no free id.
+/// Returns the nodes that cannot be joined and the nodes without a free id.
 pub(super) fn join(nodes: Nodes) -> Result<Joined, Vec<Conflict>> {
     let Nodes { sides, taken, made } = nodes;
     let mut seats = seats(sides, &made);
@@ -95,7 +95,7 @@ pub(super) fn join(nodes: Nodes) -> Result<Joined, Vec<Conflict>> {
     for seat in seats.iter().filter(|seat| seat.is_present) {
         let stood: Vec<(usize, NodeId)> =
             (1..3).filter_map(|side| Some((side, seat.sides[side].as_ref()?.id.clone()))).collect();
-        // A side without the earlier move gets no message about it.
+        // A rename that one side made earlier is not reported to that side again.
         for from in stands_at(seat).into_iter().filter(|from| *from != seat.id) {
             let to = seat.id.clone();
             joined.decisions.push(Decision::Renamed { from, to, title: seat.key.title.clone() });
@@ -115,11 +115,11 @@ pub(super) fn join(nodes: Nodes) -> Result<Joined, Vec<Conflict>> {
     if conflicts.is_empty() { Ok(joined) } else { Err(conflicts) }
 }
 
-/// The proposals of all sides. A parent's number is lower than its children's.
+/// The proposals of all sides. A parent's index is lower than those of its children.
 fn seats(sides: [BTreeMap<NodeId, Node>; 3], made: &BTreeMap<NodeId, Node>) -> Vec<Seat> {
     let mut seats: Vec<Seat> = Vec::new();
     let mut known: HashMap<Key, usize> = HashMap::new();
-    // If the texts were edited by hand, the base still identifies the proposal.
+    // If texts were edited manually, the base still identifies the proposal.
     let mut in_base: HashMap<(NodeId, Timestamp, Parent), usize> = HashMap::new();
     let mut numbers: [HashMap<NodeId, usize>; 3] = Default::default();
     let mut nodes: Vec<(usize, Node)> = Vec::new();
@@ -127,12 +127,12 @@ fn seats(sides: [BTreeMap<NodeId, Node>; 3], made: &BTreeMap<NodeId, Node>) -> V
         nodes.extend(of_side.into_values().map(|node| (side, node)));
     }
     nodes.sort_by(|(one, a), (other, b)| (a.round(), one, &a.id).cmp(&(b.round(), other, &b.id)));
-    // A parent is in an earlier round.
+    // A parent belongs to an earlier round.
     for group in nodes.chunk_by(|(one, a), (other, b)| (a.round(), one) == (b.round(), other)) {
         let keyed = |(side, node): &(usize, Node)| (key_of(node, &numbers[*side]), *side, node.clone());
         let mut group: Vec<(Key, usize, Node)> = group.iter().map(keyed).collect();
-        // Unchanged proposals come first: of two that were made under one id at one time, neither is an edited form of the
-        // other.
+        // Unchanged proposals come first. If two were made under one id at the same time, neither is an edited version
+        // of the other.
         group.sort_by_key(|(key, ..)| !known.contains_key(key));
         for (mut key, side, node) in group {
             let is_free = |number: &&usize| seats[**number].sides[side].is_none();
@@ -169,7 +169,7 @@ fn seats(sides: [BTreeMap<NodeId, Node>; 3], made: &BTreeMap<NodeId, Node>) -> V
     seats
 }
 
-/// The identity of a proposal, by the seats of its possible parents.
+/// The identity of a proposal, given the indexes of possible parents.
 fn key_of(node: &Node, numbers: &HashMap<NodeId, usize>) -> Key {
     let parent = match &node.parent {
         None => Parent::None,
@@ -189,8 +189,8 @@ fn key_of(node: &Node, numbers: &HashMap<NodeId, usize>) -> Key {
     }
 }
 
-/// Returns the proposals in the merged tree. A removal by one side counts, unless the other side has worked on the proposal, or
-/// on a node below it, and that work would be lost.
+/// Determines which proposals are in the merged tree. A removal by one side counts, unless the other side worked on the
+/// proposal or on a node below it.
 fn find_present(seats: &mut [Seat]) {
     for number in (0..seats.len()).rev() {
         let seat = &mut seats[number];
@@ -202,7 +202,7 @@ fn find_present(seats: &mut [Seat]) {
     }
 }
 
-/// Whether a side has made it or researched it: it stays, whatever the other side did.
+/// Returns true if a side made or researched the proposal, which keeps it whatever the other side did.
 fn is_kept_by(seat: &Seat, side: usize) -> bool {
     match (&seat.sides[0], &seat.sides[side]) {
         (_, None) => false,
@@ -211,10 +211,10 @@ fn is_kept_by(seat: &Seat, side: usize) -> bool {
     }
 }
 
-/// Gives each proposal of one round its id; earlier rounds have theirs.
+/// Assigns ids to the proposals of one round. Earlier rounds have theirs.
 fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Conflict> {
     let is_here = |seat: &Seat| seat.id.round() == round;
-    // For each side, the ids of proposals that have made way there, or that the other side has taken back.
+    // For each side, the ids of proposals that were renamed there or that the other side withdrew.
     let mut gone: [HashSet<&NodeId>; 3] = Default::default();
     for seat in seats.iter().filter(|seat| is_here(seat)) {
         let [base, ours, theirs] = &seat.sides;
@@ -229,9 +229,9 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
     let mut here: Vec<(bool, usize)> = Vec::new();
     for (number, seat) in seats.iter().enumerate().filter(|(_, seat)| is_here(seat) && seat.is_present) {
         let made = made_step(seats, seat);
-        // It has not moved there, or the proposal that it made way for is taken back or has made way as well: had that been
-        // known first, it would not have moved. A side that has not worked on it does not count: had it been taken back
-        // elsewhere, nothing would be left there of its move.
+        // The proposal was not renamed on this side, or the proposal that caused its rename is withdrawn or renamed as
+        // well. A side that has not worked on it does not count: if it had been withdrawn elsewhere, no trace of its
+        // rename would remain there.
         let claims_on = |side: usize| {
             let node = seat.sides[side].as_ref().filter(|_| is_kept_by(seat, side))?;
             let own = below(node.parent.as_ref(), &node.id, made?)?;
@@ -246,7 +246,8 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
     let there = ids_there(seats, &here, &taken);
     let mut places = Vec::new();
     let mut conflicts = Vec::new();
-    // First proposals with a right to their original id, then those that have moved before, then all that must move.
+    // Proposals with a right to their original id come first, then those renamed before, then those that must be
+    // renamed.
     let mut losers = Vec::new();
     for (has_moved, number) in here {
         let seat = &seats[number];
@@ -254,7 +255,7 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
         let wanted = moved.or_else(|| made_step(seats, seat));
         let wanted = wanted.and_then(|step| below(parent_id(seats, seat).as_ref(), &seat.id, step));
         let wanted = there.get(&number).cloned().or(wanted);
-        // A proposal that was misplaced by hand stays there.
+        // A manually misplaced proposal stays where it is.
         match wanted.or_else(|| stands_at(seat).into_iter().next()) {
             Some(id) if taken.insert(folded(&id)) => places.push((number, id)),
             _ => losers.push(number),
@@ -277,8 +278,10 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
     conflicts
 }
 
-/// Returns the ids that an earlier merge, perhaps by another program, gave to these proposals: to one that makes way for an
-/// earlier one of the same original id, that had moved before, or that has its own again.
+/// The ids that an existing merge, perhaps by another program, gave to these proposals.
+///
+/// Such an id is accepted if it is the original one, if the proposal already had it on a side, or if an earlier
+/// proposal claims the original one.
 fn ids_there(seats: &[Seat], here: &[(bool, usize)], taken: &BTreeSet<String>) -> HashMap<usize, NodeId> {
     let own_id = |seat: &Seat| below(parent_id(seats, seat).as_ref(), &seat.id, made_step(seats, seat)?);
     let mut first: HashMap<String, &Key> = HashMap::new();
@@ -300,19 +303,21 @@ fn ids_there(seats: &[Seat], here: &[(bool, usize)], taken: &BTreeSet<String>) -
     here.iter().filter_map(|(_, number)| Some((*number, there(*number)?))).collect()
 }
 
-/// Returns the last part of an id, after that of its parent.
+/// The last step of an id, without the id of its parent.
 fn step<'i>(id: &'i NodeId, parent: Option<&NodeId>) -> Option<&'i str> {
     id.suffix().strip_prefix(parent.map_or("", NodeId::suffix)).filter(|step| !step.is_empty())
 }
 
-/// Returns the steps of a proposal that a side has moved from its original step.
+/// The step that a side gave to a renamed proposal.
 fn moved_step<'s>(seats: &'s [Seat], seat: &'s Seat) -> Option<&'s str> {
     let (made, stands) = (made_step(seats, seat)?, stands_at(seat));
     let own = seat.sides[1..].iter().flatten().filter(|node| stands.contains(&node.id));
     own.filter_map(|node| step(&node.id, node.parent.as_ref())).filter(|step| *step != made).min()
 }
 
-/// The step that a proposal was made under, whose parent may have had another id then; `None` where it was none of its parent's.
+/// The step that a proposal was made under. Its parent may have had another id then.
+///
+/// `None` if no side has the proposal below a parent that fits its id.
 fn made_step<'s>(seats: &'s [Seat], seat: &'s Seat) -> Option<&'s str> {
     let made = &seat.key.made_as;
     let parent = match &seat.key.parent {
@@ -321,20 +326,20 @@ fn made_step<'s>(seats: &'s [Seat], seat: &'s Seat) -> Option<&'s str> {
         Parent::None => None,
     };
     let sides = || seat.sides.iter().flatten();
-    // It is there, or has moved along with its parent: the parent may have had another id when it was made.
+    // The proposal kept its id, or was renamed along with its parent.
     let mut along = sides().filter_map(|node| step(&node.id, node.parent.as_ref())).peekable();
     along.peek()?;
     along
         .find(|step| made.suffix().ends_with(*step))
         .or_else(|| {
-            // Or it has moved by itself.
+            // Or it was renamed itself.
             let parents = sides().filter_map(|node| node.parent.as_ref()).map(Some).chain([parent]);
             parents.filter_map(|parent| step(made, parent)).min_by_key(|step| step.len())
         })
         .or_else(|| Some(last_run(made)))
 }
 
-/// The letters or the digits at the end of an id.
+/// The letters or digits at the end of an id.
 fn last_run(id: &NodeId) -> &str {
     let suffix = id.suffix();
     let is_digit = suffix.ends_with(|last: char| last.is_ascii_digit());
@@ -342,7 +347,7 @@ fn last_run(id: &NodeId) -> &str {
     &suffix[before.len()..]
 }
 
-/// The id with that step below that parent, in the round of its own one; of a root, which has none, as that is.
+/// The id with this step below this parent, in the round of `own`. Roots have no parent.
 fn below(parent: Option<&NodeId>, own: &NodeId, step: &str) -> Option<NodeId> {
     match parent {
         Some(parent) => parent.child(step).filter(|id| id.round() == own.round()),
@@ -350,10 +355,11 @@ fn below(parent: Option<&NodeId>, own: &NodeId, step: &str) -> Option<NodeId> {
     }
 }
 
-/// Returns a step for a proposal that can't have its own: digits if its own ends with a digit, else letters, so that the ids
-/// below it go on with the other kind.
+/// A new step for a proposal that cannot keep its own.
+///
+/// Digits are appended after a digit, letters after a letter, so ids of children continue with the other kind.
 fn other_step(made: &str, key: &Key, attempt: u32) -> String {
-    // FNV-1a.
+    // The FNV-1a hash.
     let told = format!("{} {} {} {} {attempt}", key.proposed_at, key.title, key.planned_action, key.copy);
     let mut hash = told.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -369,13 +375,14 @@ fn other_step(made: &str, key: &Key, attempt: u32) -> String {
     letters
 }
 
-/// Ids that differ only in letter case are one file on some systems.
+/// Ids that differ only in case name the same file on some systems.
 fn folded(id: &NodeId) -> String {
     id.as_str().to_ascii_lowercase()
 }
 
-/// Returns its place before the merge: where a side has moved it, or else its old place; two places if both have moved it, or
-/// if it has different ids.
+/// The ids of a proposal before the merge: those given by a side that renamed it, otherwise the old one.
+///
+/// There are two if both sides renamed it, or if it has different ids without a base.
 fn stands_at(seat: &Seat) -> BTreeSet<NodeId> {
     let [base, ours, theirs] = seat.sides.each_ref().map(|side| side.as_ref().map(|node| &node.id));
     let all: BTreeSet<NodeId> = [ours, theirs].into_iter().flatten().cloned().collect();
@@ -393,7 +400,7 @@ fn parent_id(seats: &[Seat], seat: &Seat) -> Option<NodeId> {
     }
 }
 
-/// For each side, the ids that are others in the merged tree.
+/// For each side, the old and new ids of renamed nodes.
 fn new_ids(seats: &[Seat]) -> [HashMap<NodeId, NodeId>; 3] {
     let mut new_ids: [HashMap<NodeId, NodeId>; 3] = Default::default();
     for seat in seats.iter().filter(|seat| seat.is_present) {

@@ -1,4 +1,4 @@
-//! Random histories that part from one tree, and the rows of the table of merges.
+//! Random histories that diverge from one tree, and each case of the merge.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::domain::{
 };
 use crate::ruleset::rules::confirmation::stamp;
 
-/// A tree in values.
+/// A tree as values.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Tree {
     nodes: BTreeMap<NodeId, Node>,
@@ -80,7 +80,7 @@ impl Tree {
         result.reclassified.push(Reclassification { reason: Some(reason.into()), ..change });
     }
 
-    /// Amends the title, the headline and the findings.
+    /// Amends the title, headline and findings.
     fn amend(&mut self, id: &str, text: &str, at: i64) {
         let node = self.node(id);
         let result = node.classification.as_mut().unwrap();
@@ -93,7 +93,7 @@ impl Tree {
         result.amended.push(amendment);
     }
 
-    /// Puts another result beside the node's own.
+    /// Adds another result to the node.
     fn late(&mut self, id: &str, state: &str, findings: &str, at: i64) {
         let result = self.node(id).classification.as_mut().unwrap();
         let at = time(at).max(result.newest().committed_at);
@@ -120,7 +120,7 @@ impl Tree {
         self.comments.insert(comment.id, comment);
     }
 
-    /// Each comment with the proposal that it is about.
+    /// Each comment with its proposal.
     fn said(&self) -> BTreeMap<String, Option<String>> {
         let about = |id: &NodeId| self.nodes.get(id).map(|node| node.planned_action.clone());
         let all = self.comments.values();
@@ -131,7 +131,7 @@ impl Tree {
         self.end = Some(Conclusion { conclusion: text.map(Into::into), ..Conclusion::new(time(at)) });
     }
 
-    /// Every text in it.
+    /// All texts of the tree.
     fn texts(&self) -> BTreeSet<String> {
         let mut texts: BTreeSet<String> = self.files.values().cloned().collect();
         for node in self.nodes.values() {
@@ -198,7 +198,7 @@ fn trees(base: &Tree, ours: &Tree, theirs: &Tree) -> Trees {
     Trees { base: only(&base), ours: only(&ours), theirs: only(&theirs), untouched, ..Trees::default() }
 }
 
-/// The merged tree, which is the same from both sides.
+/// The merged tree. Asserts that it is the same from both sides.
 fn merged(base: &Tree, ours: &Tree, theirs: &Tree) -> Result<(Tree, Vec<Decision>), Vec<Conflict>> {
     let given = trees(base, ours, theirs);
     let from_here = merge(&given);
@@ -214,7 +214,7 @@ fn merged(base: &Tree, ours: &Tree, theirs: &Tree) -> Result<(Tree, Vec<Decision
     Ok((Tree::of(&merged.files), merged.decisions))
 }
 
-/// Merges values instead of files, from both sides: a hundred times as fast, for many random trees.
+/// Merges values instead of files, from both sides. Much faster, for many random trees.
 fn joined(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<Decision>) {
     let from_here = joined_from(base, ours, theirs);
     assert_eq!(from_here, joined_from(base, theirs, ours), "it depends on the side");
@@ -259,7 +259,7 @@ fn said(decisions: &[Decision]) -> Vec<String> {
     decisions.iter().map(|decision| format!("{decision:#}")).collect()
 }
 
-/// A question with two roots that are researched, and a pending proposal.
+/// A question with two researched roots and a pending proposal.
 fn base() -> Tree {
     let mut base = Tree::default();
     base.propose("R1.A", None, "root", 0);
@@ -336,7 +336,7 @@ fn of_two_proposals_under_one_id_the_later_moves_with_all_below_it() {
             format!("R3.A3a renamed to {below} (below later)")
         ]
     );
-    // Who goes on below the old id finds it under the new one.
+    // Work below the old id continues below the new one.
     let mut further = ours.clone();
     further.propose("R3.A3b", Some("R2.A3"), "more below later", 50);
     let (tree, decisions) = merged(&ours, &tree, &further).unwrap();
@@ -345,7 +345,7 @@ fn of_two_proposals_under_one_id_the_later_moves_with_all_below_it() {
     assert_eq!(said(&decisions), [format!("R3.A3b renamed to {more} (more below later)")]);
 }
 
-/// Agents choose their ids: a step may be of letters and digits.
+/// Agents choose their ids, so a step may mix letters and digits.
 #[test]
 fn nobody_is_moved_whose_id_nobody_else_has() {
     let (base, mut ours, mut theirs) = (base(), base(), base());
@@ -363,7 +363,7 @@ fn nobody_is_moved_whose_id_nobody_else_has() {
     }
 }
 
-/// The one that the base has was taken for the other, with its texts written over by hand, and had the other's result.
+/// The proposal of the base used to be mistaken for a manually edited version of the other and was given its result.
 #[test]
 fn two_proposals_of_one_instant_under_one_id_stay_two() {
     let (mut base, mut other) = (base(), base());
@@ -379,7 +379,7 @@ fn two_proposals_of_one_instant_under_one_id_stay_two() {
     assert_eq!(result.map(|it| it.findings.as_str()), Some("of the known one"));
 }
 
-/// The ids that follow are those that nobody has, and letters and digits alternate as ever.
+/// The new ids are unused, and letters and digits alternate as usual.
 #[test]
 fn whoever_makes_way_takes_no_id_that_would_be_given_next() {
     let (base, mut ours, mut theirs) = (base(), base(), base());
@@ -406,7 +406,7 @@ fn whoever_makes_way_takes_no_id_that_would_be_given_next() {
     assert_eq!(below(&later, &mut next), format!("R3{}a", &later[2..]));
 }
 
-/// Then the order of the merges matters. Nothing is lost by it, and clones that meet have one tree again.
+/// The order of merges matters here. Nothing is lost, and clones that merge have the same tree.
 #[test]
 fn two_that_make_way_with_the_same_digits_are_both_kept() {
     let side = |title: &str, at| {
@@ -439,8 +439,8 @@ fn two_that_make_way_with_the_same_digits_are_both_kept() {
     }
 }
 
-/// The order matters here, too: a tree does not say for whom a proposal has made way in it. Nothing is lost by it, and clones
-/// that meet have one tree again.
+/// The order of merges matters here: a tree does not record which proposal caused a rename. Nothing is lost, and clones
+/// that merge have the same tree.
 #[test]
 fn whoever_takes_back_what_another_made_way_for_loses_nothing_by_the_order() {
     let mut story = Story::from(Tree::default());
@@ -461,7 +461,7 @@ fn whoever_takes_back_what_another_made_way_for_loses_nothing_by_the_order() {
     assert_eq!(story.commits[one].0.texts(), trees[0].texts());
 }
 
-/// In the order in which it is heard of first, the earlier proposal was taken back before anybody had to make way for it.
+/// If the earlier proposal is withdrawn before the merge, nothing has to be renamed for it.
 #[test]
 fn whoever_made_way_for_a_proposal_that_is_taken_back_has_its_own_id_again() {
     let (base, mut ours, mut theirs) = (base(), base(), base());
@@ -470,7 +470,7 @@ fn whoever_made_way_for_a_proposal_that_is_taken_back_has_its_own_id_again() {
     let (both, _) = merged(&base, &ours, &theirs).unwrap();
     let (all, _) = merged(&theirs, &both, &base).unwrap();
     assert_eq!(all, ours);
-    // So has it where that one had to make way elsewhere, for one that was taken back.
+    // The same applies if it had to be renamed for another withdrawn proposal.
     theirs.commit("R2.A3", "EXPLORE", "found earlier", 22);
     let mut first = base.clone();
     first.propose("R2.A3", Some("R1.A"), "first", 19);
@@ -482,8 +482,8 @@ fn whoever_made_way_for_a_proposal_that_is_taken_back_has_its_own_id_again() {
     assert_eq!(all, merged(&base, &moved, &ours).unwrap().0);
 }
 
-/// The id depended on which of two was merged first: a side that had taken back the earlier proposal without knowing of the later
-/// one, or a side that knew of both.
+/// The id used to depend on which side was merged first: the one that withdrew the earlier proposal without knowing the
+/// later one, or the one that knew both.
 #[test]
 fn whoever_made_way_has_one_id_though_two_have_taken_back_what_it_made_way_for() {
     let (nothing, mut known, mut other) = (base(), base(), base());
@@ -503,8 +503,8 @@ fn whoever_made_way_has_one_id_though_two_have_taken_back_what_it_made_way_for()
     assert_eq!(one.id_of("later"), "R2.A3");
 }
 
-/// The side that took the earlier proposal back did not know of the later one's move. Where that side was merged first, the
-/// research found the node under its own id.
+/// The side that withdrew the earlier proposal did not know about the rename of the later one. If that side was merged
+/// first, the research found the node under its original id.
 #[test]
 fn whoever_made_way_and_was_taken_back_or_researched_elsewhere_has_one_id() {
     let mut story = Story::from(Tree::default());
@@ -516,7 +516,7 @@ fn whoever_made_way_and_was_taken_back_or_researched_elsewhere_has_one_id() {
     let again = story.add(moved, |tree| tree.propose("R1.A", None, "instead of the earlier", 40));
     let all = story.in_any_order([researched, again, taken_back]);
     assert_eq!(all.id_of("made"), "R1.A");
-    // The same where it was researched under its other id, and what it made way for is taken back by others.
+    // The same applies if the node was researched under its new id and others withdraw the cause of its rename.
     let researched = story.add(moved, |tree| {
         let id = tree.id_of("made");
         tree.commit(&id, "EXPLORE", "found", 30);
@@ -527,7 +527,7 @@ fn whoever_made_way_and_was_taken_back_or_researched_elsewhere_has_one_id() {
     assert_eq!(all.id_of("made"), "R1.A");
 }
 
-/// Such a merge was made when whoever had moved on one side stayed there.
+/// Older versions made such a merge: a proposal renamed on one side kept its new id.
 #[test]
 fn a_merge_that_left_a_proposal_where_it_had_moved_is_made_anew_as_it_is() {
     let mut story = Story::from(Tree::default());
@@ -545,7 +545,7 @@ fn a_merge_that_left_a_proposal_where_it_had_moved_is_made_anew_as_it_is() {
     assert_ne!(merged(made, researched, again).unwrap().0, older);
 }
 
-/// Each of the two that were taken back had the id on one side, and the one had made way for the other only where both met.
+/// Each withdrawn proposal had the id on one side. One was renamed because of the other only where both met.
 #[test]
 fn whoever_made_way_for_one_that_had_to_make_way_itself_has_one_id() {
     let mut story = Story::from(Tree::default());
@@ -562,7 +562,7 @@ fn whoever_made_way_for_one_that_had_to_make_way_itself_has_one_id() {
     assert_eq!(all.id_of("third"), "R1.A");
 }
 
-/// Its step was taken for the letters of its parent's new id and its own.
+/// Its step used to be mistaken for the letters of its parent's new id followed by its own.
 #[test]
 fn whoever_is_made_below_a_node_that_made_way_collides_as_any_other() {
     let mut story = Story::from(Tree::default());
@@ -612,8 +612,8 @@ fn attachments_go_with_their_nodes_and_both_of_one_name_stay() {
 }
 
 proptest! {
-    /// Three clones put files of few names beside one node. Whoever merges with whom first, the same files stand there, and
-    /// each content among them.
+    /// Three clones attach files with few names to one node. In any order of merges, the result has the same files and
+    /// all contents.
     #[test]
     fn attachments_of_three_clones_are_the_same_in_any_order(
         given in prop::array::uniform3(prop::collection::btree_map("[abAB]\\.log", "[xyz]{1,2}", 0..4)),
@@ -653,7 +653,7 @@ impl Tree {
     }
 }
 
-/// Two servers that store the same call do not see the same work tree.
+/// Two servers that store the same call may see different work trees.
 #[test]
 fn what_was_seen_of_a_cited_file_makes_no_other_result() {
     let mut base = Tree::default();
@@ -709,7 +709,7 @@ fn a_proposal_that_was_researched_twice_keeps_both_results() {
     assert_eq!(result.amended[0].title.as_deref(), Some("title of ours"));
     assert!(result.is_contested());
     assert_eq!(said(&decisions), ["R2.A2 has a second result", "R2.A2 is contested: VALID against DEAD"]);
-    // Whoever decides between them ends that, until there is a third.
+    // A decision between them settles the conflict until there is a third result.
     let mut settled = tree.clone();
     settled.reclassify("R2.A2", "DEAD", "looked at both", 40);
     settled.node("R2.A2").classification.as_mut().unwrap().reclassified.last_mut().unwrap().settles = 1;
@@ -767,7 +767,7 @@ fn amendments_stay_in_their_order_where_a_clock_was_set_back() {
     let (tree, _) = merged(&base, &ours, &theirs).unwrap();
     let node = &tree.nodes[&"R2.A1".parse().unwrap()];
     assert_eq!((node.title.as_str(), node.state().unwrap().as_str()), ("title two", "DEAD"));
-    // Where both have amended, it goes by time, and no text is lost.
+    // If both sides amended, the later amendment is in force and no text is lost.
     theirs.amend("R2.A1", "three", 43);
     let (tree, _) = merged(&base, &ours, &theirs).unwrap();
     assert_eq!(tree.node_title("R2.A1"), "title three");
@@ -833,8 +833,8 @@ fn results_that_both_sides_have_keep_their_place_where_a_clock_was_ahead() {
     assert_eq!(findings.collect::<Vec<_>>(), ["z, the first", "a, the second", "of ours", "of theirs"]);
 }
 
-/// Each holds what stood there before, and so it must, also where that is the same: else a third side that comes between
-/// them would depend on who met whom first.
+/// Each amendment contains the text before it, even if that text is the same. Otherwise a third side between them would
+/// make the result depend on the order of merges.
 #[test]
 fn two_amendments_that_say_the_same_are_both_known_to_a_third() {
     let base = base();
@@ -870,7 +870,7 @@ fn amendments_of_one_conclusion_on_both_sides_make_no_second_end() {
     let before: Vec<_> = end.amended.iter().map(|it| it.conclusion.as_deref().unwrap()).collect();
     assert_eq!(before, ["it is so", "conclusion theirs"]);
     assert_eq!(said(&decisions), Vec::<String>::new());
-    // With another end beside it, both are kept as they were amended.
+    // If another conclusion is attached, both are kept as amended.
     let mut third = base.clone();
     third.end(Some("ended again"), 60);
     let (tree, _) = merged(&base, &tree, &third).unwrap();
@@ -907,7 +907,7 @@ fn an_end_that_one_side_has_opened_again_is_kept_only_where_the_other_has_change
             )
         );
     }
-    // One that stood beside the end which was opened again is that of another, and stays.
+    // A conclusion attached to the reopened one has another author and is kept.
     let mut third = self::base();
     third.end(Some("third"), 52);
     let (both, _) = merged(&self::base(), &base, &third).unwrap();
@@ -915,14 +915,14 @@ fn an_end_that_one_side_has_opened_again_is_kept_only_where_the_other_has_change
     assert_eq!(texts(&merged(&base, &again, &both).unwrap().0), ["third", "second"]);
 }
 
-/// Amendments of all results of a node are taken back by time: one that seemed earlier was taken back in the wrong order.
+/// Amendments of all results of a node are undone in order of time. An earlier version used the wrong order.
 #[test]
 fn an_amendment_comes_after_those_of_a_result_that_a_merge_has_put_beside() {
     let base = base();
     let (mut ours, mut theirs) = (base.clone(), base.clone());
     ours.commit("R2.A2", "FOUND", "of ours", 10);
     theirs.commit("R2.A2", "FOUND", "of theirs", 20);
-    // Its clock was ahead.
+    // The clock of this side was fast.
     theirs.amend("R2.A2", "of theirs", 500);
     let (tree, _) = merged(&base, &ours, &theirs).unwrap();
     let node = &tree.nodes[&"R2.A2".parse().unwrap()];
@@ -1058,19 +1058,19 @@ fn what_somebody_has_written_by_hand_stays() {
     assert_eq!(conflicts[0].to_string(), "nodes/R2/R2.A1.yaml: both sides have changed it");
 }
 
-/// One step of a history: what, where, when.
+/// One step of a history: kind, place, time.
 type Op = (u8, prop::sample::Index, i64);
 
 fn history() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec((0..14u8, any::<prop::sample::Index>(), 0..40i64), 0..14)
 }
 
-/// The tree after these steps. `who` stands in every text, so that each is known again.
+/// The tree after these steps. Every text contains `who`, so it can be recognized.
 fn play(tree: &Tree, ops: &[Op], who: &str, start: i64) -> Tree {
     let mut tree = tree.clone();
     for (number, (op, index, at)) in ops.iter().enumerate() {
         let text = format!("{who}{number}");
-        // Clocks differ, and things happen at once.
+        // Clocks differ, and events can be simultaneous.
         let at = start + number as i64 / 2 + at / 20;
         let committed: Vec<NodeId> =
             tree.nodes.values().filter(|node| !node.is_pending()).map(|it| it.id.clone()).collect();
@@ -1094,7 +1094,7 @@ fn play(tree: &Tree, ops: &[Op], who: &str, start: i64) -> Tree {
             }
             5 => {
                 if let Some(id) = some(&committed) {
-                    // Some do the same as others.
+                    // Some sides do the same as others.
                     let reason = if index.index(4) == 0 { "alike" } else { &text };
                     tree.reclassify(id.as_str(), ["FOUND", "DEAD", "EXPLORE"][index.index(3)], reason, at);
                 }
@@ -1111,11 +1111,11 @@ fn play(tree: &Tree, ops: &[Op], who: &str, start: i64) -> Tree {
             }
             13 => match &mut tree.end {
                 Some(end) if end.conclusion.is_some() && index.index(3) > 0 => amend_end(end, &text, at),
-                // Ended again, after research.
+                // Closed again after more research.
                 end => *end = Some(Conclusion { conclusion: Some(text), ..Conclusion::new(time(at)) }),
             },
             7 => {
-                // Whoever takes back one of two that met under one id makes the order of merges matter.
+                // Withdrawing one of two proposals made under one id makes the order of merges matter.
                 let made_as = |it: &Node| it.renamed_from.clone().unwrap_or_else(|| it.id.clone());
                 let shares = |it: &Node| {
                     let all = tree.nodes.values();
@@ -1148,7 +1148,7 @@ fn play(tree: &Tree, ops: &[Op], who: &str, start: i64) -> Tree {
     tree
 }
 
-/// The texts of proposals that one of the sides has taken back, and of the end that it has opened again.
+/// The texts of proposals withdrawn by a side, and of the conclusion it reopened.
 fn given_up(base: &Tree, side: &Tree) -> BTreeSet<String> {
     let gone = base.nodes.values().filter(|node| node.is_pending());
     let gone =
@@ -1196,7 +1196,7 @@ proptest! {
         for (text, about) in ours.said().into_iter().chain(theirs.said()) {
             prop_assert_eq!(&said[&text], &about, "a comment stands at another node");
         }
-        // Nothing more comes of merging what is merged.
+        // Merging again changes nothing.
         prop_assert_eq!(&joined(&ours, &tree, &ours), &(tree.clone(), Vec::new()));
         prop_assert_eq!(&joined(&theirs, &theirs, &tree), &(tree.clone(), Vec::new()));
         prop_assert_eq!(&joined(&base, &tree, &tree), &(tree, Vec::new()));
@@ -1244,7 +1244,7 @@ proptest! {
     }
 }
 
-/// Trees with those that they came from.
+/// Trees and their parents.
 struct Story {
     commits: Vec<(Tree, Vec<usize>)>,
 }
@@ -1262,7 +1262,7 @@ impl Story {
         self.commits.len() - 1
     }
 
-    /// All three merged, in each order.
+    /// All three trees merged, in each order.
     fn ends(&mut self, [a, b, c]: [usize; 3]) -> [usize; 3] {
         [[a, b, c], [b, c, a], [c, a, b]].map(|[one, other, last]| {
             let both = self.join(one, other);
@@ -1270,7 +1270,7 @@ impl Story {
         })
     }
 
-    /// The tree of all three, which is the same whoever is merged with whom first.
+    /// The tree of all three. Asserts that the order of merges does not matter.
     fn in_any_order(&mut self, heads: [usize; 3]) -> Tree {
         let [all, other, third] = self.ends(heads).map(|end| self.commits[end].0.clone());
         assert_eq!(all, other);
@@ -1287,7 +1287,7 @@ impl Story {
         all
     }
 
-    /// The best that they have in common.
+    /// The best common ancestors.
     fn bases(&self, one: usize, others: &[usize]) -> Vec<usize> {
         let behind: BTreeSet<usize> = others.iter().flat_map(|other| self.behind(*other)).collect();
         let common: Vec<usize> = self.behind(one).intersection(&behind).copied().collect();
@@ -1296,7 +1296,7 @@ impl Story {
         common.iter().filter(is_best).copied().collect()
     }
 
-    /// As the store has it: several bases are merged first.
+    /// Like the store, merges several common ancestors first.
     fn common(&self, commits: &[usize]) -> Tree {
         let mut tree = self.commits[commits[0]].0.clone();
         for (at, commit) in commits.iter().enumerate().skip(1) {

@@ -1,4 +1,4 @@
-//! The list of withheld nodes. It names them by their ids, so it follows their moves.
+//! Merges the list of withheld nodes, which follows renamed ids.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,8 +6,8 @@ use super::three_way;
 use crate::domain::NodeId;
 use crate::format::withheld_file::WithheldList;
 
-/// Joins the lists of base, ours and theirs. A node that one side withholds and the other does not, where both have changed
-/// that, stays withheld.
+/// Joins the lists of base, ours and theirs. If both sides changed an entry and only one withholds the node, it stays
+/// withheld.
 pub(super) fn join(
     lists: &[Option<WithheldList>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
