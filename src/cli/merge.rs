@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::place::Common;
 use super::print::say_json;
 use super::{Outcome, finish, say};
-use crate::merge::Decision;
+use crate::merge::MergeDecision;
 use crate::remote::GitProgram;
 use crate::store::{BY_HAND, CommitId, JoinError, Joined, Resolved, Store, StoreError};
 use crate::sync::{self, SyncError};
@@ -47,7 +47,7 @@ struct Document {
     commit: Option<String>,
     /// The files that had conflict markers in a commit.
     files: Vec<String>,
-    decisions: Vec<Decision>,
+    decisions: Vec<MergeDecision>,
     /// The branch that keeps the content of the work tree, if a merge was in progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<String>,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::place::Common;
 use super::print::{say_json, tell};
 use super::{Progress, finish, say};
-use crate::merge::Decision;
+use crate::merge::MergeDecision;
 use crate::remote::{GitProgram, shown_address};
 use crate::sync::index::Index;
 use crate::sync::{Notice, SyncError, SyncOptions, SyncOutcome, Syncing};
@@ -88,7 +88,7 @@ struct Entry<'a> {
     tags_went: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     merge: Option<String>,
-    decisions: &'a [Decision],
+    decisions: &'a [MergeDecision],
     notices: &'a [Notice],
     notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]

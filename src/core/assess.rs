@@ -31,7 +31,7 @@ use crate::text::{counted, one_line};
 
 pub use distance::{Distance, Own};
 pub use evidence::{CapturedRun, NEWEST_RUNS, Repetition, RunEntry, RunStanding, newest_runs};
-pub use summary::{Sign, Signed, Subject, VerdictLine};
+pub use summary::{Sign, Signed, VerdictLine, VerdictSubject};
 
 /// The label of an answer that was edited outside of tool calls and not checked since.
 const BY_HAND: &str = "changed by hand, not checked since";
@@ -261,7 +261,7 @@ impl Bound<'_, '_> {
 
 /// The headline of every surface. Displayed as one line: `Conclusion, confirmed by Ada`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Top {
+pub struct Headline {
     /// The kind of headline, such as `Conclusion` or `Best answer so far`.
     pub what: &'static str,
     /// The verdict in words: `confirmed by Ada`. Empty if there is no verdict.
@@ -270,7 +270,7 @@ pub struct Top {
     pub verdict: Option<Verdict>,
 }
 
-impl fmt::Display for Top {
+impl fmt::Display for Headline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.what)?;
         if self.words.is_empty() { Ok(()) } else { write!(f, ", {}", self.words) }
@@ -343,7 +343,7 @@ pub struct Assessment<'a> {
     /// Callers who confirmed an answer, keyed by the time of the call. Each confirmation adds one entry.
     calls: HashMap<Timestamp, Vec<&'a Caller>>,
     bound: Vec<(NodeId, BoundAs)>,
-    runs: evidence::Runs<'a>,
+    runs: evidence::EvidenceRuns<'a>,
 }
 
 impl<'a> Assessment<'a> {
@@ -370,11 +370,11 @@ impl<'a> Assessment<'a> {
             places: HashMap::new(),
             calls: HashMap::new(),
             bound: Vec::new(),
-            runs: evidence::Runs::of(investigation),
+            runs: evidence::EvidenceRuns::of(investigation),
         };
         if let Some(rules) = rules {
             for (node, state) in investigation.committed() {
-                assessment.take_in(&rules, node, state);
+                assessment.add_node(&rules, node, state);
             }
         }
         assessment.bound = assessment.binding();
@@ -395,7 +395,7 @@ impl<'a> Assessment<'a> {
         assessment
     }
 
-    fn take_in(&mut self, rules: &EffectiveRules<'a>, node: &'a Arc<Node>, state: &StateName) {
+    fn add_node(&mut self, rules: &EffectiveRules<'a>, node: &'a Arc<Node>, state: &StateName) {
         let refuted_by = rules.refuted_by(self.investigation, node);
         let is_refuted = !refuted_by.is_empty();
         if rules.is_dead_end(state) {
@@ -595,12 +595,12 @@ impl<'a> Assessment<'a> {
     }
 
     /// The headline of every surface.
-    pub fn top(&self) -> Top {
-        const CONTINUED: &str = "Conclusion of an end that was continued";
+    pub fn top(&self) -> Headline {
+        const CONTINUED: &str = "Conclusion before research continued";
         let has_conclusion = self.end().is_some_and(|end| end.conclusion.is_some());
-        let top = |what, words, verdict| Top { what, words, verdict };
+        let top = |what, words, verdict| Headline { what, words, verdict };
         match (self.words(), self.first()) {
-            _ if self.rules.is_none() => top("Not known", "".into(), None),
+            _ if self.rules.is_none() => top("Unknown", "".into(), None),
             (Some(words), _) if has_conclusion => top("Conclusion", words, self.verdict()),
             (Some(words), _) => top("Ended without a conclusion", words, self.verdict()),
             (None, Some(answer)) => {

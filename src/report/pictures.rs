@@ -269,7 +269,7 @@ impl PageModels<'_, '_> {
     }
 
     /// The cards of a page as a nested list.
-    fn outline(&self, page: &graph::Page) -> Vec<OutlineRow> {
+    fn outline(&self, page: &graph::PicturePage) -> Vec<OutlineRow> {
         let rows: Vec<&OutlineRow> =
             self.drawn.shown(page).filter_map(|id| self.report.outline.get(*self.rows.get(id)?)).collect();
         let first = rows.first().map_or(1, |row| row.card.round);
@@ -285,8 +285,8 @@ impl PageModels<'_, '_> {
         rows.iter().enumerate().map(row).collect()
     }
 
-    fn branches(&self, page: &graph::Page) -> Vec<BranchRow> {
-        let row = |row: graph::Row<'_>| {
+    fn branches(&self, page: &graph::PicturePage) -> Vec<BranchRow> {
+        let row = |row: graph::PartRow<'_>| {
             let is_one = row.first == row.last;
             Some(BranchRow {
                 id: row.first.to_string(),
@@ -372,7 +372,7 @@ impl PathDrawing {
 }
 
 /// The name of a page's files: unlike ids it may hold a second dot, so that no two are the same.
-fn name(page: &graph::Page, report: &Report) -> String {
+fn name(page: &graph::PicturePage, report: &Report) -> String {
     let stem = match &page.root {
         None => "overview".to_owned(),
         // Named like the node's page, whose name is unique on file systems that ignore case, too.

@@ -483,7 +483,7 @@ fn an_unfinished_one_says_what_it_needs() {
     for text in [
         "<span class=\"status unfinished\">Unfinished</span>",
         " steps left before it can end</h2>",
-        "Unfinished: its rules still ask for ",
+        " required steps left.",
         "Round 5 must be reached; the deepest committed node is in round 2.",
         "needs 2 children; it has 0.",
         "Proposed, but not committed:",

@@ -16,7 +16,7 @@ use super::git::{BlobId, CommitId, Descent, FileKind, Git, GitError, Tree, TreeF
 use super::{ATTEMPTS, Snapshot, Store, StoreError, limits, read, resolve};
 use crate::format::layout::{self, Place};
 use crate::format::{FileChange, message, readme};
-use crate::merge::{self, Conflict, Decision, Reason, Trees};
+use crate::merge::{self, Conflict, ConflictReason, MergeDecision, Trees};
 
 /// The maximum recursion depth when merging merge bases. Below that, the first base is used.
 const MAX_DEPTH: usize = 16;
@@ -38,7 +38,7 @@ pub enum Joined {
         /// The merge commit, now at HEAD.
         commit: CommitId,
         /// The decisions of the merge.
-        decisions: Vec<Decision>,
+        decisions: Vec<MergeDecision>,
     },
 }
 
@@ -309,7 +309,7 @@ struct MergePlan {
     changes: Vec<FileChange>,
     executables: HashMap<String, bool>,
     unfit: Vec<Unfit>,
-    decisions: Vec<Decision>,
+    decisions: Vec<MergeDecision>,
 }
 
 /// A path that is not checked out, with its new tree entry.
@@ -370,7 +370,7 @@ pub(super) fn common(
 }
 
 /// A merged tree, the file contents that are not stored as objects, and the decisions.
-pub(super) type MergedFlat = (Flat, BlobContents, Vec<Decision>);
+pub(super) type MergedFlat = (Flat, BlobContents, Vec<MergeDecision>);
 
 /// Merges two trees against their base. If an existing merge is being verified, proposals that must be renamed reuse
 /// the ids from `made`.
@@ -402,7 +402,7 @@ pub(super) fn merge_flat(
                 (_, true) => ours,
                 _ if ours == theirs => ours,
                 _ => {
-                    let conflict = Conflict { path: path.clone(), reason: Reason::BothChanged };
+                    let conflict = Conflict { path: path.clone(), reason: ConflictReason::BothChanged };
                     return Ok(Err(vec![conflict]));
                 }
             };

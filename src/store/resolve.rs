@@ -11,7 +11,7 @@ use crate::domain::Timestamp;
 use crate::format::layout::{self, Place};
 use crate::format::{FileChange, message};
 use crate::merge::markers::{Sides, sides};
-use crate::merge::{self, Conflict, Decision, Trees};
+use crate::merge::{self, Conflict, MergeDecision, Trees};
 
 /// The result of resolving conflict markers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,11 +21,11 @@ pub struct Resolved {
     /// The files that had markers.
     pub files: Vec<String>,
     /// The decisions of the merge.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<MergeDecision>,
 }
 
 /// The changed files and the decisions.
-type Resolution = (Vec<FileChange>, Vec<Decision>);
+type Resolution = (Vec<FileChange>, Vec<MergeDecision>);
 
 impl Store {
     /// Merges committed files with conflict markers node by node and commits the result. Returns `None` if no file has

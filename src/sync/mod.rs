@@ -101,7 +101,7 @@ pub struct Done {
     /// The pushed tags.
     pub tags_went: Vec<String>,
     /// The merge, if any, with its decisions.
-    pub joined: Option<(CommitId, Vec<crate::merge::Decision>)>,
+    pub joined: Option<(CommitId, Vec<crate::merge::MergeDecision>)>,
     /// Fetched changes that a person should know about.
     pub notices: Vec<Notice>,
     /// Messages that require action by a person.

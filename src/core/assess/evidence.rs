@@ -132,7 +132,7 @@ pub struct RunEntry {
 
 impl Repetition<'_> {
     /// The rerun in words, with its judgement: `differs: CI on 24 Nov 2026 at 3f2a91c`.
-    pub fn told(&self) -> String {
+    pub fn words(&self) -> String {
         let judged = self.judged().map(|(run, _)| {
             let why = shorten(&one_line(run.note.as_deref().unwrap_or_default()), COMMAND);
             format!("; {}, says {}: {why}", run.outcome(), name(&run.author))
@@ -261,7 +261,7 @@ impl CapturedRun<'_> {
             output: shorten(&made_visible(output.end.as_deref().unwrap_or(&output.text)), characters),
             expectations: self.ran.expectations.iter().take(entries).map(|it| cut(&expected(it))).collect(),
             standing: self.words(),
-            repetitions: self.repetitions.iter().rev().take(entries).map(Repetition::told).collect(),
+            repetitions: self.repetitions.iter().rev().take(entries).map(Repetition::words).collect(),
         }
     }
 
@@ -284,14 +284,14 @@ fn expected(it: &Expectation) -> String {
 
 /// All commands run as evidence, and the nodes they support.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Runs<'a> {
+pub(super) struct EvidenceRuns<'a> {
     pub(super) captured: BTreeMap<RunId, CapturedRun<'a>>,
     by_node: HashMap<&'a NodeId, Vec<RunId>>,
 }
 
-impl<'a> Runs<'a> {
+impl<'a> EvidenceRuns<'a> {
     pub(super) fn of(investigation: &'a Investigation) -> Self {
-        let mut runs = Runs::default();
+        let mut runs = EvidenceRuns::default();
         for run in investigation.runs() {
             if let RunKind::Captured(ran) = &run.what {
                 runs.captured.insert(run.id, CapturedRun { run, ran, repetitions: Vec::new() });

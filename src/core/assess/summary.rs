@@ -56,7 +56,7 @@ impl From<Sign> for SignView {
 /// The subject of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Subject {
+pub enum VerdictSubject {
     /// Checks of the answer.
     Checked,
     /// Reruns of the evidence.
@@ -77,7 +77,7 @@ pub enum Subject {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VerdictLine {
     /// The subject of the line.
-    pub subject: Subject,
+    pub subject: VerdictSubject,
     /// The bearing of the line on the verdict.
     pub sign: Sign,
     /// The fact in a few words.
@@ -102,7 +102,7 @@ pub struct Signed {
 }
 
 impl VerdictLine {
-    fn new(subject: Subject, sign: Sign, text: impl Into<String>) -> VerdictLine {
+    fn new(subject: VerdictSubject, sign: Sign, text: impl Into<String>) -> VerdictLine {
         VerdictLine { subject, sign, text: text.into(), detail: String::new(), node: None, comment: None }
     }
 
@@ -122,7 +122,7 @@ impl VerdictLine {
                 (Sign::Doubt, format!("{} about this answer, {elsewhere} elsewhere", notes(about)))
             }
         };
-        VerdictLine::new(Subject::Notes, sign, text)
+        VerdictLine::new(VerdictSubject::Notes, sign, text)
     }
 }
 
@@ -135,7 +135,7 @@ impl<'a> Assessment<'a> {
                 _ if self.rules.is_none() => "Unknown: the ruleset can't be read.".to_owned(),
                 (Outcome::Running, 0) => "Unfinished.".to_owned(),
                 (Outcome::Running, owed) => {
-                    format!("Unfinished: its rules still ask for {}.", counted(owed, "thing"))
+                    format!("Unfinished: {} left.", counted(owed, "required step"))
                 }
                 _ => sentence(top.what),
             };
@@ -146,11 +146,11 @@ impl<'a> Assessment<'a> {
             format!("{}: {}", top.what, top.words)
         };
         let evidence = self.evidence_clause(verdict).unwrap_or_default();
-        let told = sentence(&format!("{words}{evidence}"));
+        let verdict = sentence(&format!("{words}{evidence}"));
         match signed.iter().find(|it| it.is_valid) {
-            Some(by) => format!("{told} {}.", by.label),
-            None if self.outcome.is_ended() => format!("{told} Nobody has signed it off."),
-            None => told,
+            Some(by) => format!("{verdict} {}.", by.label),
+            None if self.outcome.is_ended() => format!("{verdict} Nobody has signed it off."),
+            None => verdict,
         }
     }
 
@@ -183,7 +183,7 @@ impl<'a> Assessment<'a> {
     /// The line about attempts to refute the answer.
     fn checked_line(&self) -> Option<VerdictLine> {
         self.rules?;
-        let line = |sign, text: String| VerdictLine::new(Subject::Checked, sign, text);
+        let line = |sign, text: String| VerdictLine::new(VerdictSubject::Checked, sign, text);
         let gone = self.bound().find(|bound| bound.role != BoundAs::Rival && bound.answer.is_none());
         if let Some(gone) = gone {
             return Some(line(Sign::Against, format!("{} is no longer an answer", gone.id)));
@@ -191,7 +191,8 @@ impl<'a> Assessment<'a> {
         let carrying = self.carrying();
         let is_refuted = |answer: &&&Answer<'_>| answer.verdict == Verdict::Refuted;
         if let Some(by) = carrying.iter().find(is_refuted).and_then(|answer| answer.refuted_by.first()) {
-            let refuted = line(Sign::Against, "Another step refutes it".to_owned()).with(self.told_by(by));
+            let refuted =
+                line(Sign::Against, "Another step refutes it".to_owned()).with(self.attributed_name(by));
             return Some(VerdictLine { node: Some(by.clone()), ..refuted });
         }
         let worst = carrying.iter().min_by_key(|answer| answer.checked())?;
@@ -223,12 +224,12 @@ impl<'a> Assessment<'a> {
                 format!("{confirmed} of {all} answers were confirmed by others")
             }
         };
-        let detail = best.map_or_else(String::new, |best| self.told_by(&best.node));
+        let detail = best.map_or_else(String::new, |best| self.attributed_name(&best.node));
         Some(VerdictLine { node: best.map(|best| best.node.clone()), ..line(sign, text).with(detail) })
     }
 
     /// The author and name of a node: `verify-1: 164,302 transactions over 55 s, 0 errors`.
-    fn told_by(&self, id: &NodeId) -> String {
+    fn attributed_name(&self, id: &NodeId) -> String {
         let Some(node) = self.investigation.node(id) else { return String::new() };
         let by = node.classification.as_ref().and_then(Classification::who);
         let by = by.map_or_else(|| id.to_string(), |by| shorten(&one_line(&by), TITLE));
@@ -247,14 +248,14 @@ impl<'a> Assessment<'a> {
         };
         let words = sentence(&words);
         let differing = self.whole_runs().find(|run| run.is_contesting());
-        let line = VerdictLine::new(Subject::Evidence, sign, words.trim_end_matches('.'));
+        let line = VerdictLine::new(VerdictSubject::Evidence, sign, words.trim_end_matches('.'));
         Some(line.with(differing.map_or_else(String::new, |run| run.command())))
     }
 
     /// The line about alternatives that were ruled out.
     fn ruled_out_line(&self) -> Option<VerdictLine> {
         self.rules?;
-        let line = |sign, text: String| VerdictLine::new(Subject::RuledOut, sign, text);
+        let line = |sign, text: String| VerdictLine::new(VerdictSubject::RuledOut, sign, text);
         let names: Vec<String> =
             self.ruled_out().take(NAMED).map(|node| shorten(&one_line(node.name()), TITLE)).collect();
         Some(match self.ruled_out().count() {
@@ -279,7 +280,7 @@ impl<'a> Assessment<'a> {
             .map(|node| format!("Results of {node} differ, and nobody has decided between them"));
         let is_against = |it: &&Objection| against.contains(&it.comment.id);
         let Some(first) = self.open.iter().find(is_against).or(self.open.first()) else {
-            let line = |sign, text: &str| VerdictLine::new(Subject::Objections, sign, text);
+            let line = |sign, text: &str| VerdictLine::new(VerdictSubject::Objections, sign, text);
             return Some(match differing {
                 Some(text) => line(Sign::Against, &text),
                 None => line(Sign::For, "No objection is open"),
@@ -290,8 +291,8 @@ impl<'a> Assessment<'a> {
             Some(node) if carrying.iter().any(|answer| answer.node.id == *node) => String::new(),
             Some(node) if carrying.is_empty() => format!(" to {node}"),
             Some(node) if is_against(&first) => format!(" to {node}, on its path"),
-            Some(node) => format!(" to {node}, which it does not rest on"),
-            None => " to the whole".to_owned(),
+            Some(node) => format!(" to {node}, outside its path"),
+            None => " to the whole investigation".to_owned(),
         };
         let text = format!("{by} objects{place}: “{}”", markdown::excerpt(&first.comment.text, QUOTED));
         let more = (self.open.len() > 1).then(|| match self.open.len() - 1 {
@@ -301,16 +302,16 @@ impl<'a> Assessment<'a> {
         let is_contested = is_against(&first) || differing.is_some();
         let sign = if is_contested { Sign::Against } else { Sign::Doubt };
         let detail: Vec<String> = more.into_iter().chain(differing).collect();
-        let line = VerdictLine::new(Subject::Objections, sign, text).with(detail.join(". "));
+        let line = VerdictLine::new(VerdictSubject::Objections, sign, text).with(detail.join(". "));
         Some(VerdictLine { node: first.comment.node.clone(), comment: Some(first.comment.id), ..line })
     }
 
     /// The line about points that the conclusion does not cover.
     fn limits_line(&self) -> Option<VerdictLine> {
-        let line = |sign, text: &str| VerdictLine::new(Subject::NotCovered, sign, text);
+        let line = |sign, text: &str| VerdictLine::new(VerdictSubject::NotCovered, sign, text);
         match self.limits().as_slice() {
             [] if self.end().is_none() => None,
-            [] => Some(line(Sign::Note, "Lists nothing as not covered")),
+            [] => Some(line(Sign::Note, "Nothing listed as not covered")),
             limits => {
                 let own: Vec<String> = limits
                     .iter()
@@ -354,6 +355,6 @@ impl<'a> Assessment<'a> {
             None if !signed.is_empty() => (Sign::Doubt, labels.join("; ")),
             None => (Sign::Doubt, names),
         };
-        VerdictLine::new(Subject::Names, sign, text).with(detail)
+        VerdictLine::new(VerdictSubject::Names, sign, text).with(detail)
     }
 }

@@ -41,23 +41,23 @@ pub struct BarPart {
 
 /// The kind of a node in a bar. Kinds sort in bar order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Kind {
+pub struct BarKind {
     /// The position of the role class and, for answers, of the verdict.
     rank: (usize, usize),
     label: String,
     class: String,
 }
 
-impl Kind {
+impl BarKind {
     /// The kind for a role class, a state label and a verdict. The verdict is ignored unless the class is
     /// `role-solution`.
     /// Besides role classes, `role-refutation` and `role-pending` (proposals) are known.
-    pub fn of(class: &str, word: &str, verdict: Option<Verdict>) -> Kind {
+    pub fn of(class: &str, word: &str, verdict: Option<Verdict>) -> BarKind {
         let rank = ORDER.iter().position(|known| *known == class).unwrap_or(ORDER.len());
         let Some(verdict) = verdict.filter(|_| class == ORDER[0]) else {
-            return Kind { rank: (rank, 0), label: word.to_owned(), class: class.to_owned() };
+            return BarKind { rank: (rank, 0), label: word.to_owned(), class: class.to_owned() };
         };
-        Kind {
+        BarKind {
             rank: (rank, verdict.in_short().rank()),
             label: format!("{word}, {}", verdict.in_short().short_label()),
             class: format!("{class} {}", verdict.class()),
@@ -68,16 +68,16 @@ impl Kind {
 /// Counts of nodes by kind for each branch of a forest.
 #[derive(Clone, Debug)]
 pub struct Tallies {
-    kinds: Vec<Kind>,
+    kinds: Vec<BarKind>,
     /// One count per kind for each node.
     counts: Vec<u32>,
 }
 
 impl Tallies {
     /// Counts nodes given in preorder, each with the index of its parent and its kind.
-    pub fn new(nodes: &[(Option<usize>, Kind)]) -> Tallies {
-        let kinds: BTreeSet<&Kind> = nodes.iter().map(|(_, kind)| kind).collect();
-        let kinds: Vec<Kind> = kinds.into_iter().cloned().collect();
+    pub fn new(nodes: &[(Option<usize>, BarKind)]) -> Tallies {
+        let kinds: BTreeSet<&BarKind> = nodes.iter().map(|(_, kind)| kind).collect();
+        let kinds: Vec<BarKind> = kinds.into_iter().cloned().collect();
         let width = kinds.len();
         let mut counts = vec![0; nodes.len() * width];
         for (node, (parent, kind)) in nodes.iter().enumerate().rev() {
@@ -114,20 +114,20 @@ impl Tallies {
 }
 
 /// The bar of these nodes.
-pub fn bar(nodes: impl IntoIterator<Item = Kind>) -> Vec<BarPart> {
-    let mut kinds: Vec<Kind> = nodes.into_iter().collect();
+pub fn bar(nodes: impl IntoIterator<Item = BarKind>) -> Vec<BarPart> {
+    let mut kinds: Vec<BarKind> = nodes.into_iter().collect();
     kinds.sort_unstable();
     parts(kinds.chunk_by(|one, other| one == other).map(|same| (&same[0], same.len())), BAR)
 }
 
 /// The nonempty parts side by side. Each has a minimum width. The remaining width is shared by count.
-fn parts<'k>(kinds: impl Iterator<Item = (&'k Kind, usize)>, length: usize) -> Vec<BarPart> {
-    let kinds: Vec<(&Kind, usize)> = kinds.filter(|(_, count)| *count > 0).collect();
+fn parts<'k>(kinds: impl Iterator<Item = (&'k BarKind, usize)>, length: usize) -> Vec<BarPart> {
+    let kinds: Vec<(&BarKind, usize)> = kinds.filter(|(_, count)| *count > 0).collect();
     let all: usize = kinds.iter().map(|(_, count)| count).sum();
     let length = length.clamp((LEAST * kinds.len()).min(BAR), BAR);
     let shared = length.saturating_sub(LEAST * kinds.len());
     let (mut before, mut x) = (0, 0);
-    let part = |(at, (kind, count)): (usize, (&Kind, usize))| {
+    let part = |(at, (kind, count)): (usize, (&BarKind, usize))| {
         before += count;
         let end = LEAST * (at + 1) + shared * before / all;
         let (class, label) = (kind.class.clone(), kind.label.clone());
@@ -148,10 +148,10 @@ mod tests {
 
     #[test]
     fn a_bar_is_full_and_one_of_thousands_is_seen() {
-        let many = (0..9_998).map(|_| Kind::of("role-deadEnd", "Ruled out", None));
+        let many = (0..9_998).map(|_| BarKind::of("role-deadEnd", "Ruled out", None));
         let few = [
-            Kind::of("role-open", "Explored", None),
-            Kind::of("role-solution", "Answer", Some(Verdict::NotChecked)),
+            BarKind::of("role-open", "Explored", None),
+            BarKind::of("role-solution", "Answer", Some(Verdict::NotChecked)),
         ];
         let bar = bar(many.chain(few));
         let labels: Vec<&str> = bar.iter().map(|part| part.label.as_str()).collect();
@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn a_branch_counts_what_is_below_it() {
-        let open = || Kind::of("role-open", "Explored", None);
-        let answer = |verdict| Kind::of("role-solution", "Answer", Some(verdict));
+        let open = || BarKind::of("role-open", "Explored", None);
+        let answer = |verdict| BarKind::of("role-solution", "Answer", Some(verdict));
         let nodes = [
             (None, open()),
             (Some(0), open()),

@@ -10,7 +10,7 @@
 use std::fmt::Write as _;
 
 use super::bar::BAR;
-use super::pages::{Item, Page, Pages, Part, Way};
+use super::pages::{PageItem, PagePart, Pages, PicturePage, Way};
 use super::palette;
 use super::svg::{FONTS, Svg, SvgOptions, legend, open_file, sign};
 use super::text::{clamp_lines, measure, number, one_line};
@@ -43,7 +43,7 @@ const MOST_BARS: u32 = 4;
 const TOOLTIP: f64 = 60.0;
 
 /// The geometry of the cells.
-struct Layout<'a> {
+struct IcicleLayout<'a> {
     pages: &'a Pages<'a>,
     root: Option<usize>,
     /// The depth of the first row.
@@ -53,10 +53,10 @@ struct Layout<'a> {
     leaves: usize,
 }
 
-impl<'a> Layout<'a> {
-    fn new(pages: &'a Pages<'a>, page: &Page) -> Layout<'a> {
+impl<'a> IcicleLayout<'a> {
+    fn new(pages: &'a Pages<'a>, page: &PicturePage) -> IcicleLayout<'a> {
         let leaves = page.tops.iter().map(|top| pages.leaves[*top].1).sum::<usize>();
-        Layout {
+        IcicleLayout {
             pages,
             root: root_of(page),
             first: root_of(page).or(page.tops.first().copied()).map_or(0, |first| pages.items[first].depth),
@@ -82,21 +82,21 @@ impl<'a> Layout<'a> {
     }
 
     /// The number of rows used by merged branches: one for their number, and one per level within limits.
-    fn rows(&self, together: &Part) -> u32 {
+    fn rows(&self, together: &PagePart) -> u32 {
         let last = self.pages.range(&together.tops).map(|item| self.row(item)).max().unwrap_or(0);
         let row = together.tops.first().map_or(0, |top| self.row(*top));
         1 + (last - row).clamp(LEAST_BARS, MOST_BARS)
     }
 }
 
-fn root_of(page: &Page) -> Option<usize> {
+fn root_of(page: &PicturePage) -> Option<usize> {
     page.root.as_ref().and(page.cards.first().copied())
 }
 
 /// Draws the diagram of a page.
-pub(super) fn draw(pages: &Pages<'_>, page: &Page, options: &SvgOptions<'_>, label: &str) -> Svg {
-    let layout = Layout::new(pages, page);
-    let mut writer = Writer {
+pub(super) fn draw(pages: &Pages<'_>, page: &PicturePage, options: &SvgOptions<'_>, label: &str) -> Svg {
+    let layout = IcicleLayout::new(pages, page);
+    let mut writer = IcicleWriter {
         out: String::with_capacity(page.cards.len() * 250),
         pages,
         options,
@@ -119,7 +119,7 @@ pub(super) fn draw(pages: &Pages<'_>, page: &Page, options: &SvgOptions<'_>, lab
         .map(|(it, rows)| it.tops.first().map_or(0, |top| layout.row(*top)) + rows);
     let last = page.cards.iter().map(|card| layout.row(*card) + 1).chain(ends).max().unwrap_or(1);
     // The position and depth of the best answer, unless its own cell is wide enough to show it.
-    let hides = |together: &&Part| best.is_some_and(|best| pages.range(&together.tops).contains(&best));
+    let hides = |together: &&PagePart| best.is_some_and(|best| pages.range(&together.tops).contains(&best));
     let flag = match page.together.iter().position(|it| hides(&it)) {
         Some(at) => {
             Some((layout.place(&page.together[at].tops), layout.row(page.together[at].tops[0]) + rows[at]))
@@ -160,16 +160,16 @@ pub(super) fn draw(pages: &Pages<'_>, page: &Page, options: &SvgOptions<'_>, lab
     Svg { markup: writer.out, width: WIDE, height: height.ceil() }
 }
 
-struct Writer<'a> {
+struct IcicleWriter<'a> {
     out: String,
     pages: &'a Pages<'a>,
     options: &'a SvgOptions<'a>,
-    layout: &'a Layout<'a>,
+    layout: &'a IcicleLayout<'a>,
     /// The top of the first row.
     top: f64,
 }
 
-impl Writer<'_> {
+impl IcicleWriter<'_> {
     fn open(&mut self, label: &str, height: f64) {
         if self.options.standalone.is_some() {
             return open_file(&mut self.out, "graph icicle", self.options, label, WIDE, height);
@@ -232,7 +232,7 @@ impl Writer<'_> {
     }
 
     /// Writes merged branches: their number, and a bar of their nodes by kind.
-    fn together(&mut self, part: &Part, rows: u32, is_best: bool) {
+    fn together(&mut self, part: &PagePart, rows: u32, is_best: bool) {
         let first = &self.pages.items[part.tops[0]];
         let (x, width) = self.layout.place(&part.tops);
         let y = self.top + f64::from(self.layout.row(part.tops[0])) * ROW;
@@ -403,7 +403,7 @@ impl Writer<'_> {
     }
 
     /// Writes the flag that names the best answer if its cell cannot.
-    fn flag(&mut self, item: &Item<'_>, (x, width): (f64, f64), row: u32, height: f64) {
+    fn flag(&mut self, item: &PageItem<'_>, (x, width): (f64, f64), row: u32, height: f64) {
         let x = x + width / 2.0;
         let from = self.top + f64::from(row) * ROW - (ROW - CELL);
         let anchor = match x {
@@ -460,7 +460,7 @@ pub fn swatch(role: Option<Role>) -> Svg {
 }
 
 /// The fill attributes of a cell, and the outline attributes if it is hollow.
-fn fill(item: &Item<'_>, narrow: f64) -> (&'static str, &'static str) {
+fn fill(item: &PageItem<'_>, narrow: f64) -> (&'static str, &'static str) {
     let hollow = (" fill=\"none\"", " class=\"hollow\" stroke=\"currentColor\" stroke-dasharray=\"4 2\"");
     match (item.verdict, item.role) {
         (Some(Verdict::Contested), _) => (" fill=\"url(#hatch-contested)\"", ""),
@@ -576,7 +576,7 @@ mod tests {
         let tree = samples::tree(&samples::complete(700, 4), |_| Some("EXPLORE"));
         let pages = Pages::new(&samples::assessed(&tree));
         let page = &pages.all()[0];
-        let layout = Layout::new(&pages, page);
+        let layout = IcicleLayout::new(&pages, page);
         for (cell, item) in pages.items.iter().enumerate() {
             let (start, width) = pages.leaves[cell];
             let mut next = start;

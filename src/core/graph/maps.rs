@@ -15,7 +15,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::bar::{BAR, BarPart};
 use super::icicle::{LINED, NARROW, REACHED};
-use super::pages::{Drawn, Page, Pages, Part};
+use super::pages::{Drawn, PagePart, Pages, PicturePage};
 use crate::assess::Assessment;
 use crate::domain::NodeId;
 
@@ -33,7 +33,7 @@ const MOST_PARTS: usize = 16;
 
 /// A part of a page, as a row of a list.
 #[derive(Clone, Debug)]
-pub struct Row<'i> {
+pub struct PartRow<'i> {
     /// The root of the first branch.
     pub first: &'i NodeId,
     /// The root of the last branch. Equal to `first` if there is only one.
@@ -95,11 +95,11 @@ impl<'i> Pages<'i> {
     }
 
     /// The parts of a page as rows: most answers first, then largest.
-    pub fn rows(&self, page: &Page) -> Vec<Row<'i>> {
+    pub fn rows(&self, page: &PicturePage) -> Vec<PartRow<'i>> {
         let largest = page.parts.iter().map(|part| part.nodes).max().unwrap_or(1);
         let id = |top: Option<&usize>| top.map(|top| &self.items[*top].node.id);
-        let row = |part: &Part| {
-            Some(Row {
+        let row = |part: &PagePart| {
+            Some(PartRow {
                 first: id(part.tops.first())?,
                 last: id(part.tops.last())?,
                 nodes: part.nodes,
@@ -108,18 +108,18 @@ impl<'i> Pages<'i> {
                 page: part.page,
             })
         };
-        let mut rows: Vec<Row<'i>> = page.parts.iter().filter_map(row).collect();
+        let mut rows: Vec<PartRow<'i>> = page.parts.iter().filter_map(row).collect();
         rows.sort_by_key(|row| Reverse((row.answers, row.nodes)));
         rows
     }
 
     /// The nodes with a card or cell on a page, in preorder.
-    pub fn shown<'p>(&'p self, page: &'p Page) -> impl Iterator<Item = &'i NodeId> + 'p {
+    pub fn shown<'p>(&'p self, page: &'p PicturePage) -> impl Iterator<Item = &'i NodeId> + 'p {
         page.cards.iter().map(|card| &self.items[*card].node.id)
     }
 
     /// The nodes with a card or cell on a page that belong to no part with a page of its own, in preorder.
-    pub fn alone(&self, page: &Page) -> Vec<&'i NodeId> {
+    pub fn alone(&self, page: &PicturePage) -> Vec<&'i NodeId> {
         let mut parts =
             page.parts.iter().filter(|part| part.page.is_some()).flat_map(|part| &part.tops).peekable();
         let mut end = 0;
@@ -133,23 +133,29 @@ impl<'i> Pages<'i> {
     }
 
     /// The first and last branch of a page that shows only some of the branches below its root.
-    pub fn span(&self, page: &Page) -> Option<(&'i NodeId, &'i NodeId)> {
+    pub fn span(&self, page: &PicturePage) -> Option<(&'i NodeId, &'i NodeId)> {
         page.group?;
         let id = |top: Option<&usize>| top.map(|top| &self.items[*top].node.id);
         id(page.tops.first()).zip(id(page.tops.last()))
     }
 
     /// Returns true if a node has a card or cell on a page.
-    pub fn is_on(&self, page: &Page, id: &NodeId) -> bool {
+    pub fn is_on(&self, page: &PicturePage, id: &NodeId) -> bool {
         page.cards.iter().any(|card| self.items[*card].node.id == *id)
     }
 
-    fn map(&self, root: Option<usize>, tops: Vec<usize>, up: Option<usize>, group: Option<usize>) -> Page {
+    fn map(
+        &self,
+        root: Option<usize>,
+        tops: Vec<usize>,
+        up: Option<usize>,
+        group: Option<usize>,
+    ) -> PicturePage {
         let nodes = usize::from(root.is_some()) + self.nodes(&tops);
         let id = root.map(|root| self.items[root].node.id.clone());
         if nodes <= MOST_CARDS {
             let cards = root.into_iter().chain(self.range(&tops)).collect();
-            return Page { group, tops, ..Page::of_cards(id, up, cards) };
+            return PicturePage { group, tops, ..PicturePage::of_cards(id, up, cards) };
         }
         let first = root.or(tops.first().copied()).map_or(0, |first| self.items[first].depth);
         let mut parts = self.divide(&tops, nodes, first + MOST_ROWS);
@@ -160,19 +166,19 @@ impl<'i> Pages<'i> {
             part.nodes >= LEAST_BRANCH
                 || together.iter().any(|it| within.contains(&self.range(&it.tops).start))
         });
-        Page {
+        PicturePage {
             drawn: Drawn::Icicle,
             hidden: nodes - cards.len(),
             group,
             tops,
             parts,
             together,
-            ..Page::of_cards(id, up, cards)
+            ..PicturePage::of_cards(id, up, cards)
         }
     }
 
     /// The index of the part that contains these branches.
-    fn part_of(&self, parts: &[Part], tops: &[usize]) -> Option<usize> {
+    fn part_of(&self, parts: &[PagePart], tops: &[usize]) -> Option<usize> {
         let start = self.range(tops).start;
         let at = parts.partition_point(|part| self.range(&part.tops).start <= start).checked_sub(1)?;
         self.range(&parts[at].tops).contains(&start).then_some(at)
@@ -185,7 +191,7 @@ impl<'i> Pages<'i> {
 
     /// Divides branches with `nodes` nodes in total into parts: the branches that leave the trunk, with small
     /// neighbouring ones grouped. The trunk ends before depth `end`.
-    fn divide(&self, tops: &[usize], nodes: usize, end: u32) -> Vec<Part> {
+    fn divide(&self, tops: &[usize], nodes: usize, end: u32) -> Vec<PagePart> {
         let least = LEAST_BRANCH.max(nodes.div_ceil(MOST_PARTS));
         let mut parts = Vec::new();
         let mut families = vec![tops.to_vec()];
@@ -209,12 +215,12 @@ impl<'i> Pages<'i> {
         parts
     }
 
-    fn part(&self, tops: Vec<usize>) -> Part {
-        Part { nodes: self.nodes(&tops), tops, page: None }
+    fn part(&self, tops: Vec<usize>) -> PagePart {
+        PagePart { nodes: self.nodes(&tops), tops, page: None }
     }
 
     /// Groups small neighbouring branches into parts of similar size.
-    fn group(&self, run: &mut Vec<usize>, least: usize, parts: &mut Vec<Part>) {
+    fn group(&self, run: &mut Vec<usize>, least: usize, parts: &mut Vec<PagePart>) {
         let nodes = self.nodes(run);
         let most = nodes.div_ceil(nodes.div_ceil(least.max(MOST_CARDS - LEAST_BRANCH)).max(1));
         let mut tops: Vec<usize> = Vec::new();
@@ -240,9 +246,9 @@ impl<'i> Pages<'i> {
         &self,
         root: Option<usize>,
         tops: &[usize],
-        parts: &[Part],
+        parts: &[PagePart],
         end: u32,
-    ) -> (Vec<usize>, Vec<Part>) {
+    ) -> (Vec<usize>, Vec<PagePart>) {
         let leaves = tops.iter().map(|top| self.leaves[*top].1).sum::<usize>();
         let scale = NARROW / leaves.max(1) as f64;
         let mut cards: Vec<usize> = root.into_iter().collect();
@@ -275,14 +281,20 @@ impl<'i> Pages<'i> {
             }
         }
         cards.sort_unstable();
-        together.sort_by_key(|part: &Part| part.tops.first().copied());
+        together.sort_by_key(|part: &PagePart| part.tops.first().copied());
         (cards, together)
     }
 
     /// Splits siblings into cells and into runs that are merged because their cells would be narrower than `least`.
     ///
     /// A run is as wide as a finger where possible, and does not cross the border of a part.
-    fn pieces(&self, family: &[usize], parts: &[Part], scale: f64, least: f64) -> Vec<(bool, Vec<usize>)> {
+    fn pieces(
+        &self,
+        family: &[usize],
+        parts: &[PagePart],
+        scale: f64,
+        least: f64,
+    ) -> Vec<(bool, Vec<usize>)> {
         let width = |item: usize| self.leaves[item].1 as f64 * scale;
         // Nodes outside of all parts are on the trunk.
         let part = |item: usize| self.part_of(parts, &[item]);
@@ -386,7 +398,7 @@ mod tests {
     fn outline(parents: &[Option<usize>], most: usize) -> Vec<String> {
         let tree = samples::tree(parents, |_| Some("EXPLORE"));
         let pages = maps(&tree);
-        let line = |page: &Page| {
+        let line = |page: &PicturePage| {
             let name = page.root.as_ref().map_or("all", NodeId::as_str);
             let group = page.group.map_or(String::new(), |group| format!(".{group}"));
             format!(

@@ -67,12 +67,12 @@ mod samples;
 mod svg;
 mod text;
 
-pub use bar::{BAR, BarPart, Kind, Tallies, bar};
+pub use bar::{BAR, BarKind, BarPart, Tallies, bar};
 pub use dot::dot;
 pub use icicle::swatch;
-pub use maps::Row;
+pub use maps::PartRow;
 pub use mermaid::{mermaid, mermaid_of};
-pub use pages::{Drawn, Page, Pages, REFUTATION, Way};
+pub use pages::{Drawn, Pages, PicturePage, REFUTATION, Way};
 pub use palette::ROLES;
 pub use palette::{Colour, DOUBT, class as role_class, palette, role as role_colour, stylesheet};
 pub use path::{PathLinks, PathPicture, path};

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::bar::{BarPart, Kind, Tallies};
+use super::bar::{BarKind, BarPart, Tallies};
 use super::palette;
 use crate::assess::{Assessment, Verdict};
 use crate::domain::{Investigation, Node, NodeId};
@@ -22,9 +22,9 @@ pub struct Pages<'i> {
     /// The answer shown first by every surface.
     first: Option<&'i NodeId>,
     /// All nodes in preorder, so descendants directly follow their ancestor.
-    pub(super) items: Vec<Item<'i>>,
+    pub(super) items: Vec<PageItem<'i>>,
     pub(super) tallies: Tallies,
-    pub(super) pages: Vec<Page>,
+    pub(super) pages: Vec<PicturePage>,
     /// For each node, the page that shows it below its parent.
     pub(super) homes: Vec<usize>,
     /// For each node, the number of leaves before it and the number at or below it.
@@ -33,7 +33,7 @@ pub struct Pages<'i> {
 
 /// A node and the facts that pictures need.
 #[derive(Clone, Debug)]
-pub(super) struct Item<'i> {
+pub(super) struct PageItem<'i> {
     pub node: &'i Node,
     pub parent: Option<usize>,
     /// The depth in the tree, which is the column of its card.
@@ -60,9 +60,9 @@ pub enum Way {
     Confirmed,
 }
 
-impl<'i> Item<'i> {
+impl<'i> PageItem<'i> {
     /// A node without its position in the tree.
-    pub(super) fn alone(assessment: &Assessment<'_>, node: &'i Node) -> Item<'i> {
+    pub(super) fn alone(assessment: &Assessment<'_>, node: &'i Node) -> PageItem<'i> {
         let rules = assessment.rules;
         let refutes = rules.is_some_and(|rules| rules.is_refutation(node));
         let role = match node.state() {
@@ -76,7 +76,7 @@ impl<'i> Item<'i> {
             None => "Proposed".to_owned(),
         };
         let verdict = assessment.verdict_of(&node.id);
-        Item { node, parent: None, depth: 0, below: 0, role, state, verdict, way: None, refutes }
+        PageItem { node, parent: None, depth: 0, below: 0, role, state, verdict, way: None, refutes }
     }
 
     fn own_way(&self) -> Option<Way> {
@@ -113,13 +113,13 @@ impl<'i> Item<'i> {
         classes
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> BarKind {
         let class = match self.role {
             _ if self.refutes => "role-refutation",
             None => "role-pending",
             Some(role) => palette::class(role),
         };
-        Kind::of(class, &self.state, self.verdict)
+        BarKind::of(class, &self.state, self.verdict)
     }
 }
 
@@ -134,7 +134,7 @@ pub enum Drawn {
 
 /// The nodes on one picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct PicturePage {
     /// The form of the picture.
     pub drawn: Drawn,
     /// The root of the branch shown here. `None` if the page starts at the roots of the tree.
@@ -153,14 +153,14 @@ pub struct Page {
     /// The roots of the branches shown here: children of `root`, or roots of the tree.
     pub(super) tops: Vec<usize>,
     /// The branches with a page of their own, in preorder.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<PagePart>,
     /// The branches that are merged into one cell, in preorder.
-    pub(super) together: Vec<Part>,
+    pub(super) together: Vec<PagePart>,
 }
 
 /// A part of a page: one branch, or several neighbouring branches below one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct PagePart {
     /// The roots of the branches.
     pub tops: Vec<usize>,
     /// The number of nodes.
@@ -173,7 +173,8 @@ impl<'i> Pages<'i> {
     /// Prepares the nodes, without any page.
     pub(super) fn none(assessment: &Assessment<'i>) -> Self {
         let items = items(assessment);
-        let kinds: Vec<(Option<usize>, Kind)> = items.iter().map(|item| (item.parent, item.kind())).collect();
+        let kinds: Vec<(Option<usize>, BarKind)> =
+            items.iter().map(|item| (item.parent, item.kind())).collect();
         Pages {
             investigation: assessment.investigation,
             first: assessment.first().map(|answer| &answer.node.id),
@@ -206,7 +207,7 @@ impl<'i> Pages<'i> {
     }
 
     /// All pages. The first one starts at the roots, and the parts of a page follow it.
-    pub fn all(&self) -> &[Page] {
+    pub fn all(&self) -> &[PicturePage] {
         &self.pages
     }
 
@@ -258,10 +259,10 @@ impl<'i> Pages<'i> {
     }
 }
 
-impl Page {
+impl PicturePage {
     /// A page with a card for each of these nodes.
-    pub(super) fn of_cards(root: Option<NodeId>, up: Option<usize>, cards: Vec<usize>) -> Page {
-        Page {
+    pub(super) fn of_cards(root: Option<NodeId>, up: Option<usize>, cards: Vec<usize>) -> PicturePage {
+        PicturePage {
             drawn: Drawn::Cards,
             root,
             group: None,
@@ -277,16 +278,16 @@ impl Page {
 }
 
 /// All nodes in preorder.
-fn items<'i>(assessment: &Assessment<'i>) -> Vec<Item<'i>> {
+fn items<'i>(assessment: &Assessment<'i>) -> Vec<PageItem<'i>> {
     let investigation = assessment.investigation;
-    let mut items: Vec<Item<'i>> = Vec::new();
+    let mut items: Vec<PageItem<'i>> = Vec::new();
     let mut stack: Vec<(&'i Node, Option<usize>)> =
         investigation.roots().map(|node| (node.as_ref(), None)).collect();
     stack.reverse();
     while let Some((node, parent)) = stack.pop() {
         let at = items.len();
         let depth = parent.map_or(0, |parent| items[parent].depth + 1);
-        items.push(Item { parent, depth, ..Item::alone(assessment, node) });
+        items.push(PageItem { parent, depth, ..PageItem::alone(assessment, node) });
         let first = stack.len();
         stack.extend(investigation.children(&node.id).map(|child| (child.as_ref(), Some(at))));
         stack[first..].reverse();
@@ -303,7 +304,7 @@ fn items<'i>(assessment: &Assessment<'i>) -> Vec<Item<'i>> {
 }
 
 /// For each node, the number of leaves before it and the number at or below it.
-fn leaves(items: &[Item<'_>]) -> Vec<(usize, usize)> {
+fn leaves(items: &[PageItem<'_>]) -> Vec<(usize, usize)> {
     let mut leaves = vec![(0, 0); items.len()];
     let mut all = 0;
     for (at, item) in items.iter().enumerate() {

@@ -13,7 +13,7 @@ mod layout;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::pages::{Item, Pages};
+use super::pages::{PageItem, Pages};
 use super::svg::Svg;
 use super::text::one_line;
 use crate::assess::{Answer, Assessment, Bound, CapturedRun, RunStanding, Verdict};
@@ -87,7 +87,7 @@ struct Model {
 struct Lane {
     /// The lane and stop where this lane branches off. `None` for the first lane.
     from: Option<(usize, usize)>,
-    stops: Vec<Stop>,
+    stops: Vec<LaneStop>,
     /// The CSS class: the class of the verdict, or `open`.
     class: &'static str,
     is_dashed: bool,
@@ -95,7 +95,7 @@ struct Lane {
 
 /// A point on a lane.
 #[derive(Debug, Default)]
-struct Stop {
+struct LaneStop {
     sort: Sort,
     /// The finding.
     text: String,
@@ -137,7 +137,7 @@ struct Twig {
 }
 
 /// The node at the end of a lane.
-struct End<'a, 'i> {
+struct LaneEnd<'a, 'i> {
     id: &'a NodeId,
     answer: Option<&'a Answer<'i>>,
     class: &'static str,
@@ -147,28 +147,28 @@ struct End<'a, 'i> {
 
 /// The kinds of branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Kind {
+enum BranchKind {
     Answer(Verdict),
     RuledOut,
     Open,
     Exhausted,
 }
 
-impl Kind {
+impl BranchKind {
     /// The sort key: best answers first.
     fn rank(self) -> (usize, usize) {
         match self {
-            Kind::Answer(verdict) => (0, verdict.rank()),
-            Kind::RuledOut => (1, 0),
-            Kind::Open => (2, 0),
-            Kind::Exhausted => (3, 0),
+            BranchKind::Answer(verdict) => (0, verdict.rank()),
+            BranchKind::RuledOut => (1, 0),
+            BranchKind::Open => (2, 0),
+            BranchKind::Exhausted => (3, 0),
         }
     }
 }
 
 /// Nodes of one kind that branch off a stop together.
 struct Branch {
-    kind: Kind,
+    kind: BranchKind,
     /// The nodes, as indexes in preorder.
     nodes: Vec<usize>,
     /// The node that represents the branch: the answer itself, the root of a subtree, or the parent of grouped leaves.
@@ -187,7 +187,7 @@ impl Model {
         match &model.lanes[..] {
             // The conclusion rests on no node, and nothing was ruled out.
             [Lane { stops, .. }] if stops.len() == 1 && stops[0].twigs.is_empty() => {
-                let newest: Vec<End<'_, '_>> = newest(pages).into_iter().collect();
+                let newest: Vec<LaneEnd<'_, '_>> = newest(pages).into_iter().collect();
                 Model::to(assessment, pages, &newest, 0, links)
             }
             _ => model,
@@ -197,7 +197,7 @@ impl Model {
     fn to(
         assessment: &Assessment<'_>,
         pages: &Pages<'_>,
-        ends: &[End<'_, '_>],
+        ends: &[LaneEnd<'_, '_>],
         more: usize,
         links: PathLinks<'_>,
     ) -> Model {
@@ -242,9 +242,9 @@ fn ends<'a, 'i>(
     assessment: &'a Assessment<'i>,
     pages: &Pages<'i>,
     to: Option<&'a NodeId>,
-) -> (Vec<End<'a, 'i>>, usize) {
+) -> (Vec<LaneEnd<'a, 'i>>, usize) {
     let of = |id: &'a NodeId, answer: Option<&'a Answer<'i>>| match answer {
-        Some(answer) => End {
+        Some(answer) => LaneEnd {
             id,
             answer: Some(answer),
             class: answer.verdict.class(),
@@ -254,7 +254,7 @@ fn ends<'a, 'i>(
         None => {
             let gone = Bound { id, role: BoundAs::Main, answer: None };
             let verdict = gone.verdict();
-            End {
+            LaneEnd {
                 id,
                 answer: None,
                 class: verdict.class(),
@@ -270,7 +270,7 @@ fn ends<'a, 'i>(
     let mut seen = BTreeSet::new();
     let own = assessment.bound().filter(|bound| bound.role != BoundAs::Rival).filter(is_there);
     let own = own.filter(|bound| seen.insert(bound.id));
-    let mut ends: Vec<End<'a, 'i>> = own.map(|bound| of(bound.id, bound.answer)).collect();
+    let mut ends: Vec<LaneEnd<'a, 'i>> = own.map(|bound| of(bound.id, bound.answer)).collect();
     if ends.is_empty() && assessment.end().is_none() {
         match assessment.first() {
             Some(first) => ends.push(of(&first.node.id, Some(first))),
@@ -283,7 +283,7 @@ fn ends<'a, 'i>(
 }
 
 /// The newest proposal or, without proposals, the node researched last.
-fn newest<'a, 'i>(pages: &Pages<'i>) -> Option<End<'a, 'i>>
+fn newest<'a, 'i>(pages: &Pages<'i>) -> Option<LaneEnd<'a, 'i>>
 where
     'i: 'a,
 {
@@ -293,7 +293,7 @@ where
         true => ("○", "proposed, not yet looked at"),
         false => ("●", "looked at last"),
     };
-    Some(End { id: &newest.id, answer: None, class: "open", sign, words: words.to_owned() })
+    Some(LaneEnd { id: &newest.id, answer: None, class: "open", sign, words: words.to_owned() })
 }
 
 /// The nodes from the root to this node, as indexes in preorder.
@@ -326,19 +326,19 @@ impl<'i> Sketch<'_, 'i> {
         self.pages.items[at].node
     }
 
-    fn question(&self) -> Stop {
+    fn question(&self) -> LaneStop {
         let meta = self.assessment.investigation.meta();
-        Stop {
+        LaneStop {
             sort: Sort::Question,
             text: "Question".to_owned(),
             title: format!("The question: {}", one_line(&meta.title)),
             href: self.links.question.map(str::to_owned),
-            ..Stop::default()
+            ..LaneStop::default()
         }
     }
 
     /// Adds a lane to an answer. It branches off the last stop that it shares with an earlier lane.
-    fn lane(&mut self, end: &End<'_, '_>, way: &[usize]) {
+    fn lane(&mut self, end: &LaneEnd<'_, '_>, way: &[usize]) {
         self.joined.extend(end.answer.into_iter().flat_map(|answer| {
             answer.confirming.iter().map(|it| &it.node).chain(&answer.refuted_by).cloned()
         }));
@@ -356,7 +356,7 @@ impl<'i> Sketch<'_, 'i> {
             let end = self.end(end, way);
             let stop = &mut self.model.lanes[from.0].stops[from.1];
             if stop.sort == Sort::Step {
-                *stop = Stop { sort: Sort::Step, twigs: end.joins, joins: Vec::new(), ..end };
+                *stop = LaneStop { sort: Sort::Step, twigs: end.joins, joins: Vec::new(), ..end };
             }
             return;
         }
@@ -373,7 +373,7 @@ impl<'i> Sketch<'_, 'i> {
             [node] => self.step(node),
             _ => self.fold(nodes),
         };
-        let mut stops: Vec<Stop> = shown.iter().enumerate().map(stop).collect();
+        let mut stops: Vec<LaneStop> = shown.iter().enumerate().map(stop).collect();
         let is_dashed = matches!(end.class, "unconfirmed" | "open");
         if self.model.lanes[0].stops.len() == 1 {
             // The question is the first stop of the first lane.
@@ -387,30 +387,30 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    fn step(&self, at: usize) -> Stop {
+    fn step(&self, at: usize) -> LaneStop {
         let node = self.node(at);
-        Stop {
+        LaneStop {
             text: found(node),
             title: self.title(at),
             href: Some((self.links.node)(&node.id)),
-            ..Stop::default()
+            ..LaneStop::default()
         }
     }
 
-    fn fold(&self, nodes: &[usize]) -> Stop {
+    fn fold(&self, nodes: &[usize]) -> LaneStop {
         let text = format!("{} more steps", nodes.len());
         let ends = nodes.first().zip(nodes.last());
         let span = ends.map(|(first, last)| format!(", {} to {}", self.node(*first).id, self.node(*last).id));
         let title = format!("{text}{}", span.unwrap_or_default());
         let href = nodes.first().map(|first| (self.links.node)(&self.node(*first).id));
-        Stop { sort: Sort::Fold, text, title, href, ..Stop::default() }
+        LaneStop { sort: Sort::Fold, text, title, href, ..LaneStop::default() }
     }
 
     /// The stop of an answer, with the lines that join there.
-    fn end(&self, end: &End<'_, '_>, way: &[usize]) -> Stop {
-        let Some(at) = way.last() else { return Stop::default() };
+    fn end(&self, end: &LaneEnd<'_, '_>, way: &[usize]) -> LaneStop {
+        let Some(at) = way.last() else { return LaneStop::default() };
         let joins = end.answer.map_or_else(Vec::new, |answer| self.joins(answer));
-        Stop {
+        LaneStop {
             sort: Sort::End,
             note: format!("{} {}", end.sign, one_line(&end.words)),
             title: format!("{}: {}, {}", self.node(*at).id, found(self.node(*at)), one_line(&end.words)),
@@ -423,7 +423,7 @@ impl<'i> Sketch<'_, 'i> {
 
     /// The full text of a node, for tooltips.
     fn title(&self, at: usize) -> String {
-        let item: &Item<'_> = &self.pages.items[at];
+        let item: &PageItem<'_> = &self.pages.items[at];
         format!("{}: {}", item.in_words(), found(item.node))
     }
 
@@ -499,23 +499,23 @@ impl<'i> Sketch<'_, 'i> {
     }
 
     /// The kind of a node beside the lanes. `None` if the node is not shown as a branch.
-    fn kind(&self, at: usize) -> Option<Kind> {
+    fn kind(&self, at: usize) -> Option<BranchKind> {
         let item = &self.pages.items[at];
         if self.taken.contains(&at) || self.joined.contains(&item.node.id) {
             return None;
         }
         match item.verdict {
-            Some(Verdict::Refuted) => return Some(Kind::RuledOut),
-            Some(verdict) => return Some(Kind::Answer(verdict)),
+            Some(Verdict::Refuted) => return Some(BranchKind::RuledOut),
+            Some(verdict) => return Some(BranchKind::Answer(verdict)),
             None => {}
         }
         let dead_end = item.node.state().zip(self.assessment.rules);
         if dead_end.is_some_and(|(state, rules)| rules.is_dead_end(state)) {
-            return Some(Kind::RuledOut);
+            return Some(BranchKind::RuledOut);
         }
         match item.role {
-            Some(Role::Exhausted) => Some(Kind::Exhausted),
-            None | Some(Role::Theory | Role::AwaitingConfirmation) => Some(Kind::Open),
+            Some(Role::Exhausted) => Some(BranchKind::Exhausted),
+            None | Some(Role::Theory | Role::AwaitingConfirmation) => Some(BranchKind::Open),
             Some(_) => None,
         }
     }
@@ -562,11 +562,11 @@ impl<'i> Sketch<'_, 'i> {
             nodes => nodes.iter().map(|node| Some(*node)).collect(),
         };
         let mut branches: Vec<Branch> = Vec::new();
-        let mut known: HashMap<(Kind, usize), usize> = HashMap::new();
+        let mut known: HashMap<(BranchKind, usize), usize> = HashMap::new();
         let mut add = |node: usize, branch: usize| {
             let Some(kind) = self.kind(node) else { return };
             let at = match (kind, nodes) {
-                (Kind::Answer(_), _) => node,
+                (BranchKind::Answer(_), _) => node,
                 (_, [first, _, ..]) => *first,
                 _ => branch,
             };
@@ -589,21 +589,21 @@ impl<'i> Sketch<'_, 'i> {
 
     fn twig(&self, branch: &Branch) -> Twig {
         let items = || branch.nodes.iter().map(|at| &self.pages.items[*at]);
-        let name = |item: &Item<'_>| {
+        let name = |item: &PageItem<'_>| {
             let refuted = if item.verdict == Some(Verdict::Refuted) { " (refuted)" } else { "" };
             format!("{}{refuted}", one_line(item.node.name()))
         };
         let (sign, class, what) = match branch.kind {
-            Kind::Answer(verdict) => (verdict.sign(), verdict.class(), "Another answer"),
-            Kind::RuledOut => ("×", "quiet", "Ruled out"),
-            Kind::Open => ("○", "open", "Open"),
-            Kind::Exhausted => ("–", "quiet", "Nothing left to try"),
+            BranchKind::Answer(verdict) => (verdict.sign(), verdict.class(), "Another answer"),
+            BranchKind::RuledOut => ("×", "quiet", "Ruled out"),
+            BranchKind::Open => ("○", "open", "Open"),
+            BranchKind::Exhausted => ("–", "quiet", "Nothing left to try"),
         };
         let mut note = "";
         let (mut text, mut tail) =
             (items().take(NAMED).map(name).collect::<Vec<_>>().join(" · "), String::new());
         match (branch.kind, branch.nodes.as_slice()) {
-            (Kind::Answer(verdict), [only]) => {
+            (BranchKind::Answer(verdict), [only]) => {
                 text = found(self.node(*only));
                 note = verdict.label();
             }
@@ -632,14 +632,14 @@ impl<'i> Sketch<'_, 'i> {
 
     /// A twig that counts the omitted branches of a stop.
     fn rest(&self, rest: &[Branch], is_more: bool) -> Option<Twig> {
-        let count = |fits: fn(Kind) -> bool| -> usize {
+        let count = |fits: fn(BranchKind) -> bool| -> usize {
             rest.iter().filter(|it| fits(it.kind)).map(|it| it.nodes.len()).sum()
         };
         let counts = [
-            (count(|kind| matches!(kind, Kind::Answer(_))), "answer"),
-            (count(|kind| kind == Kind::RuledOut), "ruled out"),
-            (count(|kind| kind == Kind::Open), "open"),
-            (count(|kind| kind == Kind::Exhausted), "exhausted"),
+            (count(|kind| matches!(kind, BranchKind::Answer(_))), "answer"),
+            (count(|kind| kind == BranchKind::RuledOut), "ruled out"),
+            (count(|kind| kind == BranchKind::Open), "open"),
+            (count(|kind| kind == BranchKind::Exhausted), "exhausted"),
         ];
         let mut more = if is_more { "more " } else { "" };
         let words = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| {

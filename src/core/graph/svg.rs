@@ -11,7 +11,7 @@ pub(super) mod sign;
 use std::fmt::Write as _;
 
 use super::icicle;
-use super::pages::{Drawn, Item, Page, Pages, Way};
+use super::pages::{Drawn, PageItem, Pages, PicturePage, Way};
 use super::palette;
 use super::place::{self, Bounds, Gaps};
 use super::text::{clamp_lines, clamp_middle, measure, number, one_line};
@@ -141,7 +141,7 @@ struct Scene<'i> {
 
 /// The content of a card.
 struct SvgCard<'i> {
-    item: Item<'i>,
+    item: PageItem<'i>,
     /// The index of the parent among the cards.
     parent: Option<usize>,
     state: String,
@@ -152,7 +152,7 @@ struct SvgCard<'i> {
 }
 
 impl<'i> Scene<'i> {
-    fn new(pages: &Pages<'i>, page: &Page, options: &SvgOptions<'_>) -> Self {
+    fn new(pages: &Pages<'i>, page: &PicturePage, options: &SvgOptions<'_>) -> Self {
         let best = pages.best_of(page.cards.iter().copied());
         let card =
             |item: &usize| SvgCard { is_best: best == Some(*item), ..SvgCard::new(pages, page, *item) };
@@ -182,7 +182,7 @@ impl<'i> Scene<'i> {
 }
 
 impl<'i> SvgCard<'i> {
-    fn new(pages: &Pages<'i>, page: &Page, at: usize) -> Self {
+    fn new(pages: &Pages<'i>, page: &PicturePage, at: usize) -> Self {
         let item = pages.items[at].clone();
         let parent = item.parent.and_then(|parent| page.cards.binary_search(&parent).ok());
         let node = item.node;
@@ -232,7 +232,7 @@ struct SvgWriter<'a> {
 
 impl SvgWriter<'_> {
     /// Writes the button before the root of a branch, which leads back to the page above.
-    fn way_up(&mut self, pages: &Pages<'_>, page: &Page, scene: &Scene<'_>) {
+    fn way_up(&mut self, pages: &Pages<'_>, page: &PicturePage, scene: &Scene<'_>) {
         let (Some(up), Some(root), Some(place)) = (page.up, &page.root, scene.places.first()) else {
             return;
         };
@@ -295,7 +295,7 @@ impl SvgWriter<'_> {
     }
 
     /// Writes the edge that leads to the card of a node.
-    fn edge(&mut self, item: &Item<'_>, from: (f64, f64), until: (f64, f64)) {
+    fn edge(&mut self, item: &PageItem<'_>, from: (f64, f64), until: (f64, f64)) {
         let class = match item.role {
             _ if item.way.is_some() => way_class(item.way),
             None => " to-proposed",

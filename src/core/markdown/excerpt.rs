@@ -34,9 +34,9 @@ pub fn plain_text(markdown: &str, max_chars: usize) -> String {
 impl Parsed<'_> {
     /// The excerpt of a parsed text, as [`excerpt`] returns it.
     pub fn excerpt(&self, max_chars: usize) -> String {
-        let mut words = plain(&self.events, max_chars, Extent::Prose);
+        let mut words = plain(&self.events, max_chars, TextExtent::Prose);
         if words.is_empty() {
-            words = plain(&self.events, max_chars, Extent::All);
+            words = plain(&self.events, max_chars, TextExtent::All);
         }
         shorten(&words, max_chars)
     }
@@ -100,7 +100,7 @@ impl Parsed<'_> {
 
     /// The plain text of a parsed text, as [`plain_text`] returns it.
     pub fn plain_text(&self, max_chars: usize) -> String {
-        shorten(&plain(&self.events, max_chars, Extent::All), max_chars)
+        shorten(&plain(&self.events, max_chars, TextExtent::All), max_chars)
     }
 }
 
@@ -185,14 +185,14 @@ fn cut<'s>(
 
 /// The parts of a text to keep.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum TextExtent {
     /// Sentences.
     Prose,
     /// Everything, including code, tables and references.
     All,
 }
 
-fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: Extent) -> String {
+fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: TextExtent) -> String {
     let mut text = String::new();
     let (mut block, mut footnotes, mut heading) = (false, 0_usize, 0);
     // True if something was omitted here, so the next text does not continue the previous one.
@@ -210,11 +210,11 @@ fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: Extent) -> Str
             }
             Event::End(TagEnd::CodeBlock | TagEnd::Table) => {
                 block = false;
-                gap = extent == Extent::Prose;
+                gap = extent == TextExtent::Prose;
             }
             Event::Start(Tag::FootnoteDefinition(_)) => footnotes += 1,
             Event::End(TagEnd::FootnoteDefinition) => footnotes = footnotes.saturating_sub(1),
-            _ if (block && extent == Extent::Prose) || footnotes > 0 => {}
+            _ if (block && extent == TextExtent::Prose) || footnotes > 0 => {}
             // A heading starts a new sentence in any case.
             Event::Start(Tag::Heading { .. }) => {
                 gap = false;
@@ -228,7 +228,9 @@ fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: Extent) -> Str
                 text.push_str(piece);
             }
             Event::SoftBreak | Event::HardBreak => text.push(' '),
-            Event::End(TagEnd::Heading(_)) if extent == Extent::Prose && is_references(&text[heading..]) => {
+            Event::End(TagEnd::Heading(_))
+                if extent == TextExtent::Prose && is_references(&text[heading..]) =>
+            {
                 text.truncate(heading);
                 break;
             }

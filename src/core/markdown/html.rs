@@ -60,13 +60,13 @@ pub fn to_html(markdown: &str, options: &HtmlOptions<'_>) -> String {
 impl Parsed<'_> {
     /// Renders parsed text, as [`to_html`] does.
     pub fn to_html(&self, options: &HtmlOptions<'_>) -> String {
-        let mut writer = Writer::new(&self.events, options);
+        let mut writer = HtmlWriter::new(&self.events, options);
         writer.run(&self.events);
         sanitize(&writer.finish())
     }
 }
 
-struct Writer {
+struct HtmlWriter {
     prefix: String,
     heading_level: u8,
     out: String,
@@ -83,7 +83,7 @@ struct Writer {
     code_block: bool,
     /// The text of the open code block.
     code: Option<String>,
-    table: Option<Table>,
+    table: Option<OpenTable>,
     /// The ids of all headings, in order and as a set.
     slugs: Vec<String>,
     next_slug: usize,
@@ -120,7 +120,7 @@ struct OpenLink {
     dropped: Option<String>,
 }
 
-struct Table {
+struct OpenTable {
     alignments: Vec<Alignment>,
     column: usize,
     head: bool,
@@ -140,7 +140,7 @@ struct Footnotes {
     notes: Vec<(usize, String)>,
 }
 
-impl Writer {
+impl HtmlWriter {
     fn new(events: &[Located<'_>], options: &HtmlOptions<'_>) -> Self {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
         let prefix: String = options.prefix.chars().map(|c| if allowed(c) { c } else { '-' }).collect();
@@ -296,7 +296,7 @@ impl Writer {
                 self.out.push_str(
                     "<div class=\"table-scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">\n<table>\n",
                 );
-                self.table = Some(Table {
+                self.table = Some(OpenTable {
                     alignments: alignments.clone(),
                     column: 0,
                     head: true,

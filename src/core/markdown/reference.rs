@@ -131,8 +131,8 @@ impl Parsed<'_> {
         found
     }
 
-    fn read(&self) -> Reader {
-        let mut reader = Reader::default();
+    fn read(&self) -> ReferenceReader {
+        let mut reader = ReferenceReader::default();
         for (event, range) in &self.events {
             reader.take(self.source, event, range);
         }
@@ -162,10 +162,10 @@ impl Parsed<'_> {
 }
 
 #[derive(Default)]
-struct Reader {
+struct ReferenceReader {
     /// Mentions, each with the offset of its line of text and its position in that line.
     found: Vec<((usize, usize), Mention)>,
-    line: Line,
+    line: ReferenceLine,
     /// The number of open quotes, lists, items and footnotes.
     containers: usize,
     section: Option<Section>,
@@ -173,7 +173,7 @@ struct Reader {
     /// True if the line is the first of a list item.
     item: bool,
     /// The outermost open list item of the section.
-    outer: Option<Outer>,
+    outer: Option<OuterItem>,
     /// Quotes in backticks, each with the path and lines given in brackets.
     quotes: Vec<(String, Span, String)>,
     /// The position and text of each unreadable line.
@@ -182,7 +182,7 @@ struct Reader {
 }
 
 /// A list item of the section that is not nested in another one.
-struct Outer {
+struct OuterItem {
     at: usize,
     /// The first line of the item.
     text: String,
@@ -199,7 +199,7 @@ struct Section {
 
 /// The text of a paragraph, cell, heading or tight list item.
 #[derive(Default)]
-struct Line {
+struct ReferenceLine {
     at: usize,
     text: String,
     plain: Vec<Range<usize>>,
@@ -216,7 +216,7 @@ struct LinkSpan {
     title: String,
 }
 
-impl Reader {
+impl ReferenceReader {
     fn take(&mut self, source: &str, event: &Event<'_>, range: &Range<usize>) {
         match event {
             Event::Start(Tag::CodeBlock(_) | Tag::HtmlBlock) => {
@@ -278,7 +278,7 @@ impl Reader {
     fn start_item(&mut self, at: usize) {
         if self.section.is_some() && self.outer.is_none() {
             let (containers, found) = (self.containers, self.found.len());
-            self.outer = Some(Outer { at, text: String::new(), containers, found });
+            self.outer = Some(OuterItem { at, text: String::new(), containers, found });
         }
     }
 
@@ -342,7 +342,7 @@ impl Reader {
     }
 }
 
-impl Line {
+impl ReferenceLine {
     fn take(&mut self, source: &str, event: &Event<'_>, range: &Range<usize>) {
         if self.text.is_empty() && self.links.is_empty() {
             self.at = range.start;

@@ -17,7 +17,7 @@ const QUIET: Style = Style::new().dimmed();
 pub fn to_terminal(markdown: &str, width: usize) -> String {
     let source = Source::new(markdown);
     let parsed = source.parse();
-    let mut writer = Writer { width: width.max(20), ..Writer::default() };
+    let mut writer = TerminalWriter { width: width.max(20), ..TerminalWriter::default() };
     for (event, _) in &parsed.events {
         writer.take(event);
     }
@@ -39,7 +39,7 @@ struct Prefix {
 }
 
 #[derive(Default)]
-struct Writer {
+struct TerminalWriter {
     out: String,
     width: usize,
     prefixes: Vec<Prefix>,
@@ -60,7 +60,7 @@ struct Writer {
     cell: Option<String>,
 }
 
-impl Writer {
+impl TerminalWriter {
     fn take(&mut self, event: &Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::node::join_amended;
 use super::order::join_lists;
-use super::{Decision, three_way};
+use super::{MergeDecision, three_way};
 use crate::domain::{Conclusion, NodeId};
 
 /// The conclusion in force with the others attached, and the decisions.
@@ -14,7 +14,7 @@ pub(super) fn join(
     mut ends: [Option<Conclusion>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
     went_on: [bool; 2],
-) -> (Option<Conclusion>, Vec<Decision>) {
+) -> (Option<Conclusion>, Vec<MergeDecision>) {
     for (end, new_ids) in ends.iter_mut().zip(new_ids) {
         end.iter_mut().for_each(|end| rename_in(end, new_ids));
     }
@@ -26,7 +26,7 @@ pub(super) fn join(
             (false, true) => went_on[0],
             _ => false,
         };
-        let decided = goes_on.then_some(Decision::EndedThenContinued);
+        let decided = goes_on.then_some(MergeDecision::EndedThenContinued);
         return (end, decided.into_iter().collect());
     }
     let is_reopened = ours.is_none() || theirs.is_none();
@@ -63,9 +63,9 @@ pub(super) fn join(
     let Some(first) = ends.next() else { return (None, Vec::new()) };
     let other_conclusions: Vec<Conclusion> = ends.collect();
     let others = other_conclusions.len();
-    let decided = (others > 0).then_some(Decision::OtherEnds { others });
+    let decided = (others > 0).then_some(MergeDecision::OtherEnds { others });
     // A conclusion changed on one side and reopened on the other is kept.
-    let decided = decided.or_else(|| is_reopened.then_some(Decision::EndedThenContinued));
+    let decided = decided.or_else(|| is_reopened.then_some(MergeDecision::EndedThenContinued));
     (Some(Conclusion { other_conclusions, ..first }), decided.into_iter().collect())
 }
 

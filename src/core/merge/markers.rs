@@ -13,7 +13,7 @@ pub struct Sides {
 
 /// The part of a conflict that contains a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum ConflictPart {
     Both,
     Ours,
     Base,
@@ -23,27 +23,27 @@ enum Part {
 /// Splits text with conflict markers at the start of lines into its sides. `None` if there are no valid markers.
 pub fn sides(text: &str) -> Option<Sides> {
     let (mut sides, mut base, mut has_base) = (Sides::default(), String::new(), false);
-    let (mut part, mut is_marked) = (Part::Both, false);
+    let (mut part, mut is_marked) = (ConflictPart::Both, false);
     for line in text.split_inclusive('\n') {
         part = match (marker(line), part) {
-            (Some('<'), Part::Both) => Part::Ours,
-            (Some('|'), Part::Ours) => {
+            (Some('<'), ConflictPart::Both) => ConflictPart::Ours,
+            (Some('|'), ConflictPart::Ours) => {
                 has_base = true;
-                Part::Base
+                ConflictPart::Base
             }
-            (Some('='), Part::Ours | Part::Base) => Part::Theirs,
-            (Some('>'), Part::Theirs) => {
+            (Some('='), ConflictPart::Ours | ConflictPart::Base) => ConflictPart::Theirs,
+            (Some('>'), ConflictPart::Theirs) => {
                 is_marked = true;
-                Part::Both
+                ConflictPart::Both
             }
             // A line of equal signs may be ordinary content.
             (None | Some('='), part) => {
                 for (of, side) in [
-                    (Part::Ours, &mut sides.ours),
-                    (Part::Base, &mut base),
-                    (Part::Theirs, &mut sides.theirs),
+                    (ConflictPart::Ours, &mut sides.ours),
+                    (ConflictPart::Base, &mut base),
+                    (ConflictPart::Theirs, &mut sides.theirs),
                 ] {
-                    if part == Part::Both || part == of {
+                    if part == ConflictPart::Both || part == of {
                         side.push_str(line);
                     }
                 }
@@ -53,7 +53,7 @@ pub fn sides(text: &str) -> Option<Sides> {
         };
     }
     sides.base = has_base.then_some(base);
-    (is_marked && part == Part::Both).then_some(sides)
+    (is_marked && part == ConflictPart::Both).then_some(sides)
 }
 
 /// The marker character of a line: seven of it, followed by a space or nothing.

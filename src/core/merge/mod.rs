@@ -41,39 +41,39 @@ use crate::format::{comment_file, conclusion_file, node_file, readme, run_file, 
 use crate::text::{one_line, shorten};
 use crate::yaml::YamlError;
 
-/// Files by path.
-pub type Files = BTreeMap<String, Vec<u8>>;
+/// File contents by path.
+pub type FileMap = BTreeMap<String, Vec<u8>>;
 
 /// The input of a merge: the files of three trees, except those equal in all of them.
 #[derive(Clone, Debug, Default)]
 pub struct Trees {
     /// The common ancestor.
-    pub base: Files,
+    pub base: FileMap,
     /// One side.
-    pub ours: Files,
+    pub ours: FileMap,
     /// The other side.
-    pub theirs: Files,
+    pub theirs: FileMap,
     /// Nodes whose files are equal in all three trees.
     pub untouched: BTreeSet<NodeId>,
     /// The node files of an existing merge of these trees, when that merge is being checked.
     ///
     /// A merge by another program may have given different ids to renamed proposals.
-    pub made: Files,
+    pub made: FileMap,
 }
 
 /// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
     /// The new contents of the given files. A given file that is absent here is deleted.
-    pub files: Files,
+    pub files: FileMap,
     /// Decisions worth reporting, ordered by node.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<MergeDecision>,
 }
 
 /// A decision made where both sides contributed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Decision {
+pub enum MergeDecision {
     /// A proposal was renamed, because an earlier one has the same id or because its parent was renamed.
     Renamed {
         /// The old id.
@@ -133,34 +133,36 @@ pub enum Decision {
 
 /// Commit messages quote no text, because the node may be withheld. The alternate form (`#`), for people who merge,
 /// quotes titles.
-impl fmt::Display for Decision {
+impl fmt::Display for MergeDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Decision::Renamed { from, to, title } if f.alternate() => {
+            MergeDecision::Renamed { from, to, title } if f.alternate() => {
                 write!(f, "{from} renamed to {to} ({})", shorten(&one_line(title), 60))
             }
-            Decision::Renamed { from, to, .. } => write!(f, "{from} renamed to {to}"),
-            Decision::OtherResult { node, others: 1 } => write!(f, "{node} has a second result"),
-            Decision::OtherResult { node, others } => write!(f, "{node} has {others} other results"),
-            Decision::Contested { node, states } => {
+            MergeDecision::Renamed { from, to, .. } => write!(f, "{from} renamed to {to}"),
+            MergeDecision::OtherResult { node, others: 1 } => write!(f, "{node} has a second result"),
+            MergeDecision::OtherResult { node, others } => write!(f, "{node} has {others} other results"),
+            MergeDecision::Contested { node, states } => {
                 let states: Vec<&str> = states.iter().map(StateName::as_str).collect();
                 write!(f, "{node} is contested: {}", states.join(" against "))
             }
-            Decision::Kept { node } => write!(f, "{node} was withdrawn and researched; the result is kept"),
-            Decision::BothReclassified { node, state } => {
+            MergeDecision::Kept { node } => {
+                write!(f, "{node} was withdrawn and researched; the result is kept")
+            }
+            MergeDecision::BothReclassified { node, state } => {
                 write!(f, "{node} was reclassified twice; it is {state} by the later change")
             }
-            Decision::BothAmended { node } => {
+            MergeDecision::BothAmended { node } => {
                 write!(f, "{node} was amended twice; the later text is in force")
             }
-            Decision::BothClaimed { node, agent_id } => {
+            MergeDecision::BothClaimed { node, agent_id } => {
                 write!(f, "{node} was claimed twice; the claim of {} stands", one_line(agent_id))
             }
-            Decision::OtherEnds { others: 1 } => write!(f, "it was ended twice; the earlier end stands"),
-            Decision::OtherEnds { others } => {
+            MergeDecision::OtherEnds { others: 1 } => write!(f, "it was ended twice; the earlier end stands"),
+            MergeDecision::OtherEnds { others } => {
                 write!(f, "it was ended {} times; the earliest end stands", others + 1)
             }
-            Decision::EndedThenContinued => write!(f, "it ended on one side and continued on the other"),
+            MergeDecision::EndedThenContinued => write!(f, "it ended on one side and continued on the other"),
         }
     }
 }
@@ -172,12 +174,12 @@ pub struct Conflict {
     /// The path of the file.
     pub path: String,
     /// The reason.
-    pub reason: Reason,
+    pub reason: ConflictReason,
 }
 
 /// The reason why a file cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Reason {
+pub enum ConflictReason {
     /// Both sides changed the file.
     #[error("both sides have changed it")]
     BothChanged,
@@ -201,7 +203,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     let sides = [&trees.base, &trees.ours, &trees.theirs];
     let paths: BTreeSet<&String> = sides.iter().flat_map(|side| side.keys()).collect();
     let mut conflicts = Vec::new();
-    let (mut files, mut decisions) = (Files::new(), Vec::new());
+    let (mut files, mut decisions) = (FileMap::new(), Vec::new());
     let made = trees.made.iter().filter_map(|(path, text)| {
         let Place::Node(id) = layout::place(path) else { return None };
         Some((id.clone(), node_of(std::str::from_utf8(text).ok()?, &id).ok()?))
@@ -274,7 +276,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
             (Some(text), _) => files.extend(text.map(|text| (path.clone(), text.clone()))),
             (None, fault) => conflicts.push(Conflict {
                 path: path.clone(),
-                reason: fault.map_or(Reason::BothChanged, Reason::Unreadable),
+                reason: fault.map_or(ConflictReason::BothChanged, ConflictReason::Unreadable),
             }),
         }
     }
@@ -328,7 +330,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
 
 /// Merges the list of withheld nodes. If the list of a side equals the result, its text is kept.
 fn withheld_text(
-    sides: &[&Files; 3],
+    sides: &[&FileMap; 3],
     lists: &[Option<WithheldList>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
 ) -> Result<Option<Vec<u8>>, Conflict> {
@@ -349,14 +351,15 @@ fn withheld_text(
 
 /// Merges the file of a comment or a run.
 fn record<T: Record>(
-    sides: &[&Files; 3],
+    sides: &[&FileMap; 3],
     id: T::Id,
     versions: [Option<T>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
 ) -> Result<Option<(String, Vec<u8>)>, Conflict> {
     let path = T::path(id);
     let conflict = |reason| Conflict { path: T::path(id), reason };
-    let merged = join_record(versions.clone(), new_ids).ok_or_else(|| conflict(Reason::BothChanged))?;
+    let merged =
+        join_record(versions.clone(), new_ids).ok_or_else(|| conflict(ConflictReason::BothChanged))?;
     let Some(merged) = merged else { return Ok(None) };
     let as_it_stands = [1, 2].into_iter().find(|side| versions[*side].as_ref() == Some(&merged));
     let text = match as_it_stands.and_then(|side| sides[side].get(&path)) {
@@ -392,7 +395,7 @@ fn join_record<T: Record>(
 }
 
 /// Merges the attachments, which follow their nodes.
-fn attachments(sides: &[&Files; 3], new_ids: &[HashMap<NodeId, NodeId>; 3]) -> Files {
+fn attachments(sides: &[&FileMap; 3], new_ids: &[HashMap<NodeId, NodeId>; 3]) -> FileMap {
     let mut versions: BTreeMap<(NodeId, AttachmentName), [Option<&Vec<u8>>; 3]> = BTreeMap::new();
     for (at, (side, new_ids)) in sides.iter().zip(new_ids).enumerate() {
         for (path, content) in side.iter() {
@@ -414,7 +417,7 @@ fn attachments(sides: &[&Files; 3], new_ids: &[HashMap<NodeId, NodeId>; 3]) -> F
         let kept = kept.into_iter().flatten().map(|content| (content, name.clone()));
         named.entry(key).or_default().extend(kept);
     }
-    let mut files = Files::new();
+    let mut files = FileMap::new();
     for ((node, _), several) in named {
         let Some((first, name)) = several.first().cloned() else { continue };
         files.insert(layout::attachment(&node, &name), first.clone());

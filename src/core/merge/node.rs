@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::order::{interleave, join_lists};
-use super::{Decision, three_way};
+use super::{MergeDecision, three_way};
 use crate::domain::{Citation, Claim, Classification, Node, Reclassification};
 
 /// The merged node, absent if withdrawn, and the decisions. `None` if both sides manually edited the same text.
@@ -11,14 +11,15 @@ pub(super) fn join(
     base: Option<Node>,
     ours: Option<Node>,
     theirs: Option<Node>,
-) -> Option<(Option<Node>, Vec<Decision>)> {
+) -> Option<(Option<Node>, Vec<MergeDecision>)> {
     let (ours, theirs) = match (ours, theirs) {
         (Some(ours), Some(theirs)) => (ours, theirs),
         (left, right) => {
             let node = left.or(right);
             let was_there = base.is_some();
             let kept = node.as_ref().filter(|_| was_there);
-            let decisions = kept.map(|node| Decision::Kept { node: node.id.clone() }).into_iter().collect();
+            let decisions =
+                kept.map(|node| MergeDecision::Kept { node: node.id.clone() }).into_iter().collect();
             return Some((node, decisions));
         }
     };
@@ -36,15 +37,15 @@ pub(super) fn join(
         classification: None,
         ..ours.clone()
     };
-    let (our_past, their_past) = (Past::of(&ours), Past::of(&theirs));
-    let past = base.as_ref().map(Past::of);
+    let (our_past, their_past) = (UnamendedNode::of(&ours), UnamendedNode::of(&theirs));
+    let past = base.as_ref().map(UnamendedNode::of);
     let first_title = past.as_ref().map_or(&our_past.title, |past| &past.title);
     node.title = three_way(first_title, &our_past.title, &their_past.title)?;
     let before = past.map(|past| past.results).unwrap_or_default();
     let results = join_results(before, our_past.results, their_past.results, &node, &mut decisions)?;
     if !results.is_empty() {
         node.claim = None;
-        Past { title: std::mem::take(&mut node.title), results }.bring_back(&mut node);
+        UnamendedNode { title: std::mem::take(&mut node.title), results }.bring_back(&mut node);
         if let Some(first) = &node.classification {
             note_results(first, &[&ours, &theirs], &mut decisions);
         }
@@ -53,36 +54,36 @@ pub(super) fn join(
 }
 
 /// The claim in force, which is the earlier one.
-fn join_claims(claims: [Option<Claim>; 3], node: &Node, decisions: &mut Vec<Decision>) -> Option<Claim> {
+fn join_claims(claims: [Option<Claim>; 3], node: &Node, decisions: &mut Vec<MergeDecision>) -> Option<Claim> {
     let [base, ours, theirs] = claims;
     three_way(&base, &ours, &theirs).unwrap_or_else(|| {
         let claim = ours.into_iter().chain(theirs).min()?;
         let (node, agent_id) = (node.id.clone(), claim.agent_id.clone());
-        decisions.push(Decision::BothClaimed { node, agent_id });
+        decisions.push(MergeDecision::BothClaimed { node, agent_id });
         Some(claim)
     })
 }
 
 /// The title before any amendment.
 pub(super) fn original_title(node: &Node) -> String {
-    Past::of(node).title
+    UnamendedNode::of(node).title
 }
 
 /// A node before its amendments. Each of these amendments contains its new texts instead of the earlier ones.
-struct Past {
+struct UnamendedNode {
     title: String,
     /// The node's own result, followed by the other results.
     results: Vec<Classification>,
 }
 
-impl Past {
-    fn of(node: &Node) -> Past {
+impl UnamendedNode {
+    fn of(node: &Node) -> UnamendedNode {
         let (title, mut results) = (node.title.clone(), Vec::new());
         if let Some(result) = &node.classification {
             results.push(Classification { other_results: Vec::new(), ..result.clone() });
             results.extend(result.other_results.iter().cloned());
         }
-        let mut past = Past { title, results };
+        let mut past = UnamendedNode { title, results };
         past.exchange(node, true);
         past
     }
@@ -138,7 +139,7 @@ fn join_results(
     ours: Vec<Classification>,
     theirs: Vec<Classification>,
     node: &Node,
-    decisions: &mut Vec<Decision>,
+    decisions: &mut Vec<MergeDecision>,
 ) -> Option<Vec<Classification>> {
     let mut results = BTreeMap::new();
     let mut add = |result: Classification| {
@@ -173,10 +174,10 @@ fn join_results(
         };
         if our.reclassified != their.reclassified && is_twice(|it| it.reclassified.len()) {
             let state = result.current_state().clone();
-            decisions.push(Decision::BothReclassified { node: node.id.clone(), state });
+            decisions.push(MergeDecision::BothReclassified { node: node.id.clone(), state });
         }
         if our.amended != their.amended && is_twice(|it| it.amended.len()) {
-            decisions.push(Decision::BothAmended { node: node.id.clone() });
+            decisions.push(MergeDecision::BothAmended { node: node.id.clone() });
         }
         let key = add(result);
         their_keys[twin] = Some(key.clone());
@@ -272,17 +273,17 @@ fn order(result: &Classification) -> String {
 }
 
 /// Reports decisions about merged results.
-fn note_results(first: &Classification, sides: &[&Node; 2], decisions: &mut Vec<Decision>) {
+fn note_results(first: &Classification, sides: &[&Node; 2], decisions: &mut Vec<MergeDecision>) {
     let node = || sides[0].id.clone();
     let others = first.other_results.len();
     let before = |side: &&Node| side.classification.as_ref().map_or(0, |it| it.other_results.len());
     if sides.iter().all(|side| before(side) < others) {
-        decisions.push(Decision::OtherResult { node: node(), others });
+        decisions.push(MergeDecision::OtherResult { node: node(), others });
         if first.is_contested() {
             let results = std::iter::once(first).chain(&first.other_results);
             let mut states: Vec<_> = results.map(|result| result.current_state().clone()).collect();
             states.dedup();
-            decisions.push(Decision::Contested { node: node(), states });
+            decisions.push(MergeDecision::Contested { node: node(), states });
         }
     }
 }

@@ -21,7 +21,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::node::{self, original_title};
-use super::{Conflict, Decision, Reason};
+use super::{Conflict, ConflictReason, MergeDecision};
 use crate::domain::{Author, Classification, Node, NodeId, Timestamp};
 use crate::format::layout;
 
@@ -35,10 +35,10 @@ pub(super) struct Nodes {
 }
 
 /// The nodes of the merged tree.
-pub(super) struct Joined {
+pub(super) struct JoinedNodes {
     /// The merged nodes, each with the sides that have it and its ids there.
     pub(super) nodes: Vec<(Node, Vec<(usize, NodeId)>)>,
-    pub(super) decisions: Vec<Decision>,
+    pub(super) decisions: Vec<MergeDecision>,
     /// For each side, the old and new ids of renamed nodes.
     pub(super) new_ids: [HashMap<NodeId, NodeId>; 3],
 }
@@ -48,14 +48,14 @@ pub(super) struct Joined {
 enum Parent {
     None,
     /// A proposal, by its index.
-    Seat(usize),
+    Proposal(usize),
     /// A node that is equal on all sides.
     Untouched(NodeId),
 }
 
 /// The identity of a proposal. If several proposals claim an id, the smallest identity gets it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Key {
+struct ProposalIdentity {
     proposed_at: Timestamp,
     title: String,
     planned_action: String,
@@ -67,8 +67,8 @@ struct Key {
 }
 
 /// A proposal and its versions on all sides.
-struct Seat {
-    key: Key,
+struct MergedProposal {
+    identity: ProposalIdentity,
     sides: [Option<Node>; 3],
     is_present: bool,
     /// Its id in an existing merge.
@@ -82,43 +82,48 @@ struct Seat {
 /// # Errors
 ///
 /// Returns the nodes that cannot be joined and the nodes without a free id.
-pub(super) fn join(nodes: Nodes) -> Result<Joined, Vec<Conflict>> {
+pub(super) fn join(nodes: Nodes) -> Result<JoinedNodes, Vec<Conflict>> {
     let Nodes { sides, taken, made } = nodes;
-    let mut seats = seats(sides, &made);
-    find_present(&mut seats);
-    let rounds: BTreeSet<u32> = seats.iter().map(|seat| seat.id.round()).collect();
+    let mut proposals = match_proposals(sides, &made);
+    find_present(&mut proposals);
+    let rounds: BTreeSet<u32> = proposals.iter().map(|proposal| proposal.id.round()).collect();
     let mut conflicts = Vec::new();
     for round in rounds {
-        conflicts.extend(place(&mut seats, round, &taken));
+        conflicts.extend(place(&mut proposals, round, &taken));
     }
-    let mut joined = Joined { nodes: Vec::new(), decisions: Vec::new(), new_ids: new_ids(&seats) };
-    for seat in seats.iter().filter(|seat| seat.is_present) {
-        let stood: Vec<(usize, NodeId)> =
-            (1..3).filter_map(|side| Some((side, seat.sides[side].as_ref()?.id.clone()))).collect();
+    let mut joined = JoinedNodes { nodes: Vec::new(), decisions: Vec::new(), new_ids: new_ids(&proposals) };
+    for proposal in proposals.iter().filter(|proposal| proposal.is_present) {
+        let origins: Vec<(usize, NodeId)> =
+            (1..3).filter_map(|side| Some((side, proposal.sides[side].as_ref()?.id.clone()))).collect();
         // A rename that one side made earlier is not reported to that side again.
-        for from in stands_at(seat).into_iter().filter(|from| *from != seat.id) {
-            let to = seat.id.clone();
-            joined.decisions.push(Decision::Renamed { from, to, title: seat.key.title.clone() });
+        for from in ids_before(proposal).into_iter().filter(|from| *from != proposal.id) {
+            let to = proposal.id.clone();
+            joined.decisions.push(MergeDecision::Renamed {
+                from,
+                to,
+                title: proposal.identity.title.clone(),
+            });
         }
         let [base, ours, theirs] = [0, 1, 2].map(|side| {
-            let node = seat.sides[side].clone()?;
-            Some(renamed(node, seat, parent_id(&seats, seat), &joined.new_ids[side]))
+            let node = proposal.sides[side].clone()?;
+            Some(renamed(node, proposal, parent_id(&proposals, proposal), &joined.new_ids[side]))
         });
         match node::join(base, ours, theirs) {
             Some((node, decisions)) => {
                 joined.decisions.extend(decisions);
-                joined.nodes.extend(node.map(|node| (node, stood)));
+                joined.nodes.extend(node.map(|node| (node, origins)));
             }
-            None => conflicts.push(Conflict { path: layout::node(&seat.id), reason: Reason::BothChanged }),
+            None => conflicts
+                .push(Conflict { path: layout::node(&proposal.id), reason: ConflictReason::BothChanged }),
         }
     }
     if conflicts.is_empty() { Ok(joined) } else { Err(conflicts) }
 }
 
 /// The proposals of all sides. A parent's index is lower than those of its children.
-fn seats(sides: [BTreeMap<NodeId, Node>; 3], made: &BTreeMap<NodeId, Node>) -> Vec<Seat> {
-    let mut seats: Vec<Seat> = Vec::new();
-    let mut known: HashMap<Key, usize> = HashMap::new();
+fn match_proposals(sides: [BTreeMap<NodeId, Node>; 3], made: &BTreeMap<NodeId, Node>) -> Vec<MergedProposal> {
+    let mut proposals: Vec<MergedProposal> = Vec::new();
+    let mut known: HashMap<ProposalIdentity, usize> = HashMap::new();
     // If texts were edited manually, the base still identifies the proposal.
     let mut in_base: HashMap<(NodeId, Timestamp, Parent), usize> = HashMap::new();
     let mut numbers: [HashMap<NodeId, usize>; 3] = Default::default();
@@ -129,56 +134,57 @@ fn seats(sides: [BTreeMap<NodeId, Node>; 3], made: &BTreeMap<NodeId, Node>) -> V
     nodes.sort_by(|(one, a), (other, b)| (a.round(), one, &a.id).cmp(&(b.round(), other, &b.id)));
     // A parent belongs to an earlier round.
     for group in nodes.chunk_by(|(one, a), (other, b)| (a.round(), one) == (b.round(), other)) {
-        let keyed = |(side, node): &(usize, Node)| (key_of(node, &numbers[*side]), *side, node.clone());
-        let mut group: Vec<(Key, usize, Node)> = group.iter().map(keyed).collect();
+        let identified =
+            |(side, node): &(usize, Node)| (identity_of(node, &numbers[*side]), *side, node.clone());
+        let mut group: Vec<(ProposalIdentity, usize, Node)> = group.iter().map(identified).collect();
         // Unchanged proposals come first. If two were made under one id at the same time, neither is an edited version
         // of the other.
-        group.sort_by_key(|(key, ..)| !known.contains_key(key));
-        for (mut key, side, node) in group {
-            let is_free = |number: &&usize| seats[**number].sides[side].is_none();
-            let without_texts = (key.made_as.clone(), key.proposed_at, key.parent.clone());
-            let as_it_is = known.get(&key).filter(is_free);
+        group.sort_by_key(|(identity, ..)| !known.contains_key(identity));
+        for (mut identity, side, node) in group {
+            let is_free = |number: &&usize| proposals[**number].sides[side].is_none();
+            let without_texts = (identity.made_as.clone(), identity.proposed_at, identity.parent.clone());
+            let as_it_is = known.get(&identity).filter(is_free);
             let number = match as_it_is.or_else(|| in_base.get(&without_texts).filter(is_free)) {
                 Some(number) => *number,
                 None => {
-                    while known.get(&key).is_some_and(|number| !is_free(&number)) {
-                        key.copy += 1;
+                    while known.get(&identity).is_some_and(|number| !is_free(&number)) {
+                        identity.copy += 1;
                     }
-                    known.get(&key).copied().unwrap_or(seats.len())
+                    known.get(&identity).copied().unwrap_or(proposals.len())
                 }
             };
-            if number == seats.len() {
-                known.insert(key.clone(), number);
+            if number == proposals.len() {
+                known.insert(identity.clone(), number);
                 let (sides, id) = (Default::default(), node.id.clone());
-                seats.push(Seat { key, sides, is_present: false, there: None, id });
+                proposals.push(MergedProposal { identity, sides, is_present: false, there: None, id });
             }
             if side == 0 {
                 in_base.entry(without_texts).or_insert(number);
             }
             numbers[side].insert(node.id.clone(), number);
-            seats[number].sides[side] = Some(node);
+            proposals[number].sides[side] = Some(node);
         }
     }
     let mut numbers = HashMap::new();
     for (id, node) in made {
-        if let Some(number) = known.get(&key_of(node, &numbers)) {
+        if let Some(number) = known.get(&identity_of(node, &numbers)) {
             numbers.insert(id.clone(), *number);
-            seats[*number].there = Some(id.clone());
+            proposals[*number].there = Some(id.clone());
         }
     }
-    seats
+    proposals
 }
 
 /// The identity of a proposal, given the indexes of possible parents.
-fn key_of(node: &Node, numbers: &HashMap<NodeId, usize>) -> Key {
+fn identity_of(node: &Node, numbers: &HashMap<NodeId, usize>) -> ProposalIdentity {
     let parent = match &node.parent {
         None => Parent::None,
         Some(id) => match numbers.get(id) {
-            Some(number) => Parent::Seat(*number),
+            Some(number) => Parent::Proposal(*number),
             None => Parent::Untouched(id.clone()),
         },
     };
-    Key {
+    ProposalIdentity {
         proposed_at: node.proposed_at,
         title: original_title(node),
         planned_action: node.planned_action.clone(),
@@ -191,20 +197,20 @@ fn key_of(node: &Node, numbers: &HashMap<NodeId, usize>) -> Key {
 
 /// Determines which proposals are in the merged tree. A removal by one side counts, unless the other side worked on the
 /// proposal or on a node below it.
-fn find_present(seats: &mut [Seat]) {
-    for number in (0..seats.len()).rev() {
-        let seat = &mut seats[number];
-        let has_both = seat.sides[1..].iter().all(Option::is_some);
-        seat.is_present |= has_both || [1, 2].into_iter().any(|side| is_kept_by(seat, side));
-        if let (true, Parent::Seat(parent)) = (seat.is_present, seat.key.parent.clone()) {
-            seats[parent].is_present = true;
+fn find_present(proposals: &mut [MergedProposal]) {
+    for number in (0..proposals.len()).rev() {
+        let proposal = &mut proposals[number];
+        let has_both = proposal.sides[1..].iter().all(Option::is_some);
+        proposal.is_present |= has_both || [1, 2].into_iter().any(|side| is_kept_by(proposal, side));
+        if let (true, Parent::Proposal(parent)) = (proposal.is_present, proposal.identity.parent.clone()) {
+            proposals[parent].is_present = true;
         }
     }
 }
 
 /// Returns true if a side made or researched the proposal, which keeps it whatever the other side did.
-fn is_kept_by(seat: &Seat, side: usize) -> bool {
-    match (&seat.sides[0], &seat.sides[side]) {
+fn is_kept_by(proposal: &MergedProposal, side: usize) -> bool {
+    match (&proposal.sides[0], &proposal.sides[side]) {
         (_, None) => false,
         (None, Some(_)) => true,
         (Some(base), Some(node)) => !node.is_pending() && base != node,
@@ -212,68 +218,75 @@ fn is_kept_by(seat: &Seat, side: usize) -> bool {
 }
 
 /// Assigns ids to the proposals of one round. Earlier rounds have theirs.
-fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Conflict> {
-    let is_here = |seat: &Seat| seat.id.round() == round;
+fn place(proposals: &mut [MergedProposal], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Conflict> {
+    let is_here = |proposal: &MergedProposal| proposal.id.round() == round;
     // For each side, the ids of proposals that were renamed there or that the other side withdrew.
     let mut gone: [HashSet<&NodeId>; 3] = Default::default();
-    for seat in seats.iter().filter(|seat| is_here(seat)) {
-        let [base, ours, theirs] = &seat.sides;
+    for proposal in proposals.iter().filter(|proposal| is_here(proposal)) {
+        let [base, ours, theirs] = &proposal.sides;
         for (side, other) in [(1, theirs), (2, ours)] {
-            let is_taken_back = !seat.is_present && other.is_none();
-            let stood = seat.sides[side].as_ref().or(base.as_ref());
-            gone[side].extend(stood.filter(|_| is_taken_back).map(|node| &node.id));
-            let has_made_way = seat.is_present && moved_step(seats, seat).is_some();
-            gone[side].extend(seat.sides[side].iter().filter(|_| has_made_way).map(|node| &node.id));
+            let is_taken_back = !proposal.is_present && other.is_none();
+            let origins = proposal.sides[side].as_ref().or(base.as_ref());
+            gone[side].extend(origins.filter(|_| is_taken_back).map(|node| &node.id));
+            let has_made_way = proposal.is_present && moved_step(proposals, proposal).is_some();
+            gone[side].extend(proposal.sides[side].iter().filter(|_| has_made_way).map(|node| &node.id));
         }
     }
     let mut here: Vec<(bool, usize)> = Vec::new();
-    for (number, seat) in seats.iter().enumerate().filter(|(_, seat)| is_here(seat) && seat.is_present) {
-        let made = made_step(seats, seat);
+    for (number, proposal) in
+        proposals.iter().enumerate().filter(|(_, proposal)| is_here(proposal) && proposal.is_present)
+    {
+        let made = made_step(proposals, proposal);
         // The proposal was not renamed on this side, or the proposal that caused its rename is withdrawn or renamed as
         // well. A side that has not worked on it does not count: if it had been withdrawn elsewhere, no trace of its
         // rename would remain there.
         let claims_on = |side: usize| {
-            let node = seat.sides[side].as_ref().filter(|_| is_kept_by(seat, side))?;
+            let node = proposal.sides[side].as_ref().filter(|_| is_kept_by(proposal, side))?;
             let own = below(node.parent.as_ref(), &node.id, made?)?;
             Some(node.id == own || gone[side].contains(&own))
         };
         let returns = [1, 2].into_iter().any(|side| claims_on(side) == Some(true));
-        let claims = returns || moved_step(seats, seat).is_none();
+        let claims = returns || moved_step(proposals, proposal).is_none();
         here.push((!claims, number));
     }
-    here.sort_by(|(one, a), (other, b)| (one, &seats[*a].key).cmp(&(other, &seats[*b].key)));
+    here.sort_by(|(one, a), (other, b)| {
+        (one, &proposals[*a].identity).cmp(&(other, &proposals[*b].identity))
+    });
     let mut taken: BTreeSet<String> = untouched.iter().map(folded).collect();
-    let there = ids_there(seats, &here, &taken);
+    let there = ids_there(proposals, &here, &taken);
     let mut places = Vec::new();
     let mut conflicts = Vec::new();
     // Proposals with a right to their original id come first, then those renamed before, then those that must be
     // renamed.
     let mut losers = Vec::new();
     for (has_moved, number) in here {
-        let seat = &seats[number];
-        let moved = moved_step(seats, seat).filter(|_| has_moved);
-        let wanted = moved.or_else(|| made_step(seats, seat));
-        let wanted = wanted.and_then(|step| below(parent_id(seats, seat).as_ref(), &seat.id, step));
+        let proposal = &proposals[number];
+        let moved = moved_step(proposals, proposal).filter(|_| has_moved);
+        let wanted = moved.or_else(|| made_step(proposals, proposal));
+        let wanted =
+            wanted.and_then(|step| below(parent_id(proposals, proposal).as_ref(), &proposal.id, step));
         let wanted = there.get(&number).cloned().or(wanted);
         // A manually misplaced proposal stays where it is.
-        match wanted.or_else(|| stands_at(seat).into_iter().next()) {
+        match wanted.or_else(|| ids_before(proposal).into_iter().next()) {
             Some(id) if taken.insert(folded(&id)) => places.push((number, id)),
             _ => losers.push(number),
         }
     }
     for number in losers {
-        let seat = &seats[number];
-        let parent = parent_id(seats, seat);
-        let made = made_step(seats, seat).unwrap_or_else(|| last_run(&seat.key.made_as));
-        let free =
-            (0..).map(|attempt| below(parent.as_ref(), &seat.id, &other_step(made, &seat.key, attempt)));
+        let proposal = &proposals[number];
+        let parent = parent_id(proposals, proposal);
+        let made = made_step(proposals, proposal).unwrap_or_else(|| last_run(&proposal.identity.made_as));
+        let free = (0..).map(|attempt| {
+            below(parent.as_ref(), &proposal.id, &other_step(made, &proposal.identity, attempt))
+        });
         match free.take_while(Option::is_some).flatten().find(|id| taken.insert(folded(id))) {
             Some(id) => places.push((number, id)),
-            None => conflicts.push(Conflict { path: layout::node(&seat.id), reason: Reason::NoFreeId }),
+            None => conflicts
+                .push(Conflict { path: layout::node(&proposal.id), reason: ConflictReason::NoFreeId }),
         }
     }
     for (number, id) in places {
-        seats[number].id = id;
+        proposals[number].id = id;
     }
     conflicts
 }
@@ -282,24 +295,30 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
 ///
 /// Such an id is accepted if it is the original one, if the proposal already had it on a side, or if an earlier
 /// proposal claims the original one.
-fn ids_there(seats: &[Seat], here: &[(bool, usize)], taken: &BTreeSet<String>) -> HashMap<usize, NodeId> {
-    let own_id = |seat: &Seat| below(parent_id(seats, seat).as_ref(), &seat.id, made_step(seats, seat)?);
-    let mut first: HashMap<String, &Key> = HashMap::new();
-    for seat in here.iter().map(|(_, number)| &seats[*number]) {
-        if let Some(id) = own_id(seat) {
-            let first = first.entry(folded(&id)).or_insert(&seat.key);
-            *first = (*first).min(&seat.key);
+fn ids_there(
+    proposals: &[MergedProposal],
+    here: &[(bool, usize)],
+    taken: &BTreeSet<String>,
+) -> HashMap<usize, NodeId> {
+    let own_id = |proposal: &MergedProposal| {
+        below(parent_id(proposals, proposal).as_ref(), &proposal.id, made_step(proposals, proposal)?)
+    };
+    let mut first: HashMap<String, &ProposalIdentity> = HashMap::new();
+    for proposal in here.iter().map(|(_, number)| &proposals[*number]) {
+        if let Some(id) = own_id(proposal) {
+            let first = first.entry(folded(&id)).or_insert(&proposal.identity);
+            *first = (*first).min(&proposal.identity);
         }
     }
-    let may_be = |seat: &Seat, id: &NodeId| {
-        let Some(own) = own_id(seat).map(|own| folded(&own)) else { return false };
-        let parent = parent_id(seats, seat);
-        let is_below = step(id, parent.as_ref()).and_then(|step| below(parent.as_ref(), &seat.id, step));
-        let had_moved = stands_at(seat).contains(id);
-        let makes_way = taken.contains(&own) || first.get(&own) != Some(&&seat.key);
+    let may_be = |proposal: &MergedProposal, id: &NodeId| {
+        let Some(own) = own_id(proposal).map(|own| folded(&own)) else { return false };
+        let parent = parent_id(proposals, proposal);
+        let is_below = step(id, parent.as_ref()).and_then(|step| below(parent.as_ref(), &proposal.id, step));
+        let had_moved = ids_before(proposal).contains(id);
+        let makes_way = taken.contains(&own) || first.get(&own) != Some(&&proposal.identity);
         folded(id) == own || ((makes_way || had_moved) && is_below.as_ref() == Some(id))
     };
-    let there = |number: usize| seats[number].there.clone().filter(|id| may_be(&seats[number], id));
+    let there = |number: usize| proposals[number].there.clone().filter(|id| may_be(&proposals[number], id));
     here.iter().filter_map(|(_, number)| Some((*number, there(*number)?))).collect()
 }
 
@@ -309,23 +328,23 @@ fn step<'i>(id: &'i NodeId, parent: Option<&NodeId>) -> Option<&'i str> {
 }
 
 /// The step that a side gave to a renamed proposal.
-fn moved_step<'s>(seats: &'s [Seat], seat: &'s Seat) -> Option<&'s str> {
-    let (made, stands) = (made_step(seats, seat)?, stands_at(seat));
-    let own = seat.sides[1..].iter().flatten().filter(|node| stands.contains(&node.id));
+fn moved_step<'s>(proposals: &'s [MergedProposal], proposal: &'s MergedProposal) -> Option<&'s str> {
+    let (made, before) = (made_step(proposals, proposal)?, ids_before(proposal));
+    let own = proposal.sides[1..].iter().flatten().filter(|node| before.contains(&node.id));
     own.filter_map(|node| step(&node.id, node.parent.as_ref())).filter(|step| *step != made).min()
 }
 
 /// The step that a proposal was made under. Its parent may have had another id then.
 ///
 /// `None` if no side has the proposal below a parent that fits its id.
-fn made_step<'s>(seats: &'s [Seat], seat: &'s Seat) -> Option<&'s str> {
-    let made = &seat.key.made_as;
-    let parent = match &seat.key.parent {
-        Parent::Seat(number) => Some(&seats[*number].key.made_as),
+fn made_step<'s>(proposals: &'s [MergedProposal], proposal: &'s MergedProposal) -> Option<&'s str> {
+    let made = &proposal.identity.made_as;
+    let parent = match &proposal.identity.parent {
+        Parent::Proposal(number) => Some(&proposals[*number].identity.made_as),
         Parent::Untouched(id) => Some(id),
         Parent::None => None,
     };
-    let sides = || seat.sides.iter().flatten();
+    let sides = || proposal.sides.iter().flatten();
     // The proposal kept its id, or was renamed along with its parent.
     let mut along = sides().filter_map(|node| step(&node.id, node.parent.as_ref())).peekable();
     along.peek()?;
@@ -358,9 +377,12 @@ fn below(parent: Option<&NodeId>, own: &NodeId, step: &str) -> Option<NodeId> {
 /// A new step for a proposal that cannot keep its own.
 ///
 /// Digits are appended after a digit, letters after a letter, so ids of children continue with the other kind.
-fn other_step(made: &str, key: &Key, attempt: u32) -> String {
+fn other_step(made: &str, identity: &ProposalIdentity, attempt: u32) -> String {
     // The FNV-1a hash.
-    let told = format!("{} {} {} {} {attempt}", key.proposed_at, key.title, key.planned_action, key.copy);
+    let told = format!(
+        "{} {} {} {} {attempt}",
+        identity.proposed_at, identity.title, identity.planned_action, identity.copy
+    );
     let mut hash = told.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -383,8 +405,8 @@ fn folded(id: &NodeId) -> String {
 /// The ids of a proposal before the merge: those given by a side that renamed it, otherwise the old one.
 ///
 /// There are two if both sides renamed it, or if it has different ids without a base.
-fn stands_at(seat: &Seat) -> BTreeSet<NodeId> {
-    let [base, ours, theirs] = seat.sides.each_ref().map(|side| side.as_ref().map(|node| &node.id));
+fn ids_before(proposal: &MergedProposal) -> BTreeSet<NodeId> {
+    let [base, ours, theirs] = proposal.sides.each_ref().map(|side| side.as_ref().map(|node| &node.id));
     let all: BTreeSet<NodeId> = [ours, theirs].into_iter().flatten().cloned().collect();
     match all.len() {
         1 => all,
@@ -392,31 +414,36 @@ fn stands_at(seat: &Seat) -> BTreeSet<NodeId> {
     }
 }
 
-fn parent_id(seats: &[Seat], seat: &Seat) -> Option<NodeId> {
-    match &seat.key.parent {
+fn parent_id(proposals: &[MergedProposal], proposal: &MergedProposal) -> Option<NodeId> {
+    match &proposal.identity.parent {
         Parent::None => None,
-        Parent::Seat(number) => Some(seats[*number].id.clone()),
+        Parent::Proposal(number) => Some(proposals[*number].id.clone()),
         Parent::Untouched(id) => Some(id.clone()),
     }
 }
 
 /// For each side, the old and new ids of renamed nodes.
-fn new_ids(seats: &[Seat]) -> [HashMap<NodeId, NodeId>; 3] {
+fn new_ids(proposals: &[MergedProposal]) -> [HashMap<NodeId, NodeId>; 3] {
     let mut new_ids: [HashMap<NodeId, NodeId>; 3] = Default::default();
-    for seat in seats.iter().filter(|seat| seat.is_present) {
-        for (ids, node) in new_ids.iter_mut().zip(&seat.sides) {
-            let moved = node.as_ref().filter(|node| node.id != seat.id);
-            ids.extend(moved.map(|node| (node.id.clone(), seat.id.clone())));
+    for proposal in proposals.iter().filter(|proposal| proposal.is_present) {
+        for (ids, node) in new_ids.iter_mut().zip(&proposal.sides) {
+            let moved = node.as_ref().filter(|node| node.id != proposal.id);
+            ids.extend(moved.map(|node| (node.id.clone(), proposal.id.clone())));
         }
     }
     new_ids
 }
 
 /// The node with the ids of the merged tree.
-fn renamed(mut node: Node, seat: &Seat, parent: Option<NodeId>, ids: &HashMap<NodeId, NodeId>) -> Node {
-    node.id = seat.id.clone();
+fn renamed(
+    mut node: Node,
+    proposal: &MergedProposal,
+    parent: Option<NodeId>,
+    ids: &HashMap<NodeId, NodeId>,
+) -> Node {
+    node.id = proposal.id.clone();
     node.parent = parent;
-    node.renamed_from = (seat.id != seat.key.made_as).then(|| seat.key.made_as.clone());
+    node.renamed_from = (proposal.id != proposal.identity.made_as).then(|| proposal.identity.made_as.clone());
     if let Some(result) = &mut node.classification {
         rename_in(result, ids);
         result.other_results.iter_mut().for_each(|other| rename_in(other, ids));

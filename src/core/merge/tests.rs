@@ -24,7 +24,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn files(&self) -> Files {
+    fn files(&self) -> FileMap {
         let nodes = self.nodes.values().map(|node| (layout::node(&node.id), node_file::write(node).unwrap()));
         let end =
             self.end.iter().map(|end| (layout::CONCLUSION.to_owned(), conclusion_file::write(end).unwrap()));
@@ -33,7 +33,7 @@ impl Tree {
         nodes.chain(end).chain(own).map(|(path, text)| (path, text.into_bytes())).collect()
     }
 
-    fn of(files: &Files) -> Tree {
+    fn of(files: &FileMap) -> Tree {
         let mut tree = Tree::default();
         for (path, text) in files {
             let text = std::str::from_utf8(text).unwrap();
@@ -188,7 +188,7 @@ fn trees(base: &Tree, ours: &Tree, theirs: &Tree) -> Trees {
         _ => None,
     });
     let untouched = untouched.collect();
-    let only = |files: &Files| -> Files {
+    let only = |files: &FileMap| -> FileMap {
         files
             .iter()
             .filter(|(path, _)| differs(path))
@@ -199,7 +199,7 @@ fn trees(base: &Tree, ours: &Tree, theirs: &Tree) -> Trees {
 }
 
 /// The merged tree. Asserts that it is the same from both sides.
-fn merged(base: &Tree, ours: &Tree, theirs: &Tree) -> Result<(Tree, Vec<Decision>), Vec<Conflict>> {
+fn merged(base: &Tree, ours: &Tree, theirs: &Tree) -> Result<(Tree, Vec<MergeDecision>), Vec<Conflict>> {
     let given = trees(base, ours, theirs);
     let from_here = merge(&given);
     let from_there = merge(&trees(base, theirs, ours));
@@ -215,13 +215,13 @@ fn merged(base: &Tree, ours: &Tree, theirs: &Tree) -> Result<(Tree, Vec<Decision
 }
 
 /// Merges values instead of files, from both sides. Much faster, for many random trees.
-fn joined(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<Decision>) {
+fn joined(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<MergeDecision>) {
     let from_here = joined_from(base, ours, theirs);
     assert_eq!(from_here, joined_from(base, theirs, ours), "it depends on the side");
     from_here
 }
 
-fn joined_from(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<Decision>) {
+fn joined_from(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<MergeDecision>) {
     let all = [base, ours, theirs];
     let ids: BTreeSet<&NodeId> = all.iter().flat_map(|tree| tree.nodes.keys()).collect();
     let is_touched = |id: &NodeId| all.iter().any(|tree| tree.nodes.get(id) != base.nodes.get(id));
@@ -255,7 +255,7 @@ fn joined_from(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<Decision>)
     (tree, decisions)
 }
 
-fn said(decisions: &[Decision]) -> Vec<String> {
+fn said(decisions: &[MergeDecision]) -> Vec<String> {
     decisions.iter().map(|decision| format!("{decision:#}")).collect()
 }
 
@@ -679,7 +679,7 @@ fn what_was_seen_of_a_cited_file_makes_no_other_result() {
         tree
     };
     let [one, two] = [side("one").files(), side("two").files()];
-    let merge = |ours: &Files, theirs: &Files| {
+    let merge = |ours: &FileMap, theirs: &FileMap| {
         let trees =
             Trees { base: base.files(), ours: ours.clone(), theirs: theirs.clone(), ..Trees::default() };
         merge(&trees).unwrap()
@@ -1036,11 +1036,11 @@ fn any_other_file_changed_on_both_sides_is_refused() {
     let marked = Trees {
         ours: [("nodes/R2/R2.A2.yaml".to_owned(), b"<<<<<<< ours\n".to_vec())].into(),
         theirs: [("nodes/R2/R2.A2.yaml".to_owned(), b"version: 1\n".to_vec())].into(),
-        base: Files::new(),
+        base: FileMap::new(),
         ..given
     };
     let conflicts = merge(&marked).unwrap_err();
-    assert!(matches!(conflicts[0].reason, Reason::Unreadable(_)), "{conflicts:?}");
+    assert!(matches!(conflicts[0].reason, ConflictReason::Unreadable(_)), "{conflicts:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Reference;
 use crate::assess::{Assessment, Verdict};
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
-use crate::graph::{Kind, REFUTATION};
+use crate::graph::{BarKind, REFUTATION};
 use crate::report::templates::SharedValue;
 use crate::ruleset::rules::states::as_words;
 use crate::ruleset::rules::verification::Confirming;
@@ -183,9 +183,9 @@ impl<'a> Cards<'a> {
     }
 
     /// Returns the kind of a node for a bar of states.
-    pub(super) fn kind(&self, node: &Node) -> Option<Kind> {
+    pub(super) fn kind(&self, node: &Node) -> Option<BarKind> {
         let card = self.get(&node.id)?;
-        Some(Kind::of(card.state.class, &card.state.word, card.sure))
+        Some(BarKind::of(card.state.class, &card.state.word, card.sure))
     }
 
     /// Returns the card of a node in the tree.

@@ -14,7 +14,7 @@ use super::header::Header;
 use super::node::client;
 use super::runs::{RunView, Runs};
 use super::sign_offs::Mark;
-use crate::assess::{Answer, Signed, Subject, Verdict, VerdictLine, newest_runs};
+use crate::assess::{Answer, Signed, Verdict, VerdictLine, VerdictSubject, newest_runs};
 use crate::domain::{BoundAs, Node, NodeId, Pin};
 use crate::graph::{self, BarPart};
 use crate::markdown;
@@ -383,7 +383,7 @@ impl<'a> Cards<'a> {
     /// A line of the verdict, with what a page adds to it.
     fn verdict_line(&self, line: VerdictLine, solutions: &[Solution]) -> VerdictLineView {
         let by = solutions.iter().flat_map(|solution| &solution.confirmed_by);
-        let by = by.filter(|_| line.subject == Subject::Checked);
+        let by = by.filter(|_| line.subject == VerdictSubject::Checked);
         VerdictLineView {
             card: line.node.as_ref().and_then(|node| self.get(node)).cloned(),
             said_at: line

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::cards::{Card, Cards};
 use crate::domain::Node;
-use crate::graph::{BAR, BarPart, Kind, Tallies};
+use crate::graph::{BAR, BarKind, BarPart, Tallies};
 use crate::report::templates::SharedValue;
 
 /// One row of the nested list: an item, and the lists that end behind it.
@@ -51,7 +51,7 @@ impl<'a> Cards<'a> {
         let mut nodes = Vec::with_capacity(order.len());
         for (at, node) in order.iter().enumerate() {
             way.truncate(rounds[at].saturating_sub(1));
-            let kind = self.kind(node).unwrap_or_else(|| Kind::of("", "", None));
+            let kind = self.kind(node).unwrap_or_else(|| BarKind::of("", "", None));
             nodes.push((way.last().copied(), kind));
             way.push(at);
         }

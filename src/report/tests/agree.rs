@@ -162,7 +162,7 @@ fn with_comments(
 }
 
 /// The files of a tree that merges are about.
-fn files_of(input: &ReportInput) -> merge::Files {
+fn files_of(input: &ReportInput) -> merge::FileMap {
     let investigation = input.snapshot.investigation.as_ref();
     let nodes = investigation.nodes().map(|node| (layout::node(&node.id), node_file::write(node)));
     let comments = investigation.comments().map(|it| (layout::comment(it.id), comment_file::write(it)));
@@ -177,7 +177,7 @@ fn merged(base: &ReportInput, ours: ReportInput, theirs: &ReportInput) -> Report
     let differs = |path: &String| base.get(path) != own.get(path) || own.get(path) != theirs.get(path);
     let (touched, same): (BTreeSet<&String>, BTreeSet<&String>) =
         base.keys().chain(own.keys()).chain(theirs.keys()).partition(|path| differs(path));
-    let of = |files: &merge::Files| {
+    let of = |files: &merge::FileMap| {
         files.iter().filter(|(path, _)| touched.contains(path)).map(|(a, b)| (a.clone(), b.clone())).collect()
     };
     let untouched = same.iter().filter_map(|path| match layout::place(path) {
@@ -195,7 +195,7 @@ fn merged(base: &ReportInput, ours: ReportInput, theirs: &ReportInput) -> Report
     let kept =
         own.iter().filter(|(path, _)| same.contains(path)).map(|(path, text)| (path.clone(), text.clone()));
     let (mut nodes, mut comments, mut conclusion) = (Vec::new(), Vec::new(), None);
-    for (path, text) in kept.chain(outcome.files).collect::<merge::Files>() {
+    for (path, text) in kept.chain(outcome.files).collect::<merge::FileMap>() {
         let text = String::from_utf8(text).unwrap();
         match layout::place(&path) {
             layout::Place::Node(_) => nodes.push(node_file::read(&text).unwrap()),

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::layout::{Layout, Place, ROW, Text};
+use super::layout::{PathLayout, PathPlace, PathText, ROW};
 use crate::graph::svg::{FONTS, Svg};
 use crate::graph::text::{number, one_line};
 use crate::text::escape;
 
 /// Writes a picture of the given shape, with a label for screen readers.
-pub(super) fn svg(shape: &str, label: &str, layout: &Layout) -> Svg {
+pub(super) fn svg(shape: &str, label: &str, layout: &PathLayout) -> Svg {
     let (width, height) = (layout.width.ceil(), layout.height.ceil());
     let mut out = String::new();
     let _ = writeln!(
@@ -40,14 +40,14 @@ pub(super) fn svg(shape: &str, label: &str, layout: &Layout) -> Svg {
     Svg { markup: out, width, height }
 }
 
-fn write_place(out: &mut String, place: &Place, width: f64) {
+fn write_place(out: &mut String, place: &PathPlace, width: f64) {
     let tag = if place.href.is_some() { "a" } else { "g" };
     let _ = write!(out, "<{tag} class=\"{}\"", place.class.trim_end());
     if let Some(href) = &place.href {
         let _ = write!(out, " href=\"{}\"", escape(&one_line(href)));
     }
     let _ = write!(out, "><title>{}</title>", escape(&one_line(&place.title)));
-    let areas = || place.texts.iter().map(Text::area);
+    let areas = || place.texts.iter().map(PathText::area);
     let left = areas().map(|it| it.left).fold(f64::INFINITY, f64::min) - 4.0;
     let right = (areas().map(|it| it.right).fold(0.0, f64::max) + 4.0).min(width - 1.0);
     let (top, bottom) = (

@@ -8,7 +8,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Lane, Model, Sort, Stop, Twig};
+use super::{Lane, LaneStop, Model, Sort, Twig};
 use crate::graph::text::{clamp_lines, measure, number};
 
 // All lengths are in CSS pixels.
@@ -40,14 +40,14 @@ const INDENT: f64 = 28.0;
 
 /// The geometry of a picture.
 #[derive(Debug, Default)]
-pub(super) struct Layout {
+pub(super) struct PathLayout {
     pub top: f64,
     pub width: f64,
     pub height: f64,
     /// The lines, lowest layer first.
     pub strokes: Vec<Stroke>,
     /// The stops and twigs, in reading order.
-    pub places: Vec<Place>,
+    pub places: Vec<PathPlace>,
 }
 
 #[derive(Debug)]
@@ -61,12 +61,12 @@ pub(super) struct Stroke {
 
 /// A stop or a twig.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct PathPlace {
     pub class: String,
     pub title: String,
     pub href: Option<String>,
     pub dot: Option<Dot>,
-    pub texts: Vec<Text>,
+    pub texts: Vec<PathText>,
 }
 
 #[derive(Debug)]
@@ -79,7 +79,7 @@ pub(super) struct Dot {
 }
 
 #[derive(Debug)]
-pub(super) struct Text {
+pub(super) struct PathText {
     pub x: f64,
     pub y: f64,
     pub size: f64,
@@ -106,7 +106,7 @@ impl Area {
     }
 }
 
-impl Text {
+impl PathText {
     /// The area that the text fills, estimated generously.
     pub fn area(&self) -> Area {
         let bold = if self.class == "found" { BOLD } else { 1.0 };
@@ -120,7 +120,7 @@ impl Text {
 }
 
 /// The wide form, from left to right.
-pub(super) fn wide(model: &Model) -> Layout {
+pub(super) fn wide(model: &Model) -> PathLayout {
     // A lone stop beyond the end of the first lane needs no column.
     let end = model.lanes[0].stops.len().checked_sub(1).map(|last| (0, last));
     let beyond = |lane: &Lane| lane.stops.len() == 1 && lane.from.is_some() && lane.from == end;
@@ -146,7 +146,7 @@ pub(super) fn wide(model: &Model) -> Layout {
         is_close,
         taken: Vec::new(),
         at: Vec::new(),
-        layout: Layout { width: WIDTH, ..Layout::default() },
+        layout: PathLayout { width: WIDTH, ..PathLayout::default() },
     };
     scene.at.resize(model.lanes.len(), 0.0);
     scene.lane(0, 0.0);
@@ -168,7 +168,7 @@ struct Wide<'m> {
     taken: Vec<Area>,
     /// The vertical position of each lane.
     at: Vec<f64>,
-    layout: Layout,
+    layout: PathLayout,
 }
 
 impl Wide<'_> {
@@ -262,12 +262,12 @@ impl Wide<'_> {
         let height = LINE * label.len() as f64;
         let top = if is_below { y + 14.0 } else { y - ABOVE - height + LINE - SIZE * 0.9 };
         let texts = stacked(label, top);
-        self.taken.extend(texts.iter().map(Text::area));
+        self.taken.extend(texts.iter().map(PathText::area));
         self.layout.places.push(place_of(&self.model.lanes[lane], stop, x, y, texts));
     }
 
     /// Places the twigs of a stop: joining ones first, then those that branch off.
-    fn hanging(&mut self, lane: usize, at: usize, y: f64) -> Vec<Place> {
+    fn hanging(&mut self, lane: usize, at: usize, y: f64) -> Vec<PathPlace> {
         let stop = &self.model.lanes[lane].stops[at];
         let x = self.x(lane, at);
         let mut places = Vec::new();
@@ -307,7 +307,7 @@ impl Wide<'_> {
     }
 
     /// Places the texts of a twig at the first free height.
-    fn drop(&mut self, twig: &Twig, left: f64, most: usize, from: f64) -> Vec<Text> {
+    fn drop(&mut self, twig: &Twig, left: f64, most: usize, from: f64) -> Vec<PathText> {
         let lines = twig_lines(twig, left, (WIDTH - left).min(560.0), most);
         let height = LINE * (lines.len() - 1) as f64 + ROW;
         let right = lines.iter().map(|it| it.area().right).fold(left, f64::max);
@@ -323,8 +323,8 @@ impl Wide<'_> {
 }
 
 /// The tall form, from top to bottom.
-pub(super) fn tall(model: &Model) -> Layout {
-    let mut layout = Layout { width: NARROW, ..Layout::default() };
+pub(super) fn tall(model: &Model) -> PathLayout {
+    let mut layout = PathLayout { width: NARROW, ..PathLayout::default() };
     let (x, left) = (LEFT, LEFT + INDENT);
     let room = NARROW - left;
     let mut y = 2.0;
@@ -338,7 +338,7 @@ pub(super) fn tall(model: &Model) -> Layout {
                 format!("Also from: {}", from.text)
             };
             let mut lines = clamp_lines(&what, room / SMALL, 1);
-            let text = Text {
+            let text = PathText {
                 x: left,
                 y: y + SMALL,
                 size: SMALL,
@@ -346,7 +346,7 @@ pub(super) fn tall(model: &Model) -> Layout {
                 text: lines.pop().unwrap_or_default(),
             };
             let dot = Some(Dot { x, y: begin, radius: 5.0, sign: "" });
-            layout.places.push(Place {
+            layout.places.push(PathPlace {
                 class: "stop quiet".to_owned(),
                 title: what,
                 href: None,
@@ -396,7 +396,7 @@ pub(super) fn tall(model: &Model) -> Layout {
     layout
 }
 
-fn radius(stop: &Stop) -> f64 {
+fn radius(stop: &LaneStop) -> f64 {
     match stop.sort {
         Sort::End => END_RADIUS,
         Sort::Fold => STEP_RADIUS + 2.0,
@@ -405,14 +405,14 @@ fn radius(stop: &Stop) -> f64 {
 }
 
 /// The lines of a stop's label. Their vertical positions are set later.
-fn label(stop: &Stop, x: f64, room: f64, is_close: bool) -> Vec<Text> {
+fn label(stop: &LaneStop, x: f64, room: f64, is_close: bool) -> Vec<PathText> {
     let (class, size) = match stop.sort {
         Sort::Question | Sort::Fold => ("aside", SMALL),
         Sort::Step if is_close => ("found light", SMALL),
         Sort::Step => ("found", SIZE),
         Sort::End => ("found", SIZE + 1.0),
     };
-    let line = |class, size: f64| move |text| Text { x, y: 0.0, size, class, text };
+    let line = |class, size: f64| move |text| PathText { x, y: 0.0, size, class, text };
     let bold = if class == "found" { BOLD } else { 1.0 };
     let lines = phrase(&stop.text, room / size / bold, 2).into_iter().map(line(class, size));
     let notes = clamp_lines(&stop.note, room / SMALL, 2).into_iter().map(line("note", SMALL));
@@ -437,7 +437,7 @@ fn phrase(text: &str, room: f64, most: usize) -> Vec<String> {
 }
 
 /// The lines of a twig, with space for its sign before the first one and its tail after the last one.
-fn twig_lines(twig: &Twig, x: f64, room: f64, most: usize) -> Vec<Text> {
+fn twig_lines(twig: &Twig, x: f64, room: f64, most: usize) -> Vec<PathText> {
     let left = if twig.sign.is_empty() { 0.0 } else { 17.0 };
     let room = (room - left) / SMALL;
     let tail = measure(&twig.tail);
@@ -452,18 +452,18 @@ fn twig_lines(twig: &Twig, x: f64, room: f64, most: usize) -> Vec<Text> {
     }
     let notes = clamp_lines(&twig.note, room, 2).into_iter().map(|text| ("note", text));
     let lines = lines.into_iter().map(|text| ("text", text)).chain(notes);
-    lines.map(|(class, text)| Text { x: x + left, y: 0.0, size: SMALL, class, text }).collect()
+    lines.map(|(class, text)| PathText { x: x + left, y: 0.0, size: SMALL, class, text }).collect()
 }
 
 /// Positions lines below each other.
-fn stacked(mut lines: Vec<Text>, top: f64) -> Vec<Text> {
+fn stacked(mut lines: Vec<PathText>, top: f64) -> Vec<PathText> {
     for (at, line) in lines.iter_mut().enumerate() {
         line.y = top + LINE * at as f64 + SIZE * 0.9;
     }
     lines
 }
 
-fn place_of(lane: &Lane, stop: &Stop, x: f64, y: f64, texts: Vec<Text>) -> Place {
+fn place_of(lane: &Lane, stop: &LaneStop, x: f64, y: f64, texts: Vec<PathText>) -> PathPlace {
     let sort = match stop.sort {
         Sort::Step => "step",
         Sort::Question => "question",
@@ -475,7 +475,7 @@ fn place_of(lane: &Lane, stop: &Stop, x: f64, y: f64, texts: Vec<Text>) -> Place
         Sort::Fold => "···",
         Sort::Step | Sort::Question => "",
     };
-    Place {
+    PathPlace {
         class: format!("stop {sort} {}", if stop.class.is_empty() { lane.class } else { stop.class }),
         title: stop.title.clone(),
         href: stop.href.clone(),
@@ -485,12 +485,12 @@ fn place_of(lane: &Lane, stop: &Stop, x: f64, y: f64, texts: Vec<Text>) -> Place
 }
 
 /// A twig with positioned texts.
-fn place(twig: &Twig, what: &str, mut texts: Vec<Text>) -> Place {
+fn place(twig: &Twig, what: &str, mut texts: Vec<PathText>) -> PathPlace {
     if !twig.sign.is_empty() {
         let (x, y) = (texts[0].x - 17.0, texts[0].y);
-        texts.insert(0, Text { x, y, size: SMALL, class: "mark", text: twig.sign.to_owned() });
+        texts.insert(0, PathText { x, y, size: SMALL, class: "mark", text: twig.sign.to_owned() });
     }
-    Place {
+    PathPlace {
         class: format!("{what} {}", twig.class),
         title: twig.title.clone(),
         href: twig.href.clone(),

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::layout::{Area, Layout, Text, tall, wide};
+use super::layout::{Area, PathLayout, PathText, tall, wide};
 use super::*;
 use crate::domain::{BoundAnswer, Conclusion, Investigation, Timestamp};
 use crate::graph::samples::{self, well_formed};
@@ -179,8 +179,8 @@ fn hostile_texts_stay_text() {
 }
 
 /// Asserts that nothing overlaps and everything is within the picture.
-fn check(layout: &Layout) -> Result<(), TestCaseError> {
-    let texts: Vec<(&Text, Area)> =
+fn check(layout: &PathLayout) -> Result<(), TestCaseError> {
+    let texts: Vec<(&PathText, Area)> =
         layout.places.iter().flat_map(|it| &it.texts).map(|it| (it, it.area())).collect();
     for (at, (text, area)) in texts.iter().enumerate() {
         prop_assert!(area.left >= 0.0 && area.right <= layout.width + 0.5, "{text:?} {area:?}");

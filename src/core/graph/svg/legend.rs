@@ -18,14 +18,14 @@ const GAP: f64 = 18.0;
 /// The maximum length of a state's meaning, in em.
 const MEANING: f64 = 36.0;
 
-enum Mark {
+enum LegendMark {
     Sign(Option<Role>),
     /// A line of an edge: class, width, dashes.
     Line(&'static str, &'static str, &'static str),
 }
 
 struct Symbol {
-    mark: Mark,
+    mark: LegendMark,
     name: String,
     meaning: String,
     x: f64,
@@ -52,8 +52,8 @@ pub(in crate::graph) fn write(out: &mut String, title: &str, ruleset: &Ruleset, 
     for entry in entries(ruleset, width) {
         let base = TITLE_BASE + ROW * (entry.row + 1) as f64 + 2.0;
         match entry.mark {
-            Mark::Sign(role) => sign::write(out, role, entry.x + sign::SIZE / 2.0, base - 4.0),
-            Mark::Line(class, width, dashes) => {
+            LegendMark::Sign(role) => sign::write(out, role, entry.x + sign::SIZE / 2.0, base - 4.0),
+            LegendMark::Line(class, width, dashes) => {
                 let _ = write!(
                     out,
                     "<path class=\"{class}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"{width}\"{dashes} \
@@ -73,11 +73,11 @@ pub(in crate::graph) fn write(out: &mut String, title: &str, ruleset: &Ruleset, 
     out.push_str("</g>\n");
 }
 
-impl Mark {
+impl LegendMark {
     fn width(&self) -> f64 {
         match self {
-            Mark::Sign(_) => sign::SIZE + 6.0,
-            Mark::Line(..) => 30.0,
+            LegendMark::Sign(_) => sign::SIZE + 6.0,
+            LegendMark::Line(..) => 30.0,
         }
     }
 }
@@ -86,13 +86,13 @@ impl Mark {
 fn entries(ruleset: &Ruleset, width: f64) -> Vec<Symbol> {
     let states = ruleset.states.iter().map(|state| {
         let meaning = clamp_lines(&one_line(&state.meaning), MEANING, 1).into_iter().next();
-        (Mark::Sign(Some(state.role)), ruleset.label_of(&state.name), meaning.unwrap_or_default())
+        (LegendMark::Sign(Some(state.role)), ruleset.label_of(&state.name), meaning.unwrap_or_default())
     });
     let others = [
-        (Mark::Sign(None), "Proposed".to_owned(), "Not yet explored".to_owned()),
-        (Mark::Line("edge on-path", "3", ""), String::new(), "the way to a checked answer".to_owned()),
+        (LegendMark::Sign(None), "Proposed".to_owned(), "Not yet explored".to_owned()),
+        (LegendMark::Line("edge on-path", "3", ""), String::new(), "the way to a checked answer".to_owned()),
         (
-            Mark::Line("edge to-dead", "1.5", " stroke-dasharray=\"4 3\""),
+            LegendMark::Line("edge to-dead", "1.5", " stroke-dasharray=\"4 3\""),
             String::new(),
             "to a dead end, or a proposal".to_owned(),
         ),
