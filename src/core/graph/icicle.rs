@@ -10,6 +10,7 @@
 use std::fmt::Write as _;
 
 use super::bar::BAR;
+use super::markup;
 use super::pages::{PageItem, PagePart, Pages, PicturePage, Way};
 use super::palette;
 use super::svg::{FONTS, Svg, SvgOptions, legend, open_file, sign};
@@ -212,19 +213,11 @@ impl IcicleWriter<'_> {
             true => node.id.to_string(),
             false => format!("{} to {}", node.id, self.pages.items[*last].node.id),
         };
-        let reached = if width * NARROW < REACHED { " tabindex=\"-1\"" } else { "" };
-        let _ = write!(
-            self.out,
-            "<a class=\"more\" href=\"{}\"{reached}><title>A picture of {}: {}</title><rect class=\"more-box\" x=\"{}\" y=\"{}\" \
-             width=\"{}\" height=\"{}\" rx=\"3\" fill=\"none\" stroke=\"currentColor\"/>",
-            escape(&one_line(&href(own, &node.id))),
-            escape(&name),
-            counted(nodes, "node"),
-            percent(x),
-            number(head + 2.0),
-            percent(width),
-            number(PARTS - 6.0)
-        );
+        let out = &mut self.out;
+        let title = format!("A picture of {name}: {}", counted(nodes, "node"));
+        markup::open(out, "more", None, Some(&href(own, &node.id)), width * NARROW < REACHED, &title);
+        let bounds = [percent(x), number(head + 2.0), percent(width), number(PARTS - 6.0)];
+        markup::rect(out, "more-box", bounds, " rx=\"3\" fill=\"none\" stroke=\"currentColor\"");
         let words = [format!("{name}: {nodes}"), node.id.to_string(), nodes.to_string()];
         let fits = |room: f64| words.iter().find(|words| measure(words) * SIZE + 26.0 <= room).cloned();
         self.text(x, width, head + 2.0, 7.0, fits, "");
@@ -245,39 +238,27 @@ impl IcicleWriter<'_> {
         let bar = self.pages.bar(&part.tops, BAR);
         let kinds: Vec<String> = bar.iter().map(|kind| format!("{} {}", kind.count, kind.label)).collect();
         let href = part.page.zip(self.options.page_href).map(|(page, href)| href(page, &first.node.id));
-        let tag = if href.is_some() { "a" } else { "g" };
-        let on_path = match way {
-            None => "",
-            Some(Way::Doubted) => " on-path doubted",
-            Some(Way::Confirmed) => " on-path",
-        };
+        let on_path = Way::class(way);
         let best = if is_best { " best-answer" } else { "" };
-        let _ = write!(self.out, "<{tag} class=\"cell together{on_path}{best}\"");
-        if let Some(prefix) = self.options.id_prefix {
-            let _ = write!(self.out, " id=\"{}{}\"", escape(&one_line(prefix)), first.node.id);
-        }
-        if let Some(href) = href {
-            let _ = write!(self.out, " href=\"{}\"", escape(&one_line(&href)));
-            if width * NARROW < REACHED {
-                self.out.push_str(" tabindex=\"-1\"");
-            }
-        }
-        let (x_percent, wide) = (percent(x), percent(width));
-        let _ = write!(
-            self.out,
-            "><title>{name}: {}</title><rect class=\"more-box\" x=\"{x_percent}\" y=\"{}\" width=\"{wide}\" height=\"{CELL}\"/>\
-             <g class=\"tally\">",
-            escape(&kinds.join(", ")),
-            number(y),
+        let out = &mut self.out;
+        let tag = markup::open(
+            out,
+            &format!("cell together{on_path}{best}"),
+            self.options.id(&first.node.id),
+            href.as_deref(),
+            width * NARROW < REACHED,
+            &format!("{name}: {}", kinds.join(", ")),
         );
+        let bounds = |y: f64, height: f64| [percent(x), number(y), percent(width), number(height)];
+        markup::rect(out, "more-box", bounds(y, CELL), "");
+        out.push_str("<g class=\"tally\">");
         let (from, scale) = (y + CELL, (f64::from(rows - 1) * ROW) / BAR as f64);
         for kind in &bar {
-            let _ = write!(
-                self.out,
-                "<rect class=\"{}\" x=\"{x_percent}\" y=\"{}\" width=\"{wide}\" height=\"{}\"/>",
-                kind.class,
-                number(from + kind.x as f64 * scale),
-                number(kind.width as f64 * scale)
+            markup::rect(
+                out,
+                &kind.class,
+                bounds(from + kind.x as f64 * scale, kind.width as f64 * scale),
+                "",
             );
         }
         self.out.push_str("</g>");
@@ -313,38 +294,27 @@ impl IcicleWriter<'_> {
         if is_best {
             classes.push_str(" best-answer");
         }
-        let tag = if self.options.href.is_some() { "a" } else { "g" };
-        let _ = write!(self.out, "<{tag} class=\"cell {classes}\"");
-        if let Some(prefix) = self.options.id_prefix {
-            let _ = write!(self.out, " id=\"{}{}\"", escape(&one_line(prefix)), item.node.id);
-        }
-        if let Some(href) = self.options.href {
-            let _ = write!(self.out, " href=\"{}\"", escape(&one_line(&href(&item.node.id))));
-            if narrow < REACHED {
-                self.out.push_str(" tabindex=\"-1\"");
-            }
-        }
+        let href = self.options.href.map(|href| href(&item.node.id));
         let name = one_line(item.node.name());
         let short = clamp_lines(&name, TOOLTIP, 1).into_iter().next().unwrap_or_default();
-        let _ = write!(self.out, "><title>{}: {}</title>", escape(&item.in_words()), escape(&short));
-        let (fill, stroke) = fill(item, narrow);
-        let _ = write!(
-            self.out,
-            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{CELL}\"{fill}{stroke}/>",
-            percent(x),
-            number(y),
-            percent(width)
+        let tag = markup::open(
+            &mut self.out,
+            &format!("cell {classes}"),
+            self.options.id(&item.node.id),
+            href.as_deref(),
+            narrow < REACHED,
+            &format!("{}: {short}", item.in_words()),
         );
+        let (fill, stroke) = fill(item, narrow);
+        let bounds = [percent(x), number(y), percent(width), number(CELL)];
+        markup::rect(&mut self.out, "", bounds, &format!("{fill}{stroke}"));
         self.way(item.way, x, width, y);
         if narrow >= SIGNED {
             let mut sign = String::new();
             match item.verdict {
                 Some(verdict) => {
-                    let sign_of = verdict.sign();
-                    let _ = write!(
-                        sign,
-                        "<text class=\"cell-sign\" x=\"10\" y=\"16.5\" text-anchor=\"middle\" font-weight=\"700\">{sign_of}</text>"
-                    );
+                    let bold = " text-anchor=\"middle\" font-weight=\"700\"";
+                    markup::text(&mut sign, "cell-sign", ["10", "16.5"], bold, verdict.sign());
                 }
                 None => sign::write(&mut sign, item.role, 10.0, CELL / 2.0),
             }
@@ -389,15 +359,14 @@ impl IcicleWriter<'_> {
         );
         let mut write = |text: &Option<String>, class: &str| {
             if let Some(text) = text {
-                let (x, text) = (number(left), escape(text));
-                let _ = write!(self.out, "<text{class} x=\"{x}\" y=\"16.5\">{text}</text>");
+                markup::text(&mut self.out, class, [&number(left), "16.5"], "", text);
             }
         };
         if narrow == wide || alone {
             write(&wide, "");
         } else {
-            write(&narrow, " class=\"if-narrow\"");
-            write(&wide, " class=\"if-wide\"");
+            write(&narrow, "if-narrow");
+            write(&wide, "if-wide");
         }
         self.out.push_str("</svg>");
     }

@@ -57,6 +57,7 @@ mod bar;
 mod dot;
 mod icicle;
 mod maps;
+mod markup;
 mod mermaid;
 mod pages;
 mod palette;

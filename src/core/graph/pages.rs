@@ -60,6 +60,17 @@ pub enum Way {
     Confirmed,
 }
 
+impl Way {
+    /// The CSS classes of edges and nodes on a path.
+    pub(super) fn class(way: Option<Way>) -> &'static str {
+        match way {
+            None => "",
+            Some(Way::Doubted) => " on-path doubted",
+            Some(Way::Confirmed) => " on-path",
+        }
+    }
+}
+
 impl<'i> PageItem<'i> {
     /// A node without its position in the tree.
     pub(super) fn alone(assessment: &Assessment<'_>, node: &'i Node) -> PageItem<'i> {
@@ -105,11 +116,7 @@ impl<'i> PageItem<'i> {
             classes.push(' ');
             classes.push_str(verdict.class());
         }
-        match self.way {
-            None => {}
-            Some(Way::Confirmed) => classes.push_str(" on-path"),
-            Some(Way::Doubted) => classes.push_str(" on-path doubted"),
-        }
+        classes.push_str(Way::class(self.way));
         classes
     }
 

@@ -11,6 +11,7 @@ pub(super) mod sign;
 use std::fmt::Write as _;
 
 use super::icicle;
+use super::markup;
 use super::pages::{Drawn, PageItem, Pages, PicturePage, Way};
 use super::palette;
 use super::place::{self, Bounds, Gaps};
@@ -42,6 +43,13 @@ pub struct SvgOptions<'a> {
     /// The prefix of the `id` of each card, which ends with the node id. Two pictures on one page need different
     /// prefixes. If absent, cards have no `id`.
     pub id_prefix: Option<&'a str>,
+}
+
+impl SvgOptions<'_> {
+    /// The `id` of a node's card or cell.
+    pub(super) fn id(&self, id: &NodeId) -> Option<String> {
+        self.id_prefix.map(|prefix| format!("{prefix}{id}"))
+    }
 }
 
 /// A picture.
@@ -83,7 +91,7 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
     let _ = write!(label, ", left to right: {}", counted(page.shown, "node"));
     let scene = Scene::new(pages, page, options);
     let mut writer = SvgWriter { out: String::with_capacity(scene.cards.len() * 1000), options };
-    open(&mut writer.out, options, &label, scene.width, scene.height);
+    open_file(&mut writer.out, "graph", options, &label, scene.width, scene.height);
     if let Some(ruleset) = options.standalone {
         legend::write(&mut writer.out, &one_line(&pages.investigation.meta().title), ruleset, scene.width);
     }
@@ -242,7 +250,7 @@ impl SvgWriter<'_> {
         let _ = writeln!(
             self.out,
             "<path class=\"edge{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"{}\" d=\"M{} {}H{}\"/>",
-            way_class(way),
+            Way::class(way),
             if way.is_some() { "3" } else { "1.5" },
             number(right),
             number(middle),
@@ -250,46 +258,16 @@ impl SvgWriter<'_> {
         );
         let Some(href) = self.options.page_href else { return };
         let above = pages.all().get(up).and_then(|page| page.root.as_ref());
-        let whither = above.map_or("the whole graph".to_owned(), |above| format!("branch {above}"));
-        self.button(
-            &href(up, root),
-            &format!("Back to {whither}"),
-            Bounds { x: MARGIN, y: middle - BUTTON / 2.0, width: BUTTON + 6.0, height: BUTTON },
-            "",
-            "m4-4-4 4 4 4m-4-4h10",
-        );
-    }
-
-    fn button(&mut self, href: &str, title: &str, place: Bounds, text: &str, arrow: &str) {
-        let _ = write!(
-            self.out,
-            "<a class=\"more\" href=\"{}\"><title>{}</title><rect class=\"more-box\" x=\"{}\" y=\"{}\" width=\"{}\" \
-             height=\"{}\" rx=\"3\" fill=\"none\" stroke=\"currentColor\"/>",
-            escape(&one_line(href)),
-            escape(title),
-            number(place.x),
-            number(place.y),
-            number(place.width),
-            number(place.height)
-        );
-        let middle = place.y + place.height / 2.0;
-        if !text.is_empty() {
-            let _ = write!(
-                self.out,
-                "<text x=\"{}\" y=\"{}\" font-size=\"{}\" font-weight=\"600\">{text}</text>",
-                number(place.x + 7.0),
-                number(middle + 3.7),
-                number(SMALL_SIZE)
-            );
-        }
-        // The arrow starts in the middle of a small button, and at the right end of a wide one.
-        let x =
-            if text.is_empty() { place.x + place.width / 2.0 - 5.0 } else { place.x + place.width - 16.0 };
+        let above = above.map_or("the whole graph".to_owned(), |above| format!("branch {above}"));
+        let out = &mut self.out;
+        markup::open(out, "more", None, Some(&href(up, root)), false, &format!("Back to {above}"));
+        let bounds = [MARGIN, middle - BUTTON / 2.0, BUTTON + 6.0, BUTTON].map(number);
+        markup::rect(out, "more-box", bounds, " rx=\"3\" fill=\"none\" stroke=\"currentColor\"");
         let _ = writeln!(
-            self.out,
+            out,
             "<path class=\"more-arrow\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\" \
-             d=\"M{} {}{arrow}\"/></a>",
-            number(x),
+             d=\"M{} {}m4-4-4 4 4 4m-4-4h10\"/></a>",
+            number(MARGIN + (BUTTON + 6.0) / 2.0 - 5.0),
             number(middle)
         );
     }
@@ -297,7 +275,7 @@ impl SvgWriter<'_> {
     /// Writes the edge that leads to the card of a node.
     fn edge(&mut self, item: &PageItem<'_>, from: (f64, f64), until: (f64, f64)) {
         let class = match item.role {
-            _ if item.way.is_some() => way_class(item.way),
+            _ if item.way.is_some() => Way::class(item.way),
             None => " to-proposed",
             Some(Role::DeadEnd) => " to-dead",
             Some(_) => "",
@@ -326,103 +304,57 @@ impl SvgWriter<'_> {
         let id = &item.node.id;
         let out = &mut self.out;
         let (x, y) = (place.x, place.y);
-        let tag = if self.options.href.is_some() { "a" } else { "g" };
-        let best = if card.is_best { " best-answer" } else { "" };
-        let _ = write!(out, "<{tag} class=\"card {}{best}\"", item.classes());
-        if let Some(prefix) = self.options.id_prefix {
-            let _ = write!(out, " id=\"{}{id}\"", escape(&one_line(prefix)));
-        }
-        if let Some(href) = self.options.href {
-            let _ = write!(out, " href=\"{}\"", escape(&one_line(&href(id))));
-        }
-        let _ = write!(out, "><title>{}</title>", escape(&card.full()));
-
-        let _ = write!(
-            out,
-            "<rect class=\"card-box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" fill=\"none\" \
-             stroke=\"currentColor\"",
-            number(x),
-            number(y),
-            number(place.width),
-            number(place.height)
-        );
-        if item.role.is_none() {
-            out.push_str(" stroke-dasharray=\"4 3\"");
-        } else if item.way.is_some() {
-            out.push_str(" stroke-width=\"2\"");
-        }
-        out.push_str("/>");
+        let class = format!("card {}{}", item.classes(), if card.is_best { " best-answer" } else { "" });
+        let href = self.options.href.map(|href| href(id));
+        let tag = markup::open(out, &class, self.options.id(id), href.as_deref(), false, &card.full());
+        let outline = match item.role {
+            None => " stroke-dasharray=\"4 3\"",
+            Some(_) if item.way.is_some() => " stroke-width=\"2\"",
+            Some(_) => "",
+        };
+        let outline = format!(" rx=\"4\" fill=\"none\" stroke=\"currentColor\"{outline}");
+        markup::rect(out, "card-box", [x, y, place.width, place.height].map(number), &outline);
         if item.role.is_some() {
-            let _ = write!(
-                out,
-                "<rect class=\"card-bar\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2.5\"/>",
-                number(x),
-                number(y),
-                number(BAR),
-                number(place.height)
-            );
+            markup::rect(out, "card-bar", [x, y, BAR, place.height].map(number), " rx=\"2.5\"");
         }
 
         let (left, right) = (number(x + LEFT), x + place.width - RIGHT);
         let head = number(y + HEAD);
-        let _ = write!(
-            out,
-            "<text class=\"card-id\" x=\"{left}\" y=\"{head}\" font-weight=\"700\">{}</text>",
-            escape(&card.id)
-        );
-        let small = number(SMALL_SIZE);
+        markup::text(out, "card-id", [&left, &head], " font-weight=\"700\"", &card.id);
+        let small = format!(" font-size=\"{}\"", number(SMALL_SIZE));
         let state_end = number(right - sign::SIZE - 4.0);
-        let _ = write!(
-            out,
-            "<text class=\"card-state\" x=\"{state_end}\" y=\"{head}\" font-size=\"{small}\" \
-             text-anchor=\"end\">{}</text>",
-            escape(&card.state)
-        );
+        let end = format!("{small} text-anchor=\"end\"");
+        markup::text(out, "card-state", [&state_end, &head], &end, &card.state);
         let is_refuted = item.verdict == Some(Verdict::Refuted);
         let role = if is_refuted { Some(Role::DeadEnd) } else { item.role };
         sign::write(out, role, right - sign::SIZE / 2.0, y + HEAD - 4.0);
         let mut line = y + HEAD;
         for text in &card.title {
             line += LINE;
-            let y = number(line);
-            let _ = write!(out, "<text class=\"card-title\" x=\"{left}\" y=\"{y}\">{}</text>", escape(text));
+            markup::text(out, "card-title", [&left, &number(line)], "", text);
         }
         if let Some(note) = card.note() {
-            let y = number(line + LINE);
-            let _ = write!(
-                out,
-                "<text class=\"card-note\" x=\"{left}\" y=\"{y}\" font-size=\"{small}\" \
-                 font-weight=\"600\">{note}</text>"
-            );
+            let bold = format!("{small} font-weight=\"600\"");
+            markup::text(out, "card-note", [&left, &number(line + LINE)], &bold, &note);
         }
         let _ = writeln!(out, "</{tag}>");
-    }
-}
-
-/// The classes of edges and cards on the path to a checked answer.
-fn way_class(way: Option<Way>) -> &'static str {
-    match way {
-        None => "",
-        Some(Way::Doubted) => " on-path doubted",
-        Some(Way::Confirmed) => " on-path",
     }
 }
 
 fn nothing(title: &str, options: &SvgOptions<'_>) -> Svg {
     let (width, height) = (240.0, 60.0);
     let mut markup = String::new();
-    open(&mut markup, options, &format!("Graph of {title}: no nodes yet"), width, height);
-    let _ = writeln!(
-        markup,
-        "<text class=\"card-note\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">No nodes yet</text>\n</svg>",
-        number(width / 2.0),
-        number(height / 2.0 + 4.0)
+    open_file(&mut markup, "graph", options, &format!("Graph of {title}: no nodes yet"), width, height);
+    let middle = [width / 2.0, height / 2.0 + 4.0].map(number);
+    markup::text(
+        &mut markup,
+        "card-note",
+        [&middle[0], &middle[1]],
+        " text-anchor=\"middle\"",
+        "No nodes yet",
     );
+    markup.push_str("\n</svg>\n");
     Svg { markup, width, height }
-}
-
-fn open(out: &mut String, options: &SvgOptions<'_>, label: &str, width: f64, height: f64) {
-    open_file(out, "graph", options, label, width, height);
 }
 
 /// Opens a picture of fixed size.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::layout::{PathLayout, PathPlace, PathText, ROW};
+use crate::graph::markup;
 use crate::graph::svg::{FONTS, Svg};
 use crate::graph::text::{number, one_line};
 use crate::text::escape;
@@ -41,12 +42,8 @@ pub(super) fn svg(shape: &str, label: &str, layout: &PathLayout) -> Svg {
 }
 
 fn write_place(out: &mut String, place: &PathPlace, width: f64) {
-    let tag = if place.href.is_some() { "a" } else { "g" };
-    let _ = write!(out, "<{tag} class=\"{}\"", place.class.trim_end());
-    if let Some(href) = &place.href {
-        let _ = write!(out, " href=\"{}\"", escape(&one_line(href)));
-    }
-    let _ = write!(out, "><title>{}</title>", escape(&one_line(&place.title)));
+    let title = one_line(&place.title);
+    let tag = markup::open(out, place.class.trim_end(), None, place.href.as_deref(), false, &title);
     let areas = || place.texts.iter().map(PathText::area);
     let left = areas().map(|it| it.left).fold(f64::INFINITY, f64::min) - 4.0;
     let right = (areas().map(|it| it.right).fold(0.0, f64::max) + 4.0).min(width - 1.0);
@@ -56,14 +53,8 @@ fn write_place(out: &mut String, place: &PathPlace, width: f64) {
     );
     if right > left {
         let more = ((ROW - (bottom - top)) / 2.0).max(2.0);
-        let _ = write!(
-            out,
-            "<rect class=\"hit\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" fill=\"none\" pointer-events=\"all\"/>",
-            number(left),
-            number(top - more),
-            number(right - left),
-            number(bottom - top + 2.0 * more)
-        );
+        let bounds = [left, top - more, right - left, bottom - top + 2.0 * more].map(number);
+        markup::rect(out, "hit", bounds, " rx=\"4\" fill=\"none\" pointer-events=\"all\"");
     }
     if let Some(dot) = &place.dot {
         let (x, y) = (number(dot.x), number(dot.y));
@@ -73,27 +64,17 @@ fn write_place(out: &mut String, place: &PathPlace, width: f64) {
             number(dot.radius)
         );
         if !dot.sign.is_empty() {
-            let _ = write!(
-                out,
-                "<text class=\"dot-sign\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\" font-size=\"{}\" font-weight=\"700\" \
-                 aria-hidden=\"true\">{}</text>",
-                number(dot.y + dot.radius * 0.4),
-                number(dot.radius * 1.15),
-                escape(dot.sign)
+            let style = format!(
+                " text-anchor=\"middle\" font-size=\"{}\" font-weight=\"700\" aria-hidden=\"true\"",
+                number(dot.radius * 1.15)
             );
+            markup::text(out, "dot-sign", [&x, &number(dot.y + dot.radius * 0.4)], &style, dot.sign);
         }
     }
     for text in &place.texts {
         let weight = if text.class == "found" { " font-weight=\"600\"" } else { "" };
-        let _ = write!(
-            out,
-            "<text class=\"{}\" x=\"{}\" y=\"{}\" font-size=\"{}\"{weight}>{}</text>",
-            text.class,
-            number(text.x),
-            number(text.y),
-            number(text.size),
-            escape(&text.text)
-        );
+        let style = format!(" font-size=\"{}\"{weight}", number(text.size));
+        markup::text(out, text.class, [&number(text.x), &number(text.y)], &style, &text.text);
     }
     let _ = writeln!(out, "</{tag}>");
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{BOLD, MARGIN, SMALL_SIZE, number, sign};
+use crate::graph::markup;
 use crate::graph::text::{clamp_lines, measure, one_line};
 use crate::ruleset::{Role, Ruleset};
 use crate::text::escape;
@@ -40,14 +41,10 @@ pub(in crate::graph) fn height(ruleset: &Ruleset, width: f64) -> f64 {
 
 pub(in crate::graph) fn write(out: &mut String, title: &str, ruleset: &Ruleset, width: f64) {
     let title = clamp_lines(title, (width - 2.0 * MARGIN) / TITLE_SIZE / BOLD, 1);
-    let _ = write!(
-        out,
-        "<g class=\"legend\"><text x=\"{}\" y=\"{}\" font-size=\"{}\" font-weight=\"700\">{}</text>",
-        number(MARGIN),
-        number(TITLE_BASE),
-        number(TITLE_SIZE),
-        title.first().map(|title| escape(title)).unwrap_or_default()
-    );
+    out.push_str("<g class=\"legend\">");
+    let bold = format!(" font-size=\"{}\" font-weight=\"700\"", number(TITLE_SIZE));
+    let title = title.first().map_or("", String::as_str);
+    markup::text(out, "", [&number(MARGIN), &number(TITLE_BASE)], &bold, title);
     let small = number(SMALL_SIZE);
     for entry in entries(ruleset, width) {
         let base = TITLE_BASE + ROW * (entry.row + 1) as f64 + 2.0;
