@@ -136,6 +136,13 @@ struct Twig {
     href: Option<String>,
 }
 
+impl Twig {
+    /// A twig whose tooltip repeats its text.
+    fn of(sign: &'static str, class: &'static str, text: String, href: Option<String>) -> Twig {
+        Twig { sign, class, title: text.clone(), text, href, ..Twig::default() }
+    }
+}
+
 /// The node at the end of a lane.
 struct LaneEnd<'a, 'i> {
     id: &'a NodeId,
@@ -220,8 +227,7 @@ impl Model {
         sketch.branch_off();
         if more > 0 {
             let text = format!("{} of the conclusion", counted(more, "more part"));
-            let twig = Twig { sign: "+", class: "quiet", title: text.clone(), text, ..Twig::default() };
-            sketch.model.lanes[0].stops[0].twigs.push(twig);
+            sketch.model.lanes[0].stops[0].twigs.push(Twig::of("+", "quiet", text, None));
         }
         sketch.model
     }
@@ -243,25 +249,10 @@ fn ends<'a, 'i>(
     pages: &Pages<'i>,
     to: Option<&'a NodeId>,
 ) -> (Vec<LaneEnd<'a, 'i>>, usize) {
-    let of = |id: &'a NodeId, answer: Option<&'a Answer<'i>>| match answer {
-        Some(answer) => LaneEnd {
-            id,
-            answer: Some(answer),
-            class: answer.verdict.class(),
-            sign: answer.verdict.sign(),
-            words: answer.words().into_owned(),
-        },
-        None => {
-            let gone = Bound { id, role: BoundAs::Main, answer: None };
-            let verdict = gone.verdict();
-            LaneEnd {
-                id,
-                answer: None,
-                class: verdict.class(),
-                sign: verdict.sign(),
-                words: gone.words().into_owned(),
-            }
-        }
+    let of = |id: &'a NodeId, answer: Option<&'a Answer<'i>>| {
+        let bound = Bound { id, role: BoundAs::Main, answer };
+        let (verdict, words) = (bound.verdict(), bound.words().into_owned());
+        LaneEnd { id, answer, class: verdict.class(), sign: verdict.sign(), words }
     };
     if let Some(id) = to {
         return (vec![of(id, assessment.answer(id))], 0);
@@ -448,14 +439,7 @@ impl<'i> Sketch<'_, 'i> {
         let rest = |number: usize, what: &str, class: &'static str, joins: &mut Vec<Twig>| {
             if let Some(more @ 1..) = number.checked_sub(MOST_VOICES) {
                 let text = format!("{more} more {what}");
-                joins.push(Twig {
-                    sign: "+",
-                    class,
-                    title: text.clone(),
-                    text,
-                    href: own.clone(),
-                    ..Twig::default()
-                });
+                joins.push(Twig::of("+", class, text, own.clone()));
             }
         };
         for id in answer.refuted_by.iter().take(MOST_VOICES) {
@@ -467,10 +451,8 @@ impl<'i> Sketch<'_, 'i> {
             joins.push(voice(&by.node, verdict, &format!("looked at it, {}", verdict.label())));
         }
         rest(answer.confirming.len(), "looked at it", "quiet", &mut joins);
-        let contested = |text: String| {
-            let (sign, class) = (Verdict::Contested.sign(), Verdict::Contested.class());
-            Twig { sign, class, title: text.clone(), text, href: own.clone(), ..Twig::default() }
-        };
+        let contested =
+            |text: String| Twig::of(Verdict::Contested.sign(), Verdict::Contested.class(), text, own.clone());
         match answer.against.len() {
             0 => {}
             1 => joins.push(contested("1 objection is open".to_owned())),
@@ -650,7 +632,7 @@ impl<'i> Sketch<'_, 'i> {
         let text = words.collect::<Vec<_>>().join(", ");
         let at = rest.first()?.at;
         let href = Some((self.links.node)(&self.node(at).id));
-        Some(Twig { sign: "+", class: "quiet", title: text.clone(), text, href, ..Twig::default() })
+        Some(Twig::of("+", "quiet", text, href))
     }
 }
 

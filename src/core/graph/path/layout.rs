@@ -6,8 +6,6 @@
 //!
 //! The tall form has a row for each stop and twig.
 
-use std::fmt::Write as _;
-
 use super::{Lane, LaneStop, Model, Sort, Twig};
 use crate::graph::text::{clamp_lines, measure, number};
 
@@ -184,31 +182,17 @@ impl Wide<'_> {
         self.at[own] = y;
         let Some(last) = lane.stops.len().checked_sub(1) else { return };
         let end = self.x(own, last);
-        let mut course = String::new();
-        let begin = match lane.from {
+        let (begin, course) = match lane.from {
             Some((from, stop)) => {
                 let (x, from) = (self.x(from, stop), self.at[from]);
-                let _ = write!(
-                    course,
-                    "M{} {}V{}Q{0} {3} {4} {3}",
-                    number(x),
-                    number(from),
-                    number(y - 18.0),
-                    number(y),
-                    number(x + 18.0)
-                );
                 self.taken.push(Area { left: x - 6.0, top: from, right: x + 6.0, bottom: y });
-                x
+                (x, turn((x, from), y, 18.0, end))
             }
             None => {
                 let x = self.x(own, 0);
-                let _ = write!(course, "M{} {}", number(x), number(y));
-                x
+                (x, format!("M{} {}H{}", number(x), number(y), number(end)))
             }
         };
-        if end > begin {
-            let _ = write!(course, "H{}", number(end));
-        }
         self.taken.push(Area { left: begin, top: y - 14.0, right: end + 14.0, bottom: y + 14.0 });
         if lane.stops.len() > 1 || lane.from.is_some() {
             self.layout.strokes.push(line(lane, course));
@@ -275,32 +259,23 @@ impl Wide<'_> {
             let left = x + 66.0;
             let texts = self.drop(twig, left, 2, y - LINE / 2.0 - 3.0);
             let row = texts[0].y - 4.5;
-            let (from, to) = (x + END_RADIUS, left - 8.0);
-            let mut course = format!("M{} {}", number(from), number(y));
-            if (row - y).abs() < 1.0 {
-                let _ = write!(course, "H{}", number(to));
-            } else {
-                let middle = number(from + 22.0);
-                let _ = write!(course, "C{middle} {} {middle} {} {} {1}", number(y), number(row), number(to));
-            }
-            self.layout.strokes.push(stroke("join", twig, 2.4, course));
+            let is_level = (row - y).abs() < 1.0;
+            let (from, y, row, to) = (x + END_RADIUS, number(y), number(row), number(left - 8.0));
+            let (middle, from) = (number(from + 22.0), number(from));
+            let course = match is_level {
+                true => format!("M{from} {y}H{to}"),
+                false => format!("M{from} {y}C{middle} {y} {middle} {row} {to} {row}"),
+            };
+            self.layout.strokes.push(stroke("join", twig, course));
             places.push(place(twig, "join", texts));
         }
         for twig in &stop.twigs {
             let left = x + 28.0;
             let texts = self.drop(twig, left, 1, y + 22.0);
             let row = texts[0].y - 4.5;
-            let course = format!(
-                "M{0} {1}V{2}Q{0} {3} {4} {3}H{5}",
-                number(x),
-                number(y),
-                number(row - 10.0),
-                number(row),
-                number(x + 10.0),
-                number(left - 7.0)
-            );
+            let course = turn((x, y), row, 10.0, left - 7.0);
             self.taken.push(Area { left: x - 3.0, top: y, right: x + 3.0, bottom: row });
-            self.layout.strokes.push(stroke("twig", twig, 1.5, course));
+            self.layout.strokes.push(stroke("twig", twig, course));
             places.push(place(twig, "twig", texts));
         }
         places
@@ -370,17 +345,9 @@ pub(super) fn tall(model: &Model) -> PathLayout {
                     y + 4.0,
                 );
                 let row = texts[0].y - 4.5;
-                let course = format!(
-                    "M{0} {1}V{2}Q{0} {3} {4} {3}H{5}",
-                    number(x),
-                    number(end),
-                    number(row - 10.0),
-                    number(row),
-                    number(x + 10.0),
-                    number(left - 5.0)
-                );
+                let course = turn((x, end), row, 10.0, left - 5.0);
                 y += LINE * (texts.len() - 1) as f64 + ROW;
-                layout.strokes.push(stroke(what, twig, if what == "join" { 2.4 } else { 1.5 }, course));
+                layout.strokes.push(stroke(what, twig, course));
                 layout.places.push(place(twig, what, texts));
             }
             y += 12.0;
@@ -503,7 +470,14 @@ fn line(lane: &Lane, course: String) -> Stroke {
     Stroke { class: format!("line {}", lane.class), width: 7.0, is_dashed: lane.is_dashed, course }
 }
 
-fn stroke(what: &str, twig: &Twig, width: f64, course: String) -> Stroke {
+fn stroke(what: &str, twig: &Twig, course: String) -> Stroke {
+    let width = if what == "join" { 2.4 } else { 1.5 };
     let is_dashed = what == "join" && twig.class == "unconfirmed";
     Stroke { class: format!("{what} {}", twig.class), width, is_dashed, course }
+}
+
+/// A path down from a point that turns right in a row and ends there.
+fn turn((x, y): (f64, f64), row: f64, radius: f64, end: f64) -> String {
+    let [above, right, x, y, row, end] = [row - radius, x + radius, x, y, row, end].map(number);
+    format!("M{x} {y}V{above}Q{x} {row} {right} {row}H{end}")
 }
