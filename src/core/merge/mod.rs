@@ -216,49 +216,33 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     let mut lists = None;
     for path in paths {
         let texts = sides.map(|side| side.get(path));
-        if path == layout::WITHHELD
-            && let Ok(read) = read(texts, withheld_file::read)
-        {
-            lists = Some(read);
-            continue;
-        }
-        let read = match layout::place(path) {
-            Place::Node(id) => match read(texts, |text| node_of(text, &id)) {
-                Ok(read) => {
+        let parsed = match layout::place(path) {
+            _ if path == layout::WITHHELD => {
+                read(texts, withheld_file::read).map(|read| lists = Some(read)).map_err(|_| None)
+            }
+            Place::Node(id) => read(texts, |text| node_of(text, &id))
+                .map(|read| {
                     for (side, node) in nodes.sides.iter_mut().zip(read) {
                         side.extend(node.map(|node| (id.clone(), node)));
                     }
-                    continue;
-                }
-                Err(fault) => {
+                })
+                .map_err(|error| {
                     nodes.taken.insert(id);
-                    Some(fault)
-                }
-            },
-            Place::Conclusion => match read(texts, conclusion_file::read) {
-                Ok(read) => {
-                    ends = Some(read);
-                    continue;
-                }
-                Err(fault) => Some(fault),
-            },
-            Place::Comment(id) => match read(texts, comment_file::read) {
-                Ok(read) => {
-                    comments.insert(id, read);
-                    continue;
-                }
-                Err(fault) => Some(fault),
-            },
-            Place::Run(id) => match read(texts, run_file::read) {
-                Ok(read) => {
-                    runs.insert(id, read);
-                    continue;
-                }
-                Err(fault) => Some(fault),
-            },
-            Place::Attachment(..) => continue,
-            Place::Meta | Place::Ruleset | Place::Stray | Place::Other => None,
+                    Some(error)
+                }),
+            Place::Conclusion => {
+                read(texts, conclusion_file::read).map(|read| ends = Some(read)).map_err(Some)
+            }
+            Place::Comment(id) => {
+                read(texts, comment_file::read).map(|read| drop(comments.insert(id, read))).map_err(Some)
+            }
+            Place::Run(id) => {
+                read(texts, run_file::read).map(|read| drop(runs.insert(id, read))).map_err(Some)
+            }
+            Place::Attachment(..) => Ok(()),
+            Place::Meta | Place::Ruleset | Place::Stray | Place::Other => Err(None),
         };
+        let Err(unreadable) = parsed else { continue };
         let [base, ours, theirs] = texts;
         if let (layout::README, Some(ours), Some(theirs)) = (path.as_str(), ours, theirs)
             && three_way(&base, &Some(ours), &Some(theirs)).is_none()
@@ -272,11 +256,11 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
                 continue;
             }
         }
-        match (three_way(&base, &ours, &theirs), read) {
-            (Some(text), _) => files.extend(text.map(|text| (path.clone(), text.clone()))),
-            (None, fault) => conflicts.push(Conflict {
+        match three_way(&base, &ours, &theirs) {
+            Some(text) => files.extend(text.map(|text| (path.clone(), text.clone()))),
+            None => conflicts.push(Conflict {
                 path: path.clone(),
-                reason: fault.map_or(ConflictReason::BothChanged, ConflictReason::Unreadable),
+                reason: unreadable.map_or(ConflictReason::BothChanged, ConflictReason::Unreadable),
             }),
         }
     }
@@ -285,39 +269,30 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
         Ok(joined) => {
             decisions.extend(joined.decisions);
             files.extend(attachments(&sides, &joined.new_ids));
+            let mut add = |file: MergedFile| match file {
+                Ok(file) => files.extend(file),
+                Err(conflict) => conflicts.push(conflict),
+            };
             if let Some(lists) = lists {
-                match withheld_text(&sides, &lists, &joined.new_ids) {
-                    Ok(text) => files.extend(text.map(|text| (layout::WITHHELD.to_owned(), text))),
-                    Err(conflict) => conflicts.push(conflict),
-                }
+                add(withheld_list(&sides, &lists, &joined.new_ids));
             }
-            let comments = comments.into_iter().map(|(id, it)| record(&sides, id, it, &joined.new_ids));
-            let runs = runs.into_iter().map(|(id, it)| record(&sides, id, it, &joined.new_ids));
-            for file in comments.chain(runs) {
-                match file {
-                    Ok(file) => files.extend(file),
-                    Err(conflict) => conflicts.push(conflict),
-                }
-            }
+            comments.into_iter().for_each(|(id, it)| add(record(&sides, id, it, &joined.new_ids)));
+            runs.into_iter().for_each(|(id, it)| add(record(&sides, id, it, &joined.new_ids)));
             for (node, sources) in joined.nodes {
-                let path = layout::node(&node.id);
-                let as_it_stands = sources.into_iter().filter_map(|(side, id)| {
+                let same = sources.into_iter().filter_map(|(side, id)| {
                     let text = sides[side].get(&layout::node(&id))?;
-                    (id == node.id && node_of(std::str::from_utf8(text).ok()?, &id).ok()? == node)
-                        .then_some((side, text))
+                    let is_same =
+                        id == node.id && node_of(std::str::from_utf8(text).ok()?, &id).ok()? == node;
+                    is_same.then_some(Some(text))
                 });
-                match text_of(&node, as_it_stands.collect(), sides[0].get(&path)) {
-                    Ok(text) => drop(files.insert(path, text)),
-                    Err(error) => conflicts.push(Conflict { path, reason: error.into() }),
-                }
+                add(file(&sides, layout::node(&node.id), same, || node_file::write(&node)));
             }
             if let Some(ends) = ends {
                 let (end, decided) = end::join(ends, &joined.new_ids, went_on);
                 decisions.extend(decided);
-                let path = layout::CONCLUSION.to_owned();
-                match end.map(|end| conclusion_file::write(&end)).transpose() {
-                    Ok(text) => files.extend(text.map(|text| (path, text.into_bytes()))),
-                    Err(error) => conflicts.push(Conflict { path, reason: error.into() }),
+                if let Some(end) = end {
+                    let path = layout::CONCLUSION.to_owned();
+                    add(file(&sides, path, std::iter::empty(), || conclusion_file::write(&end)));
                 }
             }
         }
@@ -328,25 +303,38 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     if conflicts.is_empty() { Ok(Merged { files, decisions }) } else { Err(conflicts) }
 }
 
-/// Merges the list of withheld nodes. If the list of a side equals the result, its text is kept.
-fn withheld_text(
+/// A merged file and its content, or `None` if it is deleted.
+type MergedFile = Result<Option<(String, Vec<u8>)>, Conflict>;
+
+/// The content of a merged file. If a side has the `same` facts, its text is kept, otherwise the facts are written.
+fn file<'t>(
+    sides: &[&'t FileMap; 3],
+    path: String,
+    same: impl Iterator<Item = Option<&'t Vec<u8>>>,
+    write: impl FnOnce() -> Result<String, YamlError>,
+) -> MergedFile {
+    let base = sides[0].get(&path);
+    // Prefer the text that changed since the base.
+    let text = match same.min_by_key(|text| (*text == base, *text)) {
+        Some(text) => text.cloned(),
+        None => match write() {
+            Ok(text) => Some(text.into_bytes()),
+            Err(error) => return Err(Conflict { path, reason: error.into() }),
+        },
+    };
+    Ok(text.map(|text| (path, text)))
+}
+
+/// Merges the list of withheld nodes.
+fn withheld_list(
     sides: &[&FileMap; 3],
     lists: &[Option<WithheldList>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
-) -> Result<Option<Vec<u8>>, Conflict> {
+) -> MergedFile {
     let merged = withheld::join(lists, new_ids);
-    let [base, ours, theirs] = sides.map(|side| side.get(layout::WITHHELD));
-    let says_that =
-        |list: &Option<WithheldList>| list.as_ref().map_or(merged.is_empty(), |list| *list == merged);
-    let same = [(ours, &lists[1]), (theirs, &lists[2])].into_iter().filter(|(_, list)| says_that(list));
-    // Prefer the text that changed since the base.
-    match same.map(|(text, _)| text).min_by_key(|text| (*text == base, *text)) {
-        Some(text) => Ok(text.cloned()),
-        None => match withheld_file::write(&merged) {
-            Ok(text) => Ok(Some(text.into_bytes())),
-            Err(error) => Err(Conflict { path: layout::WITHHELD.to_owned(), reason: error.into() }),
-        },
-    }
+    let is_same = |side: &usize| lists[*side].as_ref().map_or(merged.is_empty(), |list| *list == merged);
+    let same = [1, 2].into_iter().filter(is_same).map(|side| sides[side].get(layout::WITHHELD));
+    file(sides, layout::WITHHELD.to_owned(), same, || withheld_file::write(&merged))
 }
 
 /// Merges the file of a comment or a run.
@@ -355,18 +343,15 @@ fn record<T: Record>(
     id: T::Id,
     versions: [Option<T>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
-) -> Result<Option<(String, Vec<u8>)>, Conflict> {
+) -> MergedFile {
     let path = T::path(id);
-    let conflict = |reason| Conflict { path: T::path(id), reason };
-    let merged =
-        join_record(versions.clone(), new_ids).ok_or_else(|| conflict(ConflictReason::BothChanged))?;
-    let Some(merged) = merged else { return Ok(None) };
-    let as_it_stands = [1, 2].into_iter().find(|side| versions[*side].as_ref() == Some(&merged));
-    let text = match as_it_stands.and_then(|side| sides[side].get(&path)) {
-        Some(text) => text.clone(),
-        None => merged.write().map_err(|error| conflict(error.into()))?.into_bytes(),
+    let Some(merged) = join_record(versions.clone(), new_ids) else {
+        return Err(Conflict { path, reason: ConflictReason::BothChanged });
     };
-    Ok(Some((path, text)))
+    let Some(merged) = merged else { return Ok(None) };
+    let is_same = |side: &usize| versions[*side].as_ref() == Some(&merged);
+    let same = [1, 2].into_iter().filter(is_same).map(|side| sides[side].get(&T::path(id)));
+    file(sides, path, same, || merged.write())
 }
 
 /// Merges a comment or a run, which follows its node if the node was renamed.
@@ -464,17 +449,4 @@ fn node_of(text: &str, id: &NodeId) -> Result<Node, YamlError> {
         return Err(YamlError { line: None, column: None, message });
     }
     Ok(node)
-}
-
-/// The text of a node's file. If the file of a side contains exactly this node, its text is kept.
-fn text_of(
-    node: &Node,
-    as_it_stands: Vec<(usize, &Vec<u8>)>,
-    base: Option<&Vec<u8>>,
-) -> Result<Vec<u8>, YamlError> {
-    let changed = as_it_stands.iter().map(|(_, text)| *text).filter(|text| Some(*text) != base).min();
-    match changed.or(as_it_stands.first().map(|(_, text)| *text)) {
-        Some(text) => Ok(text.clone()),
-        None => Ok(node_file::write(node)?.into_bytes()),
-    }
 }
