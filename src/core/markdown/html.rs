@@ -80,7 +80,6 @@ struct HtmlWriter {
     links: usize,
     /// The number of open images. Their alternative text contains no elements.
     images: usize,
-    code_block: bool,
     /// The text of the open code block.
     code: Option<String>,
     table: Option<OpenTable>,
@@ -101,7 +100,6 @@ enum Open {
     /// A block that counts as a level of nesting.
     Level(&'static str),
     Inline(&'static str),
-    Paragraph,
     /// The element and its id.
     Heading(&'static str, String),
     Code,
@@ -162,7 +160,6 @@ impl HtmlWriter {
             elements: 0,
             links: 0,
             images: 0,
-            code_block: false,
             code: None,
             table: None,
             known_slugs: slugs.iter().cloned().collect(),
@@ -260,7 +257,6 @@ impl HtmlWriter {
                     return self.separated();
                 }
                 self.out.push_str("<pre class=\"raw-html\" tabindex=\"0\"><code>");
-                self.code_block = true;
                 Open::Code
             }
             Tag::List(None) => self.level("ul", ""),
@@ -314,10 +310,7 @@ impl HtmlWriter {
                 }
                 self.block_unbounded("tr", "")
             }
-            Tag::TableCell => {
-                let empty = matches!(rest.first(), Some((Event::End(_), _)));
-                self.cell(empty)
-            }
+            Tag::TableCell => self.cell(),
             Tag::Emphasis => self.inline("em"),
             Tag::Strong => self.inline("strong"),
             Tag::Strikethrough => self.inline("del"),
@@ -347,7 +340,6 @@ impl HtmlWriter {
                     self.out.push_str("</thead>\n<tbody>\n");
                 }
             }
-            Open::Paragraph => self.out.push_str("</p>\n"),
             Open::Heading(element, id) => {
                 if self.room() {
                     let _ = write!(
@@ -366,7 +358,6 @@ impl HtmlWriter {
                 let _ = write!(self.out, "</{element}>");
             }
             Open::Code => {
-                self.code_block = false;
                 let code = self.code.take().unwrap_or_default();
                 self.code_lines(&code);
                 self.out.push_str("</code></pre>\n");
@@ -399,7 +390,7 @@ impl HtmlWriter {
 
     fn block_unbounded(&mut self, element: &'static str, attributes: &str) -> Open {
         let _ = write!(self.out, "<{element}{attributes}>");
-        if element == "p" { Open::Paragraph } else { Open::Block(element) }
+        Open::Block(element)
     }
 
     fn level(&mut self, element: &'static str, attributes: &str) -> Open {
@@ -457,7 +448,6 @@ impl HtmlWriter {
             return self.separated();
         }
         self.elements += 1;
-        self.code_block = true;
         let info = match kind {
             CodeBlockKind::Fenced(info) => info.as_ref(),
             CodeBlockKind::Indented => "",
@@ -509,8 +499,7 @@ impl HtmlWriter {
         room
     }
 
-    /// Writes a cell. An empty cell in the header row is not a header, so that screen readers do not announce it.
-    fn cell(&mut self, empty: bool) -> Open {
+    fn cell(&mut self) -> Open {
         let Some(table) = &mut self.table else { return self.separated() };
         let class = match table.alignments.get(table.column) {
             Some(Alignment::Left) => " class=\"align-left\"",
@@ -519,16 +508,17 @@ impl HtmlWriter {
             _ => "",
         };
         table.column += 1;
-        let header = table.head && !empty;
+        let is_header = table.head;
         self.elements += 1;
-        if header {
+        if is_header {
             self.block_unbounded("th", &format!(" scope=\"col\"{class}"))
         } else {
             self.block_unbounded("td", class)
         }
     }
 
-    /// Turns a header cell without content into a plain cell. The corner of a table is often empty.
+    /// Turns a header cell without content into a plain cell, which screen readers do not announce. The corner of a table
+    /// is often empty.
     fn end_heading_cell(&mut self) -> &'static str {
         const SCOPE: &str = "<th scope=\"col\"";
         let start = self.out.rfind(SCOPE).filter(|start| {
@@ -630,7 +620,7 @@ impl HtmlWriter {
         if let Some(code) = &mut self.code {
             return code.push_str(text);
         }
-        if self.code_block || self.links > 0 {
+        if self.links > 0 {
             return self.out.push_str(&escape(text));
         }
         let mut done = 0;
