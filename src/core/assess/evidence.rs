@@ -410,7 +410,7 @@ impl<'a> Assessment<'a> {
 
     /// The strength of an answer's evidence in words.
     pub fn evidence_words(&self, answer: &Answer<'_>) -> String {
-        self.in_words(&answer.runs, || std::iter::once(answer))
+        self.in_words(&[answer])
     }
 
     /// The answers that the overall verdict rests on: those of the conclusion or, without a conclusion, the first
@@ -431,16 +431,23 @@ impl<'a> Assessment<'a> {
 
     /// The commands that the overall verdict rests on.
     pub fn whole_runs(&self) -> impl Iterator<Item = &CapturedRun<'a>> {
-        let mut seen = HashSet::new();
-        let ids = self.carrying().into_iter().flat_map(|answer| &answer.runs);
-        ids.filter(move |run| seen.insert(**run)).filter_map(|id| self.run(*id))
+        self.runs_behind(self.carrying())
     }
 
     /// The strength of the overall evidence in words. `None` if the verdict rests on no answer.
     pub fn whole_evidence(&self) -> Option<String> {
         let answers = self.carrying();
-        let runs: Vec<RunId> = self.whole_runs().map(|run| run.run.id).collect();
-        (!answers.is_empty()).then(|| self.in_words(&runs, || answers.iter().copied()))
+        (!answers.is_empty()).then(|| self.in_words(&answers))
+    }
+
+    /// The commands that these answers rest on, without duplicates.
+    fn runs_behind<'s>(
+        &'s self,
+        answers: impl IntoIterator<Item = &'s Answer<'a>>,
+    ) -> impl Iterator<Item = &'s CapturedRun<'a>> {
+        let mut seen = HashSet::new();
+        let ids = answers.into_iter().flat_map(|answer| &answer.runs);
+        ids.filter(move |run| seen.insert(**run)).filter_map(|id| self.run(*id))
     }
 
     /// Commands behind answers that another author should rerun: nobody but their author has tried, or the rerun
@@ -454,9 +461,7 @@ impl<'a> Assessment<'a> {
             let is_same_session = author.caller.session.is_some() && author.caller.session == caller.session;
             is_same_session || by.is(&Who::of(author.agent_id.as_deref(), &author.caller))
         };
-        let mut seen = HashSet::new();
-        let ids = self.answers.iter().flat_map(|answer| &answer.runs).filter(|run| seen.insert(**run));
-        let runs = ids.filter_map(|id| self.run(*id)).filter(|run| !is_own(run));
+        let runs = self.runs_behind(&self.answers).filter(|run| !is_own(run));
         let (differing, others): (Vec<_>, Vec<_>) = runs
             .filter(|run| run.standing() == RunStanding::Differs || !run.is_tried_by_other())
             .partition(|run| run.standing() == RunStanding::Differs);
@@ -465,17 +470,10 @@ impl<'a> Assessment<'a> {
 
     /// The outcome of all commands: `run again by CI on 24 Nov 2026 at 3f2a91c: 2 of 3 same, 1 differs`. Without
     /// commands, the other evidence.
-    fn in_words<'n, A: Iterator<Item = &'n Answer<'a>>>(
-        &self,
-        ids: &[RunId],
-        answers: impl Fn() -> A,
-    ) -> String
-    where
-        'a: 'n,
-    {
-        let runs: Vec<&CapturedRun<'a>> = ids.iter().filter_map(|id| self.run(*id)).collect();
+    fn in_words(&self, answers: &[&Answer<'a>]) -> String {
+        let runs: Vec<&CapturedRun<'a>> = self.runs_behind(answers.iter().copied()).collect();
         if runs.is_empty() {
-            let rests_on = answers().flat_map(|answer| self.rests_on(answer.node, &answer.confirming));
+            let rests_on = answers.iter().flat_map(|answer| self.rests_on(answer.node, &answer.confirming));
             return match rests_on
                 .filter_map(|id| self.investigation.node(id)?.classification.as_ref())
                 .any(is_pinned)

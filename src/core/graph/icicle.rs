@@ -235,7 +235,7 @@ impl IcicleWriter<'_> {
             branches if branches == part.nodes => counted(part.nodes, "node"),
             branches => format!("{branches} small branches, {}", counted(part.nodes, "node")),
         };
-        let bar = self.pages.bar(&part.tops, BAR);
+        let bar = self.pages.tallies.bar(&part.tops, BAR);
         let kinds: Vec<String> = bar.iter().map(|kind| format!("{} {}", kind.count, kind.label)).collect();
         let href = part.page.zip(self.options.page_href).map(|(page, href)| href(page, &first.node.id));
         let on_path = Way::class(way);

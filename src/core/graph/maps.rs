@@ -104,7 +104,7 @@ impl<'i> Pages<'i> {
                 last: id(part.tops.last())?,
                 nodes: part.nodes,
                 answers: self.tallies.answers(&part.tops),
-                bar: self.bar(&part.tops, (BAR * part.nodes).div_ceil(largest)),
+                bar: self.tallies.bar(&part.tops, (BAR * part.nodes).div_ceil(largest)),
                 page: part.page,
             })
         };

@@ -33,7 +33,7 @@ pub fn mermaid_of(assessment: &Assessment<'_>, is_shown: impl Fn(&NodeId) -> boo
                 let role = assessment.rules.map_or(Role::Open, |rules| rules.role(state));
                 (state.as_str(), class(role))
             }
-            None => ("proposed", "proposed"),
+            None => ("proposed", "proposed".to_owned()),
         };
         let title = escape(&one_line(node.name()));
         let beside = beside(assessment, node);
@@ -76,16 +76,10 @@ pub fn mermaid_of(assessment: &Assessment<'_>, is_shown: impl Fn(&NodeId) -> boo
     chart
 }
 
-fn class(role: Role) -> &'static str {
-    match role {
-        Role::Open => "roleOpen",
-        Role::AwaitingConfirmation => "roleAwaitingConfirmation",
-        Role::Solution => "roleSolution",
-        Role::Theory => "roleTheory",
-        Role::Confirmation => "roleConfirmation",
-        Role::Exhausted => "roleExhausted",
-        Role::DeadEnd => "roleDeadEnd",
-    }
+/// The class of a role in camel case: `roleDeadEnd`.
+fn class(role: Role) -> String {
+    let name = palette::class(role).trim_start_matches("role-");
+    format!("role{}{}", name[..1].to_uppercase(), &name[1..])
 }
 
 fn escape(text: &str) -> String {

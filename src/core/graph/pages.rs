@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::bar::{BarKind, BarPart, Tallies};
+use super::bar::{BarKind, Tallies};
 use super::palette;
 use crate::assess::{Assessment, Verdict};
 use crate::domain::{Investigation, Node, NodeId};
@@ -206,11 +206,6 @@ impl<'i> Pages<'i> {
             (!is_refuted).then_some((self.first != Some(id), Reverse(verdict), id, item))
         });
         answers.min().map(|(.., item)| item)
-    }
-
-    /// The counts by kind of these branches.
-    pub(super) fn bar(&self, branches: &[usize], length: usize) -> Vec<BarPart> {
-        self.tallies.bar(branches, length)
     }
 
     /// All pages. The first one starts at the roots, and the parts of a page follow it.

@@ -28,13 +28,6 @@ pub(super) const QUIET: Colour = colour("--graph-quiet", "#59636e", "#9da7b3");
 pub(super) const EDGE: Colour = colour("--graph-edge", "#a3acb6", "#606873");
 /// Reserved for doubt.
 pub const DOUBT: Colour = colour("--graph-doubt", "#8a5a00", "#e3b341");
-const OPEN: Colour = colour("--role-open", "#2666bd", "#58a6ff");
-const SOLUTION: Colour = colour("--role-solution", "#1a7f37", "#3fb950");
-const CONFIRMATION: Colour = colour("--role-confirmation", "#1a7f37", "#3fb950");
-const AWAITING: Colour = colour("--role-awaitingConfirmation", "#0f6f7c", "#39c5cf");
-const THEORY: Colour = colour("--role-theory", "#7a45d1", "#bc8cff");
-const EXHAUSTED: Colour = colour("--role-exhausted", "#6e7781", "#8b949e");
-const DEAD_END: Colour = colour("--role-deadEnd", "#b3373a", "#f47067");
 
 /// All roles in legend order.
 pub const ROLES: [Role; 7] = [
@@ -48,36 +41,21 @@ pub const ROLES: [Role; 7] = [
 ];
 
 /// All colours. Text reaches WCAG AA contrast (4.5:1) on cards, and bars reach 3:1, in light and dark.
-pub fn palette() -> [Colour; 15] {
-    [
-        BACKGROUND,
-        CARD,
-        CARD_MUTED,
-        BORDER,
-        TEXT,
-        QUIET,
-        EDGE,
-        DOUBT,
-        OPEN,
-        AWAITING,
-        SOLUTION,
-        CONFIRMATION,
-        THEORY,
-        EXHAUSTED,
-        DEAD_END,
-    ]
+pub fn palette() -> impl Iterator<Item = Colour> {
+    let others = [BACKGROUND, CARD, CARD_MUTED, BORDER, TEXT, QUIET, EDGE, DOUBT];
+    others.into_iter().chain(ROLES.map(role))
 }
 
 /// The colour of a role.
 pub fn role(role: Role) -> Colour {
     match role {
-        Role::Open => OPEN,
-        Role::AwaitingConfirmation => AWAITING,
-        Role::Solution => SOLUTION,
-        Role::Theory => THEORY,
-        Role::Confirmation => CONFIRMATION,
-        Role::Exhausted => EXHAUSTED,
-        Role::DeadEnd => DEAD_END,
+        Role::Open => colour("--role-open", "#2666bd", "#58a6ff"),
+        Role::AwaitingConfirmation => colour("--role-awaitingConfirmation", "#0f6f7c", "#39c5cf"),
+        Role::Solution => colour("--role-solution", "#1a7f37", "#3fb950"),
+        Role::Theory => colour("--role-theory", "#7a45d1", "#bc8cff"),
+        Role::Confirmation => colour("--role-confirmation", "#1a7f37", "#3fb950"),
+        Role::Exhausted => colour("--role-exhausted", "#6e7781", "#8b949e"),
+        Role::DeadEnd => colour("--role-deadEnd", "#b3373a", "#f47067"),
     }
 }
 
@@ -98,69 +76,68 @@ pub fn stylesheet() -> String {
         let _ = write!(css, "{}:{};", colour.name, colour.dark);
     }
     css.push_str("}}\n");
-    let mut rule = |selector: &str, property: &str, colour: Colour| {
-        // Programs without support for custom properties (librsvg, Inkscape) use the first value.
-        let _ = writeln!(css, "{selector}{{{property}:{};{property}:var({})}}", colour.light, colour.name);
-    };
-    rule(".graph .background", "fill", BACKGROUND);
-    rule(".graph text", "fill", TEXT);
-    rule(".graph .edge", "stroke", EDGE);
-    rule(".graph .card-box,.graph .more-box", "fill", CARD);
-    rule(".graph .card-box,.graph .more-box,.graph .behind", "stroke", BORDER);
-    rule(".graph .card-bar", "fill", QUIET);
-    rule(".graph .sign", "stroke", QUIET);
-    rule(".graph .card-state,.graph .card-note", "fill", QUIET);
-    rule(".graph .role-deadEnd .card-box,.graph .role-exhausted .card-box", "fill", CARD_MUTED);
-    rule(
-        ".graph .role-deadEnd .card-title,.graph .role-deadEnd .card-id,.graph .proposed text",
-        "fill",
-        QUIET,
-    );
-    rule(".graph .proposed .card-box", "stroke", QUIET);
-    for of in ROLES {
-        rule(&format!(".graph .{} .card-bar", class(of)), "fill", role(of));
-        rule(&format!(".graph .sign.{}", class(of)), "stroke", role(of));
+    write_rules(&mut css, CARDS);
+    for role in ROLES {
+        write_rules(&mut css, &CARDS_OF_ROLE.replace("ROLE", class(role)));
     }
-    rule(".graph .confirmed .card-note", "fill", SOLUTION);
-    rule(".graph .edge.on-path,.graph .on-path .card-box,.graph .way", "stroke", SOLUTION);
-    rule(".graph .edge.doubted,.graph .doubted .card-box,.graph .doubted .way", "stroke", DOUBT);
-    rule(
-        ".graph .unconfirmed .card-note,.graph .self-checked .card-note,.graph .contested .card-note,\
-         .graph .unconfirmed .cell-sign,.graph .self-checked .cell-sign,.graph .contested .cell-sign",
-        "fill",
-        DOUBT,
-    );
-    rule(".graph .cell rect,.graph .tally rect", "stroke", BACKGROUND);
-    rule(".graph .tally rect,.graph .hatch rect", "fill", QUIET);
-    rule(".graph .hatch path,.graph .cell .hollow", "stroke", QUIET);
-    for of in ROLES {
-        let class = class(of);
-        rule(
-            &format!(".graph .tally .{class},.graph .hatch.{class} rect,.graph .cell.{class} .tint"),
-            "fill",
-            role(of),
-        );
-        rule(&format!(".graph .hatch.{class} path"), "stroke", role(of));
+    write_rules(&mut css, PATHS);
+    for role in ROLES {
+        write_rules(&mut css, &CELLS_OF_ROLE.replace("ROLE", class(role)));
     }
-    rule(".graph .cell .full", "fill", SOLUTION);
-    rule(
-        ".graph .hatch.doubt path,.graph .unconfirmed .hollow,.graph .self-checked .hollow",
-        "stroke",
-        DOUBT,
-    );
-    rule(".graph .tally .unconfirmed,.graph .tally .self-checked,.graph .tally .contested", "fill", DOUBT);
-    rule(".graph .cell .full~svg text", "fill", BACKGROUND);
+    write_rules(&mut css, DOUBTS);
     css.push_str(CELLS);
-    let mut rule = |selector: &str, property: &str, colour: Colour| {
-        let _ = writeln!(css, "{selector}{{{property}:{};{property}:var({})}}", colour.light, colour.name);
-    };
-    rule(".graph a:hover rect.card-box,.graph a:focus-visible rect.card-box", "stroke", TEXT);
-    rule(".graph a:hover .more-box,.graph a:focus-visible .more-box,.graph .more-arrow", "stroke", OPEN);
-    rule(".graph .more text", "fill", OPEN);
+    write_rules(&mut css, LINKS);
     css.push_str(".graph a{text-decoration:none}\n.graph a:focus{outline:none}\n.graph a:focus-visible rect{stroke-width:3}\n");
     css
 }
 
+/// Writes rules whose value is the name of a colour.
+fn write_rules(css: &mut String, rules: &str) {
+    for (rule, name) in rules.lines().filter_map(|line| line.strip_suffix('}')?.split_once("--")) {
+        let property = rule.rsplit('{').next().unwrap_or_default();
+        // Programs without support for custom properties (librsvg, Inkscape) use the first value.
+        for colour in palette().filter(|colour| colour.name.trim_start_matches('-') == name) {
+            let _ = writeln!(css, "{rule}{};{property}var({})}}", colour.light, colour.name);
+        }
+    }
+}
+
+const CARDS: &str = "\
+.graph .background{fill:--graph-background}
+.graph text{fill:--graph-text}
+.graph .edge{stroke:--graph-edge}
+.graph .card-box,.graph .more-box{fill:--graph-card}
+.graph .card-box,.graph .more-box,.graph .behind{stroke:--graph-border}
+.graph .card-bar{fill:--graph-quiet}
+.graph .sign{stroke:--graph-quiet}
+.graph .card-state,.graph .card-note{fill:--graph-quiet}
+.graph .role-deadEnd .card-box,.graph .role-exhausted .card-box{fill:--graph-card-muted}
+.graph .role-deadEnd .card-title,.graph .role-deadEnd .card-id,.graph .proposed text{fill:--graph-quiet}
+.graph .proposed .card-box{stroke:--graph-quiet}";
+const CARDS_OF_ROLE: &str = "\
+.graph .ROLE .card-bar{fill:--ROLE}
+.graph .sign.ROLE{stroke:--ROLE}";
+const PATHS: &str = "\
+.graph .confirmed .card-note{fill:--role-solution}
+.graph .edge.on-path,.graph .on-path .card-box,.graph .way{stroke:--role-solution}
+.graph .edge.doubted,.graph .doubted .card-box,.graph .doubted .way{stroke:--graph-doubt}
+.graph .unconfirmed .card-note,.graph .self-checked .card-note,.graph .contested .card-note,\
+.graph .unconfirmed .cell-sign,.graph .self-checked .cell-sign,.graph .contested .cell-sign{fill:--graph-doubt}
+.graph .cell rect,.graph .tally rect{stroke:--graph-background}
+.graph .tally rect,.graph .hatch rect{fill:--graph-quiet}
+.graph .hatch path,.graph .cell .hollow{stroke:--graph-quiet}";
+const CELLS_OF_ROLE: &str = "\
+.graph .tally .ROLE,.graph .hatch.ROLE rect,.graph .cell.ROLE .tint{fill:--ROLE}
+.graph .hatch.ROLE path{stroke:--ROLE}";
+const DOUBTS: &str = "\
+.graph .cell .full{fill:--role-solution}
+.graph .hatch.doubt path,.graph .unconfirmed .hollow,.graph .self-checked .hollow{stroke:--graph-doubt}
+.graph .tally .unconfirmed,.graph .tally .self-checked,.graph .tally .contested{fill:--graph-doubt}
+.graph .cell .full~svg text{fill:--graph-background}";
+const LINKS: &str = "\
+.graph a:hover rect.card-box,.graph a:focus-visible rect.card-box{stroke:--graph-text}
+.graph a:hover .more-box,.graph a:focus-visible .more-box,.graph .more-arrow{stroke:--role-open}
+.graph .more text{fill:--role-open}";
 /// The opacity of icicle cells. Fills that refer to patterns are attributes, which a style must not override.
 const CELLS: &str = ".graph .cell .tint{fill-opacity:.24}\n.graph .hatch rect{fill-opacity:.18}\n\
     .graph .hatch path{stroke-opacity:.75}\n.graph .cell.thin rect{stroke:none}\n";
@@ -185,8 +162,20 @@ mod tests {
                     );
                 }
             }
-            assert!(contrast(pick(SOLUTION), pick(CARD)) >= 4.5, "the note that a solution is confirmed");
+            assert!(
+                contrast(pick(role(Role::Solution)), pick(CARD)) >= 4.5,
+                "the note that a solution is confirmed"
+            );
             assert!(contrast(pick(TEXT), pick(BACKGROUND)) >= 4.5);
+        }
+    }
+
+    #[test]
+    fn each_rule_has_a_known_colour() {
+        for rules in [CARDS, &CARDS_OF_ROLE.replace("ROLE", "role-open"), PATHS, DOUBTS, LINKS] {
+            let mut css = String::new();
+            write_rules(&mut css, rules);
+            assert_eq!(css.lines().count(), rules.lines().count(), "{css}");
         }
     }
 

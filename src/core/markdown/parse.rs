@@ -1,8 +1,8 @@
 //! Parses Markdown into the events used by the other files.
 
-use std::{borrow::Cow, ops::Range};
+use std::ops::Range;
 
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeWithOffset};
 
 /// An event and its byte range in the source.
 pub(super) type Located<'a> = (Event<'a>, Range<usize>);
@@ -15,17 +15,13 @@ pub(super) struct Definition {
 }
 
 /// Markdown with `\n` line endings and without a byte order mark.
-pub struct Source<'t>(Cow<'t, str>);
+pub struct Source(String);
 
-impl<'t> Source<'t> {
-    /// Normalizes the text, copying it only if necessary.
-    pub fn new(markdown: &'t str) -> Self {
+impl Source {
+    /// Normalizes the text.
+    pub fn new(markdown: &str) -> Self {
         let markdown = markdown.strip_prefix('\u{FEFF}').unwrap_or(markdown);
-        Source(if markdown.contains('\r') {
-            Cow::Owned(markdown.replace("\r\n", "\n").replace('\r', "\n"))
-        } else {
-            Cow::Borrowed(markdown)
-        })
+        Source(markdown.replace("\r\n", "\n").replace('\r', "\n"))
     }
 
     /// Parses the text. The result serves all uses of it.
@@ -61,12 +57,9 @@ fn events(markdown: &str) -> (Vec<Located<'_>>, Vec<Definition>) {
         .collect();
     definitions.sort_by_key(|definition| definition.at);
 
-    let mut merger = Merger::default();
-    for (event, range) in parser {
-        merger.take(markdown, event, range);
-    }
-    merger.flush();
-    (merger.events, definitions)
+    let mut urls = UrlEmphasis::default();
+    let events = parser.map(|(event, range)| urls.undo(markdown, event, range));
+    (TextMergeWithOffset::new(events).collect(), definitions)
 }
 
 /// Returns true if the element occurs within a line of text.
@@ -84,74 +77,50 @@ fn options() -> Options {
         | Options::ENABLE_GFM
 }
 
+/// Turns emphasis inside bare URLs back into text.
 #[derive(Default)]
-struct Merger<'a> {
-    events: Vec<Located<'a>>,
-    /// Text not yet in `events`: the first piece, and all of it once there is a second piece.
-    text: Option<(CowStr<'a>, Range<usize>)>,
-    joined: String,
-    /// True if `text` ends inside what looks like a URL. Cached because `text` can be long and this is checked often.
+struct UrlEmphasis {
+    /// True if the text so far ends inside what looks like a URL.
     in_url: bool,
     /// For every open emphasis, whether it was turned back into text.
     undone: Vec<bool>,
     links: usize,
-    code_block: bool,
 }
 
-impl<'a> Merger<'a> {
-    fn take(&mut self, source: &'a str, event: Event<'a>, range: Range<usize>) {
-        match &event {
-            Event::Text(text) => return self.push_text(text.clone(), range),
+impl UrlEmphasis {
+    fn undo<'a>(&mut self, source: &'a str, event: Event<'a>, range: Range<usize>) -> Located<'a> {
+        let text = match &event {
+            Event::Text(text) => Some(text.clone()),
             Event::Start(tag @ (Tag::Emphasis | Tag::Strong | Tag::Strikethrough)) => {
                 let undo = self.in_url && self.links == 0;
                 self.undone.push(undo);
-                if undo {
-                    let width = delimiter_width(source, &range, &tag.to_end());
-                    return self.push_text(source[range.start..range.start + width].into(), range);
-                }
+                let width = delimiter_width(source, &range, &tag.to_end());
+                undo.then(|| source[range.start..range.start + width].into())
             }
-            Event::End(tag @ (TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough))
-                if self.undone.pop() == Some(true) =>
-            {
+            Event::End(tag @ (TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough)) => {
                 let width = delimiter_width(source, &range, tag);
-                return self.push_text(source[range.end - width..range.end].into(), range);
+                let undone = self.undone.pop().unwrap_or(false);
+                undone.then(|| source[range.end - width..range.end].into())
             }
-            Event::Start(Tag::Link { .. } | Tag::Image { .. }) => self.links += 1,
-            Event::End(TagEnd::Link | TagEnd::Image) => self.links = self.links.saturating_sub(1),
-            Event::Start(Tag::CodeBlock(_)) => self.code_block = true,
-            Event::End(TagEnd::CodeBlock) => self.code_block = false,
-            _ => {}
-        }
-        self.flush();
-        self.events.push((event, range));
-    }
-
-    fn push_text(&mut self, piece: CowStr<'a>, range: Range<usize>) {
-        if !self.code_block {
-            let word_start = piece.rfind(char::is_whitespace);
-            let word = &piece[word_start.unwrap_or(0)..];
-            self.in_url = (self.in_url && word_start.is_none())
-                || word.contains("http://")
-                || word.contains("https://");
-        }
-        match &mut self.text {
-            None => self.text = Some((piece, range)),
-            Some((first, whole)) => {
-                if self.joined.is_empty() {
-                    self.joined.push_str(first);
-                }
-                self.joined.push_str(&piece);
-                whole.end = range.end;
+            Event::Start(Tag::Link { .. } | Tag::Image { .. }) => {
+                self.links += 1;
+                None
             }
-        }
-    }
-
-    fn flush(&mut self) {
-        self.in_url = false;
-        if let Some((first, range)) = self.text.take() {
-            let text = if self.joined.is_empty() { first } else { std::mem::take(&mut self.joined).into() };
-            self.events.push((Event::Text(text), range));
-        }
+            Event::End(TagEnd::Link | TagEnd::Image) => {
+                self.links = self.links.saturating_sub(1);
+                None
+            }
+            _ => None,
+        };
+        let Some(text) = text else {
+            self.in_url = false;
+            return (event, range);
+        };
+        let word_start = text.rfind(char::is_whitespace);
+        let word = &text[word_start.unwrap_or(0)..];
+        self.in_url =
+            (self.in_url && word_start.is_none()) || word.contains("http://") || word.contains("https://");
+        (Event::Text(text), range)
     }
 }
 
