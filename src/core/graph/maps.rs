@@ -223,19 +223,9 @@ impl<'i> Pages<'i> {
     fn group(&self, run: &mut Vec<usize>, least: usize, parts: &mut Vec<PagePart>) {
         let nodes = self.nodes(run);
         let most = nodes.div_ceil(nodes.div_ceil(least.max(MOST_CARDS - LEAST_BRANCH)).max(1));
-        let mut tops: Vec<usize> = Vec::new();
-        let mut size = 0;
-        for top in run.drain(..) {
-            size += 1 + self.items[top].below;
-            tops.push(top);
-            if size >= most {
-                parts.push(self.part(std::mem::take(&mut tops)));
-                size = 0;
-            }
-        }
-        if !tops.is_empty() {
-            parts.push(self.part(tops));
-        }
+        let size = |top: usize| (1 + self.items[top].below) as f64;
+        parts.extend(evenly(run, size, most as f64).into_iter().map(|tops| self.part(tops)));
+        run.clear();
     }
 
     /// The cells and merged branches of an icicle.
@@ -309,22 +299,26 @@ impl<'i> Pages<'i> {
             }
             let whole: f64 = run.iter().map(|top| width(*top)).sum();
             let most = whole / (whole / REACHED).floor().max(1.0);
-            let (mut tops, mut wide) = (Vec::new(), 0.0);
-            for top in run {
-                tops.push(*top);
-                wide += width(*top);
-                // Sums of widths are inexact.
-                if wide + 1e-6 >= most {
-                    pieces.push((false, std::mem::take(&mut tops)));
-                    wide = 0.0;
-                }
-            }
-            if !tops.is_empty() {
-                pieces.push((false, tops));
-            }
+            pieces.extend(evenly(run, width, most).into_iter().map(|tops| (false, tops)));
         }
         pieces
     }
+}
+
+/// Splits branches into runs whose size just reaches `most`.
+fn evenly(branches: &[usize], size: impl Fn(usize) -> f64, most: f64) -> Vec<Vec<usize>> {
+    let (mut runs, mut run, mut sum) = (Vec::new(), Vec::new(), 0.0);
+    for branch in branches {
+        run.push(*branch);
+        sum += size(*branch);
+        // Sums of sizes are inexact.
+        if sum + 1e-6 >= most {
+            runs.push(std::mem::take(&mut run));
+            sum = 0.0;
+        }
+    }
+    runs.extend(Some(run).filter(|run| !run.is_empty()));
+    runs
 }
 
 #[cfg(test)]

@@ -142,22 +142,7 @@ impl Parsed<'_> {
 
     /// Returns true if the text has a section with the heading "References" or "Reference".
     pub fn lists_references(&self) -> bool {
-        let mut heading: Option<String> = None;
-        for (event, _) in &self.events {
-            match event {
-                Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
-                Event::End(TagEnd::Heading(_)) if heading.take().is_some_and(|text| is_references(&text)) => {
-                    return true;
-                }
-                Event::Text(piece) | Event::Code(piece) => {
-                    if let Some(text) = &mut heading {
-                        text.push_str(piece);
-                    }
-                }
-                _ => {}
-            }
-        }
-        false
+        self.read().has_section
     }
 }
 
@@ -169,6 +154,8 @@ struct ReferenceReader {
     /// The number of open quotes, lists, items and footnotes.
     containers: usize,
     section: Option<Section>,
+    /// True if the text has a References section.
+    has_section: bool,
     heading: Option<(u8, String)>,
     /// True if the line is the first of a list item.
     item: bool,
@@ -300,8 +287,9 @@ impl ReferenceReader {
         {
             self.section = None;
         }
-        if is_references(&text) && self.section.is_none() {
-            self.section = Some(Section { level, containers });
+        if is_references(&text) {
+            self.has_section = true;
+            self.section.get_or_insert(Section { level, containers });
         }
     }
 
@@ -779,30 +767,10 @@ fn extension(name: &str) -> Option<&str> {
 
 /// Names of files without an extension.
 fn is_known_name(name: &str) -> bool {
-    const NAMES: [&str; 20] = [
-        "makefile",
-        "gnumakefile",
-        "dockerfile",
-        "containerfile",
-        "justfile",
-        "rakefile",
-        "gemfile",
-        "procfile",
-        "jenkinsfile",
-        "vagrantfile",
-        "brewfile",
-        "license",
-        "licence",
-        "copying",
-        "readme",
-        "changelog",
-        "notice",
-        "authors",
-        "codeowners",
-        "build",
-    ];
+    const NAMES: &str = "makefile gnumakefile dockerfile containerfile justfile rakefile gemfile procfile jenkinsfile \
+        vagrantfile brewfile license licence copying readme changelog notice authors codeowners build";
     // `Build` begins a sentence, but `BUILD` is a Bazel file.
-    NAMES.contains(&name.to_ascii_lowercase().as_str()) && (name != "Build" && name != "build")
+    NAMES.split(' ').any(|known| name.eq_ignore_ascii_case(known)) && (name != "Build" && name != "build")
 }
 
 /// Returns true if an item states that there is no source.
