@@ -1,24 +1,28 @@
-//! Withholds the texts of some nodes from publication. Their places, states and times are kept, and everything derived
-//! from these; each text is replaced by a note on who withholds it. This is done once, on the input of a report, so that
-//! no page, drawing, index, feed or file can forget it.
+//! Withholds the texts of some nodes from publication, and replaces each with a note on who withholds it.
 //!
-//! 1. [`List`] is the list of a person: nodes by their ids in one state.
-//! 2. [`List::follow`] finds these nodes throughout the history, since a merge can give a node another id, and quotes
-//!    of them in other messages.
-//! 3. [`Withheld`] removes their texts from any state and history of the investigation.
+//! Ids, states and times remain, with everything derived from them. The texts are replaced in the input of a report, so
+//! every page, drawing, index, feed and file is covered.
+//!
+//! 1. [`List`] contains the nodes that a person listed, by their ids in one state.
+//! 2. [`List::follow`] finds these nodes throughout the history, since a merge can rename a node. It also finds
+//!    quotations of their texts in commit messages.
+//! 3. [`Withheld`] replaces their texts in any state of the investigation, and in its history.
 //!
 //! # What is replaced
 //!
-//! Every text of the nodes, now and at any time of the history, including texts before amendments; their attachments,
-//! names included; comments on them, and answers to these; their runs; messages of commits that touched one of them, or
-//! that quote one of these texts; faults in their files.
+//! - Every text of the nodes, past and present, including texts before amendments.
+//! - Their attachments, including the names.
+//! - Comments on the nodes, and answers to these comments.
+//! - Their runs.
+//! - Messages of commits that touched one of the nodes or quote one of the texts.
+//! - Errors in their files.
 //!
 //! # Limits
 //!
-//! - People and times are kept: agents, clients, sessions, and the authors of commits.
-//! - Other texts with the same content are not searched for: the conclusion, the question, and other nodes that quote one of
-//!   these. Nothing is removed from the repository.
-//! - A message counts as a quotation if it has `RUN` words of a text in order, or all of a shorter text.
+//! - Agents, clients, sessions, commit authors and times are not withheld.
+//! - Copies of the texts elsewhere are not detected, such as in the conclusion, the question or other nodes. Nothing is
+//!   removed from the repository.
+//! - A message counts as a quotation if it contains `RUN` consecutive words of a text, or all of a shorter text.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -35,53 +39,54 @@ use crate::store::{Fault, HistoryEntry, Snapshot, StoreError};
 use crate::text::{one_line, shorten};
 use crate::yaml::YamlError;
 
-/// The maximum characters of a name and of a reason.
+/// The maximum length of a replacement, in characters.
 const LENGTH: usize = 300;
-/// Stands for an empty text, since emptiness affects the worth of a confirmation.
+/// The replacement for a meaningless text, which must remain meaningless: it lowers the worth of a confirmation.
 const NOTHING: &str = "–";
-/// The number of words of a text, in order, that make a quotation.
+/// The number of consecutive words that make a quotation.
 const RUN: usize = 5;
-/// The number of letters that make a shorter text a quotation, too; with fewer, only if the line names the node.
+/// The minimum number of letters that make a shorter text a quotation. With fewer letters, the line must also name the
+/// node.
 const LETTERS: usize = 12;
 
-/// The replacement of each node's texts, by id.
+/// The replacement for each node's texts, by id.
 type Labels = BTreeMap<NodeId, String>;
 
-/// The identity of a node under any id: the id and the time of its proposal.
+/// The identity of a node across renames: the id and time of its proposal.
 type Key = (NodeId, Timestamp);
 
 fn key(node: &Node) -> Key {
     (node.renamed_from.as_ref().unwrap_or(&node.id).clone(), node.proposed_at)
 }
 
-/// The nodes to be withheld, by their ids in one state, each with the replacement of its texts.
+/// The nodes to withhold, by their ids in one state, each with the replacement for its texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct List(Labels);
 
-/// Faults of a list of withheld nodes. Nothing is published then.
+/// An error in the list of withheld nodes. It prevents publication.
 #[derive(Debug, thiserror::Error)]
 pub enum WithheldError {
-    /// The file does not have the form of such a list.
+    /// The file is not a list of withheld nodes.
     #[error("the list of withheld nodes, {WITHHELD}, can't be read")]
     Yaml(#[source] YamlError),
     /// A listed node does not exist in the investigation.
     #[error("{0} can't be withheld: it is not a node of the investigation")]
     Stranger(NodeId),
-    /// The file has uncommitted changes, and only the committed list counts.
-    #[error("{WITHHELD} has uncommitted changes, and only the committed list would be withheld")]
+    /// The file has uncommitted changes, but only the committed list applies.
+    #[error("{WITHHELD} has uncommitted changes, but only the committed list applies")]
     Uncommitted,
-    /// An error of git.
+    /// A git error.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl WithheldError {
-    /// Returns the hint, if there is one.
+    /// Returns a hint for the person, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             WithheldError::Uncommitted => Some(format!(
                 "Commit it in the investigation's folder: `git add {WITHHELD}` and `git commit -m Withhold {WITHHELD}`. To \
-                 withhold only the committed list, give --ignore-uncommitted"
+                 withhold only the committed list, use --ignore-uncommitted"
             )),
             WithheldError::Store(error) => error.hint(),
             WithheldError::Yaml(_) | WithheldError::Stranger(_) => None,
@@ -90,11 +95,11 @@ impl WithheldError {
 }
 
 impl List {
-    /// Parses the text of a [`layout::WITHHELD`]; the list is empty without such a file.
+    /// Parses the content of [`layout::WITHHELD`]. Without such a file, the list is empty.
     ///
     /// # Errors
     ///
-    /// The text is not such a list.
+    /// The text is not a list of withheld nodes.
     pub fn read(text: Option<&str>) -> Result<List, WithheldError> {
         let mut list = List::default();
         let read = text.map(withheld_file::read).transpose().map_err(WithheldError::Yaml)?;
@@ -104,22 +109,22 @@ impl List {
         Ok(list)
     }
 
-    /// Adds a node.
+    /// Adds a node, with the person and the reason.
     pub fn add(&mut self, node: NodeId, by: &str, why: Option<&str>) {
         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
         self.0.insert(node, shorten(&one_line(&format!("Withheld by {by}{why}")), LENGTH));
     }
 
-    /// Whether the list is empty.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Follows these nodes of a state through the history that led to it. `beside` are other states that may contain them.
+    /// Finds the listed nodes in the history that led to `snapshot`. The states in `beside` may contain them, too.
     ///
     /// # Errors
     ///
-    /// A listed id was never a node: a misspelt one would be published.
+    /// A listed id never existed. It may be misspelt, and the intended node would then be published.
     pub fn follow(
         self,
         snapshot: &Snapshot,
@@ -174,14 +179,14 @@ impl List {
     }
 }
 
-/// The nodes whose texts are withheld, in every state of the investigation.
+/// The nodes to withhold, in every state of the investigation.
 #[derive(Clone, Debug, Default)]
 pub struct Withheld {
-    /// The nodes as listed.
+    /// The nodes, as listed.
     listed: Labels,
-    /// The listed nodes under any id, in each form in the history.
+    /// The listed nodes in each of their forms in the history, under any id.
     nodes: HashMap<Key, String>,
-    /// The other nodes of the listed state.
+    /// The other nodes of the state in which the nodes are listed.
     public: HashSet<Key>,
     quotes: Quotes,
 }
@@ -194,7 +199,7 @@ struct Passage {
 }
 
 impl Passage {
-    /// The labels for the state that a happening is described in.
+    /// Returns the labels for the state in which the event is described.
     fn at(&self, happening: &Happening) -> &Labels {
         match happening {
             Happening::Withdrawn(_)
@@ -206,7 +211,7 @@ impl Passage {
         }
     }
 
-    /// The label of a node in either state.
+    /// Returns the label of a node in either state.
     fn either(&self, id: &NodeId) -> Option<&String> {
         self.after.get(id).or_else(|| self.before.get(id))
     }
@@ -216,12 +221,12 @@ impl Passage {
 type Seen = Vec<(String, String)>;
 
 impl Withheld {
-    /// Withholds their texts in a state. Returns their ids in it.
+    /// Replaces the texts in a state. Returns the ids of the withheld nodes in it.
     pub fn hide(&self, snapshot: &mut Snapshot) -> Vec<NodeId> {
         self.replace(snapshot, &mut Seen::new())
     }
 
-    /// Withholds their texts in the history that led to a state.
+    /// Replaces the texts in the history that led to `snapshot`.
     pub fn hide_in(&self, history: &mut [HistoryEntry], snapshot: &Snapshot) {
         self.replace_in(history, snapshot, &mut Seen::new());
     }
@@ -287,7 +292,7 @@ impl Withheld {
                 _ => None,
             });
             let happened = entry.happenings.iter().find_map(label_of);
-            // A partially read commit may have touched any node.
+            // A commit that was only partially read may have touched any node.
             let unknown = any.filter(|_| !entry.gaps.is_empty());
             let quoted = || self.quotes.label(&entry.message, passage);
             if let Some(label) = touched.or(happened).or(unknown).or_else(quoted) {
@@ -303,14 +308,14 @@ impl Withheld {
         }
     }
 
-    /// The withheld nodes of a state, by their ids in it.
+    /// Returns the labels of the withheld nodes of a state, by their ids in it.
     fn labels(&self, snapshot: &Snapshot) -> Labels {
         let state = &snapshot.investigation;
         let known =
             state.nodes().filter_map(|node| Some((node.id.clone(), self.nodes.get(&key(node))?.clone())));
         let mut labels: Labels = known.collect();
         for (id, label) in &self.listed {
-            // A merge has given the id to another node.
+            // Unless a merge assigned the id to another node.
             if !state.node(id).is_some_and(|node| self.public.contains(&key(node))) {
                 labels.entry(id.clone()).or_insert_with(|| label.clone());
             }
@@ -318,12 +323,13 @@ impl Withheld {
         labels
     }
 
-    /// The withheld nodes before and after each entry of a history that led to a state with the labels `newest`.
+    /// Returns the withheld nodes before and after each entry of a history. `newest` has the labels of the state that
+    /// the history led to.
     fn passages(&self, history: &[HistoryEntry], newest: &Labels) -> Vec<Passage> {
         let mut after = Arc::new(newest.clone());
         let mut passages = Vec::with_capacity(history.len());
         for (entry, moves) in history.iter().zip(moves(history)) {
-            // Even if a withheld node now has the former id of one that is not withheld.
+            // Includes a withheld node that now has the former id of a published node.
             let moved = moves.iter().filter(|(from, to)| after.contains_key(to) || after.contains_key(from));
             let moved: Vec<&(NodeId, NodeId)> = moved.collect();
             let mut before = Arc::clone(&after);
@@ -333,7 +339,7 @@ impl Withheld {
                 labels.extend(
                     moved.iter().filter_map(|(from, to)| Some((from.clone(), after.get(to)?.clone()))),
                 );
-                // Its moves may be unknown.
+                // The renames of this commit may be unknown.
                 let first = self.nodes.iter().filter(|_| !entry.gaps.is_empty());
                 for ((id, _), label) in first {
                     labels.entry(id.clone()).or_insert_with(|| label.clone());
@@ -346,7 +352,7 @@ impl Withheld {
     }
 }
 
-/// The nodes that each entry has moved, with their old and new ids.
+/// Returns the nodes that each entry renamed, with their old and new ids.
 fn moves(history: &[HistoryEntry]) -> Vec<Vec<(NodeId, NodeId)>> {
     let mut ids: HashMap<Key, &NodeId> = HashMap::new();
     let mut moves = vec![Vec::new(); history.len()];
@@ -366,7 +372,7 @@ fn moves(history: &[HistoryEntry]) -> Vec<Vec<(NodeId, NodeId)>> {
     moves
 }
 
-/// Whether the path is that of a withheld node's attachment, or of a stray file among attachments.
+/// Returns whether the path is an attachment of a withheld node, or a stray file among attachments.
 fn is_attachment<'l>(path: &str, label: &dyn Fn(&NodeId) -> Option<&'l String>) -> bool {
     match layout::place(path) {
         Place::Attachment(node, _) => label(&node).is_some(),
@@ -383,7 +389,7 @@ fn hide_faults<'l>(
     for fault in faults {
         let label = match layout::place(&fault.path) {
             Place::Node(id) => label(&id),
-            // The subject of an unreadable one is unknown.
+            // The subject of an unreadable record is unknown.
             Place::Comment(_) | Place::Run(_) => any,
             _ => None,
         };
@@ -436,15 +442,15 @@ fn hidden_comment(comment: &Arc<Comment>, label: &str, seen: &mut Seen) -> Arc<C
     Arc::new(Comment { text: label.to_owned(), ..comment.as_ref().clone() })
 }
 
-/// The replacement of a run's texts, by run: for runs of a withheld node, and those that its result names, with all that
-/// repeat or judge them.
+/// Returns the replacements for the texts of runs, by run id. This covers runs of withheld nodes, runs that their
+/// results cite, and all repetitions and judgements of these.
 fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, String> {
     let mut hidden: HashMap<RunId, String> = HashMap::new();
     for (id, label) in labels {
         let results = investigation.node(id).into_iter().flat_map(|node| node.results());
         hidden.extend(results.flat_map(|result| &result.runs).map(|run| (*run, label.clone())));
     }
-    // In the order of time, so that a run precedes its repetitions, and these precede their judgements.
+    // In the order of time, so that a run precedes its repetitions, and those precede their judgements.
     for run in investigation.runs() {
         let label = run.node.as_ref().and_then(|node| labels.get(node));
         let label = label.or_else(|| hidden.get(&run.of()?)).cloned();
@@ -455,7 +461,7 @@ fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, 
 
 fn hidden_run(run: &Arc<Run>, label: &String, seen: &mut Seen) -> Arc<Run> {
     let mut texts = Texts { label, seen };
-    // Every field is named, so that a new one is not forgotten here.
+    // Names every field, so that a new one can't be forgotten.
     let Run { id, node, author, at, mut note, mut what } = run.as_ref().clone();
     texts.texts(&mut note);
     match &mut what {
@@ -472,7 +478,7 @@ fn hidden_name(name: &AttachmentName, label: &str, seen: &mut Seen) -> Attachmen
 
 fn hidden(node: &Node, label: &String, seen: &mut Seen) -> Arc<Node> {
     let mut texts = Texts { label, seen };
-    // Every field is named, so that a new one is not forgotten here.
+    // Names every field, so that a new one can't be forgotten.
     let Node {
         id,
         parent,
@@ -495,18 +501,18 @@ fn hidden(node: &Node, label: &String, seen: &mut Seen) -> Arc<Node> {
     Arc::new(hidden)
 }
 
-/// Comments, with the nodes that they are ultimately about.
+/// Comments, with the nodes that they are about.
 struct Comments<'a> {
-    /// The comments on a withheld node, at any time.
+    /// The labels of comments on a withheld node, at any time.
     said: HashMap<CommentId, String>,
     known: HashMap<CommentId, &'a Arc<Comment>>,
 }
 
 impl Comments<'_> {
-    /// The replacement of a comment's text, if it is about a withheld node or answers such a comment.
+    /// Returns the label of a comment that is about a withheld node or answers such a comment.
     fn label(&self, comment: &Comment) -> Option<&String> {
         let mut about = comment;
-        // At most as many steps as comments: an edit by hand can make them answer each other in a circle.
+        // Limited to the number of comments, because a manual edit can create a cycle of answers.
         for _ in 0..=self.known.len() {
             if let Some(label) = self.said.get(&about.id) {
                 return Some(label);
@@ -524,12 +530,12 @@ impl Comments<'_> {
     }
 }
 
-/// The replaced texts, to recognize messages that quote them.
+/// The replaced texts, for recognizing messages that quote them.
 #[derive(Clone, Debug, Default)]
 struct Quotes {
-    /// Runs of words in order, with a space between.
+    /// Sequences of words, joined by spaces, with their labels.
     runs: HashMap<String, String>,
-    /// Runs of texts that are too short to be recognized by themselves.
+    /// Sequences that are too short to count as a quotation by themselves.
     short: HashMap<String, String>,
 }
 
@@ -547,7 +553,7 @@ impl Quotes {
         quotes
     }
 
-    /// Removes texts that the investigation itself and other nodes contain: these are public.
+    /// Removes texts that are public: those of the investigation itself and of other nodes.
     fn forget_public(&mut self, withheld: &Withheld, snapshot: &Snapshot) {
         let state = &snapshot.investigation;
         let meta = state.meta();
@@ -563,7 +569,7 @@ impl Quotes {
         }
     }
 
-    /// The replacement of a message that quotes one of them.
+    /// Returns the replacement for a message that quotes a withheld text.
     fn label(&self, message: &str, passage: &Passage) -> Option<&String> {
         let ids = || passage.after.keys().chain(passage.before.keys());
         message.lines().find_map(|line| {
@@ -575,19 +581,19 @@ impl Quotes {
     }
 }
 
-/// The runs of words of a line; the whole line if it is short.
+/// Returns the sequences of consecutive words in a line, or the whole line if it is short.
 fn runs(line: &str) -> Vec<String> {
     let words = words(line);
     words.windows(words.len().clamp(1, RUN)).map(|run| run.join(" ")).collect()
 }
 
-/// The words of a line, in lower case.
+/// Returns the words of a line in lowercase.
 fn words(line: &str) -> Vec<String> {
     let words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect()
 }
 
-/// Replaces the texts of one node.
+/// Replaces the texts of a node.
 struct Texts<'a> {
     label: &'a String,
     seen: &'a mut Seen,
@@ -614,7 +620,7 @@ impl Texts<'_> {
         texts.into_iter().for_each(|text| self.text(text));
     }
 
-    /// Replaces a whole list by one entry.
+    /// Replaces the list with at most one entry.
     fn list(&mut self, list: &mut Vec<String>) {
         self.forget(list.drain(1.min(list.len())..));
         self.texts(list);
@@ -629,7 +635,7 @@ impl Texts<'_> {
         }
     }
 
-    /// Keeps the outcome and the duration of a run; removes its output, including its size.
+    /// Replaces the texts of a run. Removes its output with its size, but keeps the outcome and the duration.
     fn ran(&mut self, it: &mut Ran) {
         let Ran {
             command,
@@ -673,7 +679,8 @@ impl Texts<'_> {
     }
 
     fn warnings(&mut self, warnings: &mut [Warning]) {
-        // The words are the rules', and other messages use them for other nodes.
+        // The words are those of the rules. Other messages use them for other nodes, so they do not identify a
+        // quotation.
         for Warning { code: _, message } in warnings {
             message.clone_from(self.label);
         }

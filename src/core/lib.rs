@@ -1,8 +1,10 @@
-//! The pure core of Tree of Thoughts: investigations, rulesets, decisions about calls, and the format of each. Nothing here
-//! knows git, files or the protocol of a server; the time is passed in as a value.
+//! The pure core of Tree of Thoughts: investigations, rulesets, decisions about calls, and file formats.
 //!
-//! It is a crate of its own so that it is built beside the libraries that only the rest needs, and once for a change
-//! elsewhere. `tree_of_thoughts` has each of these modules under the same name; its documentation is the map of all.
+//! Nothing in this crate uses git, files or the server protocol. Times are passed in as values.
+//!
+//! A separate crate compiles in parallel with the libraries that only the rest of the program needs, and is not
+//! recompiled when the rest changes. `tree_of_thoughts` re-exports each module under the same name, and its crate
+//! documentation describes the architecture.
 
 pub mod assess;
 pub mod decide;

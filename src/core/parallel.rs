@@ -1,10 +1,10 @@
-//! Work on many things, a few at once.
+//! Parallel work on a slice with a limited number of threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{panic, thread};
 
-/// Does it for each, by so many threads at most, and gives the results in their order.
+/// Applies `work` to each item on at most `threads` threads. Returns the results in the order of the items.
 pub fn each<'i, T: Sync, R: Send>(
     items: &'i [T],
     threads: usize,
@@ -20,7 +20,7 @@ pub fn each<'i, T: Sync, R: Send>(
         }
     };
     thread::scope(|scope| {
-        // If the machine has no thread left, this one does all the work.
+        // If no thread can be spawned, the current thread does all the work.
         let begin = |_| thread::Builder::new().spawn_scoped(scope, go_on).ok();
         let workers: Vec<_> = (1..threads.min(items.len())).filter_map(begin).collect();
         go_on();
@@ -35,7 +35,7 @@ pub fn each<'i, T: Sync, R: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Returns the number of threads that is useful for work of the processor.
+/// Returns the number of threads to use for CPU-bound work.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }

@@ -1,39 +1,41 @@
-//! Texts that seem to contain a credential. git keeps what was committed, so a token in a finding is leaked for good.
+//! Detection of credentials in texts. git keeps what was committed, so a token in a finding is leaked for good.
 //!
-//! The rules cover tokens with a prefix of their issuer's and a known form, private keys, and passwords in addresses: whatever
-//! needs no guess. There is no rule for `password = …`, whose false alarms would teach people to look away.
+//! The rules cover tokens with a known prefix and form, private keys, and passwords in addresses. None of them guesses:
+//! a rule for `password = …` would raise so many false alarms that people would ignore them all.
 //!
-//! Guarantees: what is found is told by its kind and line, never by its text; placeholders (`AKIA…EXAMPLE`, `ghp_xxxx`)
-//! and what has too little variety to be random are passed over; one pass over the text per prefix, without
-//! backtracking.
+//! Guarantees:
+//!
+//! - A suspect is reported by kind and line, never by its text.
+//! - Placeholders (`AKIA…EXAMPLE`, `ghp_xxxx`) and texts with too little entropy are ignored.
+//! - Each prefix needs one pass over the text, without backtracking.
 
 /// A suspected credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Suspect {
-    /// The line it begins on, from 1.
+    /// The line where it begins, from 1.
     pub line: u64,
-    /// Its kind, as the end of a sentence: `a GitHub token`.
+    /// The kind, worded for the end of a sentence: `a GitHub token`.
     pub kind: &'static str,
 }
 
-/// A token, by its prefix and the characters after it.
+/// A token rule: the prefix and the form of the characters after it.
 struct Token {
     kind: &'static str,
     prefix: &'static str,
-    /// The characters beside letters and digits.
+    /// The allowed characters other than letters and digits.
     also: &'static str,
     /// The number of characters after the prefix.
     length: std::ops::RangeInclusive<usize>,
-    /// The number of kinds among capitals, small letters and digits in a real one.
+    /// The minimum number of character classes (uppercase, lowercase, digits) in a real token.
     classes: usize,
-    /// A text that every real one contains.
+    /// Text that every real token contains.
     holds: &'static str,
 }
 
-/// No token is longer; a run of more characters is some other text.
+/// The maximum length of a token. A longer run of characters is ordinary text.
 const ANY: usize = 500;
 
-/// The most bytes that are looked at from the beginning of a key or a web token on.
+/// The maximum number of bytes to inspect from the start of a key or a web token.
 const WINDOW: usize = 4_096;
 
 const fn token(
@@ -96,16 +98,17 @@ const TOKENS: [Token; 39] = [
     token("a Grafana token", "glsa_", "_", 41, 41, 2),
 ];
 
-/// The longest name of a scheme that is looked at.
+/// The maximum length of a URL scheme.
 const MAX_SCHEME: usize = 32;
 
-/// The signature of the example of a JSON Web Token that its own site shows, and with it half of all documentation.
+/// The signature of the example JSON Web Token on jwt.io, which much documentation copies.
 const EXAMPLE_JWT: &str = "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c";
 
-/// The fewest bits per character of random text. Hexadecimal digits have almost 4, words in a row under 3.
+/// The minimum entropy of random text, in bits per character. Hexadecimal digits have almost 4, concatenated words less
+/// than 3.
 const LEAST_ENTROPY: f64 = 2.8;
 
-/// Returns the suspected credentials of a text, each kind once per line.
+/// Returns the suspected credentials of a text, each kind at most once per line.
 pub fn suspects(text: &str) -> Vec<Suspect> {
     let mut found: Vec<(usize, &'static str)> = Vec::new();
     for token in &TOKENS {
@@ -130,7 +133,7 @@ pub fn suspects(text: &str) -> Vec<Suspect> {
     suspects
 }
 
-/// Where the prefix begins a word.
+/// Returns the positions where a word begins with the prefix.
 fn starts<'a>(text: &'a str, prefix: &'static str) -> impl Iterator<Item = usize> + 'a {
     text.match_indices(prefix).map(|(at, _)| at).filter(|at| {
         let before = text[..*at].chars().next_back();
@@ -141,7 +144,7 @@ fn starts<'a>(text: &'a str, prefix: &'static str) -> impl Iterator<Item = usize
 fn is_token(text: &str, at: usize, token: &Token) -> bool {
     let rest = &text[at + token.prefix.len()..];
     let body = run(rest, token.also, ANY + 1);
-    // The end of a sentence is not part of the token.
+    // A full stop or dash at the end belongs to the sentence, not to the token.
     let body = if token.length.end() == &ANY { body.trim_end_matches(['.', '-']) } else { body };
     let only_base32 = !token.prefix.ends_with("IA")
         || body.bytes().all(|b| b.is_ascii_uppercase() || (b'2'..=b'7').contains(&b));
@@ -151,15 +154,15 @@ fn is_token(text: &str, at: usize, token: &Token) -> bool {
         && is_random(body, token.classes)
 }
 
-/// The characters at the beginning that a token may have, up to so many.
+/// Returns the longest prefix of token characters, at most `most` bytes.
 fn run<'a>(text: &'a str, also: &str, most: usize) -> &'a str {
     let end =
         text.bytes().take(most).position(|b| !b.is_ascii_alphanumeric() && !also.as_bytes().contains(&b));
-    // All before the end is ASCII, so that it can be cut anywhere.
+    // Everything before the end is ASCII, so any position is a character boundary.
     &text[..end.unwrap_or(text.len().min(most))]
 }
 
-/// Whether a text can be random: enough variety, and no words that are typical of examples.
+/// Returns whether the text looks random: enough variety, and no words that are typical of examples.
 fn is_random(body: &str, classes: usize) -> bool {
     let has = [u8::is_ascii_uppercase, u8::is_ascii_lowercase, u8::is_ascii_digit];
     if has.iter().filter(|is| body.bytes().any(|b| is(&b))).count() < classes {
@@ -195,7 +198,7 @@ fn is_random(body: &str, classes: usize) -> bool {
     entropy >= LEAST_ENTROPY
 }
 
-/// Returns the start of a block of a private key that has more than its first line.
+/// Returns the positions of private key blocks that contain key material, not only the header line.
 fn private_keys(text: &str) -> impl Iterator<Item = usize> + '_ {
     text.match_indices("-----BEGIN ").map(|(at, _)| at).filter(|at| {
         let rest = window(&text[*at + "-----BEGIN ".len()..]);
@@ -211,7 +214,7 @@ fn private_keys(text: &str) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// Header, claims and signature; the first two are JSON.
+/// Returns whether a JSON Web Token begins at `at`: a header and claims in JSON, and a signature.
 fn is_web_token(text: &str, at: usize) -> bool {
     let token = run(&text[at..], "_-.", WINDOW).trim_end_matches('.');
     let mut parts = token.split('.');
@@ -228,13 +231,13 @@ fn is_web_token(text: &str, at: usize) -> bool {
         && is_random(signature, 2)
 }
 
-/// Returns the start of an address with a password: `scheme://user:password@host`.
+/// Returns the positions of addresses with a password: `scheme://user:password@host`.
 fn passwords(text: &str) -> impl Iterator<Item = usize> + '_ {
     text.match_indices("://").filter_map(|(at, mark)| {
         let letters = |c: &u8| c.is_ascii_alphanumeric() || b"+.-".contains(c);
         let scheme = text.as_bytes()[..at].iter().rev().take(MAX_SCHEME).take_while(|c| letters(c)).count();
         let rest = window(&text[at + mark.len()..]);
-        // The characters that end an address, or the host part of it. A password has these only as `%2F`.
+        // Characters that end an address or its host. A password can contain them only percent-encoded, as in `%2F`.
         let end = rest.find(|c: char| c.is_whitespace() || "/?#\"'`<>()[]{}\\|,;".contains(c));
         let (login, _) = rest[..end.unwrap_or(rest.len())].rsplit_once('@')?;
         let (_, password) = login.split_once(':')?;
@@ -244,7 +247,7 @@ fn passwords(text: &str) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// Whether it is a placeholder for a password.
+/// Returns whether the text is a placeholder for a password.
 fn stands_for_a_password(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let words =
@@ -258,7 +261,7 @@ fn stands_for_a_password(text: &str) -> bool {
         || words.iter().any(|word| lower.contains(word))
 }
 
-/// The beginning of a text, so that the time stays linear whatever it repeats.
+/// Returns the beginning of the text, which keeps the running time linear for any input.
 fn window(text: &str) -> &str {
     let mut end = text.len().min(WINDOW);
     while !text.is_char_boundary(end) {
@@ -271,7 +274,7 @@ fn window(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// Characters that look random and are the same every time: a real token in a test would be caught by scanners.
+    /// Returns reproducible characters that look random. A real token here would trigger secret scanners.
     fn noise(alphabet: &str, length: usize) -> String {
         let alphabet: Vec<char> = alphabet.chars().collect();
         let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -292,7 +295,7 @@ mod tests {
         suspects(text).into_iter().map(|suspect| suspect.kind).collect()
     }
 
-    /// One text that each rule must find, built so that no whole token stands in this file.
+    /// One text for each rule, concatenated so that this file contains no complete token.
     fn real(token: &Token) -> String {
         let length = (*token.length.start()).max(token.length.start() + token.holds.len());
         let length = length.min(*token.length.end());

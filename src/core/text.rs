@@ -1,14 +1,14 @@
-//! Texts for people: foreign texts, made fit to be shown, and errors as sentences.
+//! Text for display: shortening, wrapping and escaping untrusted text, and formatting errors as sentences.
 //!
-//! Pure, and below every other module: each has its texts shortened, cleaned and escaped here and nowhere else.
+//! This module depends on no other module. All other modules use it for these tasks.
 
 use std::cmp::Ordering;
 use std::error::Error;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The text with at most `most` characters. A longer one ends with `…`, which is one of them, after a whole word if
-/// that keeps half of the room.
+/// Shortens the text to at most `most` characters, including the `…` that marks a cut. Cuts after a whole word if that
+/// keeps at least half of the available length.
 pub fn shorten(text: &str, most: usize) -> String {
     if text.char_indices().nth(most).is_none() {
         return text.to_owned();
@@ -24,24 +24,24 @@ pub fn shorten(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end_matches(ends))
 }
 
-/// The beginning of the text, with at most so many bytes.
+/// Returns the longest prefix of the text with at most `most` bytes.
 pub fn first_bytes(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     &text[..end.unwrap_or_default()]
 }
 
-/// The end of the text, with at most so many bytes.
+/// Returns the longest suffix of the text with at most `most` bytes.
 pub fn last_bytes(text: &str, most: usize) -> &str {
     let begin = text.len().saturating_sub(most);
     &text[(begin..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())..]
 }
 
-/// Returns the columns of a terminal that the text fills; wide characters fill two.
+/// Returns the number of terminal columns that the text occupies. Wide characters count as two.
 pub fn columns(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// The text in at most so many columns. A longer one ends with `…`.
+/// Shortens the text to at most `most` terminal columns, including the `…` that marks a cut.
 pub fn fit(text: &str, most: usize) -> String {
     if columns(text) <= most {
         return text.to_owned();
@@ -56,7 +56,7 @@ pub fn fit(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// The text in lines of at most so many columns, but for longer words; white space is folded.
+/// Wraps the text into lines of at most `most` columns, and collapses white space. A longer word is not broken.
 pub fn wrap(text: &str, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut used = 0;
@@ -77,13 +77,13 @@ pub fn wrap(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// The common form of two names that a case-insensitive file system can't tell apart.
+/// Returns the form used to compare names on a case-insensitive file system.
 pub fn without_case(name: &str) -> String {
-    // Some letters have two small forms and one large one.
+    // Some letters have two lowercase forms and only one uppercase form.
     name.to_uppercase().to_lowercase()
 }
 
-/// The text on one line: white space is folded, hidden characters are made visible.
+/// Puts the text on one line: collapses white space and makes hidden characters visible.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -95,40 +95,41 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// Returns the character, or a visible stand-in if it would hide, reorder or control text, or is not a character of
-/// Unicode: a control picture (`␀`) or `U+FFFD`. Joiners and the plain direction marks stay, since scripts and emoji need them.
+/// Returns the character, or a visible replacement (a control picture such as `␀`, or `U+FFFD`).
+///
+/// Replaced are characters that hide, reorder or control text, and code points that are not characters. Joiners and
+/// plain direction marks are kept, since scripts and emoji need them.
 pub fn visible(c: char) -> char {
     match c {
-        // Nearly every character of a site.
+        // The fast path: nearly all characters of a site.
         ' '..='~' | '\n' | '\t' => c,
         '\r' => ' ',
         '\u{0}'..='\u{1F}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{FFFD}'),
         '\u{7F}' => '\u{2421}',
         '\u{80}'..='\u{9F}' => '\u{FFFD}',
-        // Zero-width space; line and paragraph separators, bidi embeddings and overrides; the word joiner, the
-        // invisible operators, bidi isolates and the deprecated controls; byte order mark; interlinear marks;
-        // tags, which can carry a whole hidden message.
+        // Zero-width space; line and paragraph separators, bidi embeddings and overrides; the word joiner, invisible
+        // operators, bidi isolates and deprecated controls; byte order mark; interlinear annotations; tags, which can
+        // carry an entire hidden message.
         '\u{200B}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' => '\u{FFFD}',
         '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}' => '\u{FFFD}',
-        // Code points that Unicode will never assign: an error to parsers of HTML and XML.
+        // Noncharacters, which Unicode never assigns and which HTML and XML parsers report as errors.
         '\u{FDD0}'..='\u{FDEF}' => '\u{FFFD}',
         c if u32::from(c) & 0xFFFE == 0xFFFE => '\u{FFFD}',
         c => c,
     }
 }
 
-/// Returns the text with hidden characters shown, as [`visible`] does.
+/// Replaces the hidden characters of the text, as [`visible`] does.
 pub fn made_visible(text: &str) -> String {
     text.chars().map(visible).collect()
 }
 
-/// Whether [`visible`] replaces the character.
+/// Returns whether [`visible`] replaces the character.
 pub fn is_hidden(c: char) -> bool {
     visible(c) != c
 }
 
-/// The text for the content of an element or for a quoted attribute, in HTML or XML; hidden characters are made
-/// visible.
+/// Escapes the text for element content or a quoted attribute, in HTML or XML. Makes hidden characters visible.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -148,7 +149,7 @@ pub fn escape(text: &str) -> String {
     escaped + rest
 }
 
-/// An error and its causes, with colons between.
+/// Returns the error and its causes, separated by colons.
 pub fn causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -159,25 +160,26 @@ pub fn causes(error: &dyn Error) -> String {
     text
 }
 
-/// The text with a capital letter first and a full stop last.
+/// Capitalizes the first letter and ends the text with a full stop.
 pub fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
     format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }
 
-/// Returns the first sentence of a text on one line, or all of it. A stop, a blank and a possible beginning end it.
+/// Returns the first sentence of a text on one line, or the whole text if no sentence ends in it. A sentence ends at a
+/// stop followed by a space and anything but a lowercase letter.
 pub fn first_sentence(text: &str) -> &str {
     let stops = text.match_indices(['.', '!', '?', '…']);
     let ends = stops.map(|(at, stop)| at + stop.len()).find(|end| {
         let (before, after) = text.split_at(*end);
         let is_next =
             after.strip_prefix(' ').and_then(|next| next.chars().next()).is_some_and(|c| !c.is_lowercase());
-        // The next step looks back over the word before, which may be all of the text.
+        // Checked first: the next step scans the word before the stop, which may be the whole text.
         if !is_next {
             return false;
         }
-        // An initial or an abbreviation ends none.
+        // A stop after an initial or an abbreviation does not end a sentence.
         let last = before.trim_end_matches(['.', '!', '?', '…']).rsplit(' ').next().unwrap_or_default();
         let is_whole = before.ends_with('…') || (last.chars().count() > 2 && !last.contains('.'));
         is_whole || last.chars().all(|c| c.is_ascii_digit())
@@ -185,8 +187,8 @@ pub fn first_sentence(text: &str) -> &str {
     ends.map_or(text, |end| &text[..end])
 }
 
-/// The first sentence of an excerpt that says something by itself: not one that ends in a colon, before a table or code that the
-/// excerpt leaves out.
+/// Returns the first sentence of an excerpt that is meaningful by itself. Skips a sentence that ends in a colon, since
+/// it introduces a table or code that the excerpt omits.
 pub fn telling_sentence(excerpt: &str) -> &str {
     let mut rest = excerpt;
     loop {
@@ -199,12 +201,12 @@ pub fn telling_sentence(excerpt: &str) -> &str {
     }
 }
 
-/// The natural order of names: `A2` before `A10`. Numbers in them compare as numbers, all else by character. Only identical
-/// names are equal.
+/// Compares names in natural order: `A2` before `A10`. Numbers are compared by value, other characters one by one. Only
+/// identical names are equal.
 pub fn natural_order(one: &str, other: &str) -> Ordering {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();
-    // The number around the first difference may have begun before it.
+    // The number at the first difference may begin before it.
     let start = one[..same].iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
     let number = |text: &[u8]| {
         let digits = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -212,7 +214,7 @@ pub fn natural_order(one: &str, other: &str) -> Ordering {
         (digits > 0).then_some((digits - zeros, start + zeros..start + digits, zeros))
     };
     match (number(one), number(other)) {
-        // The longer one is the larger; of equal ones, the one with fewer zeros before it comes first.
+        // A number with more digits is larger. Of equal numbers, the one with fewer leading zeros comes first.
         (Some((length, digits, zeros)), Some((other_length, other_digits, other_zeros))) => length
             .cmp(&other_length)
             .then_with(|| one[digits].cmp(&other[other_digits]))
@@ -222,7 +224,7 @@ pub fn natural_order(one: &str, other: &str) -> Ordering {
     }
 }
 
-/// `1 node`, `2 nodes`.
+/// Returns the number with its noun: `1 node`, `2 nodes`.
 pub fn counted(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
@@ -235,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_text_of_stops_is_cut_in_time() {
-        // Seconds, were each stop to look back over all before it.
+        // Takes seconds if each stop scans everything before it.
         let text = "R1.".repeat(400_000);
         assert_eq!(first_sentence(&text), text);
     }

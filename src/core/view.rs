@@ -1,10 +1,9 @@
-//! The read model of a node: all stored facts, by the names under which programs and people read them.
+//! The read model of a node: all stored facts, under the names that programs and people see.
 //!
-//! `investigation.json` and `tot_read` are a [`NodeView`] as JSON; the node's resource and its page take the texts and
-//! their headings from it, and what compares two states takes its [`Field`]s. A field that is stored with a node is
-//! added here and to the file in `format`, and all of them have it.
+//! `investigation.json` and `tot_read` serialize a [`NodeView`] as JSON. The node's resource and its page use its texts
+//! and headings, and comparisons use its [`Field`]s. To add a stored field, add it here and in `format`.
 //!
-//! Pure. Nothing is left out here: [`NodeView::shorten`] makes a short form.
+//! Pure. The view is complete: [`NodeView::shorten`] creates a short form.
 
 use std::borrow::Cow;
 
@@ -19,99 +18,99 @@ use crate::domain::{
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text;
 
-/// A node, whole. Absent values are `null` in JSON; times are as in the files.
+/// All facts of a node. Absent values are `null` in JSON. Times have the same form as in files.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeView<'a> {
-    /// Its id.
+    /// The id.
     pub id: &'a NodeId,
-    /// Its parent; none for a root.
+    /// The parent; `None` for a root.
     pub parent: Option<&'a NodeId>,
-    /// Its children.
+    /// The children.
     pub children: Vec<&'a NodeId>,
-    /// The number in its id.
+    /// The round.
     pub round: u32,
-    /// One line.
+    /// The title, on one line.
     pub title: Cow<'a, str>,
-    /// The state in force; none while it is pending.
+    /// The current state; `None` while the node is pending.
     pub state: Option<&'a StateName>,
-    /// The role of that state in the ruleset; none without a readable ruleset.
+    /// The role of that state in the ruleset; `None` if the ruleset is unreadable.
     pub role: Option<Role>,
     /// The action that the agent planned.
     pub planned_action: Cow<'a, str>,
-    /// When it was proposed.
+    /// The time of the proposal.
     pub proposed_at: String,
-    /// The values of dimensions that it covers, each as `engine=gix`.
+    /// The values of the ruleset's dimensions that the node covers, each as `engine=gix`.
     pub covers: Vec<String>,
-    /// The id that it was proposed under, where a merge has given it another.
+    /// The id under which it was proposed, if a merge assigned another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<&'a NodeId>,
-    /// The claim of the agent that means to research it, while it is pending.
+    /// The claim on a pending proposal, if an agent made one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimView<'a>>,
-    /// Whether its results differ in their states and nobody has decided between them; absent if not.
+    /// `true` if its results have different states and nobody has decided between them, otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contested: Option<bool>,
     /// The state stored by the commit.
     pub committed_as: Option<&'a StateName>,
-    /// The state that the agent asked for, if a rule stored another.
+    /// The state that the agent requested, if a rule stored another.
     pub requested_state: Option<&'a StateName>,
-    /// Whether it refutes its parent; none where it does not.
+    /// `true` if the result refutes the parent, otherwise `null`.
     pub refutes: Option<bool>,
     /// The agent that did the research.
     pub agent_id: Option<Cow<'a, str>>,
-    /// Through which client it came, as that says itself.
+    /// The client that sent the result, as reported by itself.
     pub by: Option<Caller>,
-    /// When the research began, as the agent says.
+    /// The start of the research, as reported by the agent.
     pub started_at: Option<String>,
-    /// When it was committed.
+    /// The time of the commit.
     pub committed_at: Option<String>,
     /// The finding, in one sentence.
     pub headline: Option<Cow<'a, str>>,
-    /// Markdown.
+    /// The findings in Markdown.
     pub findings: Option<Cow<'a, str>>,
-    /// The backing of the findings.
+    /// The texts that back the findings.
     #[serde(flatten)]
     pub texts: Texts<'a>,
-    /// Its runs.
+    /// The commands that the agent ran.
     pub commands: Vec<Command>,
-    /// The runs that it names as its evidence.
+    /// The runs cited as evidence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunId>,
-    /// Its sources, beside those that the findings name.
+    /// The sources, including those recognized in the texts.
     pub references: Vec<Citation>,
-    /// Its links to nodes elsewhere.
+    /// Links to nodes elsewhere in the tree.
     pub links: Vec<Link>,
     /// The warnings of the commit.
     pub warnings: Vec<WarningView<'a>>,
     /// Every later change of state, oldest first.
     pub reclassified: Vec<ChangeView<'a>>,
-    /// Every later change of its texts, oldest first.
+    /// Every later change of the texts, oldest first.
     pub amended: Vec<AmendmentView<'a>>,
-    /// Results that others committed for the same proposal elsewhere, before a merge.
+    /// Other results for the same proposal, from a merge or committed late.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_results: Vec<OtherResult<'a>>,
 }
 
-/// A note that somebody has taken a pending proposal on.
+/// An agent's claim on a pending proposal.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimView<'a> {
     /// The claimant.
     pub agent_id: Cow<'a, str>,
-    /// Since when.
+    /// The time of the claim.
     pub at: String,
-    /// When it lapses.
+    /// The time when the claim expires.
     pub until: String,
 }
 
-/// A further result of the node: in JSON without the fields of the proposal, and without absent ones.
+/// Another result of the node. Its JSON omits absent fields and the fields of the proposal.
 #[derive(Clone, Debug)]
 pub struct OtherResult<'a>(pub Box<NodeView<'a>>);
 
 impl Serialize for OtherResult<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        /// The fields of a proposal, and of its place in the tree.
+        /// The fields of a proposal, and those that follow from its place in the tree.
         const PROPOSAL: &[&str] = &[
             "id",
             "parent",
@@ -134,56 +133,56 @@ impl Serialize for OtherResult<'_> {
     }
 }
 
-/// A change of texts, with the earlier ones: an empty text if there was none, absent if it was left unchanged.
+/// A change of texts, with the previous texts: an empty text if there was none, absent if unchanged.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AmendmentView<'a> {
-    /// When.
+    /// The time of the amendment.
     pub at: String,
-    /// The agent that did it.
+    /// The agent that amended the node.
     pub agent_id: Option<Cow<'a, str>>,
-    /// Through which client it came.
+    /// The client that sent the amendment.
     pub by: Option<Caller>,
-    /// Why.
+    /// The reason.
     pub reason: Cow<'a, str>,
-    /// The title before.
+    /// The previous title.
     pub title: Option<Cow<'a, str>>,
-    /// The headline before.
+    /// The previous headline.
     pub headline: Option<Cow<'a, str>>,
-    /// The findings before; Markdown.
+    /// The previous findings in Markdown.
     pub findings: Option<Cow<'a, str>>,
-    /// The evidence before.
+    /// The previous evidence.
     pub evidence: Option<Cow<'a, str>>,
-    /// The alternatives considered before.
+    /// The previous alternatives.
     pub alternatives_considered: Option<Vec<String>>,
-    /// The untried points before.
+    /// The previous limits of the research.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caveats: Option<Vec<String>>,
-    /// The commands before.
+    /// The previous commands.
     pub commands: Option<Vec<Command>>,
-    /// The sources before.
+    /// The previous sources.
     pub references: Option<Vec<Citation>>,
 }
 
-/// A change of the conclusion, with the earlier texts.
+/// A change of the conclusion, with the previous texts.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AmendedConclusionView<'a> {
-    /// When.
+    /// The time of the amendment.
     pub at: String,
-    /// The agent that did it.
+    /// The agent that amended the conclusion.
     pub agent_id: Option<Cow<'a, str>>,
-    /// Through which client it came.
+    /// The client that sent the amendment.
     pub by: Option<Caller>,
-    /// Why.
+    /// The reason.
     pub reason: Cow<'a, str>,
-    /// The conclusion before; Markdown.
+    /// The previous conclusion in Markdown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Cow<'a, str>>,
-    /// The answers that it rested on before.
+    /// The previous answers of the conclusion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<&'a [BoundAnswer]>,
-    /// The points not covered before.
+    /// The points previously not covered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_covered: Option<&'a [String]>,
 }
@@ -196,83 +195,83 @@ pub struct ChangeView<'a> {
     pub from: &'a StateName,
     /// The state after.
     pub to: &'a StateName,
-    /// When.
+    /// The time of the change.
     pub at: String,
-    /// The agent that did it.
+    /// The agent that requested the change.
     pub agent_id: Option<Cow<'a, str>>,
-    /// The child that brought it about, or else through which client it came.
+    /// The child that caused the change, or else the client that sent it.
     pub by: Option<By<'a>>,
-    /// Why.
+    /// The reason.
     pub reason: Option<Cow<'a, str>>,
-    /// Its backing.
+    /// The texts that back the change.
     #[serde(flatten)]
     pub texts: Texts<'a>,
     /// The warnings of the change.
     pub warnings: Vec<WarningView<'a>>,
-    /// Between how many other results it decided; none where there were none.
+    /// The number of other results that it decided between; absent if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settles: Option<usize>,
 }
 
-/// The cause of a change of state.
+/// The origin of a change of state.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum By<'a> {
-    /// A child, in place of an agent.
+    /// The child that caused it.
     Child(&'a NodeId),
-    /// A call through this client.
+    /// The client that sent it.
     Caller(Caller),
 }
 
 /// A stored warning.
 #[derive(Clone, Debug, Serialize)]
 pub struct WarningView<'a> {
-    /// Its kind.
+    /// The kind of warning.
     pub code: &'a Code,
     /// The message, in one sentence.
     pub message: Cow<'a, str>,
 }
 
-/// The texts that back findings or a change of state. In JSON each is a field of what it backs.
+/// The texts that back findings or a change of state. Each becomes a field of the surrounding JSON object.
 #[derive(Clone, Debug)]
 pub struct Texts<'a>(Vec<Text<'a>>);
 
-/// One of them.
+/// One of the texts in [`Texts`].
 #[derive(Clone, Debug)]
 pub struct Text<'a> {
-    /// Its name in JSON and in the file.
+    /// The key in JSON and in files.
     pub key: &'static str,
-    /// Its heading for people.
+    /// The heading for display.
     pub heading: &'static str,
-    /// The text; Markdown.
+    /// The text in Markdown.
     pub body: Body<'a>,
 }
 
-/// One text, or a list of them.
+/// A single text or a list of texts.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Body<'a> {
     /// A text that may be absent.
     One(Option<Cow<'a, str>>),
-    /// A list, which may be empty.
+    /// A list that may be empty.
     List(Vec<Cow<'a, str>>),
 }
 
-/// A field of a node with its value as text, for comparisons of two states of it.
+/// A field of a node with its value as text, for comparing two states.
 #[derive(Clone, Debug)]
 pub struct Field<'a> {
-    /// Its name for people.
+    /// The name for display.
     pub name: &'static str,
-    /// Its value; empty where it is absent.
+    /// The value; empty if absent.
     pub value: Cow<'a, str>,
-    /// Whether the agent wrote it as a text about its work, rather than chose it.
+    /// True if the agent wrote the field as a text about its work. False for a choice or a fact.
     pub is_text: bool,
 }
 
-/// The name of the field that holds the later changes of state.
+/// The name of the field with later changes of state.
 pub const CHANGES_OF_STATE: &str = "Changes of state";
 
-/// The name of the field that holds the later changes of texts.
+/// The name of the field with later changes of texts.
 pub const CHANGES_OF_TEXTS: &str = "Changes of texts";
 
 /// The heading of [`NodeView::other_results`].
@@ -284,10 +283,10 @@ pub const HEADLINE: &str = "Found";
 /// The heading of the evidence.
 const EVIDENCE: &str = "Evidence";
 
-/// The heading of the alternatives.
+/// The heading of the alternatives considered.
 const ALTERNATIVES: &str = "Alternatives considered";
 
-/// The heading of the untried points, and their name in JSON.
+/// The heading of the limits of the research, and their JSON key.
 const CAVEATS: &str = "Not tried";
 const CAVEATS_KEY: &str = "caveats";
 
@@ -306,10 +305,10 @@ pub const PLANNED: &str = "What was planned";
 /// The heading of [`NodeView::findings`].
 pub const FINDINGS: &str = "Findings";
 
-/// The worth of a person's word that came through a client.
+/// A note on a person's answer that came through a client.
 pub const NO_SIGN_OFF: &str = "said through the client, which is not a sign-off";
 
-/// The outcome of the question to a person whether the investigation may end, in a sentence.
+/// Describes the person's answer to the question whether the investigation may end, in a sentence.
 pub fn asked_line(asked: &Asked) -> String {
     let said = asked.said.as_ref().map(|said| format!(": “{said}”")).unwrap_or_default();
     let worth = match asked.answer {
@@ -321,7 +320,7 @@ pub fn asked_line(asked: &Asked) -> String {
 }
 
 impl<'a> NodeView<'a> {
-    /// Returns a node of that investigation, with the consequences of it under those rules.
+    /// Returns the view of a node, with its children and the role of its state under the rules.
     pub fn new(investigation: &'a Investigation, rules: Option<EffectiveRules<'_>>, node: &'a Node) -> Self {
         let role = |state| Some(rules?.ruleset().state(state)?.role);
         NodeView {
@@ -331,7 +330,7 @@ impl<'a> NodeView<'a> {
         }
     }
 
-    /// Returns the stored facts of a node: without its children and its role.
+    /// Returns the view of a node's stored facts, without its children and its role.
     pub fn stored(node: &'a Node) -> Self {
         let others = node.classification.iter().flat_map(|result| &result.other_results);
         NodeView {
@@ -342,7 +341,7 @@ impl<'a> NodeView<'a> {
         }
     }
 
-    /// A proposal with one of its results.
+    /// Returns the view of a proposal with one of its results.
     fn of(node: &'a Node, result: Option<&'a Classification>) -> Self {
         NodeView {
             id: &node.id,
@@ -383,8 +382,9 @@ impl<'a> NodeView<'a> {
         }
     }
 
-    /// Shortens every text but the findings to so many characters, and every list but the children to so many entries,
-    /// and gives the names of the fields in which something is left out. Of the changes of state the last ones stay.
+    /// Shortens every text except the findings to `characters`, and every list except the children to `entries`.
+    ///
+    /// Returns the names of the shortened fields. Of the changes of state and of texts, the last ones are kept.
     pub fn shorten(&mut self, characters: usize, entries: usize) -> Vec<&'static str> {
         const CHANGES: &str = "reclassified";
         const AMENDED: &str = "amended";
@@ -445,13 +445,13 @@ impl<'a> NodeView<'a> {
         shortener.shortened
     }
 
-    /// Returns all fields of a node, for comparisons of two states of it.
+    /// Returns all fields of a node, for comparing two of its states.
     pub fn fields(node: &'a Node) -> impl Iterator<Item = Field<'a>> {
         let view = NodeView::stored(node);
         view.clone().proposal().into_iter().chain(view.result())
     }
 
-    /// Returns the proposal.
+    /// Returns the fields of the proposal.
     pub fn proposal(self) -> Vec<Field<'a>> {
         vec![
             Field::fact("Title", self.title),
@@ -463,7 +463,7 @@ impl<'a> NodeView<'a> {
         ]
     }
 
-    /// Returns the result and its later changes. Empty while the node is pending.
+    /// Returns the fields of the result, including its later changes. Empty while the node is pending.
     pub fn result(self) -> Vec<Field<'a>> {
         let (Some(state), Some(findings)) = (self.committed_as, self.findings) else { return Vec::new() };
         let warnings: Vec<String> = self.warnings.iter().map(WarningView::line).collect();
@@ -515,21 +515,21 @@ impl<'a> ClaimView<'a> {
         }
     }
 
-    /// The claim in one line.
+    /// Formats the claim on one line.
     pub fn line(&self) -> String {
         format!("{}, from {} until {}", self.agent_id, self.at, self.until)
     }
 }
 
 impl OtherResult<'_> {
-    /// Its state, by whom and when, in one line.
+    /// Formats the state, the author and the time on one line.
     pub fn line(&self) -> String {
         let by = by_line(self.0.agent_id.as_deref(), self.0.by.as_ref());
         let state = self.0.state.map_or("", StateName::as_str);
         format!("{state}{by} at {}", self.0.committed_at.as_deref().unwrap_or_default())
     }
 
-    /// Returns all of it as text.
+    /// Formats all fields of the result.
     pub fn text(&self) -> String {
         let fields = NodeView::clone(&self.0).result().into_iter().filter(|field| !field.value.is_empty());
         let fields = fields.map(|field| format!("{}: {}", field.name, field.value));
@@ -538,7 +538,7 @@ impl OtherResult<'_> {
 }
 
 impl<'a> ChangeView<'a> {
-    /// A change of state as it is stored.
+    /// Returns the view of a change of state.
     pub fn new(change: &'a Reclassification) -> Self {
         let caller = known(&change.caller).map(By::Caller);
         let (agent_id, by) = match &change.by {
@@ -559,7 +559,7 @@ impl<'a> ChangeView<'a> {
         }
     }
 
-    /// Returns the author with a space before; empty without a name.
+    /// Returns the author after a space, or an empty string without a name.
     fn author(&self) -> String {
         match &self.by {
             Some(By::Child(child)) => format!(" by its child {child}"),
@@ -568,12 +568,12 @@ impl<'a> ChangeView<'a> {
         }
     }
 
-    /// The change in one line, with every field that a manual edit could have changed.
+    /// Formats the change on one line, including every field that a manual edit can change.
     fn line(&self) -> String {
         let mut line = format!("{} → {} at {}{}", self.from, self.to, self.at, self.author());
         let texts = self.reason.as_deref().into_iter().chain(self.texts.iter().flat_map(Text::entries));
         if let Some(number) = self.settles {
-            line.push_str(&format!("; decided with {} beside it", text::counted(number, "other result")));
+            line.push_str(&format!("; decided between this and {}", text::counted(number, "other result")));
         }
         for text in texts.map(str::to_owned).chain(self.warnings.iter().map(WarningView::line)) {
             line.push_str("; ");
@@ -584,7 +584,7 @@ impl<'a> ChangeView<'a> {
 }
 
 impl<'a> AmendmentView<'a> {
-    /// A change of texts as it is stored.
+    /// Returns the view of an amendment.
     pub fn new(amendment: &'a Amendment) -> Self {
         AmendmentView {
             at: amendment.at.to_string(),
@@ -602,7 +602,7 @@ impl<'a> AmendmentView<'a> {
         }
     }
 
-    /// Returns the earlier backing of the findings, each text with its heading.
+    /// Returns the previous texts that backed the findings, each with its heading.
     pub fn backing(&self) -> Vec<(&'static str, String)> {
         let commands = |all: &Vec<Command>| all.iter().map(command_text).collect::<Vec<_>>().join("\n\n");
         let references = |all: &Vec<Citation>| all.iter().map(reference_line).collect::<Vec<_>>().join("\n");
@@ -616,7 +616,7 @@ impl<'a> AmendmentView<'a> {
         parts.into_iter().filter_map(|(heading, text)| Some((heading, text?))).collect()
     }
 
-    /// The change in one line, with every field that a manual edit could have changed.
+    /// Formats the change on one line, including every field that a manual edit can change.
     pub fn line(&self) -> String {
         let by = by_line(self.agent_id.as_deref(), self.by.as_ref());
         let before = [("title", &self.title), ("headline", &self.headline), ("findings", &self.findings)];
@@ -628,7 +628,7 @@ impl<'a> AmendmentView<'a> {
 }
 
 impl<'a> AmendedConclusionView<'a> {
-    /// A change of the conclusion as it is stored.
+    /// Returns the view of an amended conclusion.
     pub fn new(amended: &'a AmendedConclusion) -> Self {
         AmendedConclusionView {
             at: amended.at.to_string(),
@@ -641,21 +641,21 @@ impl<'a> AmendedConclusionView<'a> {
         }
     }
 
-    /// When, by whom and why, in one line.
+    /// Formats the time, the author and the reason on one line.
     pub fn line(&self) -> String {
         let by = by_line(self.agent_id.as_deref(), self.by.as_ref());
         format!("{}{by}: {}", self.at, self.reason)
     }
 }
 
-/// The client, its session and the model, in one line; empty where none is known.
+/// Formats the client, the model and the session on one line. Empty if none is known.
 pub fn caller_line(caller: &Caller) -> String {
     let session = caller.session.as_deref().map(|session| format!("session {session}"));
     let parts = [caller.client.clone(), caller.model.clone(), session];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the author and the client, with a space before; empty if nothing is known.
+/// Formats the author and the client after a space. Empty if neither is known.
 pub fn by_line(agent: Option<&str>, caller: Option<&Caller>) -> String {
     let who = caller.map_or_else(|| agent.map(str::to_owned), |caller| caller.who(agent));
     let who = who.map(|who| format!(" by {who}")).unwrap_or_default();
@@ -663,14 +663,14 @@ pub fn by_line(agent: Option<&str>, caller: Option<&Caller>) -> String {
     who + &through.map(|line| format!(" ({line})")).unwrap_or_default()
 }
 
-/// Returns a command with its exit status and output.
+/// Formats a command with its exit status and output.
 fn command_text(command: &Command) -> String {
     let exit = command.exit_code.map(|code| format!(" (exit code {code})")).unwrap_or_default();
     let output = command.output.as_deref().map(|output| format!("\n{output}")).unwrap_or_default();
     format!("$ {}{exit}{output}", command.command)
 }
 
-/// A source in one line.
+/// Formats a source on one line, followed by the cited text if it was recorded.
 fn reference_line(citation: &Citation) -> String {
     let commit = citation.commit.as_deref().map(|commit| format!("@{commit}")).unwrap_or_default();
     let lines = citation.lines.as_deref().map(|lines| format!(":{lines}")).unwrap_or_default();
@@ -685,7 +685,7 @@ fn reference_line(citation: &Citation) -> String {
     format!("{}{commit}{lines}{quote}{note}{named}{pinned}", citation.target)
 }
 
-/// Returns the state of a cited file, with the lines that were kept.
+/// Formats the recorded state of a cited file, with the recorded lines.
 fn pin_text(pin: &Pin) -> String {
     let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
     let text =
@@ -693,34 +693,34 @@ fn pin_text(pin: &Pin) -> String {
     format!("{}{lines} was {} at {}{text}", pin.path, pin.blob, pin_commit(pin))
 }
 
-/// The commit that a cited file was in, or that it was in none.
+/// Returns the commit of a cited file, and whether the file had uncommitted changes.
 fn pin_commit(pin: &Pin) -> String {
     match (&pin.commit, pin.uncommitted) {
         (Some(commit), false) => commit.clone(),
-        (Some(commit), true) => format!("{commit}, with changes that were not committed"),
+        (Some(commit), true) => format!("{commit} with uncommitted changes"),
         (None, _) => "no commit".to_owned(),
     }
 }
 
-/// A link in a few words.
+/// Formats a link as its kind and the other node.
 fn link_line(link: &Link) -> String {
     format!("{} {}", link.kind.as_str(), link.to)
 }
 
 impl WarningView<'_> {
-    /// The warning as `CODE: message`.
+    /// Formats the warning as `CODE: message`.
     pub fn line(&self) -> String {
         format!("{}: {}", self.code, self.message)
     }
 }
 
 impl<'a> Texts<'a> {
-    /// The texts in the order in which they are read.
+    /// Returns the texts in reading order.
     pub fn iter(&self) -> impl Iterator<Item = &Text<'a>> {
         self.0.iter()
     }
 
-    /// Adds the untried points of a result.
+    /// Adds the limits of the research.
     fn and_caveats(mut self, caveats: &'a [String]) -> Self {
         self.0.push(Text::list(CAVEATS_KEY, CAVEATS, caveats));
         self
@@ -732,7 +732,7 @@ impl<'a> Text<'a> {
         Text { key, heading, body: Body::List(texts.iter().map(Cow::from).collect()) }
     }
 
-    /// A value of a field: nothing, one text, or several.
+    /// Returns the text or the entries of the list.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
         let (one, list) = match &self.body {
             Body::One(text) => (text.as_deref(), &[][..]),
@@ -745,7 +745,7 @@ impl<'a> Text<'a> {
 impl Serialize for Texts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        // A program that does not know the caveats reads an export without any.
+        // Programs that do not know `caveats` can read an export without any.
         for text in self.iter().filter(|it| it.key != CAVEATS_KEY || it.entries().next().is_some()) {
             map.serialize_entry(text.key, &text.body)?;
         }
@@ -785,7 +785,7 @@ fn warnings<'a>(warnings: &'a [Warning]) -> Vec<WarningView<'a>> {
     warnings.iter().map(view).collect()
 }
 
-/// Shortens, and keeps account of where.
+/// Shortens texts and lists, and records the names of the shortened fields.
 struct Shortener {
     characters: usize,
     entries: usize,
@@ -829,7 +829,7 @@ impl Shortener {
         }
     }
 
-    /// The texts are fields of their own, or parts of that field.
+    /// Shortens the texts, which are parts of `field` or else fields of their own.
     fn texts(&mut self, field: Option<&'static str>, texts: &mut Texts<'_>) {
         for text in &mut texts.0 {
             let field = field.unwrap_or(text.key);

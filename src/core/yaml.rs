@@ -1,36 +1,39 @@
-//! The only user of the YAML crate.
+//! Reading and writing of YAML. No other module uses the YAML crate.
 //!
-//! Guarantees: text that [`to_text`] wrote reads back to the same value, character by character, here and in other
-//! YAML 1.2 and 1.1 parsers; multi-line text is written as a literal block (`|`) wherever YAML can hold it that way;
-//! hostile input (alias bombs, deep nesting, huge documents) is refused within a budget; an error has line and column.
+//! Guarantees:
 //!
-//! Limit: comments are not kept by a read and a write. Files that people write (rulesets) are kept as text.
+//! - Text from [`to_text`] reads back to exactly the same value, here and in other YAML 1.2 and 1.1 parsers.
+//! - Multi-line text is written as a literal block (`|`) wherever YAML allows it.
+//! - Hostile input (alias bombs, deep nesting, huge documents) is refused within a budget.
+//! - Errors have a line and a column.
+//!
+//! Limit: comments do not survive reading and writing. Files that people write (rulesets) are therefore stored as text.
 
 use crate::text::shorten;
 use serde::de::{DeserializeOwned, Deserializer};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
-/// The most characters of an error.
+/// The maximum length of an error message, in characters.
 const MESSAGE_MAX: usize = 300;
 
-/// Why a text could not be read.
+/// An error from reading or writing YAML.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", line.map(|line| format!("line {line}, column {}: ", column.unwrap_or(1))).unwrap_or_default())]
 pub struct YamlError {
-    /// The line, from 1, where it is known.
+    /// The line, from 1, if known.
     pub line: Option<u64>,
-    /// The column, from 1, where it is known.
+    /// The column, from 1, if known.
     pub column: Option<u64>,
-    /// The fault.
+    /// The problem.
     pub message: String,
 }
 
-/// Reads one document.
+/// Parses one document.
 ///
 /// # Errors
 ///
-/// What is not YAML, doesn't fit the type, repeats a key or exceeds the budget.
+/// The text is not valid YAML, does not fit the type, repeats a key, or exceeds the budget.
 pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     serde_yaml::from_str_with_options(text, reading()).map_err(|error| {
         let location = error.location();
@@ -43,11 +46,11 @@ pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     })
 }
 
-/// Writes one document, with a final newline.
+/// Serializes one document, with a final newline.
 ///
 /// # Errors
 ///
-/// A value that YAML has no form for (a map with maps as keys, say): none of this program's types.
+/// The value has no YAML form, such as a map with maps as keys. No type of this program is like that.
 pub fn to_text<T: Serialize>(value: &T) -> Result<String, YamlError> {
     let text = serde_yaml::to_string_with_options(value, writing()).map_err(|error| YamlError {
         line: None,
@@ -57,7 +60,7 @@ pub fn to_text<T: Serialize>(value: &T) -> Result<String, YamlError> {
     Ok(without_indented_blanks(&text))
 }
 
-/// A text, written as a literal block if it has several lines, and quoted if a block can't represent it.
+/// A string that is written as a literal block if it has several lines, and quoted if a block can't represent it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text(pub String);
 
@@ -83,22 +86,22 @@ impl Serialize for Block<'_> {
     }
 }
 
-/// Writes a field as a [`Text`], and its like: for `serialize_with`.
+/// Serializes a string like [`Text`], for `serialize_with`.
 pub fn text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     Block(text).serialize(serializer)
 }
 
-/// Serializes a [`text`] that may be absent.
+/// Serializes an optional string like [`text`].
 pub fn some_text<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
     text.as_deref().map(Block).serialize(serializer)
 }
 
-/// Writes a list of texts, each as [`text`] does.
+/// Serializes a list of strings, each like [`text`].
 pub fn texts<S: Serializer>(texts: &[String], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(texts.iter().map(|text| Block(text)))
 }
 
-/// Writes a list of texts that may be absent.
+/// Serializes an optional list of strings, each like [`text`].
 pub fn some_texts<S: Serializer>(all: &Option<Vec<String>>, serializer: S) -> Result<S::Ok, S::Error> {
     match all {
         Some(all) => texts(all, serializer),
@@ -112,26 +115,26 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-/// Texts that a literal block can't represent, or that another parser reads differently from one.
+/// Returns whether a literal block can't represent the text, or another parser would misread the block.
 fn needs_quotes(text: &str) -> bool {
     let first_line = text.lines().find(|line| !line.trim_matches([' ', '\t']).is_empty());
-    // PyYAML misreads a block whose first line begins with a tab; a block of blank lines has no indentation to go by.
+    // PyYAML misreads a block whose first line begins with a tab. A block of blank lines has no indentation to detect.
     let ambiguous_indentation = match first_line {
         None => text.contains('\n'),
         Some(line) => line.starts_with(['\t', ' ']) || text.starts_with(['\n', ' ', '\t']),
     };
     let unprintable = text.chars().any(|c| match c {
         '\n' | '\t' => false,
-        // Line breaks of YAML 1.1, the byte order mark, and what YAML does not allow unescaped.
+        // Line breaks of YAML 1.1, the byte order mark, and characters that YAML allows only escaped.
         '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => true,
         c => c.is_control(),
     });
     ambiguous_indentation || unprintable
 }
 
-/// Empties the blank lines of literal blocks: a diff marks trailing blanks as a fault.
+/// Removes the trailing spaces of blank lines in literal blocks, which a diff would highlight as errors.
 fn without_indented_blanks(text: &str) -> String {
-    /// The place of a line: outside of a block, right after its header, or inside, at its indentation.
+    /// The position of a line relative to a literal block.
     enum Place {
         Outside,
         Header,
@@ -143,7 +146,7 @@ fn without_indented_blanks(text: &str) -> String {
         let blank = line.bytes().all(|b| b == b' ');
         let indentation = line.len() - line.trim_start_matches(' ').len();
         place = match place {
-            // A block's first line sets its indentation: `needs_quotes` sees to that.
+            // A block's first line sets its indentation: `needs_quotes` ensures that.
             Place::Header if !blank => Place::Block(indentation),
             Place::Block(block) if !blank && indentation < block => Place::Outside,
             other => other,
@@ -165,21 +168,22 @@ fn reading() -> serde_yaml::Options {
     serde_yaml::options! {
         duplicate_keys: serde_yaml::DuplicateKeyPolicy::Error,
         with_snippet: false,
-        // No file of ours has an alias, and a person's ruleset a few: a hundred bombs must not cost a hundred times.
+        // Files of this program have no aliases, and rulesets have few. The limits keep many alias bombs cheap to
+        // refuse.
         alias_limits: serde_yaml::alias_limits! { max_total_replayed_events: 10_000, max_replay_stack_depth: 8 },
     }
 }
 
 fn writing() -> serde_yaml::SerializerOptions {
     serde_yaml::ser_options! {
-        // Folded text can't be read in a diff: never fold.
+        // Folded text is hard to read in a diff.
         folded_wrap_chars: usize::MAX >> 1,
         min_fold_chars: usize::MAX >> 1,
         compact_list_indent: true,
     }
 }
 
-/// Returns the first line of an error, without the position that is shown beside it anyway.
+/// Returns the first line of an error message, without the position, which is shown separately.
 fn plain(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     let line = line.strip_prefix("error: ").unwrap_or(line);
@@ -190,7 +194,7 @@ fn plain(message: &str) -> String {
     let end = line.rfind(" at line ").filter(|end| line[end + 9..].contains(", column "));
     match &line[..end.unwrap_or(line.len())] {
         "invalid u32" => "not a whole number".to_owned(),
-        // It may quote the text, in which a key can be a megabyte.
+        // The message may quote the text, and a key can be a megabyte long.
         line => shorten(line, MESSAGE_MAX),
     }
 }
@@ -212,7 +216,7 @@ mod tests {
         let sample = Sample { title: "a".into(), findings: Text(findings.into()) };
         let text = to_text(&sample).unwrap();
         assert_eq!(from_text::<Sample>(&text).unwrap(), sample, "{text}");
-        // In a list of maps, where another key follows the block, too.
+        // Also in a list of maps, where another key follows the block.
         let nested = vec![
             Sample { title: "a |".into(), ..sample },
             Sample { title: "b".into(), findings: Text("x\n".into()) },

@@ -1,4 +1,4 @@
-//! Attachments: logs, plots, the output of a command.
+//! Attachments: logs, plots and command output.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,62 +8,62 @@ use super::id::as_text;
 use super::{IdError, NodeId};
 use crate::text::{one_line, shorten, without_case};
 
-/// The attachments of one node by their names, each with its size in bytes.
+/// The attachments of a node: their names and sizes in bytes.
 pub type Attachments = BTreeMap<AttachmentName, u64>;
 
-/// The name of an attachment, which is that of its file on every system.
+/// An attachment name, which is a valid file name on every system.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttachmentName(String);
 
-/// A file to attach to a node.
+/// A file attached to a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
-    /// The node.
+    /// The id of the node.
     pub node: NodeId,
-    /// Its name there.
+    /// The name of the attachment.
     pub name: AttachmentName,
-    /// Its content.
+    /// The file's content.
     pub content: Vec<u8>,
 }
 
-/// The longest name, in bytes.
+/// The maximum length of a name, in bytes.
 const NAME_MAX: usize = 120;
 
-/// Names that no file on Windows can have, whatever follows them after a dot.
+/// Names that Windows reserves, with or without an extension.
 const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
-/// Names that no file on Windows can have once a digit follows them.
+/// Names that Windows reserves when a digit follows.
 const RESERVED_PORTS: [&str; 2] = ["com", "lpt"];
 
 impl AttachmentName {
-    /// The name.
+    /// Returns the name as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name shown in place of a withheld one.
+    /// Returns the name that replaces the name of a withheld attachment.
     pub fn withheld() -> Self {
         AttachmentName("withheld".to_owned())
     }
 
-    /// The form in which two names are equal if a file system without letter case takes them for one.
+    /// Returns the form used to compare names on a case-insensitive file system.
     pub fn without_case(&self) -> String {
         without_case(&self.0)
     }
 
-    /// The name before the last dot, and the rest from that dot on.
+    /// Splits the name before its last dot. The second part begins with the dot, or is empty.
     fn parts(&self) -> (&str, &str) {
         self.0.rfind('.').map_or((&self.0, ""), |dot| self.0.split_at(dot))
     }
 
-    /// Another name for a file of this content, which follows from both, whatever the letter case: `Plot.png` becomes
-    /// `plot-<32 digits>.png`.
+    /// Returns a name that distinguishes this content from another attachment with the same name, ignoring case:
+    /// `Plot.png` becomes `plot-<32 digits>.png`.
     pub fn apart(&self, content: &[u8]) -> AttachmentName {
-        /// An arbitrary UUID, fixed for good: all names that were given apart depend on it.
+        /// An arbitrary UUID that must never change, since all these names depend on it.
         const NAMESPACE: uuid::Uuid = uuid::uuid!("6c7f0d2e-7f0b-4b7c-9a55-0a3a8d1f5c21");
         self.with_key(&uuid::Uuid::new_v5(&NAMESPACE, content).simple().to_string())
     }
 
-    /// Whether this is the other name, given apart for another content.
+    /// Returns whether [`AttachmentName::apart`] made this name from `other`.
     pub fn is_apart_from(&self, other: &AttachmentName) -> bool {
         let key = self.parts().0.rsplit_once('-').map_or("", |(_, key)| key);
         let is_key = uuid::Uuid::try_parse(key).is_ok_and(|key| key.get_version_num() == 5);
@@ -98,12 +98,12 @@ impl FromStr for AttachmentName {
         if text.len() > NAME_MAX {
             return wrong("it is longer than 120 bytes");
         }
-        // Conjoining letters of Korean are another spelling of syllables, which some systems take for the same name.
+        // Korean jamo can spell a syllable differently, and some systems treat both spellings as the same name.
         let is_part = |c: char| ('\u{1100}'..='\u{11ff}').contains(&c);
         let is_allowed = |c: char| (c.is_alphanumeric() && !is_part(c)) || " ._-+(),=@".contains(c);
         if !text.chars().all(is_allowed) {
             return wrong(
-                "it may hold letters, digits, spaces and . _ - + ( ) , = @, and no accents that stand apart",
+                "it may contain only letters, digits, spaces and . _ - + ( ) , = @, without combining accents",
             );
         }
         if !text.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
@@ -117,7 +117,7 @@ impl FromStr for AttachmentName {
         let is_port =
             ports.any(|number| matches!(number.chars().collect::<Vec<_>>()[..], [c] if c.is_numeric()));
         if is_port || RESERVED.contains(&stem.as_str()) {
-            return wrong("Windows has no file of that name");
+            return wrong("Windows reserves this name");
         }
         Ok(AttachmentName(text.to_owned()))
     }

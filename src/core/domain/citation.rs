@@ -1,4 +1,4 @@
-//! What a result cites, and what a cited file of the project was at that moment.
+//! Citations of sources, and the recorded state of cited project files.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,34 +9,34 @@ use serde::{Deserialize, Serialize};
 use super::id::as_text;
 use crate::yaml;
 
-/// A source, given as data; or a file that a text names, kept as it was.
+/// A source: either given as data, or named in a text of the result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Citation {
     /// The URL or path.
     #[serde(serialize_with = "yaml::text")]
     pub target: String,
-    /// The line, or the first and the last with `-` between.
+    /// The line, or the first and last line as `18-24`.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub lines: Option<String>,
-    /// The commit of the repository that it was read in.
+    /// The commit at which the source was read.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub commit: Option<String>,
-    /// What the agent read there, word for word.
+    /// The quoted passage, word for word.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub quote: Option<String>,
-    /// What it is, or what it shows.
+    /// A note on the source or its relevance.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub note: Option<String>,
-    /// The text that names it, where it was not given as data.
+    /// The text that names the source; `None` if it was given as data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub named_in: Option<NamedIn>,
-    /// The file that it meant when it was stored, where that is one of the project's.
+    /// The state of the cited file when the citation was stored, if the file belongs to the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pinned: Option<Pin>,
 }
 
-/// A text of a result that names sources.
+/// A text of a result in which sources are recognized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NamedIn {
@@ -46,75 +46,75 @@ pub enum NamedIn {
     Evidence,
 }
 
-/// A file of the project as it was when it was cited: what the server saw itself.
+/// The state of a project file when it was cited, as read by the server itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pin {
-    /// Where it is, from the root of the project, with `/` between the parts.
+    /// The path from the project root, separated by `/`.
     #[serde(serialize_with = "yaml::text")]
     pub path: String,
-    /// The project's commit; none where it had none yet.
+    /// The project's HEAD commit; `None` if the repository had no commit yet.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub commit: Option<String>,
-    /// git's id of the content.
+    /// The git object id of the content.
     #[serde(serialize_with = "yaml::text")]
     pub blob: String,
-    /// Whether that commit has another content there, or none.
+    /// True if the content differs from that commit, or is not in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncommitted: bool,
-    /// The lines that are cited.
+    /// The cited lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<Lines>,
-    /// The text at that place; of many lines, the first ones.
+    /// The cited text. Of many lines, only the first ones are stored.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub text: Option<String>,
 }
 
-/// Lines of a file, counted from 1.
+/// A range of lines, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lines {
-    /// The first.
+    /// The first line.
     pub first: u32,
-    /// The last; not before the first.
+    /// The last line, not before the first.
     pub last: u32,
 }
 
-/// A text that names no lines.
+/// An error for text that is not a line or a range of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write one line as 18, several as 18-24")]
 pub struct NoLines;
 
-/// A path that a result cites, to be looked up in the project.
+/// A cited path, to be looked up in the project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CitedPath {
-    /// As it was written.
+    /// The path as written.
     pub path: String,
-    /// Which lines of it.
+    /// The cited lines.
     pub lines: Option<Lines>,
-    /// In which commit.
+    /// The cited commit.
     pub commit: Option<String>,
-    /// What it is said to hold there.
+    /// The passage quoted from the file.
     pub quote: Option<String>,
 }
 
-/// What was found of a cited path.
+/// The result of looking up a cited path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LookedUp {
-    /// It is there, and this is it.
+    /// The file exists and contains the quoted passage.
     Found(Pin),
-    /// It is there, and does not hold what is quoted of it: what is wrong, as a clause.
+    /// The file exists without the quoted passage. The string is a clause that describes the mismatch.
     Misquoted(Pin, String),
-    /// It is not: what is wrong, as a clause.
+    /// The file, lines or commit do not exist. The string is a clause that names what is missing.
     Missing(String),
-    /// The file at this path is there, and git ignores it: nothing of what it holds is known.
+    /// The file exists but is ignored by git, so nothing about its content is recorded. The string is its path.
     Ignored(String),
 }
 
-/// What was found of the paths that a call cites. A path that is missing here lies outside the project or could not be read.
+/// The lookup results of the paths that a call cites. Paths outside the project and unreadable files have no entry.
 pub type LookedUpPaths = HashMap<CitedPath, LookedUp>;
 
 impl LookedUp {
-    /// The file, where it is there.
+    /// Returns the recorded state of the file, if the file exists and is not ignored.
     pub fn pin(&self) -> Option<&Pin> {
         match self {
             LookedUp::Found(pin) | LookedUp::Misquoted(pin, _) => Some(pin),
@@ -124,7 +124,7 @@ impl LookedUp {
 }
 
 impl Citation {
-    /// What was given as data: without what a text names, and without what the server added.
+    /// Returns only the citations given as data, without the state that the server recorded.
     pub fn given(references: &[Citation]) -> Vec<Citation> {
         let given = references.iter().filter(|citation| citation.named_in.is_none());
         given.map(|citation| Citation { pinned: None, ..citation.clone() }).collect()
@@ -132,7 +132,7 @@ impl Citation {
 }
 
 impl Lines {
-    /// As many lines from another one on.
+    /// Returns a range of the same length that begins at `first`.
     pub fn from(self, first: u32) -> Lines {
         Lines { first, last: first.saturating_add(self.last - self.first) }
     }

@@ -1,7 +1,7 @@
-//! The codes of errors, warnings, blockers and findings of `tot check`, each with what it means.
+//! The codes of errors, warnings, blockers and `tot check` findings, with their meanings.
 //!
-//! This is their one home: tool descriptions, pages, docs and tests draw on it. A code is stored in node files and commit
-//! messages, so none is ever renamed. A ruleset may name codes of its own for early states ([`Code::Other`]).
+//! Tool descriptions, pages, docs and tests use these definitions. Codes are stored in node files and commit messages,
+//! so a code is never renamed. A ruleset may define its own codes for early states ([`Code::Other`]).
 
 use std::fmt;
 
@@ -11,24 +11,24 @@ use super::id::StateName;
 
 macro_rules! codes {
     ($($variant:ident $text:literal $meaning:literal)*) => {
-        /// What kind of thing is wrong, doubtful or owed. An agent acts on it.
+        /// The kind of an error, warning, blocker or finding. Agents act on it.
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Code {
             $(#[doc = $meaning] $variant,)*
             /// `INCOMPLETE_<STATE>`: after a commit, an open node in that state still lacks children.
             Incomplete(StateName),
-            /// `R2_BREADTH`: that round has fewer nodes than recommended.
+            /// `R2_BREADTH`: the round has fewer nodes than recommended.
             Breadth(u32),
-            /// A code that a ruleset names for a state that comes too early, or that another version wrote.
+            /// A ruleset's own code for an early state, or a code that another version wrote.
             Other(String),
         }
 
         impl Code {
-            /// All that have a name of their own, in the order of a call.
+            /// All fixed codes, in the order in which a call can return them.
             pub const ALL: &[Code] = &[$(Code::$variant),*];
 
-            /// What it means, in a clause; for a code of a ruleset's own, that the ruleset says so.
+            /// Returns the meaning as a clause. All codes of rulesets share one meaning.
             pub fn meaning(&self) -> &'static str {
                 match self {
                     $(Code::$variant => $meaning,)*
@@ -66,18 +66,18 @@ codes! {
     InvalidArgument "INVALID_ARGUMENT" "an invalid argument"
     UnknownRuleset "UNKNOWN_RULESET" "no ruleset of that name"
     InvestigationEnded "INVESTIGATION_ENDED" "reclassify to an open state to reopen it"
-    TextTooLong "TEXT_TOO_LONG" "a title or text over its limit"
+    TextTooLong "TEXT_TOO_LONG" "a title or text exceeds its limit"
     EmptyBatch "EMPTY_BATCH" "nothing to do"
     DuplicateInBatch "DUPLICATE_IN_BATCH" "the call names an id twice"
     SecretSuspected "SECRET_SUSPECTED" "a text may contain a credential"
     ReadOnly "READ_ONLY" "this server only reads"
     OperationInProgress "OPERATION_IN_PROGRESS" "a merge or rebase is in progress"
     InvalidRuleset "INVALID_RULESET" "the pinned ruleset can't be used"
-    InvalidInvestigation "INVALID_INVESTIGATION" "a git repository, but no investigation"
-    InvestigationFull "INVESTIGATION_FULL" "over the size limit: end it, and start another"
+    InvalidInvestigation "INVALID_INVESTIGATION" "a git repository without an investigation"
+    InvestigationFull "INVESTIGATION_FULL" "over the size limit: end it and start another"
     StoreError "STORE_ERROR" "git or the file system failed"
     ReportError "REPORT_ERROR" "the site could not be written"
-    HistoryMoved "HISTORY_MOVED" "some known commits are on no branch"
+    HistoryMoved "HISTORY_MOVED" "some known commits are not on any branch"
     Busy "BUSY" "other processes keep writing"
     TimedOut "TIMED_OUT" "still running; tot_status shows the result"
     InternalError "INTERNAL_ERROR" "the server failed during the call"
@@ -86,7 +86,7 @@ codes! {
     DuplicateId "DUPLICATE_ID" "already committed"
     IdCaseCollision "ID_CASE_COLLISION" "differs from another id only in letter case"
     ParentNotFound "PARENT_NOT_FOUND" "the parent is not a committed node"
-    TerminalParent "TERMINAL_PARENT" "the parent's state takes no children"
+    TerminalParent "TERMINAL_PARENT" "the parent's state does not allow children"
     RoundMismatch "ROUND_MISMATCH" "not the parent's round + 1"
     IdParentMismatch "ID_PARENT_MISMATCH" "the suffix does not extend the parent's"
     MissingTitle "MISSING_TITLE" "the title is blank"
@@ -123,12 +123,12 @@ codes! {
     ReferenceIgnored "REFERENCE_IGNORED" "git ignores a cited file, so only its name is stored"
     DepthEnforced "DEPTH_ENFORCED" "a state requested too early was stored as another"
     NoReason "NO_REASON" "a state was changed without saying why"
-    MissingConclusion "MISSING_CONCLUSION" "ended without an answer"
+    MissingConclusion "MISSING_CONCLUSION" "ended without a conclusion"
     ConclusionUnbound "CONCLUSION_UNBOUND" "there are several answers; the conclusion names none"
-    EarlyState "EARLY_STATE" "a state that no commit can have in that round"
+    EarlyState "EARLY_STATE" "a state that is not allowed in that round"
     NotAccepted "NOT_ACCEPTED" "ended without a person's approval"
     AlreadyEnded "ALREADY_ENDED" "already ended; nothing was written"
-    // What blocks the end.
+    // Blockers.
     NoNodes "NO_NODES" "nothing is committed"
     RecoveryRequired "RECOVERY_REQUIRED" "every node is terminal before the minimum round"
     MinRounds "MIN_ROUNDS" "the minimum round is not reached"
@@ -137,18 +137,18 @@ codes! {
     DepthTooShallow "DEPTH_TOO_SHALLOW" "the deepest node is not deep enough"
     QualityTooLow "QUALITY_TOO_LOW" "the quality score is too low"
     AwaitingConfirmation "AWAITING_CONFIRMATION" "a state waits for a child to confirm it"
-    OtherEnds "OTHER_ENDS" "it was ended more than once, before a merge"
+    OtherEnds "OTHER_ENDS" "ended more than once, before a merge"
     Contested "CONTESTED" "results of one proposal differ, and nobody has decided"
     UnconfirmedAnswer "UNCONFIRMED_ANSWER" "an answer confirmed by nobody else"
-    NotIndependent "NOT_INDEPENDENT" "an answer confirmed in no other session"
+    NotIndependent "NOT_INDEPENDENT" "an answer not confirmed in another session"
     ObjectionOpen "OBJECTION_OPEN" "an objection that nobody has resolved"
     EndDeclined "END_DECLINED" "the person who was asked said no"
     UnreadableNode "UNREADABLE_NODE" "a node's file can't be read or has no place"
-    // Findings of `tot check` alone.
-    StrayFile "STRAY_FILE" "not a path of the investigation, or without its node"
+    // Findings that only `tot check` reports.
+    StrayFile "STRAY_FILE" "an unexpected path, or a file of a missing node"
     Unreadable "UNREADABLE" "the repository can't be read"
-    UnreadableFile "UNREADABLE_FILE" "the file can't be parsed as its path implies"
-    LeftOut "LEFT_OUT" "a file left out of work trees"
+    UnreadableFile "UNREADABLE_FILE" "the file does not have the format of its path"
+    LeftOut "LEFT_OUT" "a file excluded from work trees"
     MisplacedNode "MISPLACED_NODE" "the node has no place in the tree"
     EditedFile "EDITED_FILE" "not as this program writes it"
     LineEndings "LINE_ENDINGS" "git may convert line endings"
@@ -156,49 +156,49 @@ codes! {
     RulesetDiffers "RULESET_DIFFERS" "not the built-in ruleset of that name"
     RulesetChanged "RULESET_CHANGED" "the rules were changed after the start"
     AuthorDiffers "AUTHOR_DIFFERS" "names a person other than git's author"
-    TermsChanged "TERMS_CHANGED" "tot_start's terms were changed"
+    TermsChanged "TERMS_CHANGED" "the terms of tot_start were changed"
     ReadmeDiffers "README_DIFFERS" "the README differs from the stored facts"
     FolderName "FOLDER_NAME" "the folder has another id's name"
     UnknownMode "UNKNOWN_MODE" "not a mode of the ruleset"
-    MinRoundsLowered "MIN_ROUNDS_LOWERED" "fewer minimum rounds than the ruleset allows"
+    MinRoundsLowered "MIN_ROUNDS_LOWERED" "a lower minimum round than the ruleset allows"
     MinRootsChanged "MIN_ROOTS_CHANGED" "a number of roots that the ruleset does not allow"
     EarlyTerminalAllowed "EARLY_TERMINAL_ALLOWED" "early states are kept where the ruleset converts them"
-    TimeRunsBack "TIME_RUNS_BACK" "a time earlier than one before it"
-    RequestedState "REQUESTED_STATE" "a conversion that no rule asks for"
+    TimeRunsBack "TIME_RUNS_BACK" "a time before that of an earlier entry"
+    RequestedState "REQUESTED_STATE" "a conversion that no rule requires"
     ReclassifiedChain "RECLASSIFIED_CHAIN" "state changes that do not form a chain"
     RefutesNothing "REFUTES_NOTHING" "a root that refutes its parent"
     LinkNowhere "LINK_NOWHERE" "a link to a missing node"
     ReplyNowhere "REPLY_NOWHERE" "a comment on a missing node or comment"
     AmendedNothing "AMENDED_NOTHING" "an amendment that changes no text"
-    NoConfirmation "NO_CONFIRMATION" "a promotion that its child does not bear out"
-    ConfirmationDue "CONFIRMATION_DUE" "a child has confirmed or refuted, and the parent still waits"
+    NoConfirmation "NO_CONFIRMATION" "a promotion that the child does not support"
+    ConfirmationDue "CONFIRMATION_DUE" "a child confirmed or refuted the parent, which still waits"
     EndedTooEarly "ENDED_TOO_EARLY" "ended while something blocked the end"
     EndedTagMissing "ENDED_TAG_MISSING" "an end without its tag"
     EndedTagElsewhere "ENDED_TAG_ELSEWHERE" "an end's tag on another commit"
     CommitByHand "COMMIT_BY_HAND" "a commit that was not made by a call"
     Merge "MERGE" "a merge"
-    StoredLost "STORED_LOST" "a commit rewrote or removed what a call had stored"
-    NotOneCall "NOT_ONE_CALL" "a change that no single call makes"
+    StoredLost "STORED_LOST" "a commit changed or removed data stored by a call"
+    NotOneCall "NOT_ONE_CALL" "a change that no single call can make"
     DamagedObject "DAMAGED_OBJECT" "a git object that does not match its id"
-    LostCommits "LOST_COMMITS" "commits of calls that no branch leads to"
-    NotSigned "NOT_SIGNED" "settings require signed commits, but calls sign none"
+    LostCommits "LOST_COMMITS" "commits of calls that are not on any branch"
+    NotSigned "NOT_SIGNED" "settings require signed commits, but calls do not sign"
     UnreadableChange "UNREADABLE_CHANGE" "the commit's changes can't be read"
-    HistoryCut "HISTORY_CUT" "part of the history is not read"
+    HistoryCut "HISTORY_CUT" "part of the history was not read"
 }
 
 impl Code {
-    /// The code of that text, as it is written in files and replies.
+    /// Parses a code as it appears in files and replies.
     pub fn parse(text: &str) -> Code {
         let breadth =
             |text: &str| Some(Code::Breadth(text.strip_prefix('R')?.strip_suffix("_BREADTH")?.parse().ok()?));
         let incomplete = |text: &str| Some(Code::Incomplete(text.strip_prefix("INCOMPLETE_")?.parse().ok()?));
         let known = Code::named(text).or_else(|| breadth(text)).or_else(|| incomplete(text));
-        // `R02_BREADTH` is another text than that of round 2.
+        // `R02_BREADTH` is not the code of round 2.
         known.filter(|code| code == text).unwrap_or_else(|| Code::Other(text.to_owned()))
     }
 
-    /// Whether it only says how things stand, as every commit of a growing tree does: it is in the reply and not in the
-    /// history.
+    /// Returns whether the code only describes the current state of a growing tree. Such a code appears in the reply,
+    /// but not in the history.
     pub fn is_passing(&self) -> bool {
         matches!(self, Code::Incomplete(_) | Code::Breadth(_))
     }

@@ -1,26 +1,26 @@
-//! What people and agents say about an investigation: comments, objections to a node, and what answers them.
+//! Comments on an investigation: remarks, objections, answers and resolutions.
 
 use serde::{Deserialize, Serialize};
 
 use super::node::program_of;
 use super::{Caller, CommentId, NodeId, Person, Timestamp};
 
-/// One comment. It is written once, never changed, and has a file of its own, so that two never conflict.
+/// A comment. Each is written once into its own file and never changed, so comments cannot conflict in a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
-    /// Its id, which begins with its time.
+    /// The id, which begins with the time.
     pub id: CommentId,
-    /// What it is about; `None` for the investigation as a whole.
+    /// The node that the comment is about; `None` for the whole investigation.
     pub node: Option<NodeId>,
-    /// Its kind.
+    /// The kind of comment.
     pub kind: CommentKind,
-    /// The comment that it answers or resolves.
+    /// The comment that this one answers or resolves.
     pub reply_to: Option<CommentId>,
     /// The author.
     pub author: Commenter,
-    /// When it was written.
+    /// The time of writing.
     pub at: Timestamp,
-    /// Markdown, as it came.
+    /// The text in Markdown, as written.
     pub text: String,
 }
 
@@ -28,43 +28,44 @@ pub struct Comment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CommentKind {
-    /// A remark, which asks for nothing.
+    /// A remark without any request.
     Comment,
-    /// A claim that a node is wrong, and why. It stays open until it is resolved.
+    /// A claim that a node is wrong, with the reason. It stays open until it is resolved.
     Objection,
     /// A reply to another comment.
     Answer,
-    /// A statement that an objection is settled, and how.
+    /// A statement of how an objection was settled.
     Resolution,
 }
 
-/// The author of a comment, as git and the client name it. Nothing proves it.
+/// The author of a comment, as reported by git and the client. Neither is verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commenter {
-    /// The author that git's configuration names.
+    /// The author's name from the git configuration.
     pub name: String,
-    /// The author's address.
+    /// The author's email address.
     pub email: Option<String>,
-    /// The agent, as it says.
+    /// The agent id, as reported by the agent.
     pub agent_id: Option<String>,
-    /// The client that the comment came through.
+    /// The client that sent the comment.
     pub caller: Caller,
 }
 
 impl Commenter {
-    /// Whether it came through the person's command rather than a tool.
+    /// Returns whether the author is a person, who used a command rather than a tool.
     pub fn is_person(&self) -> bool {
         self.caller.person.is_some()
     }
 
-    /// The name that pages and lists show: the person, the agent, or its program; if none of these is known, the author in git.
+    /// Returns the name shown on pages and in lists: the person, the agent or the client program, or else the author's
+    /// name in git.
     pub fn label(&self) -> &str {
         let program = self.caller.client.as_deref().map(program_of);
         let is_named = self.is_person() || self.caller.disowned.is_some();
         self.agent_id.as_deref().or(program).filter(|_| !is_named).unwrap_or(&self.name)
     }
 
-    /// Drops the person as its author, whom git contradicts.
+    /// Removes the claim that a person is the author, because git names another author.
     pub fn disown(&mut self) {
         let name = std::mem::replace(&mut self.name, "unknown author".to_owned());
         self.caller.person = None;
@@ -73,7 +74,7 @@ impl Commenter {
 }
 
 impl CommentKind {
-    /// For people, before what it is about: an _objection_ to `R2.A1`.
+    /// Returns the noun for display: an _objection_ to `R2.A1`.
     pub fn label(self) -> &'static str {
         match self {
             CommentKind::Comment => "comment",

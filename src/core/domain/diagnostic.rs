@@ -1,4 +1,4 @@
-//! Errors, warnings and blockers, in the one form that agents and people read.
+//! Errors, warnings and blockers, as agents and people read them.
 
 use std::fmt;
 
@@ -7,36 +7,35 @@ use serde::Serialize;
 use super::Code;
 use super::id::NODE_ID_MAX;
 
-/// One thing that is wrong, doubtful or still owed: a code to act on, the node it concerns, what happened and
-/// what to do.
+/// An error, warning or blocker: a code, the affected node, a message and a suggestion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// What kind.
+    /// The kind of problem.
     pub code: Code,
-    /// The node it concerns, as it was written (it need not be a valid id).
+    /// The id of the affected node as it was given, which may be invalid.
     #[serde(rename = "nodeId", skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// What happened, in one sentence.
+    /// The message, in one sentence.
     pub message: String,
-    /// What to do about it.
+    /// The suggested remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
 }
 
 impl Diagnostic {
-    /// A diagnostic that concerns no node and suggests nothing.
+    /// Creates a diagnostic without a node and without a suggestion.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Diagnostic { code, node: None, message: message.into(), suggestion: None }
     }
 
-    /// Sets the node. A blank name is left out, and one that is far too long for an id is shortened.
+    /// Sets the node. A blank id is ignored, and an overlong id is shortened.
     pub fn about(mut self, node: impl fmt::Display) -> Self {
         let node: String = node.to_string().chars().take(NODE_ID_MAX).collect();
         self.node = Some(node).filter(|node| !node.trim().is_empty());
         self
     }
 
-    /// Sets what to do about it.
+    /// Sets the suggested remedy.
     pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
         self.suggestion = Some(suggestion.into());
         self

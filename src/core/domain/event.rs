@@ -1,4 +1,4 @@
-//! What one call did, and what the difference of two trees says happened.
+//! The effect of a call, and the events between two trees.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::{
     NodeId, Reclassification, Run, RunId, StateName,
 };
 
-/// One difference between two states of an investigation: what git's diff of two trees can say.
+/// A difference between two states of an investigation, as a git diff of their trees shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// `investigation.yaml` was written.
@@ -33,19 +33,19 @@ pub enum Change {
     Attached(Arc<Attached>),
 }
 
-/// What an accepted call does. It contains the nodes as they are afterwards; the store writes exactly these.
+/// The effect of an accepted call. It contains the resulting nodes, which the store writes unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// `tot_propose`.
     Proposed {
-        /// New proposals, and pending ones that were proposed again.
+        /// The new proposals, and the pending ones that were proposed again.
         nodes: Vec<Arc<Node>>,
-        /// Proposals taken back.
+        /// The withdrawn proposals.
         withdrawn: Vec<NodeId>,
     },
     /// `tot_next` with a claim.
     Claimed {
-        /// The proposals, each with the claim; all by the same agent.
+        /// The proposals with their claims, all by the same agent.
         nodes: Vec<Arc<Node>>,
     },
     /// `tot release`.
@@ -55,31 +55,31 @@ pub enum Event {
     },
     /// `tot_commit`.
     Committed {
-        /// The nodes that were classified, in the order of the call. Of one that had a result, the last other result is
-        /// what was committed.
+        /// The classified nodes, in the order of the call. If a node already had a result, the committed result is its
+        /// last other result.
         nodes: Vec<Arc<Node>>,
-        /// Parents whose state their children's states changed.
+        /// The parents whose state changed because of their children.
         transitions: Vec<Transition>,
-        /// What was put beside these nodes.
+        /// The files attached to these nodes.
         attachments: Vec<Arc<Attached>>,
     },
     /// `tot_reclassify`.
     Reclassified {
-        /// The node.
+        /// The requested change.
         transition: Transition,
-        /// Parents whose state this changed.
+        /// The parents whose state changed because of it.
         transitions: Vec<Transition>,
-        /// Whether it opened an ended investigation again.
+        /// True if the call reopened an ended investigation.
         reopened: bool,
     },
     /// `tot_amend`.
     Amended {
-        /// The node afterwards; its last amendment is this one.
+        /// The amended node. Its last amendment is the new one.
         node: Arc<Node>,
     },
-    /// `tot_end`; or `tot_amend` of the conclusion, whose last amendment is then this one.
+    /// `tot_end`, or `tot_amend` of the conclusion. In the second case, the last amendment is the new one.
     Ended {
-        /// The conclusion as it is stored.
+        /// The conclusion as stored.
         conclusion: Arc<Conclusion>,
     },
     /// `tot_comment`, `tot comment`, `tot object`, `tot resolve`.
@@ -89,36 +89,36 @@ pub enum Event {
     },
     /// `tot attach`.
     Attached {
-        /// The attachments of one node; at least one.
+        /// The attachments, at least one, all of the same node.
         attachments: Vec<Arc<Attached>>,
     },
     /// `tot run`, `tot rerun`.
     Ran {
-        /// What was run, repeated or judged; at least one.
+        /// The runs, repetitions or judgements; at least one.
         runs: Vec<Arc<Run>>,
-        /// The attachments of the node that a run belongs to.
+        /// The files attached to the run's node.
         attachments: Vec<Arc<Attached>>,
     },
 }
 
-/// A change of one committed node's state.
+/// A state change of a committed node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transition {
-    /// The node afterwards; its last reclassification is this one.
+    /// The node after the change. Its last reclassification is this change.
     pub node: Arc<Node>,
     /// The state before.
     pub from: StateName,
     /// The state after.
     pub to: StateName,
-    /// The child that caused it; `None` if an agent asked for it.
+    /// The child that caused the change; `None` if an agent requested it.
     pub by: Option<NodeId>,
 }
 
 impl Event {
-    /// Records the caller in everything that the event newly stores.
+    /// Records the caller in everything that the event adds.
     pub fn called_by(mut self, caller: &Caller) -> Event {
         match &mut self {
-            // These are no findings: the commit's message says who made them.
+            // These events store no findings. Their commit message names the caller.
             Event::Proposed { .. }
             | Event::Claimed { .. }
             | Event::Released { .. }
@@ -159,7 +159,7 @@ impl Event {
         self
     }
 
-    /// The differences that the event makes.
+    /// Returns the changes that the event makes to the facts.
     pub fn changes(&self) -> Vec<Change> {
         let node = |node: &Arc<Node>| Change::Node(Arc::clone(node));
         match self {
@@ -168,7 +168,7 @@ impl Event {
             }
             Event::Claimed { nodes } | Event::Released { nodes } => nodes.iter().map(node).collect(),
             Event::Committed { nodes, transitions, attachments } => {
-                // A committed node that its own child changed in the same call stands in both: the later wins.
+                // A committed node that its own child changed in the same call is in both lists. The later one wins.
                 let nodes = nodes.iter().map(node).chain(transitions.iter().map(|t| node(&t.node)));
                 nodes.chain(attachments.iter().cloned().map(Change::Attached)).collect()
             }
@@ -189,62 +189,62 @@ impl Event {
     }
 }
 
-/// What happened to one node (or to the whole) between two commits, for people.
+/// An event in the history of a node or of the whole investigation, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happening {
     /// The investigation began.
     Started,
-    /// A node was proposed, or proposed again.
+    /// A node was proposed for the first time, or again.
     Proposed(Arc<Node>),
-    /// A proposal was taken back.
+    /// A proposal was withdrawn.
     Withdrawn(Arc<Node>),
     /// An agent claimed a proposal.
     Claimed(Arc<Node>),
-    /// A proposal is free again.
+    /// The claim on a proposal was released.
     Released(Arc<Node>),
     /// A node was committed.
     Committed(Arc<Node>),
-    /// Another result was stored beside a node's own: the one of that number among the others.
+    /// Another result was stored for the node. The number is its index in the other results.
     OtherResult(Arc<Node>, usize),
-    /// A committed node's state changed.
+    /// The state of a committed node changed.
     Reclassified(Arc<Node>, Reclassification),
-    /// A committed node's texts were amended.
+    /// The texts of a committed node were amended.
     Amended(Arc<Node>, Amendment),
-    /// A committed node was changed in any other way: by hand, or in a merge.
+    /// A committed node changed in another way: manually or in a merge.
     Edited(Arc<Node>),
-    /// A committed node was removed: by hand.
+    /// A committed node was removed manually.
     Removed(Arc<Node>),
     /// The investigation was ended.
     Ended(Arc<Conclusion>),
-    /// An ended investigation was opened again.
+    /// An ended investigation was reopened.
     Reopened,
     /// A comment was written.
     Commented(Arc<Comment>),
-    /// A comment was changed: by hand, or in a merge that has moved its node.
+    /// A comment was changed manually, or by a merge that moved its node.
     CommentEdited(Arc<Comment>),
-    /// A comment was removed: by hand.
+    /// A comment was removed manually.
     CommentRemoved(Arc<Comment>),
-    /// A command was run or repeated, or a difference was judged.
+    /// A command was run or rerun, or a difference was judged.
     Ran(Arc<Run>),
-    /// A run was changed: by hand, or in a merge that has moved its node.
+    /// A run was changed manually, or by a merge that moved its node.
     RunEdited(Arc<Run>),
-    /// A run was removed: by hand.
+    /// A run was removed manually.
     RunRemoved(Arc<Run>),
     /// A file was attached to a node.
     Attached(NodeId, AttachmentName),
-    /// The content of an attachment changed: by hand, or by a merge of two of its name.
+    /// The content of an attachment was changed manually, or by a merge of two attachments with the same name.
     AttachmentChanged(NodeId, AttachmentName),
-    /// An attachment was removed: by hand, or in a merge that has moved its node.
+    /// An attachment was removed manually, or by a merge that moved its node.
     AttachmentRemoved(NodeId, AttachmentName),
 }
 
 impl Happening {
-    /// Whether the node no longer exists.
+    /// Returns whether the node no longer exists.
     pub fn is_gone(&self) -> bool {
         matches!(self, Happening::Withdrawn(_) | Happening::Removed(_))
     }
 
-    /// The node that it happened to, as it is afterwards; as it was, if it is gone.
+    /// Returns the changed node: its state after the event, or its last state if the event removed it.
     pub fn node(&self) -> Option<&Arc<Node>> {
         match self {
             Happening::Proposed(node)
@@ -272,7 +272,7 @@ impl Happening {
         }
     }
 
-    /// The comment that it is about.
+    /// Returns the comment that the event concerns.
     pub fn comment(&self) -> Option<&Arc<Comment>> {
         match self {
             Happening::Commented(comment)
@@ -282,7 +282,7 @@ impl Happening {
         }
     }
 
-    /// The run that it is about.
+    /// Returns the run that the event concerns.
     pub fn run(&self) -> Option<&Arc<Run>> {
         match self {
             Happening::Ran(run) | Happening::RunEdited(run) | Happening::RunRemoved(run) => Some(run),
@@ -290,7 +290,7 @@ impl Happening {
         }
     }
 
-    /// The attachment that it is about, with its node.
+    /// Returns the attachment that the event concerns, with its node.
     pub fn attachment(&self) -> Option<(&NodeId, &AttachmentName)> {
         match self {
             Happening::Attached(node, name)
@@ -300,7 +300,7 @@ impl Happening {
         }
     }
 
-    /// The node that it concerns: changed, discussed, tested by a run, or with an attachment.
+    /// Returns the id of the node that was changed, discussed or tested, or that has the attachment.
     pub fn node_id(&self) -> Option<&NodeId> {
         let node = self.node().map(|node| &node.id).or(self.attachment().map(|(node, _)| node));
         let said = self.comment().and_then(|comment| comment.node.as_ref());
@@ -308,10 +308,10 @@ impl Happening {
     }
 }
 
-/// What happened to a node whose file was `before` and is `after`.
+/// Returns the events that turned the node file `before` into `after`.
 pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> Vec<Happening> {
     match (before, after) {
-        // A proposal, too, that stands as it stood.
+        // Includes proposals that have not changed.
         (before, after) if before == after => Vec::new(),
         (None, None) => Vec::new(),
         (Some(before), None) if before.is_pending() => vec![Happening::Withdrawn(Arc::clone(before))],
@@ -368,7 +368,7 @@ pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> V
     }
 }
 
-/// What happened to a comment whose file was `before` and is `after`.
+/// Returns the event that turned the comment file `before` into `after`.
 pub fn what_was_said(before: Option<Arc<Comment>>, after: Option<Arc<Comment>>) -> Option<Happening> {
     what_was_recorded(
         before,
@@ -377,12 +377,12 @@ pub fn what_was_said(before: Option<Arc<Comment>>, after: Option<Arc<Comment>>) 
     )
 }
 
-/// What happened to a run whose file was `before` and is `after`.
+/// Returns the event that turned the run file `before` into `after`.
 pub fn what_was_run(before: Option<Arc<Run>>, after: Option<Arc<Run>>) -> Option<Happening> {
     what_was_recorded(before, after, [Happening::Ran, Happening::RunEdited, Happening::RunRemoved])
 }
 
-/// What happened to a record that is written once: it is new, changed or gone.
+/// Returns the event for a record that is written only once: it was added, changed or removed.
 fn what_was_recorded<T>(
     before: Option<Arc<T>>,
     after: Option<Arc<T>>,
@@ -396,7 +396,7 @@ fn what_was_recorded<T>(
     }
 }
 
-/// The comments and runs between two states, the oldest first.
+/// Returns the events on comments and runs between two states, oldest first.
 pub fn what_was_recorded_between(before: &Investigation, after: &Investigation) -> Vec<Happening> {
     let ids: BTreeSet<CommentId> =
         before.comments().chain(after.comments()).map(|comment| comment.id).collect();
@@ -412,7 +412,7 @@ pub fn what_was_recorded_between(before: &Investigation, after: &Investigation) 
     said.chain(run).collect()
 }
 
-/// What happened to the attachments between two states. A new content of the same size goes unnoticed.
+/// Returns the events on attachments between two states. New content of the same size is not detected.
 pub fn what_was_attached(before: &Investigation, after: &Investigation) -> Vec<Happening> {
     let nodes: BTreeSet<&NodeId> = before.attachments().keys().chain(after.attachments().keys()).collect();
     let mut happenings = Vec::new();
@@ -429,12 +429,12 @@ pub fn what_was_attached(before: &Investigation, after: &Investigation) -> Vec<H
     happenings
 }
 
-/// Whether two proposals differ in nothing but the claim.
+/// Returns whether two proposals differ only in the claim.
 fn is_claim(before: &Node, after: &Node) -> bool {
     before.claim != after.claim && Node { claim: after.claim.clone(), ..before.clone() } == *after
 }
 
-/// The node as it was before these amendments.
+/// Reverts the amendments, newest first.
 fn undone(node: &Node, amendments: &[Amendment]) -> Node {
     let mut node = node.clone();
     for amendment in amendments.iter().rev() {

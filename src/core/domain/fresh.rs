@@ -1,36 +1,36 @@
-//! Fresh ids for proposals.
+//! Allocation of ids for proposals.
 //!
-//! A suffix alternates letters and digits by depth: `A`, `A1`, `A1a`, `A1a1`. A step may have several letters or several
-//! digits (`A10`, `A1aa`), so there is no last child, and a glob still tells descendants apart: those of `A1` continue
-//! with a letter (`R*.A1[a-z]*`), so `A12` is not among them.
+//! Each level of the tree appends letters or digits in turn: `A`, `A1`, `A1a`, `A1a1`. One step may have several
+//! letters or digits (`A10`, `A1aa`), so a node can have any number of children. A glob still finds descendants: those
+//! of `A1` continue with a letter (`R*.A1[a-z]*`), so `A12` does not match.
 
 use std::collections::HashSet;
 
 use super::{Investigation, NodeId};
 
-/// The ids in use, committed and pending, and those given out meanwhile; compared without letter case.
+/// The ids in use: committed, pending, and allocated since then. Compared without letter case.
 #[derive(Clone, Debug)]
 pub struct Ids {
     in_use: HashSet<String>,
 }
 
 impl Ids {
-    /// Those of an investigation.
+    /// Creates the set of all ids in an investigation.
     pub fn new(investigation: &Investigation) -> Self {
         Ids::besides(investigation.nodes().map(|node| &node.id).chain(investigation.unreadable()))
     }
 
-    /// These.
+    /// Creates the set of these ids.
     pub fn besides<'a>(ids: impl IntoIterator<Item = &'a NodeId>) -> Self {
         Ids { in_use: ids.into_iter().map(|id| id.as_str().to_ascii_lowercase()).collect() }
     }
 
-    /// Takes one more into use.
+    /// Marks an id as used.
     pub fn take(&mut self, id: &NodeId) {
         self.in_use.insert(id.as_str().to_ascii_lowercase());
     }
 
-    /// A fresh id below `parent`; `None` where none would fit into the length of an id.
+    /// Allocates an id below `parent`; `None` if it would exceed the maximum length.
     pub fn child(&mut self, parent: &NodeId) -> Option<NodeId> {
         let digits = parent.suffix().ends_with(|last: char| last.is_ascii_alphabetic());
         self.fresh(|number| {
@@ -38,7 +38,7 @@ impl Ids {
         })
     }
 
-    /// A fresh id of a root: one of `allowed`, or any where that is `None`.
+    /// Allocates a root id, from `allowed` if given.
     pub fn root(&mut self, allowed: Option<&[NodeId]>) -> Option<NodeId> {
         match allowed {
             Some(ids) => self.fresh(|number| ids.get(number as usize - 1).cloned()),
@@ -46,17 +46,17 @@ impl Ids {
         }
     }
 
-    /// The first of the candidates (from 1) that is free, which it then no longer is.
+    /// Allocates the first unused candidate, counted from 1.
     fn fresh(&mut self, candidate: impl Fn(u32) -> Option<NodeId>) -> Option<NodeId> {
         (1..).map(candidate).find(|id| match id {
             Some(id) => self.in_use.insert(id.as_str().to_ascii_lowercase()),
-            // All further candidates are longer.
+            // All later candidates are longer.
             None => true,
         })?
     }
 }
 
-/// 1 is `A`, 26 is `Z`, 27 is `AA`.
+/// Converts a number to letters: 1 is `A`, 26 is `Z`, 27 is `AA`.
 fn letters(mut number: u32) -> String {
     let mut letters = Vec::new();
     while number > 0 {
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn an_id_never_gets_too_long() {
         let mut ids = ids(&[]);
-        // One character is left: nine digits, and no tenth.
+        // One character is left: enough for nine digits, but not for 10.
         let parent: NodeId = format!("R1.{}", "A".repeat(196)).parse().unwrap();
         let given: Vec<_> = (0..10).map(|_| ids.child(&parent)).collect();
         assert_eq!(given.iter().filter(|id| id.is_some()).count(), 9);

@@ -1,4 +1,4 @@
-//! The ids. Each is a newtype, so that a state can't be passed where a node is meant.
+//! Ids. Each is a newtype, so that one kind can't be passed in place of another.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,75 +8,76 @@ use std::sync::Arc;
 use super::Timestamp;
 use crate::text::{natural_order, shorten};
 
-/// The longest node id, in bytes (it becomes a file name).
+/// The maximum length of a node id in bytes. The id becomes a file name.
 pub const NODE_ID_MAX: usize = 200;
 
-/// The id of a node, `R<round>.<suffix>`: `R3.A1a` is in round 3. Ordered by round, then by suffix, with its
-/// numbers as numbers: `R2.A2` before `R2.A10`.
+/// A node id, `R<round>.<suffix>`: `R3.A1a` is in round 3.
+///
+/// Ids are ordered by round, then by suffix in natural order: `R2.A2` before `R2.A10`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NodeId {
     text: Arc<str>,
     round: u32,
 }
 
-/// Why an id is invalid.
+/// An invalid id or name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
-    /// Not `R<round>.<suffix>`.
+    /// The text is not of the form `R<round>.<suffix>`.
     #[error("`{text}` is not of the form R<round>.<suffix>: {reason}")]
     Node {
-        /// What was read, shortened.
+        /// The text, shortened.
         text: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
-    /// Not a UUID.
+    /// The text is not a UUID.
     #[error("`{text}` is not a session id (a UUID)")]
     Session {
-        /// What was read, shortened.
+        /// The text, shortened.
         text: String,
     },
-    /// Not a UUID.
-    #[error("`{text}` is not the id of {what} (a UUID)")]
+    /// The text is not a UUID.
+    #[error("`{text}` is not {what} id (a UUID)")]
     Record {
-        /// What was read, shortened.
+        /// The text, shortened.
         text: String,
-        /// What it should be the id of.
+        /// The expected kind of record.
         what: &'static str,
     },
-    /// Not a name that a file can have everywhere.
-    #[error("`{text}` is not the name of an attachment: {reason}")]
+    /// The text is not a valid file name on every system.
+    #[error("`{text}` is not an attachment name: {reason}")]
     Attachment {
-        /// What was read, shortened.
+        /// The text, shortened.
         text: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
-    /// Not the name of a state.
-    #[error("`{text}` is not a state's name: A-Z, 0-9 and _, beginning with a letter, at most 40 characters")]
+    /// The text is not a state name.
+    #[error("`{text}` is not a state name: A-Z, 0-9 and _, beginning with a letter, at most 40 characters")]
     State {
-        /// What was read, shortened.
+        /// The text, shortened.
         text: String,
     },
 }
 
 impl NodeId {
-    /// The round: the number in the id. A root is in round 1.
+    /// Returns the round. A root is in round 1.
     pub fn round(&self) -> u32 {
         self.round
     }
 
-    /// What follows the dot.
+    /// Returns the part after the dot.
     pub fn suffix(&self) -> &str {
         self.text.split_once('.').map_or("", |(_, suffix)| suffix)
     }
 
-    /// The whole id.
+    /// Returns the id as a string.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The id of a child: the next round, this suffix and `step` behind it. `None` if that would not be a valid id.
+    /// Returns the id in the next round whose suffix is extended by `step`; `None` if that id is invalid.
     pub fn child(&self, step: &str) -> Option<NodeId> {
         format!("R{}.{}{step}", self.round.checked_add(1)?, self.suffix()).parse().ok()
     }
@@ -103,7 +104,7 @@ impl FromStr for NodeId {
             return Err(error("the suffix is empty"));
         }
         if !suffix.bytes().all(|b| b.is_ascii_alphanumeric()) {
-            return Err(error("the suffix may hold only A-Z, a-z and 0-9"));
+            return Err(error("the suffix may contain only A-Z, a-z and 0-9"));
         }
         Ok(NodeId { text: text.into(), round })
     }
@@ -111,7 +112,7 @@ impl FromStr for NodeId {
 
 impl Ord for NodeId {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Ids of one round have the same text before the suffix.
+        // Ids of the same round have the same text before the suffix.
         self.round.cmp(&other.round).then_with(|| natural_order(&self.text, &other.text))
     }
 }
@@ -128,24 +129,24 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// The id of an investigation: a UUID, version 7 when this program made it.
+/// An investigation id: a UUID, of version 7 if this program created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(uuid::Uuid);
 
 impl SessionId {
-    /// A version 7 id: the time, then 74 of the random bits.
+    /// Creates a version 7 UUID from the time and 74 of the random bits.
     pub fn new(milliseconds: u64, random: [u8; 10]) -> Self {
         SessionId(uuid::Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid())
     }
 
-    /// The id that follows from these bytes, of version 5: for a copy of an investigation under an id of its own.
+    /// Derives a version 5 UUID from the bytes. A copy of an investigation gets its own id this way.
     pub fn derived(bytes: &[u8]) -> Self {
-        // Its own namespace, so that no other program's ids are met: random, once for all.
+        // A random namespace, fixed for good, so that ids of other programs can't collide.
         const NAMESPACE: uuid::Uuid = uuid::uuid!("3f0a4f0e-6a57-4a1d-9d0b-0c6c3c1f7a52");
         SessionId(uuid::Uuid::new_v5(&NAMESPACE, bytes))
     }
 
-    /// The time in a version 7 id.
+    /// Returns the time in a version 7 UUID.
     pub fn time(self) -> Option<Timestamp> {
         let (seconds, nanoseconds) = self.0.get_timestamp()?.to_unix();
         let milliseconds = seconds.checked_mul(1_000)?.checked_add(u64::from(nanoseconds / 1_000_000))?;
@@ -161,7 +162,7 @@ impl FromStr for SessionId {
     }
 }
 
-/// A UUID in the hyphenated form alone: one id has one spelling.
+/// Parses a UUID in hyphenated form only, so that each id has a single spelling.
 fn hyphenated(text: &str) -> Option<uuid::Uuid> {
     uuid::Uuid::try_parse(text).ok().filter(|_| text.len() == 36)
 }
@@ -172,7 +173,7 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// In files and JSON these are the texts that they are read from and shown as.
+/// Implements serde for a type by its `Display` and `FromStr`.
 macro_rules! as_text {
     ($($type:ty),+) => {$(
         impl serde::Serialize for $type {
@@ -200,12 +201,12 @@ macro_rules! ids_by_time {
         pub struct $name(uuid::Uuid);
 
         impl $name {
-            /// A version 7 id: the time, then 74 of the random bits.
+            /// Creates a version 7 UUID from the time and 74 of the random bits.
             pub fn new(milliseconds: u64, random: [u8; 10]) -> Self {
                 $name(uuid::Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid())
             }
 
-            /// The id after this one, for where this one is taken.
+            /// Returns the next id, for use if this one is taken.
             pub fn next(self) -> Self {
                 $name(uuid::Uuid::from_u128(self.0.as_u128().wrapping_add(1)))
             }
@@ -233,18 +234,18 @@ macro_rules! ids_by_time {
 }
 
 ids_by_time! {
-    /// The id of a comment: a UUID of version 7, so that comments sort by time.
+    /// A comment id: a UUID of version 7, so that comments sort by time.
     CommentId "a comment"
-    /// The id of a run: a UUID of version 7, so that runs sort by time.
+    /// A run id: a UUID of version 7, so that runs sort by time.
     RunId "a run"
 }
 
-/// The name of a state of some ruleset: `EXPLORE`, `VALID_PENDING`.
+/// The name of a state in a ruleset: `EXPLORE`, `VALID_PENDING`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StateName(Arc<str>);
 
 impl StateName {
-    /// The name.
+    /// Returns the name as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }

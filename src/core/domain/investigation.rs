@@ -1,4 +1,4 @@
-//! The tree of nodes, and the questions that every rule asks of it.
+//! The tree of nodes, with the queries that rules need.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -8,7 +8,7 @@ use super::{
     StateName, Timestamp,
 };
 
-/// What `tot_start` fixed: written once, never touched again.
+/// The facts fixed by `tot_start`. They are written once and never changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meta {
     /// The id of the investigation.
@@ -17,83 +17,84 @@ pub struct Meta {
     pub title: String,
     /// The question.
     pub query: String,
-    /// What the agent was given to start from.
+    /// The background that the agent was given.
     pub context: Option<String>,
-    /// The name of the ruleset, which is pinned beside it.
+    /// The name of the ruleset, which is stored with the investigation.
     pub ruleset: String,
-    /// The mode of the ruleset.
+    /// The mode, one of the ruleset's.
     pub mode: String,
-    /// The end is refused before this round.
+    /// The first round in which the investigation may end.
     pub min_rounds: u32,
-    /// Roots that round 1 must have.
+    /// The number of roots that round 1 must have.
     pub min_roots: u32,
-    /// Whether states that come too early are kept as they are.
+    /// True if states are stored as requested even where the ruleset does not allow them yet.
     pub allow_early_terminal: bool,
-    /// When it began.
+    /// The start time.
     pub started_at: Timestamp,
 }
 
-/// An investigation: its facts, and an index of children over them.
+/// An investigation: its facts, indexed by round and parent.
 ///
-/// Invariant: every node's parent is a node, and its round is its parent's round + 1 (a root's is 1), so there
-/// are no cycles. [`Investigation::from_facts`] leaves out and names what does not fit.
+/// Invariant: every node's parent exists, and its round is one less than the node's. Roots are in round 1. So there are
+/// no cycles. [`Investigation::from_facts`] omits and reports nodes that violate this.
 ///
-/// A value is never changed: [`Investigation::with`] gives another one, which shares with it the rounds that no change
-/// touches. So a call on 10,000 nodes copies one round of them.
+/// Values are immutable. [`Investigation::with`] returns a new one that shares all unchanged rounds, so a call on
+/// 10,000 nodes copies only one round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Investigation {
     meta: Arc<Meta>,
-    /// None of them is empty.
+    /// No round is empty.
     rounds: BTreeMap<u32, Arc<Round>>,
     conclusion: Option<Arc<Conclusion>>,
     comments: Arc<BTreeMap<CommentId, Arc<Comment>>>,
     runs: Arc<BTreeMap<RunId, Arc<Run>>>,
-    /// None of them is empty.
+    /// No entry is empty.
     attachments: Arc<BTreeMap<NodeId, Attachments>>,
-    /// Ids of files that can't be read or have no place in the tree: these ids are not free.
+    /// The ids of files that can't be read or have no place in the tree. These ids are in use.
     unreadable: Arc<BTreeSet<NodeId>>,
     by_hand: Arc<ByHand>,
-    /// One for each of the rounds.
+    /// One entry for each round.
     kin: Kinship,
 }
 
-/// What commits outside of all calls have changed. It follows from the history, and nobody vouches for it: it confirms nothing,
-/// and what was confirmed before it must be confirmed anew.
+/// The changes made by manual commits, as computed from the history.
+///
+/// A manual change confirms nothing, and invalidates earlier confirmations of what it changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByHand {
     /// The files that these commits wrote, each with the number of commits.
     pub edits: BTreeMap<String, usize>,
     /// The nodes whose files these commits wrote.
     pub nodes: BTreeSet<NodeId>,
-    /// The authors of these commits, as git names them: for the rules they wrote the node, too.
+    /// The authors of these commits, as named by git. Rules treat them as authors of the node, too.
     pub writers: BTreeMap<NodeId, Vec<Caller>>,
-    /// Nodes whose state such a commit changed, each with those of its children whose state is still that of then.
+    /// The nodes whose confirmations such a commit affects, each with the children whose state was not set again since.
     pub confirmed_before: BTreeMap<NodeId, BTreeSet<NodeId>>,
-    /// Whether these commits wrote the conclusion, or the terms that the investigation is held to.
+    /// True if these commits wrote the conclusion or the terms of the investigation.
     pub end: bool,
 }
 
-/// Committed nodes of one round that no rule about a node and its children can tell apart.
+/// Committed nodes of one round that rules about a node and its children can't distinguish.
 #[derive(Clone, Debug)]
 pub struct Kin {
-    /// Their round.
+    /// The round of these nodes.
     pub round: u32,
-    /// Their state.
+    /// The state of these nodes.
     pub state: StateName,
-    /// Whether a child caused the state.
+    /// True if a child caused the state.
     pub is_promoted: bool,
-    /// The number of committed children in each state. It is the same for each of the nodes.
+    /// The number of committed children in each state, which is the same for each of these nodes.
     pub children: Vec<(StateName, u32)>,
     /// The nodes, by suffix.
     pub nodes: Vec<Arc<Node>>,
 }
 
-/// The kin in each round, computed on first use. Investigations share those of rounds that are the same in both,
-/// with the rounds below them.
+/// The groups of each round, computed on first use. Investigations share the groups of a round if that round and the
+/// next one are identical.
 #[derive(Clone, Debug, Default)]
 struct Kinship(BTreeMap<u32, Arc<OnceLock<Vec<Kin>>>>);
 
-/// It follows from the nodes.
+/// The groups are derived from the nodes, so they are always equal.
 impl PartialEq for Kinship {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -102,28 +103,28 @@ impl PartialEq for Kinship {
 
 impl Eq for Kinship {}
 
-/// The nodes of one round: sorted lists and no trees, for a change copies one round and looks at all of it.
+/// The nodes of one round. Sorted vectors suit this better than trees, since a change copies and scans the whole round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Round {
-    /// By suffix.
+    /// Sorted by suffix.
     nodes: Vec<Arc<Node>>,
-    /// Those with a parent, by that and then by suffix.
+    /// The nodes with a parent, sorted by parent and suffix.
     children: Vec<Arc<Node>>,
-    /// How many of them are pending.
+    /// The number of pending nodes.
     pending: usize,
 }
 
-/// A node that has no place in the tree.
+/// A node without a place in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StructureFault {
-    /// The node.
+    /// The id of the node.
     pub node: NodeId,
-    /// Why it has no place.
+    /// The reason, as a clause.
     pub reason: String,
 }
 
 impl Investigation {
-    /// An investigation without nodes.
+    /// Creates an investigation without nodes.
     pub fn new(meta: Meta) -> Self {
         Investigation {
             meta: Arc::new(meta),
@@ -138,88 +139,88 @@ impl Investigation {
         }
     }
 
-    /// Marks these ids as taken by files that can't be read or have no place in the tree.
+    /// Sets the ids of files that can't be read or have no place in the tree.
     pub fn with_unreadable(mut self, ids: impl IntoIterator<Item = NodeId>) -> Self {
         self.unreadable = Arc::new(ids.into_iter().collect());
         self
     }
 
-    /// Sets what commits outside of all calls have changed.
+    /// Sets the changes made by manual commits.
     pub fn with_by_hand(mut self, changed: ByHand) -> Self {
         self.by_hand = Arc::new(changed);
         self
     }
 
-    /// What commits outside of all calls have changed.
+    /// Returns the changes made by manual commits.
     pub fn by_hand(&self) -> &ByHand {
         &self.by_hand
     }
 
-    /// Replaces all comments by these.
+    /// Replaces all comments.
     pub fn with_comments(mut self, comments: impl IntoIterator<Item = Arc<Comment>>) -> Self {
         self.comments = Arc::new(comments.into_iter().map(|comment| (comment.id, comment)).collect());
         self
     }
 
-    /// Replaces all runs by these.
+    /// Replaces all runs.
     pub fn with_runs(mut self, runs: impl IntoIterator<Item = Arc<Run>>) -> Self {
         self.runs = Arc::new(runs.into_iter().map(|run| (run.id, run)).collect());
         self
     }
 
-    /// Replaces all attachments by these.
+    /// Replaces all attachments.
     pub fn with_attachments(mut self, attachments: BTreeMap<NodeId, Attachments>) -> Self {
         self.attachments = Arc::new(attachments);
         self
     }
 
-    /// The attachments by the ids of their nodes, including nodes that don't exist.
+    /// Returns the attachments by node id, including ids without a node.
     pub fn attachments(&self) -> &BTreeMap<NodeId, Attachments> {
         &self.attachments
     }
 
-    /// The number of attachments.
+    /// Returns the number of attachments.
     pub fn attachment_count(&self) -> usize {
         self.attachments.values().map(Attachments::len).sum()
     }
 
-    /// The attachments of the node.
+    /// Returns the attachments of a node.
     pub fn attachments_of(&self, node: &NodeId) -> &Attachments {
         static NONE: Attachments = Attachments::new();
         self.attachments.get(node).unwrap_or(&NONE)
     }
 
-    /// The comments on the node, the oldest first.
+    /// Returns the comments on a node, oldest first.
     pub fn comments_on<'a>(&'a self, node: &'a NodeId) -> impl DoubleEndedIterator<Item = &'a Arc<Comment>> {
         self.comments().filter(move |comment| comment.node.as_ref() == Some(node))
     }
 
-    /// All comments, the oldest first.
+    /// Returns all comments, oldest first.
     pub fn comments(&self) -> impl DoubleEndedIterator<Item = &Arc<Comment>> {
         self.comments.values()
     }
 
-    /// The comment of that id.
+    /// Returns the comment with the given id.
     pub fn comment(&self, id: CommentId) -> Option<&Arc<Comment>> {
         self.comments.get(&id)
     }
 
-    /// All runs, repetitions and judgements, the oldest first.
+    /// Returns all runs, repetitions and judgements, oldest first.
     pub fn runs(&self) -> impl DoubleEndedIterator<Item = &Arc<Run>> {
         self.runs.values()
     }
 
-    /// The run of that id.
+    /// Returns the run with the given id.
     pub fn run(&self, id: RunId) -> Option<&Arc<Run>> {
         self.runs.get(&id)
     }
 
-    /// Ids whose files are there, but can't be read or have no place in the tree.
+    /// Returns the ids whose files exist, but can't be read or have no place in the tree.
     pub fn unreadable(&self) -> &BTreeSet<NodeId> {
         &self.unreadable
     }
 
-    /// The tree that these facts make. Nodes that have no place in it are left out and named.
+    /// Builds the tree from its facts. Returns the nodes without a place in it as faults.
     pub fn from_facts(
         meta: Meta,
         nodes: impl IntoIterator<Item = Arc<Node>>,
@@ -228,7 +229,7 @@ impl Investigation {
         let mut investigation = Investigation::new(meta);
         investigation.conclusion = conclusion.map(Arc::new);
         let mut faults = Vec::new();
-        // By round, so that a parent is always placed before its children: one pass, and no cycle can form.
+        // In order of rounds, each parent is placed before its children, so one pass suffices and no cycle can form.
         let sorted: BTreeMap<NodeId, Arc<Node>> =
             nodes.into_iter().map(|node| (node.id.clone(), node)).collect();
         for (id, node) in sorted {
@@ -242,91 +243,93 @@ impl Investigation {
         (investigation, faults)
     }
 
-    /// What `tot_start` fixed.
+    /// Returns the facts fixed by `tot_start`.
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
 
-    /// How it ended; `None` while it is open.
+    /// Returns the conclusion; `None` while the investigation is open.
     pub fn conclusion(&self) -> Option<&Conclusion> {
         self.conclusion.as_deref()
     }
 
-    /// How it ended, unless a merge has brought research from after the end: then it goes on, and can be ended again.
+    /// Returns the conclusion, unless a merge added later research. In that case the investigation continues and can be
+    /// ended again.
     pub fn end_in_force(&self) -> Option<&Conclusion> {
         self.conclusion().filter(|end| self.last_research().is_none_or(|last| last <= end.ended_at))
     }
 
-    /// When something was last proposed, committed or given another state.
+    /// Returns the time of the last proposal, commit or change of state.
     pub fn last_research(&self) -> Option<Timestamp> {
         self.nodes().map(|node| node.last_research()).max()
     }
 
-    /// The node of that id, committed or pending.
+    /// Returns the node with the given id, committed or pending.
     pub fn node(&self, id: &NodeId) -> Option<&Arc<Node>> {
         self.rounds.get(&id.round())?.get(id)
     }
 
-    /// The committed node of that id.
+    /// Returns the committed node with the given id.
     pub fn committed_node(&self, id: &NodeId) -> Option<&Arc<Node>> {
         self.node(id).filter(|node| !node.is_pending())
     }
 
-    /// All nodes, committed and pending, by round and suffix.
+    /// Returns all nodes, committed and pending, in the order of their ids.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Arc<Node>> {
         self.rounds.values().flat_map(|round| &round.nodes)
     }
 
-    /// The nodes of one round, committed and pending, by suffix.
+    /// Returns the nodes of one round, committed and pending, in the order of their ids.
     pub fn in_round(&self, round: u32) -> impl Iterator<Item = &Arc<Node>> {
         self.rounds.get(&round).into_iter().flat_map(|round| &round.nodes)
     }
 
-    /// The committed nodes with their states, by round and suffix.
+    /// Returns the committed nodes with their states, in the order of their ids.
     pub fn committed(&self) -> impl DoubleEndedIterator<Item = (&Arc<Node>, &StateName)> {
         self.nodes().filter_map(|node| Some((node, node.state()?)))
     }
 
-    /// The files of the project that results cite, as they were then, each with its node.
+    /// Returns the recorded states of cited project files, each with the citing node.
     pub fn pins(&self) -> impl Iterator<Item = (&Node, &Pin)> {
         self.nodes().flat_map(|node| node.pins().map(move |pin| (node.as_ref(), pin)))
     }
 
-    /// The pending proposals, by round and suffix.
+    /// Returns the pending proposals, in the order of their ids.
     pub fn pending(&self) -> impl Iterator<Item = &Arc<Node>> {
         let rounds = self.rounds.values().filter(|round| round.pending > 0);
         rounds.flat_map(|round| &round.nodes).filter(|node| node.is_pending())
     }
 
-    /// The children of a node, committed and pending, by suffix.
+    /// Returns the children of a node, committed and pending, in the order of their ids.
     pub fn children(&self, id: &NodeId) -> impl Iterator<Item = &Arc<Node>> {
         let below = id.round().checked_add(1).and_then(|round| self.rounds.get(&round));
         below.map(|round| round.children_of(id)).into_iter().flatten()
     }
 
-    /// The committed children of a node with their states.
+    /// Returns the committed children of a node with their states.
     pub fn committed_children(&self, id: &NodeId) -> impl Iterator<Item = (&Arc<Node>, &StateName)> {
         self.children(id).filter_map(|node| Some((node, node.state()?)))
     }
 
-    /// The number of nodes, committed and pending.
+    /// Returns the number of nodes, committed and pending.
     pub fn len(&self) -> usize {
         self.rounds.values().map(|round| round.nodes.len()).sum()
     }
 
-    /// Whether the investigation has no nodes, not even a pending one.
+    /// Returns whether the investigation has no nodes, not even pending ones.
     pub fn is_empty(&self) -> bool {
         self.rounds.is_empty()
     }
 
-    /// All committed nodes by round, grouped by what rules see of a node and its children: for questions about all nodes.
-    /// Thousands of nodes form few groups, and after a change only the affected rounds are grouped again.
+    /// Returns all committed nodes, grouped by the properties that rules about a node and its children depend on.
+    ///
+    /// Thousands of nodes form few groups, and a change only affects the groups of nearby rounds.
     pub fn kin(&self) -> impl Iterator<Item = &Kin> {
         self.kin.0.iter().flat_map(|(round, kin)| kin.get_or_init(|| self.kin_in(*round)))
     }
 
     fn kin_in(&self, number: u32) -> Vec<Kin> {
-        /// State, promoted, and the states of children.
+        /// The state, whether a child caused it, and the number of children in each state.
         type Key<'a> = (&'a StateName, bool, Vec<(&'a StateName, u32)>);
         let mut kin: BTreeMap<Key<'_>, Vec<Arc<Node>>> = BTreeMap::new();
         for (node, state, children) in self.committed_families(number) {
@@ -351,7 +354,7 @@ impl Investigation {
         owned.collect()
     }
 
-    /// The committed nodes of a round with their states and all their children, by suffix.
+    /// Returns the committed nodes of a round with their states and all their children, in the order of their ids.
     fn committed_families(
         &self,
         number: u32,
@@ -361,7 +364,7 @@ impl Investigation {
             below.into_iter().flat_map(|below| below.children.chunk_by(|a, b| a.parent == b.parent));
         let mut families =
             families.filter_map(|family| Some((family.first()?.parent.as_ref()?, family))).peekable();
-        // Both are in the order of their ids.
+        // Both sequences are sorted by id.
         self.in_round(number).filter_map(move |node| {
             while families.next_if(|(parent, _)| **parent < node.id).is_some() {}
             let own = families.next_if(|(parent, _)| **parent == node.id);
@@ -369,7 +372,7 @@ impl Investigation {
         })
     }
 
-    /// Forgets the kin of these rounds, which have changed.
+    /// Discards the groups of rounds that have changed.
     fn forget_kin(&mut self, rounds: impl IntoIterator<Item = u32>) {
         for round in rounds {
             match self.rounds.contains_key(&round) {
@@ -379,17 +382,17 @@ impl Investigation {
         }
     }
 
-    /// The nodes without a parent, committed and pending.
+    /// Returns the nodes without a parent, committed and pending.
     pub fn roots(&self) -> impl Iterator<Item = &Arc<Node>> {
         self.in_round(1)
     }
 
-    /// The highest round of any committed node, 1 when there is none.
+    /// Returns the highest round that has a committed node, or 1.
     pub fn current_round(&self) -> u32 {
         self.committed().next_back().map_or(1, |(node, _)| node.round())
     }
 
-    /// The way from the root to the node, both included.
+    /// Returns the path from the root to the node, both included.
     pub fn path(&self, id: &NodeId) -> Vec<&Arc<Node>> {
         let mut path: Vec<_> =
             std::iter::successors(self.node(id), |node| self.node(node.parent.as_ref()?)).collect();
@@ -397,7 +400,7 @@ impl Investigation {
         path
     }
 
-    /// All nodes in depth-first preorder: each root, then its children by suffix.
+    /// Returns all nodes in depth-first preorder, siblings in the order of their ids.
     pub fn preorder(&self) -> Vec<&Arc<Node>> {
         let mut order = Vec::with_capacity(self.len());
         let mut stack: Vec<&Arc<Node>> = self.roots().collect();
@@ -411,8 +414,10 @@ impl Investigation {
         order
     }
 
-    /// The investigation after these changes. The changes must come from a decision on this very state (or from
-    /// its history): what has no place in the tree is not checked again.
+    /// Returns the investigation after these changes.
+    ///
+    /// The changes must come from a decision on this state or from its history. Their place in the tree is not checked
+    /// again.
     pub fn with(&self, changes: &[Change]) -> Investigation {
         let mut next = self.clone();
         let mut changed = BTreeSet::new();
@@ -443,7 +448,7 @@ impl Investigation {
                 }
             }
         }
-        // What nodes are depends on their children, too.
+        // The groups of a round also depend on the round below.
         let above: Vec<u32> = changed.iter().map(|round| round.saturating_sub(1)).collect();
         next.forget_kin(changed.into_iter().chain(above));
         next
@@ -459,7 +464,7 @@ impl Investigation {
                 parent.round()
             )),
             Some(parent) => match self.node(parent) {
-                None => Some(format!("its parent {parent} is missing or has no place in the tree itself")),
+                None => Some(format!("its parent {parent} is missing or is itself misplaced")),
                 Some(parent) if parent.is_pending() => {
                     Some(format!("its parent {} is only a pending proposal", parent.id))
                 }
@@ -489,12 +494,12 @@ impl Round {
         self.place_of(id).ok().and_then(|at| self.nodes.get(at))
     }
 
-    /// Where the node is, or where it would be.
+    /// Returns the index of the node, or the index at which it would be inserted.
     fn place_of(&self, id: &NodeId) -> Result<usize, usize> {
         self.nodes.binary_search_by(|node| node.id.cmp(id))
     }
 
-    /// Where the node is among the children, or where it would be.
+    /// Returns the index among the children, or the index at which the child would be inserted.
     fn place_of_child(&self, child: &Node) -> Result<usize, usize> {
         let key = (&child.parent, &child.id);
         self.children.binary_search_by(|node| (&node.parent, &node.id).cmp(&key))
@@ -507,7 +512,7 @@ impl Round {
         from_first.get(..count).unwrap_or_default()
     }
 
-    /// The node must not be there.
+    /// Inserts a node, which must not be present yet.
     fn insert(&mut self, node: Arc<Node>) {
         self.pending += usize::from(node.is_pending());
         if node.parent.is_some() {
@@ -559,7 +564,7 @@ mod tests {
         Arc::new(Node { classification, ..Node::new(id, parent, "T", at) })
     }
 
-    /// What the nodes of each kin are, by a look at each node and its children.
+    /// The expected groups, computed node by node.
     fn plain(investigation: &Investigation) -> BTreeMap<NodeId, (StateName, BTreeMap<StateName, u32>)> {
         let of = |node: &Arc<Node>, state: &StateName| {
             let mut states = BTreeMap::new();

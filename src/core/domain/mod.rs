@@ -1,17 +1,18 @@
-//! The facts of an investigation and the questions that can be asked of them. Pure: no file, clock, git or protocol.
+//! The facts of an investigation, and queries on them. Pure: no files, clock, git or protocol.
 //!
-//! - [`id`]: node ids, session ids, states' names, commit-independent newtypes.
-//! - [`fresh`]: ids that are not in use.
-//! - [`time`]: points in time, in UTC with milliseconds.
-//! - [`citation`]: what a result cites, and what a cited file was.
-//! - [`node`]: one node, from its proposal to its last change of state; `stored`, what of it has another form in files.
-//! - [`investigation`]: the tree of nodes; children, rounds and open questions are computed here, never stored.
-//! - [`attachment`]: files that stand beside a node.
-//! - [`comment`]: what people and agents say about it.
-//! - [`run`]: what the program saw when it ran a command.
-//! - [`event`]: what one call did, and what the difference of two trees says happened.
-//! - [`code`]: the codes of these, with what they mean.
-//! - [`diagnostic`]: errors, warnings and blockers, in the one form that agents and people read.
+//! - [`id`]: the ids and state names, each a newtype.
+//! - [`fresh`]: allocation of unused ids.
+//! - [`time`]: timestamps in UTC with milliseconds.
+//! - [`citation`]: the sources of a result, and the recorded state of cited files.
+//! - [`node`]: a node, from its proposal to its last change of state. `stored` has the types whose form in files
+//!   differs.
+//! - [`investigation`]: the tree of nodes. Children, rounds and open questions are computed here, never stored.
+//! - [`attachment`]: files attached to a node.
+//! - [`comment`]: comments of people and agents.
+//! - [`run`]: recorded runs of commands.
+//! - [`event`]: the effect of a call, and the events between two trees.
+//! - [`code`]: the codes of errors, warnings and blockers, with their meanings.
+//! - [`diagnostic`]: errors, warnings and blockers, as agents and people read them.
 
 pub mod attachment;
 pub mod citation;

@@ -1,19 +1,20 @@
-//! One node: a proposal, what was found, and every later change of its state.
+//! Nodes: the proposal, its result, and every later change.
 //!
 //! # To add a stored field of a node
 //!
-//! Follow one that is there, such as `verification_method`, which says how a result was verified:
+//! Follow an existing field such as `verification_method`:
 //!
-//! 1. `src/core/domain/node.rs`: the field; and `src/core/domain/stored.rs`: its key, where a change of state has it, too.
-//! 2. `src/core/format/node_file.rs`: its key in the node's file, and its place among the others.
-//! 3. `src/mcp/tools/commit.rs` and `src/core/decide/commit.rs`: who gives it, and what is asked of it.
-//! 4. `src/mcp/tools/reclassify.rs` and `src/core/decide/reclassify.rs`: whether it can change later.
-//! 5. `src/core/view.rs`: its name in JSON and its heading. `investigation.json`, `tot_read`, resources, pages, search, history
-//!    and comparison have it from there.
-//! 6. `src/withhold.rs`: what stands in its place where the node is not to be public.
-//! 7. `src/import/ancestor.rs`: only if files of the program's ancestor have it, too.
-//! 8. `src/check/stored.rs`: that a merge has to leave it as it is.
-//! 9. `tests/it/fuzz.rs`: the field in the files and the inputs that it begins from.
+//! 1. `src/core/domain/node.rs`: add the field. If changes of state have it too, add its key in
+//!    `src/core/domain/stored.rs`.
+//! 2. `src/core/format/node_file.rs`: add its key at the right place in the node's file.
+//! 3. `src/mcp/tools/commit.rs` and `src/core/decide/commit.rs`: accept and validate it.
+//! 4. `src/mcp/tools/reclassify.rs` and `src/core/decide/reclassify.rs`: accept it there if it can change later.
+//! 5. `src/core/view.rs`: add its JSON name and its heading. `investigation.json`, `tot_read`, resources, pages,
+//!    search, history and comparison take them from there.
+//! 6. `src/withhold.rs`: replace it when the node is withheld.
+//! 7. `src/import/ancestor.rs`: read it if files of the predecessor have it.
+//! 8. `src/check/stored.rs`: check that merges preserve it.
+//! 9. `tests/it/fuzz.rs`: add it to the files and inputs that fuzzing starts from.
 
 use std::collections::HashSet;
 
@@ -23,147 +24,146 @@ use super::stored::{self, StoredReclassification};
 use super::{Citation, Code, NodeId, Pin, RunId, StateName, Timestamp};
 use crate::yaml;
 
-/// A node, from its proposal on. Without a classification it is a pending proposal.
+/// A node. Without a classification it is a pending proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its id, which contains its round.
+    /// The id, which contains the round.
     pub id: NodeId,
-    /// The node it extends; `None` for a root.
+    /// The parent; `None` for a root.
     pub parent: Option<NodeId>,
-    /// One line.
+    /// The title, on one line.
     pub title: String,
-    /// What the agent means to do.
+    /// The action that the agent plans.
     pub planned_action: String,
-    /// When it was proposed, or proposed again.
+    /// The time of the proposal, or of the last one if it was repeated.
     pub proposed_at: Timestamp,
-    /// Which values of what varies it covers, each as `engine=gix`.
+    /// The values of the ruleset's dimensions that the node covers, each as `engine=gix`.
     pub covers: Vec<String>,
-    /// The id that it was proposed under, where a merge has given it another.
+    /// The id under which it was proposed, if a merge assigned another one.
     pub renamed_from: Option<NodeId>,
-    /// The claim of the agent that means to research it, while it is pending.
+    /// The claim on a pending proposal, if an agent made one.
     pub claim: Option<Claim>,
-    /// What became of it; absent while it is pending.
+    /// The result and its later changes; `None` while the node is pending.
     pub classification: Option<Classification>,
 }
 
-/// The claim of an agent on a pending proposal.
+/// An agent's claim on a pending proposal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Claim {
-    /// When it was made.
+    /// The time of the claim.
     pub at: Timestamp,
     /// The claimant.
     #[serde(serialize_with = "yaml::text")]
     pub agent_id: String,
-    /// When it lapses.
+    /// The time when the claim expires.
     pub until: Timestamp,
 }
 
 impl Claim {
-    /// Whether at that time it keeps the node from this agent, or from one without a name.
+    /// Returns whether the claim is still valid and made by another agent. An agent without a name counts as another.
     pub fn is_of_other(&self, agent: Option<&str>, now: Timestamp) -> bool {
         now < self.until && agent != Some(self.agent_id.as_str())
     }
 }
 
-/// The result that an agent committed for a node, and the later changes of its state.
+/// A committed result of a node, with its later changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Classification {
-    /// The state stored by the commit. The state in force is [`Node::state`].
+    /// The state stored by the commit. [`Node::state`] returns the current one.
     pub state: StateName,
-    /// What the agent asked for, where a rule stored another state.
+    /// The state that the agent requested, if a rule stored another.
     pub requested_state: Option<StateName>,
-    /// Whether it refutes its parent.
+    /// True if the result refutes the parent.
     pub refutes: bool,
     /// The agent that did the research.
     pub agent_id: Option<String>,
-    /// The client that the result came through.
+    /// The client that sent the result.
     pub caller: Caller,
-    /// When the research began, as the agent says: it may have come before the proposal.
+    /// The start of the research, as reported by the agent. It may precede the proposal.
     pub started_at: Option<Timestamp>,
-    /// When it was committed.
+    /// The time of the commit.
     pub committed_at: Timestamp,
-    /// What was found, in one sentence. The title was written before the work.
+    /// The finding in one sentence. The title was written before the research.
     pub headline: Option<String>,
-    /// Markdown, as it came.
+    /// The findings in Markdown, as written.
     pub findings: String,
-    /// What proves it.
+    /// The evidence for the findings.
     pub evidence: Option<String>,
-    /// How it was verified.
+    /// The author's method of verification.
     pub verification_method: Option<String>,
-    /// What else was considered.
+    /// The alternatives that the agent considered.
     pub alternatives_considered: Vec<String>,
-    /// What it did not try, in a sentence each.
+    /// The limits of the research, one sentence each.
     pub caveats: Vec<String>,
-    /// What was run for it.
+    /// The commands that the agent ran.
     pub commands: Vec<Command>,
-    /// The runs that are its evidence, beside those that were made for the node itself.
+    /// The runs cited as evidence, in addition to runs made for the node itself.
     pub runs: Vec<RunId>,
-    /// Its sources, beside those that the findings name.
+    /// The sources, including those recognized in the texts.
     pub references: Vec<Citation>,
-    /// What it has to do with nodes elsewhere in the tree.
+    /// Links to nodes elsewhere in the tree.
     pub links: Vec<Link>,
-    /// What the commit was warned of.
+    /// The warnings of the commit.
     pub warnings: Vec<Warning>,
     /// Every later change of state, oldest first.
     pub reclassified: Vec<Reclassification>,
-    /// Every later change of its texts, oldest first.
+    /// Every later change of the texts, oldest first.
     pub amended: Vec<Amendment>,
-    /// Other results for the same proposal: committed elsewhere before a merge, or late, after another agent had claimed it;
-    /// by time. They have no other results themselves.
+    /// Other results for the same proposal, oldest first: from a merge, or committed late, after another agent had
+    /// claimed the proposal. They have no other results themselves.
     pub other_results: Vec<Classification>,
 }
 
-/// The caller, as far as it is known. The client says so itself, and nothing proves it.
+/// The origin of a call, as far as known. It is reported by the client and not verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Caller {
-    /// The person, if the call came through that person's own command (which an agent can run, too); `None` if it came
-    /// through a tool.
+    /// The person, if the call came through a command for people. `None` for a tool call. Agents can run such commands,
+    /// too.
     #[serde(flatten)]
     pub person: Option<Person>,
-    /// The person whom the file names although git names another author. No rule counts this person, and only the file keeps
-    /// the name.
+    /// The person named in the file, if git names another author. Only the file retains this name, and rules ignore it.
     #[serde(skip)]
     pub disowned: Option<Person>,
-    /// The program and its version, as `claude-code/2.1.154`.
+    /// The client program with its version: `claude-code/2.1.154`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// The session: one run of the client.
+    /// The session, which is one run of the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The model, as the agent says.
+    /// The model, as reported by the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
-/// A person, by the name and address that git has. In JSON the person is marked with `kind: person`.
+/// A person, with the name and email address from git. In JSON, `kind: person` marks a person.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(tag = "kind", rename = "person", rename_all = "camelCase")]
 pub struct Person {
     /// The name.
     pub name: String,
-    /// The address.
+    /// The email address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
 }
 
-/// A command that was run for a result.
+/// A command that the agent ran for a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Command {
-    /// As it was typed.
+    /// The command as typed.
     #[serde(serialize_with = "yaml::text")]
     pub command: String,
-    /// Its exit status.
+    /// The exit status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Its output, or the part that matters.
+    /// The output, or the relevant part.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub output: Option<String>,
 }
 
-/// A link from a node to one that is not its parent.
+/// A link to a node other than the parent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Link {
@@ -177,27 +177,27 @@ pub struct Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LinkKind {
-    /// It makes the other more likely.
+    /// It supports the other node.
     Supports,
-    /// Both can't be true.
+    /// The two nodes contradict each other.
     Contradicts,
-    /// It says the same.
+    /// It duplicates the other node.
     Duplicates,
-    /// It holds only if the other does.
+    /// It depends on the other node.
     Depends,
 }
 
-/// One change of what a node says, after its commit. It keeps the former texts: an empty text where there was none, and
-/// nothing of what did not change.
+/// A change of a node's texts after the commit. It stores the previous texts: an empty text if there was none, and
+/// nothing for unchanged fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Amendment {
-    /// When.
+    /// The time of the amendment.
     pub at: Timestamp,
-    /// The agent that made it.
+    /// The agent that amended the node.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
-    /// Through which client it came.
+    /// The client that sent the amendment.
     #[serde(
         rename = "by",
         default,
@@ -205,45 +205,45 @@ pub struct Amendment {
         with = "stored::caller"
     )]
     pub caller: Caller,
-    /// Why.
+    /// The reason.
     #[serde(serialize_with = "yaml::text")]
     pub reason: String,
-    /// The title before.
+    /// The previous title.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub title: Option<String>,
-    /// The headline before.
+    /// The previous headline.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub headline: Option<String>,
-    /// The findings before.
+    /// The previous findings.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub findings: Option<String>,
-    /// The evidence before.
+    /// The previous evidence.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub evidence: Option<String>,
-    /// What else was considered before.
+    /// The previous alternatives.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_texts")]
     pub alternatives_considered: Option<Vec<String>>,
-    /// What it did not try before.
+    /// The previous limits of the research.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_texts")]
     pub caveats: Option<Vec<String>>,
-    /// The commands before.
+    /// The previous commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commands: Option<Vec<Command>>,
-    /// The sources before.
+    /// The previous sources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub references: Option<Vec<Citation>>,
 }
 
-/// One change of the conclusion after it was given. It keeps the former texts.
+/// A later change of the conclusion. It stores the previous texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AmendedConclusion {
-    /// When.
+    /// The time of the amendment.
     pub at: Timestamp,
-    /// The agent that made it.
+    /// The agent that amended the conclusion.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
-    /// Through which client it came.
+    /// The client that sent the amendment.
     #[serde(
         rename = "by",
         default,
@@ -251,50 +251,50 @@ pub struct AmendedConclusion {
         with = "stored::caller"
     )]
     pub caller: Caller,
-    /// Why.
+    /// The reason.
     #[serde(serialize_with = "yaml::text")]
     pub reason: String,
-    /// The conclusion before; absent where it was left as it was.
+    /// The previous conclusion; `None` if unchanged.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub conclusion: Option<String>,
-    /// The answers that it rested on before; absent where they were left as they were.
+    /// The previous answers of the conclusion; `None` if unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<BoundAnswer>>,
-    /// What it did not cover before; absent where that was left as it was.
+    /// The points previously not covered; `None` if unchanged.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_texts")]
     pub not_covered: Option<Vec<String>>,
 }
 
-/// An answer that a conclusion rests on.
+/// An answer that the conclusion names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BoundAnswer {
     /// The node.
     pub id: NodeId,
-    /// How it belongs to the conclusion.
+    /// The role of the answer in the conclusion.
     #[serde(rename = "as")]
     pub role: BoundAs,
 }
 
-/// How an answer belongs to a conclusion.
+/// The role of an answer in a conclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum BoundAs {
-    /// It is the conclusion.
+    /// The answer is the conclusion.
     Main,
-    /// It and other parts together are.
+    /// The answer is one of several parts of the conclusion.
     Part,
-    /// It is possible beside the conclusion.
+    /// The answer is a possible alternative to the conclusion.
     Rival,
 }
 
-/// A warning as it is stored with a node.
+/// A warning that is stored with a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Warning {
-    /// What kind.
+    /// The kind of warning.
     pub code: Code,
-    /// What was wrong, in one sentence.
+    /// The message, in one sentence.
     #[serde(serialize_with = "yaml::text")]
     pub message: String,
 }
@@ -304,13 +304,13 @@ pub struct Warning {
 pub enum Author {
     /// An agent, by its id.
     Agent(String),
-    /// A child whose own state confirmed or refuted the node.
+    /// A child whose state confirmed or refuted the node.
     Child(NodeId),
-    /// Nobody who gave a name.
+    /// An agent without a name, or a person.
     Unknown,
 }
 
-/// One change of a node's state after its commit.
+/// A change of a node's state after the commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredReclassification", into = "StoredReclassification")]
 pub struct Reclassification {
@@ -318,107 +318,108 @@ pub struct Reclassification {
     pub from: StateName,
     /// The state after.
     pub to: StateName,
-    /// When.
+    /// The time of the change.
     pub at: Timestamp,
-    /// The author.
+    /// The agent or child that caused it.
     pub by: Author,
-    /// Through which client it came.
+    /// The client that sent the change.
     pub caller: Caller,
-    /// Why, in the agent's words.
+    /// The reason, in the agent's words.
     pub reason: Option<String>,
-    /// What proves it.
+    /// The evidence for the change.
     pub evidence: Option<String>,
-    /// How it was verified.
+    /// The author's method of verification.
     pub verification_method: Option<String>,
-    /// What else was considered.
+    /// The alternatives that the agent considered.
     pub alternatives_considered: Vec<String>,
-    /// What the change was warned of.
+    /// The warnings of the change.
     pub warnings: Vec<Warning>,
-    /// Between how many other results it decides; see [`Classification::is_contested`].
+    /// The number of other results at the time of the change, which decides between them. See
+    /// [`Classification::is_contested`].
     pub settles: usize,
 }
 
-/// The end of an investigation, as `tot_end` stores it.
+/// The conclusion of an investigation, as stored by `tot_end`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conclusion {
-    /// When it was ended.
+    /// The time of the end.
     pub ended_at: Timestamp,
     /// The agent that ended it.
     pub agent_id: Option<String>,
-    /// Through which client it came.
+    /// The client that sent the call.
     pub caller: Caller,
-    /// Why it was ended before the rules were met, if it was.
+    /// The reason for stopping early, if required steps were missing.
     pub stopped: Option<Stopped>,
-    /// The person's answer to the question whether it may end, if the server was to ask.
+    /// The person's answer to the question whether the investigation may end, if the server had to ask.
     pub asked: Option<Asked>,
-    /// When the conclusion was given, if that was after the end.
+    /// The time of the conclusion, if it was added after the end.
     pub concluded_at: Option<Timestamp>,
     /// The answer, in Markdown.
     pub conclusion: Option<String>,
-    /// The answers that it rests on. Older files name none: then a single answer counts as named.
+    /// The answers that the conclusion names. Files of older versions name none; a single answer is then meant.
     pub answers: Vec<BoundAnswer>,
-    /// What it does not cover, in a sentence each.
+    /// The points that the conclusion does not cover, one sentence each.
     pub not_covered: Vec<String>,
-    /// Later ends of the same investigation that were stored elsewhere, before a merge; by time. They have no other ends
+    /// Other conclusions of the same investigation, brought by merges, oldest first. They have no other conclusions
     /// themselves.
     pub other_conclusions: Vec<Conclusion>,
-    /// Every later change of the answer, oldest first.
+    /// Every later change of the conclusion, oldest first.
     pub amended: Vec<AmendedConclusion>,
 }
 
-/// Why an investigation was ended before the rules were met.
+/// The reason for ending an investigation before its rules were met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Stopped {
-    /// What kind of reason.
+    /// The kind of reason.
     pub reason: StopReason,
-    /// A note on it.
+    /// A note on the reason.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub note: Option<String>,
 }
 
-/// The outcome of asking the person in front of the client whether an investigation may end. A client can claim any outcome,
-/// so it is not a sign-off.
+/// The result of asking the person at the client whether the investigation may end. It is not a sign-off, because a
+/// client can report any answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Asked {
-    /// What was chosen.
+    /// The person's choice.
     pub answer: PersonsAnswer,
-    /// In the person's own words.
+    /// A comment in the person's own words.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub said: Option<String>,
 }
 
-/// The person's choice, or why there is none.
+/// The person's choice, or the reason for its absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PersonsAnswer {
-    /// To let it end.
+    /// The person accepted the end.
     Accepted,
-    /// To go on. No file stores this answer, since the investigation does not end.
+    /// The person declined. No file stores this answer, since the investigation continues.
     Declined,
-    /// Nothing: the question was put aside.
+    /// The person dismissed the question.
     Cancelled,
-    /// Nothing in time.
+    /// The person did not answer in time.
     Unanswered,
-    /// Nothing: the client has no way to ask.
+    /// The client can't ask questions.
     NotOffered,
 }
 
-/// The kind of a reason to stop early.
+/// The kind of reason for stopping early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
-    /// No time, money or calls are left.
+    /// No time, money or calls remained.
     Budget,
-    /// What was found is enough for the person who asked.
+    /// The findings were enough for the person who asked.
     Enough,
-    /// No possible step leads on.
+    /// No step could make progress.
     Stuck,
 }
 
 impl Author {
-    /// The agent.
+    /// Returns the agent, if an agent caused the change.
     pub fn agent(&self) -> Option<&str> {
         match self {
             Author::Agent(agent) => Some(agent),
@@ -426,7 +427,7 @@ impl Author {
         }
     }
 
-    /// The child.
+    /// Returns the child, if a child caused the change.
     pub fn child(&self) -> Option<&NodeId> {
         match self {
             Author::Child(child) => Some(child),
@@ -436,7 +437,7 @@ impl Author {
 }
 
 impl Reclassification {
-    /// Returns the name of the author for people: the agent, the child or the person.
+    /// Returns the author for display: the agent, the child or the person.
     pub fn who(&self) -> Option<String> {
         let child = self.by.child().map(ToString::to_string);
         child.or_else(|| self.caller.who(self.by.agent()))
@@ -444,12 +445,12 @@ impl Reclassification {
 }
 
 impl AmendedConclusion {
-    /// Returns the name of the author for people.
+    /// Returns the author for display.
     pub fn who(&self) -> Option<String> {
         self.caller.who(self.agent_id.as_deref())
     }
 
-    /// The names of the changed parts.
+    /// Returns the keys of the changed parts.
     pub fn parts(&self) -> impl Iterator<Item = &'static str> {
         let parts = [
             ("conclusion", self.conclusion.is_some()),
@@ -459,7 +460,8 @@ impl AmendedConclusion {
         parts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name)
     }
 
-    /// Exchanges its texts with those of an end. It then keeps the former texts, but only the ones that changed.
+    /// Exchanges the texts with those of the conclusion. Afterwards, the amendment contains the previous texts of the
+    /// changed parts only.
     pub fn exchange(&mut self, end: &mut Conclusion) {
         self.swap(end);
         self.answers.take_if(|held| *held == end.answers);
@@ -467,7 +469,7 @@ impl AmendedConclusion {
         self.conclusion.take_if(|held| end.conclusion.as_ref() == Some(held));
     }
 
-    /// Exchanges all texts with those of the end, changed or not. A second call undoes the first.
+    /// Exchanges all texts with those of the conclusion, changed or not. Calling it twice restores both.
     pub fn swap(&mut self, end: &mut Conclusion) {
         swap(&mut self.answers, &mut end.answers);
         swap(&mut self.not_covered, &mut end.not_covered);
@@ -478,12 +480,12 @@ impl AmendedConclusion {
 }
 
 impl Amendment {
-    /// Returns the name of the author for people.
+    /// Returns the author for display.
     pub fn who(&self) -> Option<String> {
         self.caller.who(self.agent_id.as_deref())
     }
 
-    /// An amendment that changes nothing yet.
+    /// Creates an amendment without changes.
     pub fn new(at: Timestamp, reason: impl Into<String>) -> Self {
         Amendment {
             at,
@@ -501,7 +503,7 @@ impl Amendment {
         }
     }
 
-    /// The names of the changed parts.
+    /// Returns the keys of the changed parts.
     pub fn parts(&self) -> impl Iterator<Item = &'static str> {
         let parts = [
             ("title", self.title.is_some()),
@@ -516,7 +518,8 @@ impl Amendment {
         parts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name)
     }
 
-    /// Exchanges its texts with those of a committed node. It then keeps the former texts, but only the ones that changed.
+    /// Exchanges the texts with those of a committed node. Afterwards, the amendment contains the previous texts of the
+    /// changed parts only.
     pub fn exchange(&mut self, node: &mut Node) {
         self.swap(node);
         let Some(result) = &node.classification else { return };
@@ -531,7 +534,7 @@ impl Amendment {
         self.references.take_if(|held| *held == result.references);
     }
 
-    /// Exchanges all texts with those of the node, changed or not. A second call undoes the first.
+    /// Exchanges all texts with those of the node, changed or not. Calling it twice restores both.
     pub fn swap(&mut self, node: &mut Node) {
         let Some(result) = &mut node.classification else { return };
         swap(&mut self.title, &mut node.title);
@@ -559,30 +562,30 @@ fn swap<T>(held: &mut Option<T>, there: &mut T) {
 }
 
 impl Caller {
-    /// A person.
+    /// Creates a caller for a person.
     pub fn of_person(name: impl Into<String>, email: Option<String>) -> Self {
         Caller { person: Some(Person { name: name.into(), email }), ..Caller::default() }
     }
 
-    /// Returns the name of the caller for people: the agent of that name, or else the person.
+    /// Returns the caller for display: the agent, or else the person.
     pub fn who(&self, agent: Option<&str>) -> Option<String> {
         let person = self.person.as_ref().map(|person| format!("{}, a person", person.name));
         agent.map(str::to_owned).or(person)
     }
 
-    /// Whether nothing is known.
+    /// Returns whether nothing is known about the caller.
     pub fn is_unknown(&self) -> bool {
         Caller { disowned: None, ..self.clone() } == Caller::default()
     }
 
-    /// Drops the person.
+    /// Removes the person because git names another author.
     pub fn disown(&mut self) {
         self.disowned = self.person.take().or(self.disowned.take());
     }
 }
 
 impl BoundAs {
-    /// For people, before the answer.
+    /// Returns the label shown before the answer.
     pub fn label(self) -> &'static str {
         match self {
             BoundAs::Main => "answer",
@@ -593,11 +596,11 @@ impl BoundAs {
 }
 
 impl LinkKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [LinkKind; 4] =
         [LinkKind::Supports, LinkKind::Contradicts, LinkKind::Duplicates, LinkKind::Depends];
 
-    /// As it is written in files and calls, and read by people: `R3.A1 supports R2.B`.
+    /// Returns the name used in files and calls.
     pub fn as_str(self) -> &'static str {
         match self {
             LinkKind::Supports => "supports",
@@ -607,7 +610,7 @@ impl LinkKind {
         }
     }
 
-    /// For people, before the other node: `R3.A1` _supports_ `R2.B`.
+    /// Returns the label shown before the other node: `R3.A1` _supports_ `R2.B`.
     pub fn label(self) -> &'static str {
         match self {
             LinkKind::Depends => "depends on",
@@ -615,7 +618,7 @@ impl LinkKind {
         }
     }
 
-    /// Returns the verb as read from the other node: `R2.B` _is supported by_ `R3.A1`.
+    /// Returns the label for the other node's side: `R2.B` _is supported by_ `R3.A1`.
     pub fn inverse(self) -> &'static str {
         match self {
             LinkKind::Supports => "is supported by",
@@ -627,7 +630,7 @@ impl LinkKind {
 }
 
 impl StopReason {
-    /// For people, as the end of a sentence.
+    /// Returns the reason, worded for the end of a sentence.
     pub fn label(self) -> &'static str {
         match self {
             StopReason::Budget => "the budget was spent",
@@ -638,7 +641,7 @@ impl StopReason {
 }
 
 impl PersonsAnswer {
-    /// For people, as the beginning of a sentence.
+    /// Returns the answer, worded for the beginning of a sentence.
     pub fn label(self) -> &'static str {
         match self {
             PersonsAnswer::Accepted => "accepted",
@@ -651,12 +654,12 @@ impl PersonsAnswer {
 }
 
 impl Conclusion {
-    /// Returns the name of its author for people.
+    /// Returns the author for display.
     pub fn who(&self) -> Option<String> {
         self.caller.who(self.agent_id.as_deref())
     }
 
-    /// The callers who have written a part of its file, each with the time of that part.
+    /// Returns the callers that wrote a part of the file, each with the time of that part.
     pub fn written_by(&self) -> impl Iterator<Item = (Timestamp, &Caller)> {
         std::iter::once(self).chain(&self.other_conclusions).flat_map(|end| {
             let amended = end.amended.iter().map(|it| (it.at, &it.caller));
@@ -664,7 +667,7 @@ impl Conclusion {
         })
     }
 
-    /// Visits the callers of [`Conclusion::written_by`], to change them.
+    /// Visits the callers of [`Conclusion::written_by`] mutably.
     pub fn visit_callers(&mut self, mut visit: impl FnMut(Timestamp, &mut Caller)) {
         let mut of = |end: &mut Conclusion| {
             visit(end.ended_at, &mut end.caller);
@@ -674,7 +677,7 @@ impl Conclusion {
         self.other_conclusions.iter_mut().for_each(of);
     }
 
-    /// An end without any text.
+    /// Creates a conclusion without any text.
     pub fn new(ended_at: Timestamp) -> Self {
         Conclusion {
             ended_at,
@@ -693,7 +696,7 @@ impl Conclusion {
 }
 
 impl Reclassification {
-    /// A change of state without any text.
+    /// Creates a change of state without any text.
     pub fn new(from: StateName, to: StateName, at: Timestamp, by: Author) -> Self {
         Reclassification {
             from,
@@ -712,7 +715,7 @@ impl Reclassification {
 }
 
 impl Node {
-    /// A proposal with a title and no other text.
+    /// Creates a proposal with only a title.
     pub fn new(id: NodeId, parent: Option<NodeId>, title: impl Into<String>, proposed_at: Timestamp) -> Self {
         Node {
             id,
@@ -727,35 +730,35 @@ impl Node {
         }
     }
 
-    /// The name in lists: the headline, or else the title.
+    /// Returns the headline, or the title if there is none.
     pub fn name(&self) -> &str {
         let headline = self.classification.as_ref().and_then(|it| it.headline.as_deref());
         headline.unwrap_or(&self.title)
     }
 
-    /// When it was last proposed, committed or given another state.
+    /// Returns the time of the last proposal, commit or change of state.
     pub fn last_research(&self) -> Timestamp {
         let result = self.classification.as_ref();
         let result = result.map(|result| result.current_since().max(result.committed_at));
         result.map_or(self.proposed_at, |at| at.max(self.proposed_at))
     }
 
-    /// The round: the number in the id.
+    /// Returns the round, which is part of the id.
     pub fn round(&self) -> u32 {
         self.id.round()
     }
 
-    /// The state in force; `None` while the node is a pending proposal.
+    /// Returns the current state; `None` while the node is pending.
     pub fn state(&self) -> Option<&StateName> {
         self.classification.as_ref().map(Classification::current_state)
     }
 
-    /// Its own result, and then the others of the same proposal.
+    /// Returns the node's own result and the other results of the same proposal.
     pub fn results(&self) -> impl Iterator<Item = &Classification> {
         self.classification.iter().flat_map(|own| std::iter::once(own).chain(&own.other_results))
     }
 
-    /// The files of the project that its results cite, each once, as they were then.
+    /// Returns the recorded states of the project files that the results cite, without duplicates.
     pub fn pins(&self) -> impl Iterator<Item = &Pin> {
         let mut seen = HashSet::new();
         let pins =
@@ -763,7 +766,7 @@ impl Node {
         pins.filter(move |pin| seen.insert(*pin))
     }
 
-    /// The callers who have written a part of its file, each with the time of that part.
+    /// Returns the callers that wrote a part of the file, each with the time of that part.
     pub fn written_by(&self) -> impl Iterator<Item = (Timestamp, &Caller)> {
         self.results().flat_map(|result| {
             let changed = result.reclassified.iter().map(|it| (it.at, &it.caller));
@@ -772,7 +775,7 @@ impl Node {
         })
     }
 
-    /// Visits the callers of [`Node::written_by`], to change them.
+    /// Visits the callers of [`Node::written_by`] mutably.
     pub fn visit_callers(&mut self, mut visit: impl FnMut(Timestamp, &mut Caller)) {
         let mut of = |result: &mut Classification| {
             visit(result.committed_at, &mut result.caller);
@@ -785,14 +788,14 @@ impl Node {
         }
     }
 
-    /// Whether it is proposed and not yet committed.
+    /// Returns whether the node is proposed but not committed.
     pub fn is_pending(&self) -> bool {
         self.classification.is_none()
     }
 }
 
 impl Reclassification {
-    /// Its texts, those of its warnings among them.
+    /// Returns all texts, including those of warnings.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let own = [&self.reason, &self.evidence, &self.verification_method].into_iter().flatten();
         let warnings = self.warnings.iter().map(|warning| &warning.message);
@@ -801,12 +804,12 @@ impl Reclassification {
 }
 
 impl Classification {
-    /// Returns the name of its author for people.
+    /// Returns the author for display.
     pub fn who(&self) -> Option<String> {
         self.caller.who(self.agent_id.as_deref())
     }
 
-    /// A result of a state and findings alone.
+    /// Creates a result with only a state and findings.
     pub fn new(state: StateName, findings: impl Into<String>, committed_at: Timestamp) -> Self {
         Classification {
             state,
@@ -833,24 +836,25 @@ impl Classification {
         }
     }
 
-    /// Whether another result of the same proposal has another state, and no change of state has decided between them.
+    /// Returns whether another result of the proposal has a different state and no change of state has decided between
+    /// them.
     pub fn is_contested(&self) -> bool {
         let decided = self.reclassified.iter().map(|change| change.settles).max().unwrap_or(0);
         self.other_results.len() > decided
             && self.other_results.iter().any(|other| other.current_state() != self.current_state())
     }
 
-    /// The state in force: the last change's, or the committed one.
+    /// Returns the current state: that of the last change, or else the committed one.
     pub fn current_state(&self) -> &StateName {
         self.reclassified.last().map_or(&self.state, |change| &change.to)
     }
 
-    /// The result that was committed last: this one, or the last other one.
+    /// Returns the result that was committed last: the last other result, or else this one.
     pub fn newest(&self) -> &Classification {
         self.other_results.last().unwrap_or(self)
     }
 
-    /// Returns the newest result for changes.
+    /// Returns a mutable reference to the newest result.
     pub fn newest_mut(&mut self) -> &mut Classification {
         match self.other_results.len().checked_sub(1) {
             Some(last) => &mut self.other_results[last],
@@ -858,49 +862,48 @@ impl Classification {
         }
     }
 
-    /// When the state in force was set.
+    /// Returns the time when the current state was set.
     pub fn current_since(&self) -> Timestamp {
         self.reclassified.last().map_or(self.committed_at, |change| change.at)
     }
 
-    /// The child that caused the state in force, if one did.
+    /// Returns the child that caused the current state, if any.
     pub fn promoted_by(&self) -> Option<&NodeId> {
         self.reclassified.last()?.by.child()
     }
 
-    /// All warnings, of the commit and of later changes, oldest first.
+    /// Returns all warnings of the commit and of later changes, oldest first.
     pub fn all_warnings(&self) -> impl Iterator<Item = &Warning> {
         self.warnings.iter().chain(self.reclassified.iter().flat_map(|change| &change.warnings))
     }
 
-    /// Every agent who put its name to this node.
+    /// Returns the agents that set a state of this node.
     pub fn agents(&self) -> impl Iterator<Item = &str> {
         self.callers().filter_map(|(agent, _)| agent)
     }
 
-    /// Every person who put a name to this node.
+    /// Returns the people who set a state of this node.
     pub fn people(&self) -> impl Iterator<Item = &Person> {
         self.callers().filter(|(agent, _)| agent.is_none()).filter_map(|(_, caller)| caller.person.as_ref())
     }
 
-    /// The callers that gave the node its states, oldest first.
+    /// Returns the callers that set a state of this node, oldest first.
     fn callers(&self) -> impl Iterator<Item = (Option<&str>, &Caller)> {
         let later = self.reclassified.iter().map(|change| (change.by.agent(), &change.caller));
         std::iter::once((self.agent_id.as_deref(), &self.caller)).chain(later)
     }
 }
 
-/// The name of a client without its version: `claude-code` of `claude-code/2.1.154`.
+/// Returns the client's name without its version: `claude-code` for `claude-code/2.1.154`.
 pub fn program_of(client: &str) -> &str {
     client.split_once('/').map_or(client, |(program, _)| program)
 }
 
-/// Whether a text says nothing of what was done or found: it is blank, a single short word such as "ok", or what stands in
-/// for a text that is still to be written.
+/// Returns whether the text is blank, a single short word such as "ok", or a placeholder such as `<findings>`.
 pub fn says_nothing(text: &str) -> bool {
-    /// Longer than this, a word is a path or an address.
+    /// A longer word is a path or a URL.
     const WORD: usize = 15;
-    /// Longer than this, it is a sentence in a script without spaces.
+    /// A longer word in a script without spaces is a sentence.
     const IDEOGRAPHS: usize = 4;
     let text = text.trim();
     let is_left_open = text.starts_with('<') && text.ends_with('>') && !text.contains(['\n', '/']);
@@ -910,7 +913,8 @@ pub fn says_nothing(text: &str) -> bool {
     is_left_open || (words.next().is_none() && first.chars().count() <= WORD && ideographs <= IDEOGRAPHS)
 }
 
-/// Whether the sign is of a script that has no spaces between words: Thai and Lao, Burmese, Khmer, Japanese, Chinese.
+/// Returns whether the character belongs to a script without spaces between words: Thai, Lao, Burmese, Khmer, Japanese
+/// or Chinese.
 fn is_without_spaces(sign: char) -> bool {
     matches!(
         sign,

@@ -1,4 +1,4 @@
-//! Runs of commands: evidence that anybody can run again.
+//! Recorded runs of commands: evidence that anybody can reproduce.
 
 use std::fmt;
 
@@ -7,45 +7,45 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{AttachmentName, Commenter, NodeId, RunId, Timestamp};
 use crate::yaml;
 
-/// One record below `runs/`: a run of a command, or a judgement on a difference. It is written once, never changed, and has
-/// a file of its own, so that two never conflict.
+/// A record in `runs/`: a run of a command, or a judgement on a difference. Each is written once into its own file and
+/// never changed, so records cannot conflict in a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Its id, which begins with the time of its commit.
+    /// The id, which begins with the time of the commit.
     pub id: RunId,
-    /// The node whose evidence it is; `None` where no node was named, until a result names the run.
+    /// The node that the run is evidence for. `None` if no node was named, until a result cites the run.
     pub node: Option<NodeId>,
-    /// The author: of the run, or of the judgement.
+    /// The author of the run or judgement.
     pub author: Commenter,
-    /// When it was stored.
+    /// The time of storage.
     pub at: Timestamp,
-    /// The author's note; of a judgement, the reason.
+    /// The author's note. For a judgement, it is the reason.
     pub note: Option<String>,
-    /// What was done.
+    /// The kind of record, with its data.
     pub what: RunKind,
 }
 
-/// The kind of a record, with its facts.
+/// The kind of record, with its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunKind {
-    /// A command was run for the first time.
+    /// The first run of a command.
     Captured(Ran),
-    /// An earlier run was repeated.
+    /// A repetition of an earlier run.
     Repeated {
-        /// The run that was repeated, which is one that was captured.
+        /// The captured run that was repeated.
         of: RunId,
-        /// The commit of the project that it ran at; `None` outside a repository.
+        /// The project's commit at the time of the repetition; `None` outside a repository.
         at: Option<String>,
-        /// How the two compare.
+        /// The result of the comparison with the captured run.
         verdict: RunVerdict,
-        /// What happened this time.
+        /// The command and its outcome this time.
         ran: Ran,
     },
-    /// Somebody judged a difference.
+    /// A judgement on a difference.
     Judged {
-        /// The repetition that differs.
+        /// The differing repetition.
         of: RunId,
-        /// Whether the evidence holds nevertheless.
+        /// True if the evidence holds despite the difference.
         holds: bool,
     },
 }
@@ -57,136 +57,136 @@ pub struct Ran {
     /// The program and its arguments.
     #[serde(serialize_with = "yaml::texts")]
     pub command: Vec<String>,
-    /// Where it ran, from the root of the project, with `/` between the parts; absent for the root.
+    /// The working directory relative to the project root, separated by `/`; `None` for the root.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub folder: Option<String>,
-    /// The project as it was; absent outside a repository.
+    /// The state of the project; `None` outside a repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectState>,
-    /// When it began.
+    /// The start time.
     pub started_at: Timestamp,
-    /// How long it took.
+    /// The duration.
     pub seconds: Seconds,
-    /// Its time limit in seconds; absent without one.
+    /// The time limit in seconds, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
-    /// How it ended.
+    /// The way the command ended.
     pub ended: Ended,
-    /// The expected status; absent if the actual one counts as expected.
+    /// The expected exit status. If `None`, the actual one is taken as expected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_exit: Option<i32>,
-    /// Its output.
+    /// The recorded output.
     pub output: Output,
-    /// What the output had to match.
+    /// The patterns that the output had to match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
-    /// Files that it left as attachments of the node.
+    /// Output files, stored as attachments of the node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<AttachmentName>,
-    /// The machine.
+    /// The machine on which it ran.
     pub system: System,
 }
 
-/// The project when a command ran in it.
+/// The state of the project when a command ran in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectState {
-    /// The commit; absent where there was none yet.
+    /// The commit; `None` if the repository had no commit yet.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub commit: Option<String>,
-    /// Files that differed from that commit, from the root of the project.
+    /// The files that differed from that commit, relative to the project root.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub changed: Vec<String>,
-    /// The patch with these differences, for `git apply` on the commit; absent without differences, or if they are too many.
+    /// The differences as a patch for `git apply` on that commit. `None` without differences, or if they are too large.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub patch: Option<String>,
 }
 
-/// How a command ended.
+/// The way a command ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Ended {
-    /// By itself, with this status.
+    /// It exited with this status.
     Exit(i32),
-    /// By this signal.
+    /// It was terminated by this signal.
     Signal(i32),
-    /// By its time limit.
+    /// It reached its time limit.
     TimedOut,
-    /// It did not begin, and why.
+    /// It could not be started, for this reason.
     NotRun(#[serde(serialize_with = "yaml::text")] String),
 }
 
-/// The output of a command: standard output and standard error, in the order in which they came. Control characters appear as
-/// Unicode's pictures of them, and bytes that are not text as U+FFFD.
+/// The output of a command: standard output and standard error, interleaved as they arrived. Control characters are
+/// replaced by control pictures, and invalid bytes by U+FFFD.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Output {
-    /// All of it; of a long one the first half of what is kept.
+    /// The whole output. If it is too long, the first half of the recorded part.
     #[serde(default, skip_serializing_if = "String::is_empty", serialize_with = "yaml::text")]
     pub text: String,
-    /// The last half of what is kept of a long one.
+    /// The second half of the recorded part, if the output is too long.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub end: Option<String>,
-    /// The number of bytes of all that was printed.
+    /// The total number of bytes printed.
     pub bytes: u64,
-    /// The SHA-256 of all that was printed, in hexadecimal digits; where both streams have something, that of the SHA-256 of each,
-    /// so that it does not depend on how they mixed.
+    /// The SHA-256 of everything printed, in hexadecimal. If both streams have output, it is the SHA-256 of their two
+    /// hashes, so that interleaving does not matter.
     #[serde(serialize_with = "yaml::text")]
     pub sha256: String,
 }
 
-/// What the output of a command has to match, line by line.
+/// A pattern that the output of a command has to match, line by line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Expectation {
-    /// A regular expression that some line has to match.
+    /// The regular expression that some line has to match.
     #[serde(serialize_with = "yaml::text")]
     pub pattern: String,
-    /// Where the number that its first group matches in the last such line has to lie, both ends included: `0..50`.
+    /// The inclusive range for the number matched by the first group in the last matching line: `0..50`.
     #[serde(rename = "in", skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub range: Option<String>,
-    /// The last line that matched, or the number; absent where none did.
+    /// The last matching line, or the number in it; `None` without a match.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub found: Option<String>,
-    /// Whether it held.
+    /// True if the expectation was met.
     pub held: bool,
 }
 
-/// The machine that a command ran on.
+/// The machine on which a command ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct System {
-    /// The operating system, as Rust names it: `linux`, `macos`, `windows`.
+    /// The operating system, as named by Rust: `linux`, `macos`, `windows`.
     #[serde(serialize_with = "yaml::text")]
     pub os: String,
-    /// The processor's architecture, as Rust names it: `x86_64`, `aarch64`.
+    /// The processor architecture, as named by Rust: `x86_64`, `aarch64`.
     #[serde(serialize_with = "yaml::text")]
     pub architecture: String,
-    /// How many threads it runs at once.
+    /// The number of threads that can run at once.
     pub cpus: usize,
 }
 
-/// How a repetition compares with what it repeats.
+/// The result of comparing a repetition with the captured run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RunVerdict {
-    /// It ended alike and every expectation held; without expectations it printed the same.
+    /// It ended the same way, and met all expectations. Without expectations, it printed the same output.
     Same,
-    /// It did not.
+    /// It ended differently, failed an expectation, or printed different output.
     Differs,
-    /// It did not begin, or did not come to its end.
+    /// It could not be started, or did not finish.
     CouldNotRun,
 }
 
-/// A length of time, to the millisecond: a decimal number of seconds in files and JSON.
+/// A duration in milliseconds. Files and JSON store it as a decimal number of seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seconds {
-    /// The milliseconds.
+    /// The number of milliseconds.
     pub milliseconds: u64,
 }
 
 impl Run {
-    /// What happened, unless it is a judgement.
+    /// Returns the command and its outcome, unless the record is a judgement.
     pub fn ran(&self) -> Option<&Ran> {
         match &self.what {
             RunKind::Captured(ran) | RunKind::Repeated { ran, .. } => Some(ran),
@@ -194,8 +194,8 @@ impl Run {
         }
     }
 
-    /// What was done and what came of it, on one line: `python3 load.py (exit 0, 55 s)`, `python3 load.py (differs)`, or what
-    /// a judgement says.
+    /// Summarizes the record on one line: `python3 load.py (exit 0, 55 s)`, `python3 load.py (differs)`, or the text of
+    /// a judgement.
     pub fn summary(&self) -> String {
         match &self.what {
             RunKind::Captured(ran) => format!("{} ({}, {})", ran.line(), ran.ended, ran.seconds),
@@ -206,7 +206,7 @@ impl Run {
         }
     }
 
-    /// What came of it, in a word or two: `same`, `holds`; of one that was captured, `new`.
+    /// Returns the outcome in a word or two: `same`, `holds`, or `new` for a captured run.
     pub fn outcome(&self) -> &'static str {
         match &self.what {
             RunKind::Captured(_) => "new",
@@ -221,7 +221,7 @@ impl Run {
         }
     }
 
-    /// The record that it is about, where it is not the first of a command.
+    /// Returns the record that this one repeats or judges, if any.
     pub fn of(&self) -> Option<RunId> {
         match &self.what {
             RunKind::Captured(_) => None,
@@ -231,7 +231,7 @@ impl Run {
 }
 
 impl Ran {
-    /// The command as a shell would take it, on one line.
+    /// Returns the command as a shell would accept it, on one line.
     pub fn line(&self) -> String {
         let quoted = self.command.iter().map(|word| {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
@@ -243,7 +243,7 @@ impl Ran {
         quoted.collect::<Vec<_>>().join(" ")
     }
 
-    /// How this repetition compares with the first run.
+    /// Compares this repetition with the first run.
     pub fn verdict(&self, first: &Ran) -> RunVerdict {
         match self.ended {
             Ended::NotRun(_) => return RunVerdict::CouldNotRun,
@@ -261,8 +261,8 @@ impl Ran {
         if has_ended_so && holds { RunVerdict::Same } else { RunVerdict::Differs }
     }
 
-    /// Whether another repetition of the same command came out as this one: it ended alike, met and missed the same
-    /// expectations with the same values, or without any printed the same.
+    /// Returns whether another repetition had the same outcome: it ended the same way, and met and failed the same
+    /// expectations with the same values. Without expectations, it printed the same output.
     pub fn is_alike(&self, other: &Ran) -> bool {
         let prints_alike = || {
             (&self.output.sha256, self.output.bytes) == (&other.output.sha256, other.output.bytes)
@@ -274,7 +274,7 @@ impl Ran {
 }
 
 impl RunVerdict {
-    /// For people.
+    /// Returns the verdict for display.
     pub fn label(self) -> &'static str {
         match self {
             RunVerdict::Same => "same",
@@ -284,7 +284,7 @@ impl RunVerdict {
     }
 }
 
-/// `exit 0`, `signal 9`, `timed out`, `not run: REASON`.
+/// Displayed as `exit 0`, `signal 9`, `timed out` or `not run: REASON`.
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -296,7 +296,7 @@ impl fmt::Display for Ended {
     }
 }
 
-/// `0.2 s`, `55 s`.
+/// Displayed as `0.2 s` or `55 s`.
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.milliseconds {

@@ -1,18 +1,18 @@
-//! The forms of values in files that are not those of their types.
+//! Types whose form in files differs from their form in memory.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Author, Caller, NodeId, Person, Reclassification, StateName, Timestamp, Warning};
 use crate::yaml;
 
-/// The caller in a file, under the key `by`. The key is absent if nothing is known of the caller.
+/// A caller in a file, under the key `by`. The key is absent if nothing is known about the caller.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StoredCaller {
     /// Absent for agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<CallerKind>,
-    /// Of a person.
+    /// Only for a person, like `email`.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
@@ -53,13 +53,13 @@ impl From<StoredCaller> for Caller {
     }
 }
 
-/// The form of a caller in a file, for `with`.
+/// Serde functions for a caller in a file, for `with`.
 pub mod caller {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::{Caller, StoredCaller};
 
-    /// Whether there is nothing to write, not even a person whom git has disowned.
+    /// Returns whether the file omits the caller. A person whom git contradicts is written.
     pub fn is_absent(caller: &Caller) -> bool {
         *caller == Caller::default()
     }
@@ -73,7 +73,7 @@ pub mod caller {
     }
 }
 
-/// A change of a state, of which `by` is the child that brought it about, or else who called.
+/// A change of state in a file. `by` contains the child that caused it, or else the caller.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct StoredReclassification {

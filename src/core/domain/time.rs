@@ -1,12 +1,11 @@
-//! Points in time: UTC, whole milliseconds, written as RFC 3339 (`2026-11-20T09:15:02.114Z`).
+//! Timestamps: UTC with milliseconds, written as RFC 3339 (`2026-11-20T09:15:02.114Z`).
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::id::as_text;
 
-/// A point in time in UTC, with milliseconds. It is a value: only `world` reads the clock. The default is the beginning
-/// of 1970.
+/// A point in time in UTC, with milliseconds. Only `world` reads the clock. The default is the start of 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 
@@ -14,50 +13,50 @@ pub struct Timestamp(jiff::Timestamp);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a time like 2026-11-20T09:15:02.114Z")]
 pub struct TimeError {
-    /// What was read.
+    /// The invalid text.
     pub text: String,
 }
 
 impl Timestamp {
-    /// From milliseconds since 1970; `None` outside the years that RFC 3339 can write.
+    /// Converts milliseconds since 1970; `None` for years that RFC 3339 can't represent.
     pub fn from_milliseconds(milliseconds: i64) -> Option<Self> {
         let time = jiff::Timestamp::from_millisecond(milliseconds).ok()?;
         let year = time.to_zoned(jiff::tz::TimeZone::UTC).year();
         (0..=9999).contains(&year).then_some(Timestamp(time))
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the milliseconds since 1970.
     pub fn milliseconds(self) -> i64 {
         self.0.as_millisecond()
     }
 
-    /// A millisecond later, or the same at the end of time.
+    /// Returns the next millisecond, or the same time if there is none.
     pub fn next(self) -> Self {
         Timestamp::from_milliseconds(self.milliseconds().saturating_add(1)).unwrap_or(self)
     }
 
-    /// So many minutes later, or the same at the end of time.
+    /// Adds the minutes. Returns the same time if the result is out of range.
     pub fn plus_minutes(self, minutes: u32) -> Self {
         let later = self.milliseconds().saturating_add(i64::from(minutes) * 60_000);
         Timestamp::from_milliseconds(later).unwrap_or(self)
     }
 
-    /// Whole seconds since 1970, as git counts time.
+    /// Returns the whole seconds since 1970, as in git.
     pub fn seconds(self) -> i64 {
         self.0.as_millisecond().div_euclid(1000)
     }
 
-    /// Seconds from `earlier` to this time; negative when it is before.
+    /// Returns the seconds since `earlier`, negative if `earlier` is later.
     pub fn seconds_since(self, earlier: Timestamp) -> f64 {
         (self.milliseconds() - earlier.milliseconds()) as f64 / 1000.0
     }
 
-    /// Day and minute for people: `2026-11-20 09:15 UTC`.
+    /// Formats the date and minute for display: `2026-11-20 09:15 UTC`.
     pub fn to_minute(self) -> String {
         self.0.strftime("%Y-%m-%d %H:%M UTC").to_string()
     }
 
-    /// The day for people: `20 Nov 2026`.
+    /// Formats the date for display: `20 Nov 2026`.
     pub fn to_day(self) -> String {
         self.0.strftime("%-d %b %Y").to_string()
     }

@@ -1,4 +1,4 @@
-//! An attachment in `investigation.json`, which holds all facts in one file.
+//! Attachments in `investigation.json`, which contains all facts in one file.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,7 +16,7 @@ pub struct AttachmentEntry {
 }
 
 impl AttachmentEntry {
-    /// The entry of an attachment.
+    /// Encodes an attachment.
     pub fn of(file: &Attached) -> Self {
         AttachmentEntry {
             node: file.node.clone(),
@@ -25,11 +25,11 @@ impl AttachmentEntry {
         }
     }
 
-    /// Returns the attachment, or what is wrong with its content.
+    /// Decodes the attachment.
     ///
     /// # Errors
     ///
-    /// Content that is not standard base64.
+    /// The content is not standard base64.
     pub fn attached(self) -> Result<Attached, String> {
         let content = STANDARD.decode(&self.base64).map_err(|error| error.to_string())?;
         Ok(Attached { node: self.node, name: self.name, content })

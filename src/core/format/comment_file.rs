@@ -1,4 +1,4 @@
-//! `comments/<id>.yaml`.
+//! The files `comments/<id>.yaml`.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -9,7 +9,7 @@ use crate::yaml::{self, YamlError};
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
-    /// Absent in a list of another format.
+    /// Absent in lists of other formats.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<Version>,
     id: CommentId,
@@ -36,7 +36,7 @@ pub(super) struct AuthorEntry {
     agent_id: Option<String>,
 }
 
-/// The client or command of the comment, as in other files, and whether it was the person's command.
+/// The origin of a record: the client, and whether a person or an agent used it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ByEntry {
@@ -56,7 +56,7 @@ enum By {
     Agent,
 }
 
-/// The text of the file.
+/// Serializes the file.
 ///
 /// # Errors
 ///
@@ -71,7 +71,7 @@ fn entry(comment: Comment) -> File {
     File { version: None, id, node, kind, reply_to, author, by, at, text }
 }
 
-/// The keys `author` and `by`.
+/// Converts an author to the keys `author` and `by`.
 pub(super) fn author_entry(author: Commenter) -> (AuthorEntry, ByEntry) {
     let kind = if author.is_person() { By::Person } else { By::Agent };
     let Commenter { name, email, agent_id, caller } = author;
@@ -79,7 +79,7 @@ pub(super) fn author_entry(author: Commenter) -> (AuthorEntry, ByEntry) {
     (AuthorEntry { name, email, agent_id }, by)
 }
 
-/// The meaning of those keys.
+/// Converts the keys `author` and `by` to an author.
 pub(super) fn author(AuthorEntry { name, email, agent_id }: AuthorEntry, by: ByEntry) -> Commenter {
     let person = match by.kind {
         By::Person => Some(Person { name: name.clone(), email: email.clone() }),
@@ -90,11 +90,11 @@ pub(super) fn author(AuthorEntry { name, email, agent_id }: AuthorEntry, by: ByE
     Commenter { name, email, agent_id, caller }
 }
 
-/// The value of the file.
+/// Parses the file.
 ///
 /// # Errors
 ///
-/// An invalid file, with the line.
+/// The file is invalid. The error has the line, if known.
 pub fn read(text: &str) -> Result<Comment, YamlError> {
     let file: File = super::read(text)?;
     match file.version {
@@ -103,7 +103,7 @@ pub fn read(text: &str) -> Result<Comment, YamlError> {
     }
 }
 
-/// Serializes the fields of the file in another format.
+/// Serializes the same fields for other formats.
 impl Serialize for Comment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         entry(self.clone()).serialize(serializer)

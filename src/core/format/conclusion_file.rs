@@ -1,4 +1,4 @@
-//! `conclusion.yaml`.
+//! The file `conclusion.yaml`.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -10,7 +10,7 @@ use crate::yaml::{self, YamlError};
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
-    /// Absent of an end in the list of another.
+    /// Absent in the list of other conclusions.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<Version>,
     ended_at: Timestamp,
@@ -36,7 +36,7 @@ struct File {
     amended: Vec<AmendedConclusion>,
 }
 
-/// The text of the file.
+/// Serializes the file.
 ///
 /// # Errors
 ///
@@ -62,16 +62,16 @@ fn entry(conclusion: Conclusion) -> File {
     }
 }
 
-/// The value of the file.
+/// Parses the file.
 ///
 /// # Errors
 ///
-/// An invalid file, with the line.
+/// The file is invalid. The error has the line, if known.
 pub fn read(text: &str) -> Result<Conclusion, YamlError> {
     whole(super::read(text)?)
 }
 
-/// Converts the same fields of another format.
+/// Deserializes the same fields from other formats.
 impl<'de> Deserialize<'de> for Conclusion {
     fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
         whole(File::deserialize(fields)?).map_err(D::Error::custom)
@@ -83,7 +83,9 @@ fn whole(file: File) -> Result<Conclusion, YamlError> {
     let is_flat = others.iter().all(|other| other.version.is_none() && other.other_conclusions.is_empty());
     match file.version {
         None => Err(super::unfit("missing field `version`")),
-        Some(_) if !is_flat => Err(super::unfit("an entry of `otherConclusions` holds an end alone")),
+        Some(_) if !is_flat => {
+            Err(super::unfit("an entry of `otherConclusions` may contain only a conclusion"))
+        }
         Some(_) => Ok(conclusion(file)),
     }
 }

@@ -1,11 +1,11 @@
-//! The path of each file. A node's path depends only on its id, so two clones never disagree, and no number of nodes ever moves
-//! a file.
+//! The paths of files. The path of a node's file depends only on its id, so all clones agree on it, and the file never
+//! moves as the investigation grows.
 //!
-//! # Where a node's file is
+//! # The path of a node
 //!
-//! In the folder of its round, `nodes/R3/R3.A1a.yaml`. An id with more than three characters behind the dot, from round 4
-//! on more than four, lies further in: what it begins with is cut into pieces, which end after 3, 6, 12, 24 … characters,
-//! and each piece with something behind it is a folder.
+//! A node's file is in the folder of its round: `nodes/R3/R3.A1a.yaml`. Longer suffixes add subfolders. A suffix is
+//! long if it has more than three characters, or more than four from round 4 on. It is cut after 3, 6, 12, 24, …
+//! characters, and each piece before the last one names a folder.
 //!
 //! | id | file |
 //! |---|---|
@@ -14,68 +14,72 @@
 //! | `R2.A123` | `nodes/R2/A12/R2.A123.yaml` |
 //! | `R8.A1a1b2a1` | `nodes/R8/A1a/1b2/R8.A1a1b2a1.yaml` |
 //!
-//! So a small investigation has one folder for each round, and where letters and digits alternate, the deeper descendants of
-//! `R3.A1a` are together. The name of a file is the whole id, so one pattern finds a node or a branch in any folder: in git's
-//! patterns `*` matches folders, too.
+//! A small investigation therefore has one folder for each round. Where letters and digits alternate, the deeper
+//! descendants of `R3.A1a` share a folder. The file name is the complete id, so a single pattern finds a node or a
+//! branch in any folder, because `*` in git patterns also matches `/`.
 //!
 //! ```sh
 //! git log -p -- 'nodes/*/R8.A1a1b2a1.yaml'                       # one node
 //! git log -- 'nodes/*/R*.A1.yaml' 'nodes/*/R*.A1[a-z]*'          # R2.A1 and what is below it
 //! ```
 //!
-//! # Why folders in the round
+//! # Why rounds have subfolders
 //!
-//! A commit rewrites each folder on the way to a changed file: its list of names and ids, of which the ids (20 bytes each) do
-//! not compress. So the cost of a commit follows the size of the folders that it touches. With all of a round in one folder, a
-//! commit writes several times the bytes in a large round than in a small one. With folders it hardly
+//! A commit rewrites every folder on the path of a changed file. A folder lists names and object ids, and the ids (20
+//! bytes each) do not compress. The size of a commit therefore depends on the sizes of the folders that it touches. If
+//! all nodes of a round were in one folder, a commit would write several times as many bytes in a large round as in a
+//! small one. With subfolders, the size hardly grows.
 //!
-//! The best pieces depend on how the tree of thoughts grew, and the id does not tell that. Some twenty layouts were
-//! compared on made-up investigations of different shapes. Folders by four characters or by two segments (`A1`) fail where
-//! the root has many children (`A123`); one level of folders fails where a round grows slowly; folders by ancestry alone,
-//! without the round, cost more everywhere, and time for their many small trees. Pieces that get longer are close to the
-//! best of all in each shape, with a depth that grows with the logarithm of the id's length.
+//! The ideal pieces depend on the shape of the tree, which the id does not reveal. Some twenty layouts were compared on
+//! generated investigations of different shapes:
+//!
+//! - Folders of four characters or of two segments (`A1`) fail if the root has many children (`A123`).
+//! - A single level of folders fails if a round grows slowly.
+//! - Folders by ancestry alone, without the round, cost more in every shape, and take time for their many small trees.
+//! - Pieces of increasing length are close to the best layout in every shape. The depth grows with the logarithm of the
+//!   id's length.
 
 use crate::domain::{AttachmentName, CommentId, NodeId, RunId};
 
-/// The facts fixed by `tot_start`.
+/// The file of the facts fixed by `tot_start`.
 pub const META: &str = "investigation.yaml";
-/// The ruleset in force, as it was given.
+/// The file of the ruleset, stored verbatim.
 pub const RULESET: &str = "ruleset.yaml";
-/// The end.
+/// The file of the conclusion.
 pub const CONCLUSION: &str = "conclusion.yaml";
-/// Keeps line endings as they are, whatever `core.autocrlf` says.
+/// The file that makes git preserve line endings, whatever `core.autocrlf` says.
 pub const ATTRIBUTES: &str = ".gitattributes";
-/// The text of [`ATTRIBUTES`].
+/// The content of [`ATTRIBUTES`].
 pub const ATTRIBUTES_TEXT: &str = "* -text\n";
-/// The page that a forge shows; see [`super::readme`].
+/// The page that forges display; see [`super::readme`].
 pub const README: &str = "README.md";
-/// The nodes whose texts are left out of what is published, if any; written by a person.
+/// The list of nodes whose texts are not published, written by a person. Optional.
 pub const WITHHELD: &str = "withheld.yaml";
-/// The folder of the nodes.
+/// The folder of nodes.
 pub const NODES: &str = "nodes/";
-/// The folder of the comments.
+/// The folder of comments.
 pub const COMMENTS: &str = "comments/";
 
-/// The folder of the runs.
+/// The folder of runs.
 pub const RUNS: &str = "runs/";
-/// The folder of the attachments, in which each node has its own.
+/// The folder of attachments, with a subfolder for each node.
 pub const ATTACHMENTS: &str = "attachments/";
 
-/// The suffix of an id is cut after so many characters; what is before the last cut names the folder.
+/// The lengths after which a suffix is cut into folder names.
 const CUTS: [usize; 7] = [3, 6, 12, 24, 48, 96, 192];
 
-/// Names that no file or folder on Windows can have, of the length of a piece. Longer ones have a number at their end
-/// and four characters, and no piece has four.
+/// The names reserved by Windows that a piece can have. Longer reserved names have four characters and end with a
+/// digit, but no piece has four characters.
 const RESERVED: [&str; 4] = ["aux", "con", "nul", "prn"];
 
-/// The file of a node.
+/// Returns the path of a node's file.
 pub fn node(id: &NodeId) -> String {
     let suffix = id.suffix();
     let mut path = format!("{NODES}R{}/", id.round());
     let is_short = suffix.len() <= if id.round() < 4 { 3 } else { 4 };
     let mut start = 0;
     for end in CUTS.into_iter().take_while(|end| *end < suffix.len() && !is_short) {
-        // A suffix is ASCII, so any place in it is one between two characters.
+        // A suffix is ASCII, so any index is a character boundary.
         let piece = &suffix[start..end];
         path.push_str(piece);
         if RESERVED.iter().any(|name| name.eq_ignore_ascii_case(piece)) {
@@ -89,22 +93,22 @@ pub fn node(id: &NodeId) -> String {
     path
 }
 
-/// The file of a comment.
+/// Returns the path of a comment's file.
 pub fn comment(id: CommentId) -> String {
     format!("{COMMENTS}{id}.yaml")
 }
 
-/// The file of a run.
+/// Returns the path of a run's file.
 pub fn run(id: RunId) -> String {
     format!("{RUNS}{id}.yaml")
 }
 
-/// The file of an attachment.
+/// Returns the path of an attachment.
 pub fn attachment(node: &NodeId, name: &AttachmentName) -> String {
     format!("{ATTACHMENTS}{node}/{name}")
 }
 
-/// The kind of content at a path.
+/// The kind of file at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// [`META`].
@@ -121,13 +125,13 @@ pub enum Place {
     Run(RunId),
     /// An attachment of a node.
     Attachment(NodeId, AttachmentName),
-    /// Below [`NODES`], [`COMMENTS`], [`RUNS`] or [`ATTACHMENTS`], but not where a file of those can be.
+    /// A path below [`NODES`], [`COMMENTS`], [`RUNS`] or [`ATTACHMENTS`] that no file of theirs can have.
     Stray,
-    /// A file of the user's own, such as notes or a script; or [`README`] or [`ATTRIBUTES`].
+    /// Any other file: a file of the user, such as notes or a script, or [`README`] or [`ATTRIBUTES`].
     Other,
 }
 
-/// Returns the kind of content at the path.
+/// Returns the kind of file at the path.
 pub fn place(path: &str) -> Place {
     match path {
         META => Place::Meta,
@@ -148,7 +152,7 @@ pub fn place(path: &str) -> Place {
                 parts.map_or(Place::Stray, |(id, name)| Place::Attachment(id, name))
             } else if [NODES, COMMENTS, RUNS, ATTACHMENTS].iter().any(|it| it.strip_suffix('/') == Some(path))
             {
-                // A file in place of a folder shadows all files that belong in it.
+                // A file with the name of a folder hides all files that belong in the folder.
                 Place::Stray
             } else {
                 Place::Other
@@ -157,12 +161,12 @@ pub fn place(path: &str) -> Place {
     }
 }
 
-/// Returns the right path of a file that is named like a node, wherever it is.
+/// Returns the correct path of a file that is named like a node, wherever the file is.
 pub fn home(path: &str) -> Option<String> {
     named(path).map(|id| node(&id))
 }
 
-/// The node whose id is the name of the file.
+/// Returns the node id in the file name.
 fn named(path: &str) -> Option<NodeId> {
     let file = path.rsplit_once('/').map_or(path, |(_, file)| file);
     file.strip_suffix(".yaml")?.parse().ok()

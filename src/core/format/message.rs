@@ -1,11 +1,11 @@
-//! Commit messages for readers of `git log`: a subject with the event, a body with titles, reasons and warnings, and trailers
-//! in git's own form.
+//! Commit messages for readers of `git log`. The subject names the event. The body contains titles, reasons and
+//! warnings. Trailers follow in git's own format.
 //!
-//! Foreign text can't pass for a trailer: each piece is on one line after its node's id, and the trailers are the last
+//! Text from callers can't pass for a trailer: it is indented or follows a node id, and the trailers are the last
 //! paragraph.
 //!
-//! A message quotes only texts that its commit writes. So leaving a node out of what is published
-//! ([`crate::format::layout::WITHHELD`]) leaves out the messages of the commits that wrote it.
+//! A message quotes only texts that its commit writes. Withholding a node from publication
+//! ([`crate::format::layout::WITHHELD`]) therefore withholds the messages of the commits that wrote it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,29 +19,29 @@ use crate::format::layout::{self, Place};
 use crate::ruleset::EffectiveRules;
 use crate::text::{counted, one_line, shorten, visible};
 
-/// The longest subject, in characters, before nodes are counted instead of named.
+/// The maximum length of a subject in characters. A longer one counts nodes instead of naming all of them.
 const SUBJECT_MAX: usize = 100;
 
-/// A release of proposals: a command, since no tool does it.
+/// The command that releases proposals. There is no tool for it.
 pub const RELEASE: &str = "tot release";
 
-/// The commands for comments by people, and the tool for comments by agents.
+/// The tool with which agents comment, and the commands with which people do.
 pub const COMMENT: [&str; 4] = ["tot_comment", "tot comment", "tot object", "tot resolve"];
 
-/// Attachments: a command for people.
+/// The command that attaches files. There is no tool for it.
 pub const ATTACH: &str = "tot attach";
 
-/// Runs, repetitions and judgements: commands for people and for agents with a shell.
+/// The commands for runs, repetitions and judgements, used by people and by agents with a shell.
 pub const RUN: &str = "tot run";
 /// See [`RUN`].
 pub const RERUN: &str = "tot rerun";
 
-/// Whether only the message keeps a warning: each one of an end; of other calls, suspected credentials.
+/// Returns whether a warning is recorded only in the message: any warning of an end, or a suspected credential.
 fn is_unfiled(event: &Event, code: &Code) -> bool {
     matches!(event, Event::Ended { .. }) || *code == Code::SecretSuspected
 }
 
-/// The message of the first commit.
+/// Returns the message of the first commit, without warnings.
 pub fn started(meta: &Meta) -> String {
     started_with(meta, &[], &Caller::default())
 }
@@ -63,7 +63,7 @@ pub fn started_with(meta: &Meta, warnings: &[Diagnostic], caller: &Caller) -> St
     message
 }
 
-/// Returns the message of a merge of two commits, given by their short ids, with a line for each decision.
+/// Returns the message of a merge of two commits, with a line for each decision. `parents` are their short ids.
 pub fn merged(parents: &[String; 2], decisions: &[String]) -> String {
     let mut message = format!("Merge {} and {}\n", parents[0], parents[1]);
     if !decisions.is_empty() {
@@ -73,7 +73,7 @@ pub fn merged(parents: &[String; 2], decisions: &[String]) -> String {
     message
 }
 
-/// Returns the message of a commit that merges by node the sides of conflict markers in these files, with the decisions.
+/// Returns the message of a commit that resolves the conflict markers in these files, with a line for each decision.
 pub fn resolved(files: &[String], decisions: &[String]) -> String {
     let name = |path: &String| match layout::place(path) {
         Place::Node(id) => id.to_string(),
@@ -87,7 +87,7 @@ pub fn resolved(files: &[String], decisions: &[String]) -> String {
     message
 }
 
-/// The message of the annotated tag of an end.
+/// Returns the message of the annotated tag that marks the end.
 pub fn ended(meta: &Meta, conclusion: Option<&str>) -> String {
     let mut message = format!("{}\n", line(&meta.title, SUBJECT_MAX));
     if let Some(conclusion) = conclusion {
@@ -98,7 +98,8 @@ pub fn ended(meta: &Meta, conclusion: Option<&str>) -> String {
     message
 }
 
-/// The message of an event. `before` is the investigation that it was decided on; `warnings` are the reply's.
+/// Returns the message of an event. `before` is the state on which it was decided, and `warnings` are those of the
+/// reply.
 pub fn message(
     before: &Investigation,
     rules: &EffectiveRules,
@@ -116,7 +117,7 @@ pub fn message(
             | Event::Attached { .. }
             | Event::Ran { .. }
     ) {
-        // No file keeps these warnings: a reviewer sees them only in the message.
+        // No file stores these warnings, so a reviewer sees them only in the message.
         let kept: Vec<Diagnostic> =
             warnings.iter().filter(|warning| is_unfiled(event, &warning.code)).cloned().collect();
         body.push_str(&noted(&kept));
@@ -217,7 +218,7 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
     }
 }
 
-/// `Run R2.A1: python3 load.py (exit 0, 55 s)`, `Run R2.A1 again: python3 load.py (differs)`.
+/// Returns `Run R2.A1: python3 load.py (exit 0, 55 s)` or `Run R2.A1 again: python3 load.py (differs)`.
 fn ran(run: &Run) -> String {
     let about = run.node.as_ref().map_or_else(|| "the whole".to_owned(), ToString::to_string);
     let command = |max| run.ran().map_or_else(String::new, |ran| line(&ran.line(), max));
@@ -231,12 +232,12 @@ fn ran(run: &Run) -> String {
     }
 }
 
-/// `, with 2 files`.
+/// Returns `, with 2 files`, or nothing for 0.
 fn with_files(number: usize) -> String {
     if number == 0 { String::new() } else { format!(", with {}", counted(number, "file")) }
 }
 
-/// The attachments of a node, each on an indented line below it.
+/// Lists the attachments of a node, each on an indented line.
 fn attached(attachments: &[Arc<Attached>], node: &NodeId) -> String {
     let of_node = attachments.iter().filter(|file| file.node == *node);
     of_node
@@ -244,7 +245,7 @@ fn attached(attachments: &[Arc<Attached>], node: &NodeId) -> String {
         .collect()
 }
 
-/// `Object to R2.A1`, `Answer an objection to R2.A1`.
+/// Returns `Object to R2.A1` or `Answer a comment on R2.A1`.
 fn said(comment: &Comment) -> String {
     let about = comment.node.as_ref().map_or_else(|| "the whole".to_owned(), ToString::to_string);
     match comment.kind {
@@ -255,7 +256,7 @@ fn said(comment: &Comment) -> String {
     }
 }
 
-/// `EXPLORE`, or `DEAD→EXPLORE` where a rule stored another state.
+/// Returns `EXPLORE`, or `DEAD→EXPLORE` if a rule stored another state.
 fn committed_state(node: &Node) -> String {
     let Some(classification) = &node.classification else { return String::new() };
     let newest = classification.newest();
@@ -273,7 +274,7 @@ fn moved(transitions: &[Transition]) -> String {
     transitions.iter().map(|Transition { node, from, to, .. }| format!("; {} {from}→{to}", node.id)).collect()
 }
 
-/// `Commit R2.A1 EXPLORE, R2.A2 DEAD`, or `Commit 40 nodes: R2.A1 EXPLORE, …` where that would be too long.
+/// Returns `Commit R2.A1 EXPLORE, R2.A2 DEAD`, or `Commit 40 nodes: R2.A1 EXPLORE, …` if that would be too long.
 fn listed(verb: &str, items: Vec<String>) -> String {
     let whole = format!("{verb} {}", items.join(", "));
     if whole.chars().count() <= SUBJECT_MAX {
@@ -385,15 +386,15 @@ fn body(before: &Investigation, rules: &EffectiveRules, event: &Event) -> String
     body
 }
 
-/// Returns the warnings of one node, each on an indented line below it.
+/// Lists the warnings of a node, each on an indented line.
 fn warned<'a>(warnings: impl Iterator<Item = &'a Warning>) -> String {
     warnings.map(|warning| format!("    {}: {}\n", warning.code, line(&warning.message, 300))).collect()
 }
 
-/// Warnings that are not about a node of the commit.
+/// Lists warnings that do not belong to a node of the commit.
 fn noted(warnings: &[Diagnostic]) -> String {
     let said = |warning: &Diagnostic| match &warning.code {
-        // It quotes the comment.
+        // The message of this warning quotes the comment, which this commit does not write.
         code @ Code::ObjectionOpen => {
             format!("    {code}: {}, on {}\n", code.meaning(), warning.node.as_deref().unwrap_or("the whole"))
         }
@@ -494,7 +495,7 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
     }
 }
 
-/// The caller's command or client, as far as it is known.
+/// Adds the trailers about the caller, as far as it is known.
 fn called(text: &mut String, caller: &Caller) {
     let Caller { person, client, session, model, .. } = caller;
     let person = person.as_ref().map(|person| person.name.clone());
@@ -505,7 +506,8 @@ fn called(text: &mut String, caller: &Caller) {
     }
 }
 
-/// The codes that the event's nodes keep. Codes that only describe the standing are not part of the history.
+/// Returns the warning codes that the event's nodes store. Codes that only describe the current state are not part of
+/// the history.
 fn stored_codes(event: &Event) -> BTreeSet<&Code> {
     let nodes: Vec<&Node> = match event {
         Event::Committed { nodes, .. } => nodes.iter().map(AsRef::as_ref).collect(),
@@ -531,12 +533,12 @@ fn trailer(text: &mut String, key: &str, value: &str) {
     text.push_str(&format!("{key}: {}\n", line(value, 300)));
 }
 
-/// One line of at most `max` characters.
+/// Shortens the text to one line of at most `max` characters.
 fn line(text: &str, max: usize) -> String {
     shorten(&one_line(text), max)
 }
 
-/// Free text of several lines, indented so that no line of it can pass for a trailer, and cut after forty lines.
+/// Indents free text, so that no line of it can pass for a trailer, and cuts it after forty lines.
 fn block(text: &str) -> String {
     const LINES: usize = 40;
     let mut lines: Vec<String> = text

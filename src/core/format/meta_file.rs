@@ -1,4 +1,4 @@
-//! `investigation.yaml`.
+//! The file `investigation.yaml`.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -24,7 +24,7 @@ struct File {
     started_at: Timestamp,
 }
 
-/// The text of the file.
+/// Serializes the file.
 ///
 /// # Errors
 ///
@@ -46,16 +46,16 @@ pub fn write(meta: &Meta) -> Result<String, YamlError> {
     })
 }
 
-/// The value of the file.
+/// Parses the file.
 ///
 /// # Errors
 ///
-/// An invalid file, with the line.
+/// The file is invalid. The error has the line, if known.
 pub fn read(text: &str) -> Result<Meta, YamlError> {
     super::read(text).map(meta)
 }
 
-/// Converts the same fields of another format.
+/// Deserializes the same fields from other formats.
 impl<'de> Deserialize<'de> for Meta {
     fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
         File::deserialize(fields).map(meta)

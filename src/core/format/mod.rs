@@ -1,28 +1,34 @@
-//! Conversion between files of an investigation and domain values, and the commit messages. Pure: text in, text out;
-//! attachments are not converted.
+//! Conversion between files and domain values, and commit messages. Pure: text in, text out. Attachments are stored
+//! unchanged.
 //!
-//! Guarantees: a written file reads back to the same value, byte for byte on the next write; keys are in a fixed order,
-//! multi-line text in literal blocks, so that a diff shows only the change; each file has a version. An invalid file is an
-//! error with its line, never a guess.
+//! Guarantees:
+//!
+//! - A written file reads back to the same value, and writing that value again produces the same bytes.
+//! - Keys have a fixed order and multi-line text is a literal block, so a diff shows nothing but the change.
+//! - Every file has a version.
+//! - An invalid file is an error with its line, if known, and never a guess.
 //!
 //! # Versions
 //!
-//! A form grows by keys that are absent where they are not used: a file without them is read and written byte for byte as
-//! before, and its version stays. A reader that does not know a key refuses that one file, names the key, and says that a
-//! newer program may have written it; the other files of the investigation stay readable, and it never overwrites a
-//! file that it can't read. The version goes up only where a key changes its meaning. The reader then names the version.
+//! New keys are optional: files without them are read and written as before, and the version does not change. An older
+//! program that does not know a key refuses the file, names the key, and says that a newer version may have written it.
+//! The other files of the investigation remain readable, and an unreadable file is never overwritten. The version
+//! increases only if a key changes its meaning. The error then names the version.
 //!
-//! Two examples. A node with `caveats`: an older program reports its file as a fault, shows the investigation without the
-//! node and its confirmation, and leaves the file unchanged. A conclusion with `answers` and `notCovered`: an older program
-//! reports `conclusion.yaml` as a fault, shows the investigation as not ended, and leaves the file unchanged. In a file
-//! without these keys, a single answer is the one that is meant; among several, none is.
+//! For example, a program that does not know `caveats` reports the file of a node that has them as invalid. It shows
+//! the investigation without the node and without the confirmations that the node provides. Likewise, a program that
+//! does not know `answers` and `notCovered` shows the investigation as not ended. In files without `answers`, a single
+//! answer counts as named; with several answers, none does.
 //!
-//! - [`layout`]: the path of each file.
-//! - [`node_file`], [`meta_file`], [`conclusion_file`], [`comment_file`], [`run_file`]: the files.
-//! - [`record`](mod@record): the common part of comments and runs.
-//! - [`attachment_entry`]: an attachment in `investigation.json`.
-//! - [`message`]: the commit message of an event.
-//! - [`readme`]: the page that a forge shows.
+//! # Modules
+//!
+//! - [`layout`]: the paths of files.
+//! - [`node_file`], [`meta_file`], [`conclusion_file`], [`comment_file`], [`run_file`], [`withheld_file`]: the file
+//!   formats.
+//! - [`record`](mod@record): the common interface of comments and runs.
+//! - [`attachment_entry`]: attachments in `investigation.json`.
+//! - [`message`]: commit messages.
+//! - [`readme`]: the page that forges display.
 
 pub mod attachment_entry;
 pub mod comment_file;
@@ -42,30 +48,30 @@ use serde::{Deserialize, Deserializer, Serializer};
 use crate::domain::{Change, Event};
 use crate::yaml::{self, YamlError};
 
-/// The version of the files' form that this program writes and reads.
+/// The version of the file formats that this program reads and writes.
 pub const VERSION: u32 = 1;
 
-/// A file of an investigation, written or removed.
+/// A file to write or remove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
-    /// The path in the repository, with `/`.
+    /// The path in the repository, separated by `/`.
     pub path: String,
-    /// Its content; `None` removes the file, if there is one.
+    /// The new content; `None` removes the file if it exists.
     pub content: Option<Vec<u8>>,
 }
 
 impl FileChange {
-    /// Returns a text file.
+    /// Creates a change that writes a text file.
     pub fn text(path: impl Into<String>, text: String) -> Self {
         FileChange { path: path.into(), content: Some(text.into_bytes()) }
     }
 }
 
-/// The files that an event writes and removes.
+/// Returns the files that an event writes and removes.
 ///
 /// # Errors
 ///
-/// Not with values of this program; the error exists so that nothing can panic.
+/// None in practice: every value of this program can be serialized. The error avoids a panic.
 pub fn files(event: &Event) -> Result<Vec<FileChange>, YamlError> {
     let mut files: Vec<FileChange> = Vec::new();
     for change in event.changes() {
@@ -88,14 +94,14 @@ pub fn files(event: &Event) -> Result<Vec<FileChange>, YamlError> {
                 content: Some(file.content.clone()),
             },
         };
-        // A node that changed twice in one event is written as it is in the end.
+        // If a node changed twice in one event, only its final state is written.
         files.retain(|other| other.path != file.path);
         files.push(file);
     }
     Ok(files)
 }
 
-/// Reads a file and checks its version, so that a file of a later version is not called malformed.
+/// Parses a file. If that fails because of the version or an unknown key, the error says so.
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -122,7 +128,7 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     })
 }
 
-/// An error of a readable file with invalid content.
+/// Creates an error for a parsed file with invalid content.
 fn unfit(message: impl Into<String>) -> YamlError {
     YamlError { line: None, column: None, message: message.into() }
 }

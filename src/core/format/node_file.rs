@@ -1,4 +1,4 @@
-//! `nodes/R3/R3.A1a.yaml` and its like: one node, from its proposal on.
+//! The files of nodes, such as `nodes/R3/R3.A1a.yaml`.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -10,7 +10,7 @@ use crate::domain::{
 };
 use crate::yaml::{self, YamlError};
 
-/// A node; or, in the list `otherResults` of one, a result alone, without the fields of a proposal.
+/// A node, or an entry of `otherResults`, which has only the fields of a result.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
@@ -76,7 +76,7 @@ struct File {
     other_results: Vec<File>,
 }
 
-/// The text of the file.
+/// Serializes the file.
 ///
 /// # Errors
 ///
@@ -124,16 +124,16 @@ fn result_entry(result: Classification) -> File {
     }
 }
 
-/// The value of the file.
+/// Parses the file.
 ///
 /// # Errors
 ///
-/// An invalid file, with the line where it is known.
+/// The file is invalid. The error has the line, if known.
 pub fn read(content: &str) -> Result<Node, YamlError> {
     whole(super::read(content)?)
 }
 
-/// Converts the same fields of another format.
+/// Deserializes the same fields from other formats.
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
         whole(File::deserialize(fields)?).map_err(D::Error::custom)
@@ -156,7 +156,7 @@ fn whole(mut file: File) -> Result<Node, YamlError> {
     })
 }
 
-/// Returns the result of a file without the fields of its proposal; `None` if it has none.
+/// Returns the result in a file, without the fields of the proposal; `None` if there is no result.
 fn result(file: File) -> Result<Option<Classification>, YamlError> {
     let Some(state) = file.state else {
         let strays = [
@@ -168,13 +168,12 @@ fn result(file: File) -> Result<Option<Classification>, YamlError> {
         ];
         return match strays.into_iter().find(|(_, is_there)| *is_there) {
             Some((field, _)) => {
-                Err(unfit(format!("`{field}` stands without a `state`: a pending proposal has none")))
+                Err(unfit(format!("`{field}` requires a `state`, which a pending proposal does not have")))
             }
             None => Ok(None),
         };
     };
-    let missing =
-        |field: &str| unfit(format!("`{field}` is missing: a node with a `state` has been committed"));
+    let missing = |field: &str| unfit(format!("`{field}` is missing, but the node has a `state`"));
     Ok(Some(Classification {
         state,
         requested_state: file.requested_state,
@@ -200,7 +199,7 @@ fn result(file: File) -> Result<Option<Classification>, YamlError> {
     }))
 }
 
-/// A result in the list of another.
+/// Converts an entry of `otherResults`.
 fn other_result(file: File) -> Result<Classification, YamlError> {
     let is_proposal = file.version.is_some()
         || file.id.is_some()
@@ -212,7 +211,7 @@ fn other_result(file: File) -> Result<Classification, YamlError> {
         || file.renamed_from.is_some()
         || file.claim.is_some();
     if is_proposal || !file.other_results.is_empty() {
-        return Err(unfit("an entry of `otherResults` holds a result alone"));
+        return Err(unfit("an entry of `otherResults` may contain only a result"));
     }
     result(file)?.ok_or_else(|| unfit("an entry of `otherResults` has no `state`"))
 }
@@ -298,7 +297,7 @@ otherResults:
         assert_eq!(write(&read(&claimed).unwrap()).unwrap(), claimed);
     }
 
-    /// The file goes on saying it, whatever is made of it.
+    /// The file retains the name, although nothing else uses it.
     #[test]
     fn a_person_whom_git_has_disowned_stays_in_the_file() {
         let text = "\

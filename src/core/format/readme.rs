@@ -1,7 +1,7 @@
-//! `README.md`: the page that a forge shows of an investigation, to people without this program.
+//! `README.md`: the page that forges display, for people without this program.
 //!
-//! It follows from the facts, is written by the call that changes what it says (the start, the end, and what changes an
-//! ended one), and is never read back.
+//! It is derived from the facts and never read back. Calls that change its content write it: the start, the end, and
+//! changes of an ended investigation.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,25 +15,25 @@ use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::verification::Confirming;
 use crate::text::{counted, made_visible, one_line, shorten};
 
-/// The last line, by which it is known whether a README is this one.
+/// The last line, which identifies a README written by this program.
 const MARK: &str = "<!-- tot writes this page from the facts; what is changed here by hand is not kept. -->";
 
-/// The most nodes on the map: more could not be told apart on a page.
+/// The maximum number of nodes on the map. More would be illegible on a page.
 const MAP: usize = 40;
-/// The most bytes of the map; forges draw 50,000.
+/// The maximum size of the map in bytes. Forges draw up to 50,000.
 const MAP_BYTES: usize = 40_000;
-/// The most nodes in a list.
+/// The maximum number of entries in a list.
 const LISTED: usize = 20;
-/// The most characters of a question and of an answer.
+/// The maximum length of the question, and of the conclusion, in characters.
 const QUESTION: usize = 4_000;
 const ANSWER: usize = 40_000;
 
-/// Whether a text is the page that [`readme`] makes, of these facts or others.
+/// Returns whether [`readme`] created the text, from these or other facts.
 pub fn is_ours(text: &str) -> bool {
     text.trim_end().ends_with(MARK)
 }
 
-/// The page as a file to be written, where this change of the facts changes it.
+/// Returns the page as a file to write, if the change of the facts affects it.
 pub fn change(before: &Investigation, after: &Investigation, rules: &EffectiveRules) -> Option<FileChange> {
     if before.conclusion().is_none() && after.conclusion().is_none() {
         return None;
@@ -43,7 +43,7 @@ pub fn change(before: &Investigation, after: &Investigation, rules: &EffectiveRu
     is_new.then(|| FileChange::text(layout::README, page))
 }
 
-/// The page.
+/// Returns the page.
 pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
     let meta = investigation.meta();
     let mut page = format!("# {}\n\n{}\n", inline(&meta.title, 300), quoted(&meta.query, QUESTION));
@@ -77,7 +77,7 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
     page
 }
 
-/// The sections that only an ended investigation has.
+/// Adds the sections of an ended investigation.
 fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     let investigation = assessment.investigation;
     let verdict = assessment.words().map(|words| format!(", {words}")).unwrap_or_default();
@@ -167,7 +167,7 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     }
 }
 
-/// The trust in an answer, with its confirmations; an answer that is worth less than the best one says so.
+/// Formats the grade of an answer with its confirmations. Confirmations of another grade state theirs.
 fn graded(answer: &Answer<'_>) -> String {
     let by = |by: &Confirming| match by.grade == answer.grade {
         true => link(&by.node),
@@ -178,7 +178,7 @@ fn graded(answer: &Answer<'_>) -> String {
     if by.is_empty() { words } else { format!("{words}: {}", by.join(", ")) }
 }
 
-/// The last line of a shortened list of so many.
+/// Ends a list, with a note on the omitted entries if it was shortened.
 fn more(page: &mut String, number: usize) {
     match number.checked_sub(LISTED) {
         Some(more @ 1..) => {
@@ -188,7 +188,7 @@ fn more(page: &mut String, number: usize) {
     }
 }
 
-/// Lists the answers with their ancestors and their checks, and other nodes as far as they fit.
+/// Draws the map: answers with their ancestors and checks, and other nodes as far as they fit.
 fn map(assessment: &Assessment<'_>) -> String {
     let investigation = assessment.investigation;
     let mut shown: BTreeSet<&NodeId> = BTreeSet::new();
@@ -207,7 +207,7 @@ fn map(assessment: &Assessment<'_>) -> String {
     investigation.nodes().for_each(|node| show(&node.id));
     let mut most = shown.len();
     loop {
-        // By round, so that ancestors are included.
+        // In order of the rounds, so ancestors are included.
         let part: BTreeSet<&NodeId> = shown.iter().take(most).copied().collect();
         let chart = graph::mermaid_of(assessment, |id| part.contains(id));
         if chart.len() <= MAP_BYTES || most == 0 {
@@ -217,12 +217,12 @@ fn map(assessment: &Assessment<'_>) -> String {
     }
 }
 
-/// A node, as a link to its file.
+/// Returns a link to a node's file.
 fn link(id: &NodeId) -> String {
     format!("[{id}](<{}>)", layout::node(id))
 }
 
-/// A text of others on one line, in which nothing is Markdown.
+/// Puts untrusted text on one line and escapes all Markdown.
 pub fn inline(text: &str, most: usize) -> String {
     let mut escaped = String::new();
     for c in shorten(&one_line(text), most).chars() {
@@ -234,7 +234,7 @@ pub fn inline(text: &str, most: usize) -> String {
     escaped
 }
 
-/// A text of others as it is, in Markdown, in a quotation: what it opens ends with that.
+/// Quotes untrusted Markdown, so that nothing opened in it extends beyond the quotation.
 pub fn quoted(text: &str, most: usize) -> String {
     let mut quoted = String::new();
     let cut: String = text.trim().chars().take(most).collect();

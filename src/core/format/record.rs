@@ -1,4 +1,4 @@
-//! Records that are written once, each into a file of its own: comments and runs.
+//! The common interface of comments and runs, which are written once, each into its own file.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -9,34 +9,34 @@ use crate::yaml::YamlError;
 
 /// A comment or a run.
 pub trait Record: Clone + PartialEq {
-    /// Its id, which is the name of its file.
+    /// The type of the id, which is the file's name.
     type Id: Copy + Display + PartialEq;
 
-    /// The id.
+    /// Returns the id.
     fn id(&self) -> Self::Id;
-    /// The node that it is about; `None` for the whole.
+    /// Returns the node that the record is about, for changes; `None` for the whole investigation.
     fn node_mut(&mut self) -> &mut Option<NodeId>;
-    /// The author.
+    /// Returns the author.
     fn author(&self) -> &Commenter;
-    /// The author, for changes.
+    /// Returns the author, for changes.
     fn author_mut(&mut self) -> &mut Commenter;
-    /// When.
+    /// Returns the time of storage.
     fn at(&self) -> Timestamp;
-    /// The one of that id in an investigation.
+    /// Finds the record with the given id in an investigation.
     fn known(investigation: &Investigation, id: Self::Id) -> Option<&Arc<Self>>;
-    /// The file of the one of that id.
+    /// Returns the path of the file with the given id.
     fn path(id: Self::Id) -> String;
-    /// The text of its file.
+    /// Serializes the file.
     ///
     /// # Errors
     ///
     /// None in practice; see [`super::files`].
     fn write(&self) -> Result<String, YamlError>;
-    /// The value of its file.
+    /// Parses the file.
     ///
     /// # Errors
     ///
-    /// An invalid file, with the line.
+    /// The file is invalid. The error has the line, if known.
     fn read(text: &str) -> Result<Self, YamlError>;
 }
 

@@ -1,4 +1,4 @@
-//! `runs/<id>.yaml`.
+//! The files `runs/<id>.yaml`.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -11,16 +11,16 @@ use crate::yaml::{self, YamlError};
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
-    /// Absent in a list of another format.
+    /// Absent in lists of other formats.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<Version>,
     id: RunId,
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<NodeId>,
-    /// The run that is repeated or judged.
+    /// The run that this record repeats or judges.
     #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<RunId>,
-    /// The project's commit that a repetition ran at.
+    /// The project's commit at the time of a repetition.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,12 +30,12 @@ struct File {
     stored_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     note: Option<String>,
-    /// Absent of a judgement.
+    /// Absent in a judgement.
     #[serde(skip_serializing_if = "Option::is_none")]
     ran: Option<Ran>,
 }
 
-/// The verdict of a repetition or of a judgement.
+/// The verdict of a repetition, or of a judgement.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Said {
@@ -46,7 +46,7 @@ enum Said {
     Fails,
 }
 
-/// The text of the file.
+/// Serializes the file.
 ///
 /// # Errors
 ///
@@ -55,11 +55,11 @@ pub fn write(run: &Run) -> Result<String, YamlError> {
     yaml::to_text(&File { version: Some(Version), ..entry(run.clone()) })
 }
 
-/// The value of the file.
+/// Parses the file.
 ///
 /// # Errors
 ///
-/// An invalid file, with the line.
+/// The file is invalid. The error has the line, if known.
 pub fn read(text: &str) -> Result<Run, YamlError> {
     let file: File = super::read(text)?;
     if file.version.is_none() {
@@ -68,7 +68,7 @@ pub fn read(text: &str) -> Result<Run, YamlError> {
     run(file).map_err(super::unfit)
 }
 
-/// Serializes the fields of the file in another format.
+/// Serializes the same fields for other formats.
 impl Serialize for Run {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         entry(self.clone()).serialize(serializer)
@@ -115,12 +115,12 @@ fn run(file: File) -> Result<Run, &'static str> {
             match (verdict, ran) {
                 (Ok(verdict), Some(ran)) => RunKind::Repeated { of, at: file.at, verdict, ran },
                 (Err(holds), None) if file.at.is_none() => RunKind::Judged { of, holds },
-                (Ok(_), None) => return Err("`verdict` is that of a run, and `ran` is missing"),
-                (Err(_), _) => return Err("a judgement has no `ran` and no `at`"),
+                (Ok(_), None) => return Err("this `verdict` requires `ran`"),
+                (Err(_), _) => return Err("a judgement can't have `ran` or `at`"),
             }
         }
         (None, None, None) => return Err("missing field `ran`"),
-        _ => return Err("`of` and `verdict` stand together, and `at` with them"),
+        _ => return Err("`of` and `verdict` require each other, and `at` requires both"),
     };
     let author = author(file.author, file.by);
     Ok(Run { id: file.id, node: file.node, author, at: file.stored_at, note: file.note, what })
@@ -132,7 +132,7 @@ mod tests {
     use crate::domain::run::{Ended, Expectation, Output, ProjectState, Seconds, System};
     use crate::domain::{Commenter, Person};
 
-    /// A run with all that one can have.
+    /// A run with every field set.
     fn full() -> Run {
         let person = Person { name: "Ada".into(), email: Some("ada@example.com".into()) };
         let mut author =

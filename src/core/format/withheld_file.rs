@@ -1,4 +1,4 @@
-//! `withheld.yaml`, written by a person: the nodes whose texts are left out of what is published.
+//! The file `withheld.yaml`, written by a person: the nodes whose texts are not published.
 
 use std::collections::BTreeMap;
 
@@ -23,23 +23,23 @@ struct Entry {
     why: Option<String>,
 }
 
-/// The nodes of such a list.
+/// The withheld nodes, each with the decision.
 pub type WithheldList = BTreeMap<NodeId, Withholding>;
 
-/// A decision to withhold the texts of a node: by whom, and why.
+/// The decision to withhold the texts of a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Withholding {
-    /// The person, in their own words.
+    /// The person who decided, in their own words.
     pub by: String,
-    /// Why, where that is said.
+    /// The reason, if stated.
     pub why: Option<String>,
 }
 
-/// The list in a text.
+/// Parses the file.
 ///
 /// # Errors
 ///
-/// A text that is no such list.
+/// The text is not a list of withheld nodes.
 pub fn read(text: &str) -> Result<WithheldList, YamlError> {
     let entries = yaml::from_text::<File>(text)?.withheld.into_iter();
     let of_entry = |Entry { nodes, by, why }| {
@@ -49,7 +49,7 @@ pub fn read(text: &str) -> Result<WithheldList, YamlError> {
     Ok(entries.flat_map(of_entry).collect())
 }
 
-/// The text of the list.
+/// Serializes the file.
 ///
 /// # Errors
 ///

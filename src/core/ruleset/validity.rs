@@ -220,7 +220,7 @@ modes:
         "min: 1" -> "min: one"
           line 9: not a whole number
         "name: CLAIM" -> "name: claim"
-          line 10: `claim` is not a state's name: A-Z, 0-9 and _, beginning with a letter, at most 40 characters
+          line 10: `claim` is not a state name: A-Z, 0-9 and _, beginning with a letter, at most 40 characters
         "name: STOP" -> "name: GO"
           line 16: GO is repeated (each state has one entry)
           line 35: STOP is not one of the states (the states are GO, CLAIM, GO, YES)

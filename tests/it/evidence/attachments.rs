@@ -80,7 +80,7 @@ fn what_is_no_attachment_is_refused_and_nothing_is_written() {
         (json!([{"name": "/etc/passwd", "text": "x"}]), "INVALID_ARGUMENT", "may hold letters"),
         (json!([{"name": ".git", "text": "x"}]), "INVALID_ARGUMENT", "does not begin with a letter"),
         (json!([{"name": "..", "text": "x"}]), "INVALID_ARGUMENT", "does not begin with a letter"),
-        (json!([{"name": "nul.txt", "text": "x"}]), "INVALID_ARGUMENT", "Windows has no file of that name"),
+        (json!([{"name": "nul.txt", "text": "x"}]), "INVALID_ARGUMENT", "Windows reserves this name"),
         (json!([{"name": "a\u{202e}gnp.exe", "text": "x"}]), "INVALID_ARGUMENT", "may hold letters"),
         (json!([{"name": "a.log"}]), "INVALID_ARGUMENT", "neither text nor base64"),
         (

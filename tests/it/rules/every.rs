@@ -96,7 +96,7 @@ fn invalid_id_format() {
     INVALID_ID_FORMAT R0.A: `R0.A` is not of the form R<round>.<suffix>: the round begins with 0. Ids are R<round>.<suffix>, for example R1.A, its child R2.A1, and its child R3.A1a.
     INVALID_ID_FORMAT R02.A1: `R02.A1` is not of the form R<round>.<suffix>: the round begins with 0. Ids are R<round>.<suffix>, for example R1.A, its child R2.A1, and its child R3.A1a.
     INVALID_ID_FORMAT R2.: `R2.` is not of the form R<round>.<suffix>: the suffix is empty. Ids are R<round>.<suffix>, for example R1.A, its child R2.A1, and its child R3.A1a.
-    INVALID_ID_FORMAT R2.A-1: `R2.A-1` is not of the form R<round>.<suffix>: the suffix may hold only A-Z, a-z and 0-9. Ids are R<round>.<suffix>, for example R1.A, its child R2.A1, and its child R3.A1a.
+    INVALID_ID_FORMAT R2.A-1: `R2.A-1` is not of the form R<round>.<suffix>: the suffix may contain only A-Z, a-z and 0-9. Ids are R<round>.<suffix>, for example R1.A, its child R2.A1, and its child R3.A1a.
     INVALID_ID_FORMAT r2.A1: `r2.A1` is not of the form R<round>.<suffix>: it does not begin with a capital R. Ids are R<round>.<suffix>, for example R1.A, its child R2.A1, and its child R3.A1a.
     INVALID_ID_FORMAT 2.A1: `2.A1` is not of the form R<round>.<suffix>: it does not begin with a capital R. Ids are R<round>.<suffix>, for example R1.A, its child R2.A1, and its child R3.A1a.
     INVALID_ID_FORMAT R2A1: `R2A1` is not of the form R<round>.<suffix>: it has no dot. Ids are R<round>.<suffix>, for example R1.A, its child R2.A1, and its child R3.A1a.
