@@ -114,11 +114,10 @@ fn records<T: Record<Id: Ord> + DeserializeOwned>(
     Ok(records)
 }
 
-/// The fields of a file: with its version, without derived ones, and without `null`, which files don't have.
+/// The fields of a file: without derived ones, and without `null`, which files don't have.
 fn file_fields(fields: Fields, derived: &[&str]) -> Value {
     let is_stored = |(name, value): &(String, Value)| !value.is_null() && !derived.contains(&name.as_str());
-    let version = ("version".to_owned(), VERSION.into());
-    Value::Object(std::iter::once(version).chain(fields.into_iter().filter(is_stored)).collect())
+    Value::Object(fields.into_iter().filter(is_stored).collect())
 }
 
 /// A node, or another result of it, in the form of files: `state` is that of the commit.

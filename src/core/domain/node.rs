@@ -4,9 +4,9 @@
 //!
 //! Follow an existing field such as `verification_method`:
 //!
-//! 1. `src/core/domain/node.rs`: add the field. If changes of state have it too, add its key in
+//! 1. `src/core/domain/node.rs`: add the field, with its form in the file. If changes of state have it too, add its key in
 //!    `src/core/domain/stored.rs`.
-//! 2. `src/core/format/node_file.rs`: add its key at the right place in the node's file.
+//! 2. `src/core/format/node_file.rs`: add it to the fields that are read.
 //! 3. `src/mcp/tools/commit.rs` and `src/core/decide/commit.rs`: accept and validate it.
 //! 4. `src/mcp/tools/reclassify.rs` and `src/core/decide/reclassify.rs`: accept it there if it can change later.
 //! 5. `src/core/view.rs`: add its JSON name and its heading. `investigation.json`, `tot_read`, resources, pages,
@@ -25,25 +25,33 @@ use super::{Citation, Code, NodeId, Pin, RunId, StateName, Timestamp};
 use crate::yaml;
 
 /// A node. Without a classification it is a pending proposal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Node {
     /// The id, which contains the round.
     pub id: NodeId,
     /// The parent; `None` for a root.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<NodeId>,
     /// The title, on one line.
+    #[serde(serialize_with = "yaml::text")]
     pub title: String,
     /// The action that the agent plans.
+    #[serde(serialize_with = "yaml::text")]
     pub planned_action: String,
     /// The time of the proposal, or of the last one if it was repeated.
     pub proposed_at: Timestamp,
     /// The values of the ruleset's dimensions that the node covers, each as `engine=gix`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub covers: Vec<String>,
     /// The id under which it was proposed, if a merge assigned another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<NodeId>,
     /// The claim on a pending proposal, if an agent made one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
     /// The result and its later changes; `None` while the node is pending.
+    #[serde(flatten)]
     pub classification: Option<Classification>,
 }
 
@@ -68,50 +76,75 @@ impl Claim {
 }
 
 /// A committed result of a node, with its later changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Classification {
     /// The state stored by the commit. [`Node::state`] returns the current one.
     pub state: StateName,
     /// The state that the agent requested, if a rule stored another.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub requested_state: Option<StateName>,
     /// True if the result refutes the parent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refutes: bool,
     /// The agent that did the research.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// The client that sent the result.
+    #[serde(
+        rename = "by",
+        default,
+        skip_serializing_if = "stored::caller::is_absent",
+        with = "stored::caller"
+    )]
     pub caller: Caller,
     /// The start of the research, as reported by the agent. It may precede the proposal.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
     /// The time of the commit.
     pub committed_at: Timestamp,
     /// The finding in one sentence. The title was written before the research.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub headline: Option<String>,
     /// The findings in Markdown, as written.
+    #[serde(serialize_with = "yaml::text")]
     pub findings: String,
     /// The evidence for the findings.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub evidence: Option<String>,
     /// The author's method of verification.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub verification_method: Option<String>,
     /// The alternatives that the agent considered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub alternatives_considered: Vec<String>,
     /// The limits of the research, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub caveats: Vec<String>,
     /// The commands that the agent ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Command>,
     /// The runs cited as evidence, in addition to runs made for the node itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunId>,
     /// The sources, including those recognized in the texts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<Citation>,
     /// Links to nodes elsewhere in the tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
     /// The warnings of the commit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     /// Every later change of state, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reclassified: Vec<Reclassification>,
     /// Every later change of the texts, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amended: Vec<Amendment>,
     /// Other results for the same proposal, oldest first: from a merge, or committed late, after another agent had
     /// claimed the proposal. They have no other results themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "stored::other_results")]
     pub other_results: Vec<Classification>,
 }
 
@@ -340,30 +373,46 @@ pub struct Reclassification {
 }
 
 /// The conclusion of an investigation, as stored by `tot_end`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Conclusion {
     /// The time of the end.
     pub ended_at: Timestamp,
     /// The agent that ended it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// The client that sent the call.
+    #[serde(
+        rename = "by",
+        default,
+        skip_serializing_if = "stored::caller::is_absent",
+        with = "stored::caller"
+    )]
     pub caller: Caller,
     /// The reason for stopping early, if required steps were missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stopped>,
     /// The person's answer to the question whether the investigation may end, if the server had to ask.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
     /// The time of the conclusion, if it was added after the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub concluded_at: Option<Timestamp>,
     /// The answer, in Markdown.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub conclusion: Option<String>,
     /// The answers that the conclusion names. Files of older versions name none; a single answer is then meant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<BoundAnswer>,
     /// The points that the conclusion does not cover, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub not_covered: Vec<String>,
     /// Other conclusions of the same investigation, brought by merges, oldest first. They have no other conclusions
     /// themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "stored::other_conclusions")]
     pub other_conclusions: Vec<Conclusion>,
     /// Every later change of the conclusion, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amended: Vec<AmendedConclusion>,
 }
 

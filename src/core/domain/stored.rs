@@ -1,8 +1,12 @@
 //! Types whose form in files differs from their form in memory.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Author, Caller, NodeId, Person, Reclassification, StateName, Timestamp, Warning};
+use super::{
+    Author, Caller, Classification, Conclusion, NodeId, Person, Reclassification, StateName, Timestamp,
+    Warning,
+};
 use crate::yaml;
 
 /// A caller in a file, under the key `by`. The key is absent if nothing is known about the caller.
@@ -70,6 +74,24 @@ pub mod caller {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Caller, D::Error> {
         Ok(Option::<StoredCaller>::deserialize(deserializer)?.map(Caller::from).unwrap_or_default())
+    }
+}
+
+/// Deserializes the other results of a node, which have no other results themselves.
+pub fn other_results<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<Classification>, D::Error> {
+    let others = Vec::<Classification>::deserialize(list)?;
+    match others.iter().all(|other| other.other_results.is_empty()) {
+        true => Ok(others),
+        false => Err(D::Error::custom("an entry of `otherResults` may contain only a result")),
+    }
+}
+
+/// Deserializes the other conclusions of an investigation, which have no other conclusions themselves.
+pub fn other_conclusions<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<Conclusion>, D::Error> {
+    let others = Vec::<Conclusion>::deserialize(list)?;
+    match others.iter().all(|other| other.other_conclusions.is_empty()) {
+        true => Ok(others),
+        false => Err(D::Error::custom("an entry of `otherConclusions` may contain only a conclusion")),
     }
 }
 

@@ -2,16 +2,12 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Version;
 use crate::domain::{Caller, Comment, CommentId, CommentKind, Commenter, NodeId, Person, Timestamp};
 use crate::yaml::{self, YamlError};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct File {
-    /// Absent in lists of other formats.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<Version>,
+struct CommentFile {
     id: CommentId,
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<NodeId>,
@@ -62,13 +58,13 @@ enum By {
 ///
 /// None in practice; see [`super::files`].
 pub fn write(comment: &Comment) -> Result<String, YamlError> {
-    yaml::to_text(&File { version: Some(Version), ..entry(comment.clone()) })
+    super::write(comment)
 }
 
-fn entry(comment: Comment) -> File {
+fn entry(comment: Comment) -> CommentFile {
     let Comment { id, node, kind, reply_to, author, at, text } = comment;
     let (author, by) = author_entry(author);
-    File { version: None, id, node, kind, reply_to, author, by, at, text }
+    CommentFile { id, node, kind, reply_to, author, by, at, text }
 }
 
 /// Converts an author to the keys `author` and `by`.
@@ -96,14 +92,9 @@ pub(super) fn author(AuthorEntry { name, email, agent_id }: AuthorEntry, by: ByE
 ///
 /// The file is invalid. The error has the line, if known.
 pub fn read(text: &str) -> Result<Comment, YamlError> {
-    let file: File = super::read(text)?;
-    match file.version {
-        Some(_) => Ok(comment(file)),
-        None => Err(super::unfit("missing field `version`")),
-    }
+    super::read(text)
 }
 
-/// Serializes the same fields for other formats.
 impl Serialize for Comment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         entry(self.clone()).serialize(serializer)
@@ -112,18 +103,8 @@ impl Serialize for Comment {
 
 impl<'de> Deserialize<'de> for Comment {
     fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
-        File::deserialize(fields).map(comment)
-    }
-}
-
-fn comment(file: File) -> Comment {
-    Comment {
-        id: file.id,
-        node: file.node,
-        kind: file.kind,
-        reply_to: file.reply_to,
-        author: author(file.author, file.by),
-        at: file.at,
-        text: file.text,
+        let CommentFile { id, node, kind, reply_to, author: own, by, at, text } =
+            CommentFile::deserialize(fields)?;
+        Ok(Comment { id, node, kind, reply_to, author: author(own, by), at, text })
     }
 }

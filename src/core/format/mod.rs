@@ -42,8 +42,12 @@ pub mod record;
 pub mod run_file;
 pub mod withheld_file;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serializer};
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::domain::{Change, Event};
 use crate::yaml::{self, YamlError};
@@ -101,43 +105,120 @@ pub fn files(event: &Event) -> Result<Vec<FileChange>, YamlError> {
     Ok(files)
 }
 
+fn write<T: Serialize>(value: &T) -> Result<String, YamlError> {
+    yaml::to_text(&Versioned { version: Version, value })
+}
+
 /// Parses a file. If that fails because of the version or an unknown key, the error says so.
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     #[derive(Deserialize)]
-    struct Versioned {
+    struct VersionOnly {
         version: u32,
     }
-    yaml::from_text(text).map_err(|error| match yaml::from_text::<Versioned>(text) {
-        Ok(versioned) if versioned.version != VERSION => YamlError {
-            line: error.line,
-            column: error.column,
-            message: format!(
-                "version {} is not known; this program reads version {VERSION}",
-                versioned.version
-            ),
-        },
-        _ => match error.message.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", ")) {
-            Some((key, _)) => YamlError {
-                message: format!(
+    let file = yaml::from_text::<Versioned<T>>(text).map_err(|error| {
+        let message = match yaml::from_text::<VersionOnly>(text) {
+            Ok(other) if other.version != VERSION => unknown_version(other.version),
+            _ => match error.message.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", ")) {
+                Some((key, _)) => format!(
                     "{key} is not a key of this file: it is misspelled, or a newer version of this program wrote it"
                 ),
-                ..error
+                None => error.message,
             },
-            None => error,
-        },
-    })
+        };
+        YamlError { message, ..error }
+    })?;
+    Ok(file.value)
 }
 
-/// Creates an error for a parsed file with invalid content.
-fn unfit(message: impl Into<String>) -> YamlError {
-    YamlError { line: None, column: None, message: message.into() }
+fn unknown_version(version: u32) -> String {
+    format!("version {version} is not known; this program reads version {VERSION}")
+}
+
+/// A file: the version, and the fields of the value.
+#[derive(Serialize)]
+struct Versioned<T> {
+    version: Version,
+    #[serde(flatten)]
+    value: T,
+}
+
+/// Not derived: with `flatten`, serde would lose the lines of errors and accept unknown keys.
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Versioned<T> {
+    fn deserialize<D: Deserializer<'de>>(file: D) -> Result<Self, D::Error> {
+        file.deserialize_map(VersionedVisitor(PhantomData))
+    }
+}
+
+struct VersionedVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for VersionedVisitor<T> {
+    type Value = Versioned<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a mapping")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Versioned<T>, A::Error> {
+        let mut fields = OtherFields { map, version: None };
+        let value = T::deserialize(MapAccessDeserializer::new(&mut fields))?;
+        let version = fields.version.ok_or_else(|| A::Error::missing_field("version"))?;
+        Ok(Versioned { version, value })
+    }
+}
+
+/// The fields of a file without the version, which is set aside.
+struct OtherFields<A> {
+    map: A,
+    version: Option<Version>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for OtherFields<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        let mut seed = Some(seed);
+        loop {
+            match self.map.next_key_seed(OtherKey(&mut seed))? {
+                Some(None) => self.version = Some(self.map.next_value()?),
+                other => return Ok(other.flatten()),
+            }
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+}
+
+/// Reads a key; `None` for the version.
+struct OtherKey<'s, K>(&'s mut Option<K>);
+
+impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for OtherKey<'_, K> {
+    type Value = Option<K::Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, key: D) -> Result<Self::Value, D::Error> {
+        key.deserialize_str(self)
+    }
+}
+
+impl<'de, K: DeserializeSeed<'de>> Visitor<'de> for OtherKey<'_, K> {
+    type Value = Option<K::Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, key: &str) -> Result<Self::Value, E> {
+        let other = self.0.take_if(|_| key != "version");
+        other.map(|seed| seed.deserialize(key.into_deserializer())).transpose()
+    }
 }
 
 /// The version key of every file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Version;
 
-impl serde::Serialize for Version {
+impl Serialize for Version {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u32(VERSION)
     }
@@ -147,10 +228,7 @@ impl<'de> Deserialize<'de> for Version {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match u32::deserialize(deserializer)? {
             VERSION => Ok(Version),
-            other => {
-                let message = format!("version {other} is not known; this program reads version {VERSION}");
-                Err(serde::de::Error::custom(message))
-            }
+            other => Err(serde::de::Error::custom(unknown_version(other))),
         }
     }
 }

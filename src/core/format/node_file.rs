@@ -1,79 +1,49 @@
 //! The files of nodes, such as `nodes/R3/R3.A1a.yaml`.
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
-use super::{Version, unfit};
 use crate::domain::{
     Amendment, Caller, Citation, Claim, Classification, Command, Link, Node, NodeId, Reclassification, RunId,
     StateName, Timestamp, Warning, stored,
 };
-use crate::yaml::{self, YamlError};
+use crate::yaml::YamlError;
 
-/// A node, or an entry of `otherResults`, which has only the fields of a result.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct File {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<Version>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+/// The fields of a proposal, and of its result if it has one.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct NodeFile {
     id: Option<NodeId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<NodeId>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     title: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     planned_action: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     proposed_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     covers: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     renamed_from: Option<NodeId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     claim: Option<Claim>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<StateName>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     requested_state: Option<StateName>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     refutes: bool,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     agent_id: Option<String>,
-    #[serde(default, skip_serializing_if = "stored::caller::is_absent", with = "stored::caller")]
+    #[serde(deserialize_with = "stored::caller::deserialize")]
     by: Caller,
-    #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     committed_at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     headline: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     findings: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     evidence: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     verification_method: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     alternatives_considered: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     caveats: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     commands: Vec<Command>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     runs: Vec<RunId>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     references: Vec<Citation>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     links: Vec<Link>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     reclassified: Vec<Reclassification>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     amended: Vec<Amendment>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    other_results: Vec<File>,
+    #[serde(deserialize_with = "stored::other_results")]
+    other_results: Vec<Classification>,
 }
 
 /// Serializes the file.
@@ -82,46 +52,7 @@ struct File {
 ///
 /// None in practice; see [`super::files`].
 pub fn write(node: &Node) -> Result<String, YamlError> {
-    let node = node.clone();
-    yaml::to_text(&File {
-        version: Some(Version),
-        id: Some(node.id),
-        parent: node.parent,
-        title: Some(node.title),
-        planned_action: Some(node.planned_action),
-        proposed_at: Some(node.proposed_at),
-        covers: node.covers,
-        renamed_from: node.renamed_from,
-        claim: node.claim,
-        ..node.classification.map(result_entry).unwrap_or_default()
-    })
-}
-
-fn result_entry(result: Classification) -> File {
-    File {
-        state: Some(result.state),
-        requested_state: result.requested_state,
-        refutes: result.refutes,
-        agent_id: result.agent_id,
-        by: result.caller,
-        started_at: result.started_at,
-        committed_at: Some(result.committed_at),
-        headline: result.headline,
-        findings: Some(result.findings),
-        evidence: result.evidence,
-        verification_method: result.verification_method,
-        alternatives_considered: result.alternatives_considered,
-        caveats: result.caveats,
-        commands: result.commands,
-        runs: result.runs,
-        references: result.references,
-        links: result.links,
-        warnings: result.warnings,
-        reclassified: result.reclassified,
-        amended: result.amended,
-        other_results: result.other_results.into_iter().map(result_entry).collect(),
-        ..File::default()
-    }
+    super::write(node)
 }
 
 /// Parses the file.
@@ -129,35 +60,32 @@ fn result_entry(result: Classification) -> File {
 /// # Errors
 ///
 /// The file is invalid. The error has the line, if known.
-pub fn read(content: &str) -> Result<Node, YamlError> {
-    whole(super::read(content)?)
+pub fn read(text: &str) -> Result<Node, YamlError> {
+    super::read(text)
 }
 
-/// Deserializes the same fields from other formats.
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
-        whole(File::deserialize(fields)?).map_err(D::Error::custom)
+        let mut file = NodeFile::deserialize(fields)?;
+        Ok(Node {
+            id: file.id.take().ok_or_else(|| D::Error::missing_field("id"))?,
+            parent: file.parent.take(),
+            title: file.title.take().ok_or_else(|| D::Error::missing_field("title"))?,
+            planned_action: file
+                .planned_action
+                .take()
+                .ok_or_else(|| D::Error::missing_field("plannedAction"))?,
+            proposed_at: file.proposed_at.take().ok_or_else(|| D::Error::missing_field("proposedAt"))?,
+            covers: std::mem::take(&mut file.covers),
+            renamed_from: file.renamed_from.take(),
+            claim: file.claim.take(),
+            classification: result(file).map_err(D::Error::custom)?,
+        })
     }
 }
 
-fn whole(mut file: File) -> Result<Node, YamlError> {
-    let missing = |field: &str| unfit(format!("missing field `{field}`"));
-    file.version.ok_or_else(|| missing("version"))?;
-    Ok(Node {
-        id: file.id.take().ok_or_else(|| missing("id"))?,
-        parent: file.parent.take(),
-        title: file.title.take().ok_or_else(|| missing("title"))?,
-        planned_action: file.planned_action.take().ok_or_else(|| missing("plannedAction"))?,
-        proposed_at: file.proposed_at.take().ok_or_else(|| missing("proposedAt"))?,
-        covers: std::mem::take(&mut file.covers),
-        renamed_from: file.renamed_from.take(),
-        claim: file.claim.take(),
-        classification: result(file)?,
-    })
-}
-
 /// Returns the result in a file, without the fields of the proposal; `None` if there is no result.
-fn result(file: File) -> Result<Option<Classification>, YamlError> {
+fn result(file: NodeFile) -> Result<Option<Classification>, String> {
     let Some(state) = file.state else {
         let strays = [
             ("findings", file.findings.is_some()),
@@ -168,12 +96,12 @@ fn result(file: File) -> Result<Option<Classification>, YamlError> {
         ];
         return match strays.into_iter().find(|(_, is_there)| *is_there) {
             Some((field, _)) => {
-                Err(unfit(format!("`{field}` requires a `state`, which a pending proposal does not have")))
+                Err(format!("`{field}` requires a `state`, which a pending proposal does not have"))
             }
             None => Ok(None),
         };
     };
-    let missing = |field: &str| unfit(format!("`{field}` is missing, but the node has a `state`"));
+    let missing = |field: &str| format!("`{field}` is missing, but the node has a `state`");
     Ok(Some(Classification {
         state,
         requested_state: file.requested_state,
@@ -195,25 +123,8 @@ fn result(file: File) -> Result<Option<Classification>, YamlError> {
         warnings: file.warnings,
         reclassified: file.reclassified,
         amended: file.amended,
-        other_results: file.other_results.into_iter().map(other_result).collect::<Result<_, _>>()?,
+        other_results: file.other_results,
     }))
-}
-
-/// Converts an entry of `otherResults`.
-fn other_result(file: File) -> Result<Classification, YamlError> {
-    let is_proposal = file.version.is_some()
-        || file.id.is_some()
-        || file.parent.is_some()
-        || file.title.is_some()
-        || file.planned_action.is_some()
-        || file.proposed_at.is_some()
-        || !file.covers.is_empty()
-        || file.renamed_from.is_some()
-        || file.claim.is_some();
-    if is_proposal || !file.other_results.is_empty() {
-        return Err(unfit("an entry of `otherResults` may contain only a result"));
-    }
-    result(file)?.ok_or_else(|| unfit("an entry of `otherResults` has no `state`"))
 }
 
 #[cfg(test)]
@@ -289,7 +200,7 @@ otherResults:
         assert_eq!(write(&node).unwrap(), text);
         assert!(!node.classification.unwrap().is_contested());
         let stray = text.replace("- state: EXPLORE", "- id: R2.A2\n  state: EXPLORE");
-        assert!(read(&stray).unwrap_err().to_string().contains("holds a result alone"));
+        assert!(read(&stray).unwrap_err().to_string().contains("`id` is not a key"));
         let pending = "version: 1\nid: R1.A\ntitle: x\nplannedAction: Look.\nproposedAt: \"2026-11-20T09:15:02.000Z\"\n";
         let claimed = format!(
             "{pending}claim:\n  at: \"2026-11-20T09:16:00.000Z\"\n  agentId: a\n  until: \"2026-11-20T10:16:00.000Z\"\n"
@@ -335,7 +246,7 @@ reclassified:
             (pending.replace("version: 1", "version: 2"), "version 2 is not known"),
             (format!("{pending}children: [R2.A1]\n"), "children"),
             (format!("{pending}state: EXPLORE\n"), "`committedAt` is missing"),
-            (format!("{pending}findings: x\n"), "stands without a `state`"),
+            (format!("{pending}findings: x\n"), "requires a `state`"),
             (pending.replace("R1.A", "R1-A"), "R<round>.<suffix>"),
             (pending.replace("2026-11-20T09:15:02Z", "today"), "`today` is not a time"),
             (format!("{pending}title: z\n"), "title"),

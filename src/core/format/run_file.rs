@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Version;
 use super::comment_file::{AuthorEntry, ByEntry, author, author_entry};
 use crate::domain::run::{Ran, RunVerdict};
 use crate::domain::{NodeId, Run, RunId, RunKind, Timestamp};
@@ -10,10 +9,7 @@ use crate::yaml::{self, YamlError};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct File {
-    /// Absent in lists of other formats.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<Version>,
+struct RunFile {
     id: RunId,
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<NodeId>,
@@ -24,7 +20,7 @@ struct File {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    verdict: Option<Said>,
+    verdict: Option<StoredVerdict>,
     author: AuthorEntry,
     by: ByEntry,
     stored_at: Timestamp,
@@ -38,7 +34,7 @@ struct File {
 /// The verdict of a repetition, or of a judgement.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Said {
+enum StoredVerdict {
     Same,
     Differs,
     CouldNotRun,
@@ -52,7 +48,7 @@ enum Said {
 ///
 /// None in practice; see [`super::files`].
 pub fn write(run: &Run) -> Result<String, YamlError> {
-    yaml::to_text(&File { version: Some(Version), ..entry(run.clone()) })
+    super::write(run)
 }
 
 /// Parses the file.
@@ -61,14 +57,9 @@ pub fn write(run: &Run) -> Result<String, YamlError> {
 ///
 /// The file is invalid. The error has the line, if known.
 pub fn read(text: &str) -> Result<Run, YamlError> {
-    let file: File = super::read(text)?;
-    if file.version.is_none() {
-        return Err(super::unfit("missing field `version`"));
-    }
-    run(file).map_err(super::unfit)
+    super::read(text)
 }
 
-/// Serializes the same fields for other formats.
 impl Serialize for Run {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         entry(self.clone()).serialize(serializer)
@@ -77,40 +68,40 @@ impl Serialize for Run {
 
 impl<'de> Deserialize<'de> for Run {
     fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
-        run(File::deserialize(fields)?).map_err(serde::de::Error::custom)
+        run(RunFile::deserialize(fields)?).map_err(serde::de::Error::custom)
     }
 }
 
-fn entry(run: Run) -> File {
+fn entry(run: Run) -> RunFile {
     let Run { id, node, author, at: stored_at, note, what } = run;
     let (author, by) = author_entry(author);
     let (of, at, verdict, ran) = match what {
         RunKind::Captured(ran) => (None, None, None, Some(ran)),
         RunKind::Repeated { of, at, verdict, ran } => {
             let verdict = match verdict {
-                RunVerdict::Same => Said::Same,
-                RunVerdict::Differs => Said::Differs,
-                RunVerdict::CouldNotRun => Said::CouldNotRun,
+                RunVerdict::Same => StoredVerdict::Same,
+                RunVerdict::Differs => StoredVerdict::Differs,
+                RunVerdict::CouldNotRun => StoredVerdict::CouldNotRun,
             };
             (Some(of), at, Some(verdict), Some(ran))
         }
         RunKind::Judged { of, holds } => {
-            (Some(of), None, Some(if holds { Said::Holds } else { Said::Fails }), None)
+            (Some(of), None, Some(if holds { StoredVerdict::Holds } else { StoredVerdict::Fails }), None)
         }
     };
-    File { version: None, id, node, of, at, verdict, author, by, stored_at, note, ran }
+    RunFile { id, node, of, at, verdict, author, by, stored_at, note, ran }
 }
 
-fn run(file: File) -> Result<Run, &'static str> {
+fn run(file: RunFile) -> Result<Run, &'static str> {
     let what = match (file.of, file.verdict, file.ran) {
         (None, None, Some(ran)) if file.at.is_none() => RunKind::Captured(ran),
         (Some(of), Some(said), ran) => {
             let verdict = match said {
-                Said::Same => Ok(RunVerdict::Same),
-                Said::Differs => Ok(RunVerdict::Differs),
-                Said::CouldNotRun => Ok(RunVerdict::CouldNotRun),
-                Said::Holds => Err(true),
-                Said::Fails => Err(false),
+                StoredVerdict::Same => Ok(RunVerdict::Same),
+                StoredVerdict::Differs => Ok(RunVerdict::Differs),
+                StoredVerdict::CouldNotRun => Ok(RunVerdict::CouldNotRun),
+                StoredVerdict::Holds => Err(true),
+                StoredVerdict::Fails => Err(false),
             };
             match (verdict, ran) {
                 (Ok(verdict), Some(ran)) => RunKind::Repeated { of, at: file.at, verdict, ran },
