@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::assess::{Assessment, Repetition, differs};
 use crate::decide::standing::turned;
-use crate::domain::event::{what_happened, what_was_attached};
+use crate::domain::event::{attachment_events, node_events};
 use crate::domain::{Comment, CommentKind, Happening, Investigation, NodeId, RunKind, StateName, Warning};
 use crate::project::Evidence;
 use crate::ruleset::EffectiveRules;
@@ -108,11 +108,11 @@ pub fn review(
     let mut notes = Notes::default();
     let ids: BTreeSet<&NodeId> = before.nodes().chain(after.nodes()).map(|node| &node.id).collect();
     for id in ids {
-        for happening in what_happened(before.node(id), after.node(id)) {
+        for happening in node_events(before.node(id), after.node(id)) {
             notes.happened(id, &happening, rules);
         }
     }
-    for happening in what_was_attached(before, after) {
+    for happening in attachment_events(before, after) {
         if let Some((node, _)) = happening.attachment() {
             notes.happened(node, &happening, rules);
         }

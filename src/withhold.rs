@@ -53,9 +53,9 @@ const LETTERS: usize = 12;
 type Labels = BTreeMap<NodeId, String>;
 
 /// The identity of a node across renames: the id and time of its proposal.
-type Key = (NodeId, Timestamp);
+type NodeIdentity = (NodeId, Timestamp);
 
-fn key(node: &Node) -> Key {
+fn key(node: &Node) -> NodeIdentity {
     (node.renamed_from.as_ref().unwrap_or(&node.id).clone(), node.proposed_at)
 }
 
@@ -142,10 +142,10 @@ impl List {
                 None => drop(withheld.public.insert(key(node))),
             }
         }
-        for (entry, passage) in history.iter().zip(withheld.passages(history, &withheld.listed)) {
+        for (entry, commit) in history.iter().zip(withheld.commit_labels(history, &withheld.listed)) {
             for happening in &entry.happenings {
                 if let Some(node) = happening.node()
-                    && let Some(label) = passage.at(happening).get(&node.id)
+                    && let Some(label) = commit.at(happening).get(&node.id)
                 {
                     withheld.nodes.insert(key(node), label.clone());
                 }
@@ -185,20 +185,20 @@ pub struct Withheld {
     /// The nodes, as listed.
     listed: Labels,
     /// The listed nodes in each of their forms in the history, under any id.
-    nodes: HashMap<Key, String>,
+    nodes: HashMap<NodeIdentity, String>,
     /// The other nodes of the state in which the nodes are listed.
-    public: HashSet<Key>,
+    public: HashSet<NodeIdentity>,
     quotes: Quotes,
 }
 
 /// The withheld nodes before and after a commit, by their ids at that time.
 #[derive(Clone)]
-struct Passage {
+struct CommitLabels {
     before: Arc<Labels>,
     after: Arc<Labels>,
 }
 
-impl Passage {
+impl CommitLabels {
     /// Returns the labels for the state in which the event is described.
     fn at(&self, happening: &Happening) -> &Labels {
         match happening {
@@ -218,25 +218,25 @@ impl Passage {
 }
 
 /// The replaced texts, each with its replacement.
-type Seen = Vec<(String, String)>;
+type Replaced = Vec<(String, String)>;
 
 impl Withheld {
     /// Replaces the texts in a state. Returns the ids of the withheld nodes in it.
     pub fn hide(&self, snapshot: &mut Snapshot) -> Vec<NodeId> {
-        self.replace(snapshot, &mut Seen::new())
+        self.replace(snapshot, &mut Replaced::new())
     }
 
     /// Replaces the texts in the history that led to `snapshot`.
     pub fn hide_in(&self, history: &mut [HistoryEntry], snapshot: &Snapshot) {
-        self.replace_in(history, snapshot, &mut Seen::new());
+        self.replace_in(history, snapshot, &mut Replaced::new());
     }
 
-    fn replace(&self, snapshot: &mut Snapshot, seen: &mut Seen) -> Vec<NodeId> {
+    fn replace(&self, snapshot: &mut Snapshot, seen: &mut Replaced) -> Vec<NodeId> {
         let labels = self.labels(snapshot);
         let old = &snapshot.investigation;
         let said = old.comments().filter_map(|it| Some((it.id, labels.get(it.node.as_ref()?)?.clone())));
         let comments =
-            Comments { said: said.collect(), known: old.comments().map(|it| (it.id, it)).collect() };
+            CommentLabels { said: said.collect(), known: old.comments().map(|it| (it.id, it)).collect() };
         let mut changes = Vec::new();
         for (id, label) in &labels {
             changes.extend(old.node(id).map(|node| Change::Node(hidden(node, label, seen))));
@@ -259,16 +259,16 @@ impl Withheld {
         labels.into_keys().collect()
     }
 
-    fn replace_in(&self, history: &mut [HistoryEntry], snapshot: &Snapshot, seen: &mut Seen) {
+    fn replace_in(&self, history: &mut [HistoryEntry], snapshot: &Snapshot, seen: &mut Replaced) {
         let newest = self.labels(snapshot);
         if newest.is_empty() && self.nodes.is_empty() {
             return;
         }
-        let passages = self.passages(history, &newest);
+        let commits = self.commit_labels(history, &newest);
         let mut said = HashMap::new();
         let now = snapshot.investigation.comments().map(|it| (it, &newest));
-        let then = history.iter().zip(&passages).flat_map(|(entry, passage)| {
-            entry.happenings.iter().filter_map(|it| Some((it.comment()?, passage.at(it))))
+        let then = history.iter().zip(&commits).flat_map(|(entry, commit)| {
+            entry.happenings.iter().filter_map(|it| Some((it.comment()?, commit.at(it))))
         });
         let (mut known, mut about) = (HashMap::new(), Vec::new());
         for (comment, labels) in then.chain(now) {
@@ -277,34 +277,34 @@ impl Withheld {
             about.push(Arc::clone(comment));
         }
         known.extend(about.iter().map(|comment| (comment.id, comment)));
-        let comments = Comments { said, known };
+        let comments = CommentLabels { said, known };
         let runs = run_labels(&snapshot.investigation, &newest);
         let any = self.listed.values().next();
-        for (entry, passage) in history.iter_mut().zip(&passages) {
+        for (entry, commit) in history.iter_mut().zip(&commits) {
             let of_run = |happening: &Happening| runs.get(&happening.run()?.id);
             let label_of = |happening: &Happening| match (happening.comment(), happening.node()) {
                 (Some(comment), _) => comments.label(comment),
-                (_, Some(node)) => passage.at(happening).get(&node.id).or_else(|| self.nodes.get(&key(node))),
-                _ => of_run(happening).or_else(|| passage.at(happening).get(happening.node_id()?)),
+                (_, Some(node)) => commit.at(happening).get(&node.id).or_else(|| self.nodes.get(&key(node))),
+                _ => of_run(happening).or_else(|| commit.at(happening).get(happening.node_id()?)),
             };
             let touched = entry.paths.iter().find_map(|path| match layout::place(path) {
-                Place::Node(id) | Place::Attachment(id, _) => passage.either(&id),
+                Place::Node(id) | Place::Attachment(id, _) => commit.either(&id),
                 _ => None,
             });
             let happened = entry.happenings.iter().find_map(label_of);
             // A commit that was only partially read may have touched any node.
             let unknown = any.filter(|_| !entry.gaps.is_empty());
-            let quoted = || self.quotes.label(&entry.message, passage);
+            let quoted = || self.quotes.label(&entry.message, commit);
             if let Some(label) = touched.or(happened).or(unknown).or_else(quoted) {
                 entry.message = label.clone();
             }
-            entry.paths.retain(|path| !is_attachment(path, &|id| passage.either(id)));
+            entry.paths.retain(|path| !is_attachment(path, &|id| commit.either(id)));
             let hide = |happening: Happening| match label_of(&happening).cloned() {
                 Some(label) => hidden_happening(happening, &label, seen),
                 None => happening,
             };
             entry.happenings = entry.happenings.drain(..).map(hide).collect();
-            hide_faults(&mut entry.faults, &|id| passage.either(id), any);
+            hide_faults(&mut entry.faults, &|id| commit.either(id), any);
         }
     }
 
@@ -325,9 +325,9 @@ impl Withheld {
 
     /// Returns the withheld nodes before and after each entry of a history. `newest` has the labels of the state that
     /// the history led to.
-    fn passages(&self, history: &[HistoryEntry], newest: &Labels) -> Vec<Passage> {
+    fn commit_labels(&self, history: &[HistoryEntry], newest: &Labels) -> Vec<CommitLabels> {
         let mut after = Arc::new(newest.clone());
-        let mut passages = Vec::with_capacity(history.len());
+        let mut commits = Vec::with_capacity(history.len());
         for (entry, moves) in history.iter().zip(moves(history)) {
             // Includes a withheld node that now has the former id of a published node.
             let moved = moves.iter().filter(|(from, to)| after.contains_key(to) || after.contains_key(from));
@@ -345,16 +345,16 @@ impl Withheld {
                     labels.entry(id.clone()).or_insert_with(|| label.clone());
                 }
             }
-            passages.push(Passage { before: Arc::clone(&before), after });
+            commits.push(CommitLabels { before: Arc::clone(&before), after });
             after = before;
         }
-        passages
+        commits
     }
 }
 
 /// Returns the nodes that each entry renamed, with their old and new ids.
 fn moves(history: &[HistoryEntry]) -> Vec<Vec<(NodeId, NodeId)>> {
-    let mut ids: HashMap<Key, &NodeId> = HashMap::new();
+    let mut ids: HashMap<NodeIdentity, &NodeId> = HashMap::new();
     let mut moves = vec![Vec::new(); history.len()];
     for (entry, moves) in history.iter().zip(&mut moves).rev() {
         let mut nodes = HashMap::new();
@@ -399,7 +399,7 @@ fn hide_faults<'l>(
     }
 }
 
-fn hidden_happening(happening: Happening, label: &String, seen: &mut Seen) -> Happening {
+fn hidden_happening(happening: Happening, label: &String, seen: &mut Replaced) -> Happening {
     let mut node = |node: Arc<Node>| hidden(&node, label, seen);
     match happening {
         Happening::Proposed(it) => Happening::Proposed(node(it)),
@@ -410,12 +410,12 @@ fn hidden_happening(happening: Happening, label: &String, seen: &mut Seen) -> Ha
         Happening::OtherResult(it, number) => Happening::OtherResult(node(it), number),
         Happening::Reclassified(it, mut change) => {
             let it = node(it);
-            Texts { label, seen }.reclassification(&mut change);
+            TextWithholder { label, seen }.reclassification(&mut change);
             Happening::Reclassified(it, change)
         }
         Happening::Amended(it, mut amendment) => {
             let it = node(it);
-            Texts { label, seen }.amendment(&mut amendment);
+            TextWithholder { label, seen }.amendment(&mut amendment);
             Happening::Amended(it, amendment)
         }
         Happening::Edited(it) => Happening::Edited(node(it)),
@@ -437,7 +437,7 @@ fn hidden_happening(happening: Happening, label: &String, seen: &mut Seen) -> Ha
     }
 }
 
-fn hidden_comment(comment: &Arc<Comment>, label: &str, seen: &mut Seen) -> Arc<Comment> {
+fn hidden_comment(comment: &Arc<Comment>, label: &str, seen: &mut Replaced) -> Arc<Comment> {
     seen.push((comment.text.clone(), label.to_owned()));
     Arc::new(Comment { text: label.to_owned(), ..comment.as_ref().clone() })
 }
@@ -459,8 +459,8 @@ fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, 
     hidden
 }
 
-fn hidden_run(run: &Arc<Run>, label: &String, seen: &mut Seen) -> Arc<Run> {
-    let mut texts = Texts { label, seen };
+fn hidden_run(run: &Arc<Run>, label: &String, seen: &mut Replaced) -> Arc<Run> {
+    let mut texts = TextWithholder { label, seen };
     // Names every field, so that a new one can't be forgotten.
     let Run { id, node, author, at, mut note, mut what } = run.as_ref().clone();
     texts.texts(&mut note);
@@ -471,13 +471,13 @@ fn hidden_run(run: &Arc<Run>, label: &String, seen: &mut Seen) -> Arc<Run> {
     Arc::new(Run { id, node, author, at, note, what })
 }
 
-fn hidden_name(name: &AttachmentName, label: &str, seen: &mut Seen) -> AttachmentName {
+fn hidden_name(name: &AttachmentName, label: &str, seen: &mut Replaced) -> AttachmentName {
     seen.push((name.to_string(), label.to_owned()));
     AttachmentName::withheld()
 }
 
-fn hidden(node: &Node, label: &String, seen: &mut Seen) -> Arc<Node> {
-    let mut texts = Texts { label, seen };
+fn hidden(node: &Node, label: &String, seen: &mut Replaced) -> Arc<Node> {
+    let mut texts = TextWithholder { label, seen };
     // Names every field, so that a new one can't be forgotten.
     let Node {
         id,
@@ -502,13 +502,13 @@ fn hidden(node: &Node, label: &String, seen: &mut Seen) -> Arc<Node> {
 }
 
 /// Comments, with the nodes that they are about.
-struct Comments<'a> {
+struct CommentLabels<'a> {
     /// The labels of comments on a withheld node, at any time.
     said: HashMap<CommentId, String>,
     known: HashMap<CommentId, &'a Arc<Comment>>,
 }
 
-impl Comments<'_> {
+impl CommentLabels<'_> {
     /// Returns the label of a comment that is about a withheld node or answers such a comment.
     fn label(&self, comment: &Comment) -> Option<&String> {
         let mut about = comment;
@@ -522,7 +522,7 @@ impl Comments<'_> {
         None
     }
 
-    fn hidden(&self, comment: &Arc<Comment>, seen: &mut Seen) -> Arc<Comment> {
+    fn hidden(&self, comment: &Arc<Comment>, seen: &mut Replaced) -> Arc<Comment> {
         match self.label(comment) {
             Some(label) => hidden_comment(comment, label, seen),
             None => Arc::clone(comment),
@@ -540,7 +540,7 @@ struct Quotes {
 }
 
 impl Quotes {
-    fn of(seen: Seen) -> Quotes {
+    fn of(seen: Replaced) -> Quotes {
         let mut quotes = Quotes::default();
         for (text, label) in seen {
             for run in text.lines().flat_map(runs) {
@@ -559,7 +559,7 @@ impl Quotes {
         let meta = state.meta();
         let texts = [Some(&meta.title), Some(&meta.query), meta.context.as_ref()].into_iter().flatten();
         let end = state.conclusion().and_then(|end| end.conclusion.as_ref());
-        let mut public: Seen = texts.chain(end).map(|text| (text.clone(), String::new())).collect();
+        let mut public: Replaced = texts.chain(end).map(|text| (text.clone(), String::new())).collect();
         for node in state.nodes().filter(|node| withheld.public.contains(&key(node))) {
             hidden(node, &String::new(), &mut public);
         }
@@ -570,8 +570,8 @@ impl Quotes {
     }
 
     /// Returns the replacement for a message that quotes a withheld text.
-    fn label(&self, message: &str, passage: &Passage) -> Option<&String> {
-        let ids = || passage.after.keys().chain(passage.before.keys());
+    fn label(&self, message: &str, commit: &CommitLabels) -> Option<&String> {
+        let ids = || commit.after.keys().chain(commit.before.keys());
         message.lines().find_map(|line| {
             let words = words(line);
             let names_one = ids().any(|id| line.contains(id.as_str()));
@@ -594,12 +594,12 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// Replaces the texts of a node.
-struct Texts<'a> {
+struct TextWithholder<'a> {
     label: &'a String,
-    seen: &'a mut Seen,
+    seen: &'a mut Replaced,
 }
 
-impl Texts<'_> {
+impl TextWithholder<'_> {
     fn replace(&mut self, text: &mut String, with: String) {
         self.forget([std::mem::replace(text, with)]);
     }

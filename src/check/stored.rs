@@ -13,7 +13,7 @@ use crate::domain::{
 };
 use crate::format::layout;
 use crate::store::HistoryEntry;
-use crate::view::{Field, NodeView};
+use crate::view::{NodeField, NodeView};
 
 pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
     let mut stored = Stored::default();
@@ -235,7 +235,7 @@ fn edited(before: Option<&Node>, after: &Node, written: &Written<'_>) -> Option<
         return Some(lost(message, entry, &layout::node(&after.id)));
     }
     let fields = NodeView::fields(before).zip(NodeView::fields(after));
-    let changed: Vec<(Field<'_>, Field<'_>)> =
+    let changed: Vec<(NodeField<'_>, NodeField<'_>)> =
         fields.filter(|(before, after)| before.value != after.value).collect();
     let is_lost = is_merge || changed.iter().any(|(before, after)| !after.value.contains(&*before.value));
     let names: Vec<&str> = changed.iter().map(|(before, _)| before.name).collect();

@@ -19,7 +19,7 @@ pub struct Suspect {
 }
 
 /// A token rule: the prefix and the form of the characters after it.
-struct Token {
+struct TokenRule {
     kind: &'static str,
     prefix: &'static str,
     /// The allowed characters other than letters and digits.
@@ -45,11 +45,11 @@ const fn token(
     least: usize,
     most: usize,
     classes: usize,
-) -> Token {
-    Token { kind, prefix, also, length: least..=most, classes, holds: "" }
+) -> TokenRule {
+    TokenRule { kind, prefix, also, length: least..=most, classes, holds: "" }
 }
 
-const TOKENS: [Token; 39] = [
+const TOKENS: [TokenRule; 39] = [
     token("an AWS access key", "AKIA", "", 16, 16, 1),
     token("an AWS access key", "ASIA", "", 16, 16, 1),
     token("a GitHub token", "ghp_", "", 36, ANY, 2),
@@ -74,7 +74,7 @@ const TOKENS: [Token; 39] = [
     token("an OpenAI key", "sk-proj-", "_-", 40, ANY, 3),
     token("an OpenAI key", "sk-svcacct-", "_-", 40, ANY, 3),
     token("an OpenAI key", "sk-admin-", "_-", 40, ANY, 3),
-    Token {
+    TokenRule {
         kind: "an OpenAI key",
         prefix: "sk-",
         also: "_-",
@@ -141,7 +141,7 @@ fn starts<'a>(text: &'a str, prefix: &'static str) -> impl Iterator<Item = usize
     })
 }
 
-fn is_token(text: &str, at: usize, token: &Token) -> bool {
+fn is_token(text: &str, at: usize, token: &TokenRule) -> bool {
     let rest = &text[at + token.prefix.len()..];
     let body = run(rest, token.also, ANY + 1);
     // A full stop or dash at the end belongs to the sentence, not to the token.
@@ -296,7 +296,7 @@ mod tests {
     }
 
     /// One text for each rule, concatenated so that this file contains no complete token.
-    fn real(token: &Token) -> String {
+    fn real(token: &TokenRule) -> String {
         let length = (*token.length.start()).max(token.length.start() + token.holds.len());
         let length = length.min(*token.length.end());
         let body = match token.kind {

@@ -349,8 +349,8 @@ mod tests {
     fn an_error_is_told_with_its_causes() {
         #[derive(Debug, thiserror::Error)]
         #[error("the disk can't be written")]
-        struct Outer(#[source] std::io::Error);
-        let text = causes(&Outer(std::io::Error::other("it is full.")));
+        struct WriteError(#[source] std::io::Error);
+        let text = causes(&WriteError(std::io::Error::other("it is full.")));
         assert_eq!(text, "the disk can't be written: it is full.");
         assert_eq!(sentence(&text), "The disk can't be written: it is full.");
     }

@@ -1,7 +1,7 @@
 //! The read model of a node: all stored facts, under the names that programs and people see.
 //!
 //! `investigation.json` and `tot_read` serialize a [`NodeView`] as JSON. The node's resource and its page use its texts
-//! and headings, and comparisons use its [`Field`]s. To add a stored field, add it here and in `format`.
+//! and headings, and comparisons use its [`NodeField`]s. To add a stored field, add it here and in `format`.
 //!
 //! Pure. The view is complete: [`NodeView::shorten`] creates a short form.
 
@@ -71,7 +71,7 @@ pub struct NodeView<'a> {
     pub findings: Option<Cow<'a, str>>,
     /// The texts that back the findings.
     #[serde(flatten)]
-    pub texts: Texts<'a>,
+    pub texts: BackingTexts<'a>,
     /// The commands that the agent ran.
     pub commands: Vec<Command>,
     /// The runs cited as evidence.
@@ -200,12 +200,12 @@ pub struct ChangeView<'a> {
     /// The agent that requested the change.
     pub agent_id: Option<Cow<'a, str>>,
     /// The child that caused the change, or else the client that sent it.
-    pub by: Option<By<'a>>,
+    pub by: Option<ChangeOrigin<'a>>,
     /// The reason.
     pub reason: Option<Cow<'a, str>>,
     /// The texts that back the change.
     #[serde(flatten)]
-    pub texts: Texts<'a>,
+    pub texts: BackingTexts<'a>,
     /// The warnings of the change.
     pub warnings: Vec<WarningView<'a>>,
     /// The number of other results that it decided between; absent if there were none.
@@ -216,7 +216,7 @@ pub struct ChangeView<'a> {
 /// The origin of a change of state.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-pub enum By<'a> {
+pub enum ChangeOrigin<'a> {
     /// The child that caused it.
     Child(&'a NodeId),
     /// The client that sent it.
@@ -234,23 +234,23 @@ pub struct WarningView<'a> {
 
 /// The texts that back findings or a change of state. Each becomes a field of the surrounding JSON object.
 #[derive(Clone, Debug)]
-pub struct Texts<'a>(Vec<Text<'a>>);
+pub struct BackingTexts<'a>(Vec<BackingText<'a>>);
 
-/// One of the texts in [`Texts`].
+/// One of the texts in [`BackingTexts`].
 #[derive(Clone, Debug)]
-pub struct Text<'a> {
+pub struct BackingText<'a> {
     /// The key in JSON and in files.
     pub key: &'static str,
     /// The heading for display.
     pub heading: &'static str,
     /// The text in Markdown.
-    pub body: Body<'a>,
+    pub body: TextBody<'a>,
 }
 
 /// A single text or a list of texts.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-pub enum Body<'a> {
+pub enum TextBody<'a> {
     /// A text that may be absent.
     One(Option<Cow<'a, str>>),
     /// A list that may be empty.
@@ -259,7 +259,7 @@ pub enum Body<'a> {
 
 /// A field of a node with its value as text, for comparing two states.
 #[derive(Clone, Debug)]
-pub struct Field<'a> {
+pub struct NodeField<'a> {
     /// The name for display.
     pub name: &'static str,
     /// The value; empty if absent.
@@ -409,7 +409,7 @@ impl<'a> NodeView<'a> {
             shortener.optional(CHANGES, &mut change.reason);
             shortener.texts(Some(CHANGES), &mut change.texts);
             shortener.warnings(CHANGES, &mut change.warnings);
-            if let Some(By::Caller(caller)) = &mut change.by {
+            if let Some(ChangeOrigin::Caller(caller)) = &mut change.by {
                 shortener.caller_texts(CHANGES, caller);
             }
         }
@@ -446,46 +446,46 @@ impl<'a> NodeView<'a> {
     }
 
     /// Returns all fields of a node, for comparing two of its states.
-    pub fn fields(node: &'a Node) -> impl Iterator<Item = Field<'a>> {
+    pub fn fields(node: &'a Node) -> impl Iterator<Item = NodeField<'a>> {
         let view = NodeView::stored(node);
         view.clone().proposal().into_iter().chain(view.result())
     }
 
     /// Returns the fields of the proposal.
-    pub fn proposal(self) -> Vec<Field<'a>> {
+    pub fn proposal(self) -> Vec<NodeField<'a>> {
         vec![
-            Field::fact("Title", self.title),
-            Field::fact("Parent", self.parent.map_or("", NodeId::as_str)),
-            Field::fact(PLANNED, self.planned_action),
-            Field::fact("Covers", self.covers.join("\n")),
-            Field::fact("Proposed as", self.renamed_from.map_or("", NodeId::as_str)),
-            Field::fact("Claimed by", self.claim.as_ref().map_or_else(String::new, ClaimView::line)),
+            NodeField::fact("Title", self.title),
+            NodeField::fact("Parent", self.parent.map_or("", NodeId::as_str)),
+            NodeField::fact(PLANNED, self.planned_action),
+            NodeField::fact("Covers", self.covers.join("\n")),
+            NodeField::fact("Proposed as", self.renamed_from.map_or("", NodeId::as_str)),
+            NodeField::fact("Claimed by", self.claim.as_ref().map_or_else(String::new, ClaimView::line)),
         ]
     }
 
     /// Returns the fields of the result, including its later changes. Empty while the node is pending.
-    pub fn result(self) -> Vec<Field<'a>> {
+    pub fn result(self) -> Vec<NodeField<'a>> {
         let (Some(state), Some(findings)) = (self.committed_as, self.findings) else { return Vec::new() };
         let warnings: Vec<String> = self.warnings.iter().map(WarningView::line).collect();
         let changes: Vec<String> = self.reclassified.iter().map(ChangeView::line).collect();
         let person = self.by.as_ref().and_then(|by| by.person.as_ref()).map(|person| person.name.clone());
         let mut fields = vec![
-            Field::fact("State as committed", state.as_str()),
-            Field::fact("Asked for", self.requested_state.map_or("", StateName::as_str)),
-            Field::fact("Refutes its parent", if self.refutes.is_some() { "yes" } else { "" }),
-            Field::fact("Agent", self.agent_id.unwrap_or_default()),
-            Field::fact("Person", person.unwrap_or_default()),
-            Field::fact("Client", self.by.as_ref().map_or_else(String::new, caller_line)),
-            Field::fact("Research began", self.started_at.unwrap_or_default()),
-            Field::fact("Committed", self.committed_at.unwrap_or_default()),
-            Field { name: HEADLINE, value: self.headline.unwrap_or_default(), is_text: true },
-            Field { name: FINDINGS, value: findings, is_text: true },
+            NodeField::fact("State as committed", state.as_str()),
+            NodeField::fact("Asked for", self.requested_state.map_or("", StateName::as_str)),
+            NodeField::fact("Refutes its parent", if self.refutes.is_some() { "yes" } else { "" }),
+            NodeField::fact("Agent", self.agent_id.unwrap_or_default()),
+            NodeField::fact("Person", person.unwrap_or_default()),
+            NodeField::fact("Client", self.by.as_ref().map_or_else(String::new, caller_line)),
+            NodeField::fact("Research began", self.started_at.unwrap_or_default()),
+            NodeField::fact("Committed", self.committed_at.unwrap_or_default()),
+            NodeField { name: HEADLINE, value: self.headline.unwrap_or_default(), is_text: true },
+            NodeField { name: FINDINGS, value: findings, is_text: true },
         ];
-        fields.extend(self.texts.0.into_iter().map(|text| Field {
+        fields.extend(self.texts.0.into_iter().map(|text| NodeField {
             name: text.heading,
             value: match text.body {
-                Body::One(text) => text.unwrap_or_default(),
-                Body::List(texts) => Cow::from(texts.join("\n\n")),
+                TextBody::One(text) => text.unwrap_or_default(),
+                TextBody::List(texts) => Cow::from(texts.join("\n\n")),
             },
             is_text: true,
         }));
@@ -493,15 +493,15 @@ impl<'a> NodeView<'a> {
         let references: Vec<String> = self.references.iter().map(reference_line).collect();
         let links: Vec<String> = self.links.iter().map(link_line).collect();
         let amended: Vec<String> = self.amended.iter().map(AmendmentView::line).collect();
-        fields.push(Field { name: COMMANDS, value: Cow::from(commands.join("\n\n")), is_text: true });
-        fields.push(Field::fact(REFERENCES, references.join("\n")));
-        fields.push(Field::fact(LINKS, links.join("\n")));
-        fields.push(Field::fact("Warnings", warnings.join("\n")));
-        fields.push(Field::fact(CHANGES_OF_STATE, changes.join("\n")));
-        fields.push(Field::fact(CHANGES_OF_TEXTS, amended.join("\n")));
+        fields.push(NodeField { name: COMMANDS, value: Cow::from(commands.join("\n\n")), is_text: true });
+        fields.push(NodeField::fact(REFERENCES, references.join("\n")));
+        fields.push(NodeField::fact(LINKS, links.join("\n")));
+        fields.push(NodeField::fact("Warnings", warnings.join("\n")));
+        fields.push(NodeField::fact(CHANGES_OF_STATE, changes.join("\n")));
+        fields.push(NodeField::fact(CHANGES_OF_TEXTS, amended.join("\n")));
         let others = self.other_results.iter().map(OtherResult::text);
         let others = others.collect::<Vec<_>>().join("\n\n");
-        fields.push(Field { name: OTHER_RESULTS, value: Cow::from(others), is_text: true });
+        fields.push(NodeField { name: OTHER_RESULTS, value: Cow::from(others), is_text: true });
         fields
     }
 }
@@ -540,10 +540,10 @@ impl OtherResult<'_> {
 impl<'a> ChangeView<'a> {
     /// Returns the view of a change of state.
     pub fn new(change: &'a Reclassification) -> Self {
-        let caller = known(&change.caller).map(By::Caller);
+        let caller = known(&change.caller).map(ChangeOrigin::Caller);
         let (agent_id, by) = match &change.by {
             Author::Agent(agent) => (Some(Cow::from(agent)), caller),
-            Author::Child(child) => (None, Some(By::Child(child))),
+            Author::Child(child) => (None, Some(ChangeOrigin::Child(child))),
             Author::Unknown => (None, caller),
         };
         ChangeView {
@@ -562,8 +562,8 @@ impl<'a> ChangeView<'a> {
     /// Returns the author after a space, or an empty string without a name.
     fn author(&self) -> String {
         match &self.by {
-            Some(By::Child(child)) => format!(" by its child {child}"),
-            Some(By::Caller(caller)) => by_line(self.agent_id.as_deref(), Some(caller)),
+            Some(ChangeOrigin::Child(child)) => format!(" by its child {child}"),
+            Some(ChangeOrigin::Caller(caller)) => by_line(self.agent_id.as_deref(), Some(caller)),
             None => by_line(self.agent_id.as_deref(), None),
         }
     }
@@ -571,7 +571,8 @@ impl<'a> ChangeView<'a> {
     /// Formats the change on one line, including every field that a manual edit can change.
     fn line(&self) -> String {
         let mut line = format!("{} → {} at {}{}", self.from, self.to, self.at, self.author());
-        let texts = self.reason.as_deref().into_iter().chain(self.texts.iter().flat_map(Text::entries));
+        let texts =
+            self.reason.as_deref().into_iter().chain(self.texts.iter().flat_map(BackingText::entries));
         if let Some(number) = self.settles {
             line.push_str(&format!("; decided between this and {}", text::counted(number, "other result")));
         }
@@ -714,35 +715,35 @@ impl WarningView<'_> {
     }
 }
 
-impl<'a> Texts<'a> {
+impl<'a> BackingTexts<'a> {
     /// Returns the texts in reading order.
-    pub fn iter(&self) -> impl Iterator<Item = &Text<'a>> {
+    pub fn iter(&self) -> impl Iterator<Item = &BackingText<'a>> {
         self.0.iter()
     }
 
     /// Adds the limits of the research.
     fn and_caveats(mut self, caveats: &'a [String]) -> Self {
-        self.0.push(Text::list(CAVEATS_KEY, CAVEATS, caveats));
+        self.0.push(BackingText::list(CAVEATS_KEY, CAVEATS, caveats));
         self
     }
 }
 
-impl<'a> Text<'a> {
+impl<'a> BackingText<'a> {
     fn list(key: &'static str, heading: &'static str, texts: &'a [String]) -> Self {
-        Text { key, heading, body: Body::List(texts.iter().map(Cow::from).collect()) }
+        BackingText { key, heading, body: TextBody::List(texts.iter().map(Cow::from).collect()) }
     }
 
     /// Returns the text or the entries of the list.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
         let (one, list) = match &self.body {
-            Body::One(text) => (text.as_deref(), &[][..]),
-            Body::List(texts) => (None, texts.as_slice()),
+            TextBody::One(text) => (text.as_deref(), &[][..]),
+            TextBody::List(texts) => (None, texts.as_slice()),
         };
         one.into_iter().chain(list.iter().map(|text| &**text))
     }
 }
 
-impl Serialize for Texts<'_> {
+impl Serialize for BackingTexts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         // Programs that do not know `caveats` can read an export without any.
@@ -753,9 +754,9 @@ impl Serialize for Texts<'_> {
     }
 }
 
-impl<'a> Field<'a> {
+impl<'a> NodeField<'a> {
     fn fact(name: &'static str, value: impl Into<Cow<'a, str>>) -> Self {
-        Field { name, value: value.into(), is_text: false }
+        NodeField { name, value: value.into(), is_text: false }
     }
 }
 
@@ -763,12 +764,12 @@ fn texts<'a>(
     evidence: &'a Option<String>,
     method: &'a Option<String>,
     alternatives: &'a [String],
-) -> Texts<'a> {
-    let one = |key, heading, text| Text { key, heading, body: Body::One(optional(text)) };
-    Texts(vec![
+) -> BackingTexts<'a> {
+    let one = |key, heading, text| BackingText { key, heading, body: TextBody::One(optional(text)) };
+    BackingTexts(vec![
         one("evidence", EVIDENCE, evidence),
         one("verificationMethod", "How the author checked it", method),
-        Text::list("alternativesConsidered", ALTERNATIVES, alternatives),
+        BackingText::list("alternativesConsidered", ALTERNATIVES, alternatives),
     ])
 }
 
@@ -830,12 +831,12 @@ impl Shortener {
     }
 
     /// Shortens the texts, which are parts of `field` or else fields of their own.
-    fn texts(&mut self, field: Option<&'static str>, texts: &mut Texts<'_>) {
+    fn texts(&mut self, field: Option<&'static str>, texts: &mut BackingTexts<'_>) {
         for text in &mut texts.0 {
             let field = field.unwrap_or(text.key);
             match &mut text.body {
-                Body::One(text) => self.optional(field, text),
-                Body::List(texts) => {
+                TextBody::One(text) => self.optional(field, text),
+                TextBody::List(texts) => {
                     self.list(field, texts);
                     texts.iter_mut().for_each(|text| self.text(field, text));
                 }

@@ -35,13 +35,13 @@ pub struct YamlError {
 ///
 /// The text is not valid YAML, does not fit the type, repeats a key, or exceeds the budget.
 pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
-    serde_yaml::from_str_with_options(text, reading()).map_err(|error| {
+    serde_yaml::from_str_with_options(text, read_options()).map_err(|error| {
         let location = error.location();
         let message = error.without_snippet().render();
         YamlError {
             line: location.map(|location| location.line()),
             column: location.map(|location| location.column()),
-            message: plain(&message),
+            message: short_message(&message),
         }
     })
 }
@@ -52,12 +52,12 @@ pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
 ///
 /// The value has no YAML form, such as a map with maps as keys. No type of this program is like that.
 pub fn to_text<T: Serialize>(value: &T) -> Result<String, YamlError> {
-    let text = serde_yaml::to_string_with_options(value, writing()).map_err(|error| YamlError {
+    let text = serde_yaml::to_string_with_options(value, write_options()).map_err(|error| YamlError {
         line: None,
         column: None,
         message: error.to_string(),
     })?;
-    Ok(without_indented_blanks(&text))
+    Ok(without_trailing_spaces(&text))
 }
 
 /// A string that is written as a literal block if it has several lines, and quoted if a block can't represent it.
@@ -133,38 +133,38 @@ fn needs_quotes(text: &str) -> bool {
 }
 
 /// Removes the trailing spaces of blank lines in literal blocks, which a diff would highlight as errors.
-fn without_indented_blanks(text: &str) -> String {
+fn without_trailing_spaces(text: &str) -> String {
     /// The position of a line relative to a literal block.
-    enum Place {
+    enum BlockPosition {
         Outside,
         Header,
         Block(usize),
     }
-    let mut place = Place::Outside;
+    let mut place = BlockPosition::Outside;
     let mut result = String::with_capacity(text.len() + 1);
     for line in text.lines() {
         let blank = line.bytes().all(|b| b == b' ');
         let indentation = line.len() - line.trim_start_matches(' ').len();
         place = match place {
             // A block's first line sets its indentation: `needs_quotes` ensures that.
-            Place::Header if !blank => Place::Block(indentation),
-            Place::Block(block) if !blank && indentation < block => Place::Outside,
+            BlockPosition::Header if !blank => BlockPosition::Block(indentation),
+            BlockPosition::Block(block) if !blank && indentation < block => BlockPosition::Outside,
             other => other,
         };
         match place {
-            Place::Block(block) if blank && line.len() <= block => {}
+            BlockPosition::Block(block) if blank && line.len() <= block => {}
             _ => result.push_str(line),
         }
         result.push('\n');
         let header = line.rsplit_once(' ').is_some_and(|(_, end)| matches!(end, "|" | "|-" | "|+"));
-        if matches!(place, Place::Outside) && header {
-            place = Place::Header;
+        if matches!(place, BlockPosition::Outside) && header {
+            place = BlockPosition::Header;
         }
     }
     result
 }
 
-fn reading() -> serde_yaml::Options {
+fn read_options() -> serde_yaml::Options {
     serde_yaml::options! {
         duplicate_keys: serde_yaml::DuplicateKeyPolicy::Error,
         with_snippet: false,
@@ -174,7 +174,7 @@ fn reading() -> serde_yaml::Options {
     }
 }
 
-fn writing() -> serde_yaml::SerializerOptions {
+fn write_options() -> serde_yaml::SerializerOptions {
     serde_yaml::ser_options! {
         // Folded text is hard to read in a diff.
         folded_wrap_chars: usize::MAX >> 1,
@@ -184,7 +184,7 @@ fn writing() -> serde_yaml::SerializerOptions {
 }
 
 /// Returns the first line of an error message, without the position, which is shown separately.
-fn plain(message: &str) -> String {
+fn short_message(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     let line = line.strip_prefix("error: ").unwrap_or(line);
     let line = match line.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {

@@ -22,7 +22,7 @@ use crate::ruleset::rules::objections;
 use crate::service::{Refusal, Service, Standing};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
 use crate::text::{counted, one_line};
-use crate::view::{self, AmendedConclusionView, Body, By, NodeView, asked_line, by_line};
+use crate::view::{self, AmendedConclusionView, ChangeOrigin, NodeView, TextBody, asked_line, by_line};
 
 /// The number of resources on a page of the list.
 const PAGE: usize = 50;
@@ -408,8 +408,8 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     section(&mut text, view::FINDINGS, view.findings.as_deref().unwrap_or_default());
     for backing in view.texts.iter() {
         match &backing.body {
-            Body::One(body) => section(&mut text, backing.heading, body.as_deref().unwrap_or_default()),
-            Body::List(entries) => {
+            TextBody::One(body) => section(&mut text, backing.heading, body.as_deref().unwrap_or_default()),
+            TextBody::List(entries) => {
                 let lines = entries.iter().map(|entry| one_line(entry));
                 listing(&mut text, backing.heading, lines, entries.len());
             }
@@ -435,8 +435,10 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     listing(&mut text, "Warnings", warnings.into_iter(), number);
     let changes = changes.map(|change| {
         let by = match &change.by {
-            Some(By::Child(child)) => format!(" by its child {}", link(investigation, child, links)),
-            Some(By::Caller(caller)) => by(change.agent_id.as_deref(), Some(caller)),
+            Some(ChangeOrigin::Child(child)) => {
+                format!(" by its child {}", link(investigation, child, links))
+            }
+            Some(ChangeOrigin::Caller(caller)) => by(change.agent_id.as_deref(), Some(caller)),
             None => by(change.agent_id.as_deref(), None),
         };
         let why = change.reason.as_deref().map(|why| format!(": {}", one_line(why))).unwrap_or_default();

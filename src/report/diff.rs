@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::assess::Assessment;
-use crate::domain::event::{what_happened, what_was_attached, what_was_recorded_between};
+use crate::domain::event::{attachment_events, node_events, record_events};
 use crate::domain::{Conclusion, Happening, Investigation, Meta, Node, NodeId, Reclassification};
 use crate::store::Snapshot;
 use crate::text::counted;
@@ -90,9 +90,8 @@ impl<'s> Diff<'s> {
         let pairs: Vec<_> = standing.chain(gone.map(|node| (old.node(&node.id), None))).collect();
         let mut ids: Vec<_> = pairs.iter().filter(|(was, is)| was != is).collect();
         ids.sort_by_key(|(was, is)| is.or(*was).map(|node| &node.id));
-        let of_nodes = ids.into_iter().flat_map(|(was, is)| what_happened(*was, *is));
-        let happenings =
-            of_nodes.chain(what_was_recorded_between(old, new)).chain(what_was_attached(old, new)).collect();
+        let of_nodes = ids.into_iter().flat_map(|(was, is)| node_events(*was, *is));
+        let happenings = of_nodes.chain(record_events(old, new)).chain(attachment_events(old, new)).collect();
         let rules = |snapshot: &Snapshot| match &snapshot.ruleset {
             Ok(file) => file.text.clone(),
             Err(fault) => format!("It can't be read. {fault}"),
@@ -159,13 +158,13 @@ impl FieldDiff {
 
 /// The fields that differ: of two lists that name the same ones, or of which one is empty.
 fn differing<'f>(
-    old: Vec<view::Field<'f>>,
-    new: Vec<view::Field<'f>>,
+    old: Vec<view::NodeField<'f>>,
+    new: Vec<view::NodeField<'f>>,
     is_of_result: bool,
 ) -> impl Iterator<Item = FieldDiff> {
     let names: Vec<&'static str> =
         if new.is_empty() { &old } else { &new }.iter().map(|field| field.name).collect();
-    let value = |fields: &[view::Field<'f>], at: usize| {
+    let value = |fields: &[view::NodeField<'f>], at: usize| {
         fields.get(at).map(|field| field.value.to_string()).unwrap_or_default()
     };
     names.into_iter().enumerate().filter_map(move |(at, name)| {

@@ -17,7 +17,7 @@ use crate::domain::{CommentKind, Happening, Node, NodeId, RunKind, StateName};
 use crate::format::layout::{self, Place};
 use crate::store::{HistoryEntry, SIGN_OFFS};
 use crate::text::{counted, one_line, shorten};
-use crate::view::{Field, NodeView};
+use crate::view::{NodeField, NodeView};
 
 /// Digits of a commit's id on a page.
 pub(super) const SHORT: usize = 10;
@@ -361,8 +361,8 @@ fn other_files(entry: &HistoryEntry) -> Vec<String> {
 /// Returns the changed texts of a node, and those that are new or too long to be compared.
 fn compare(before: Option<&Node>, after: &Node, room: &mut usize) -> (Vec<TextChange>, Vec<String>) {
     let (mut changes, mut wrote) = (Vec::new(), Vec::new());
-    let earlier: Vec<Field<'_>> = before.into_iter().flat_map(NodeView::fields).collect();
-    for Field { name: field, value: now, is_text } in NodeView::fields(after) {
+    let earlier: Vec<NodeField<'_>> = before.into_iter().flat_map(NodeView::fields).collect();
+    for NodeField { name: field, value: now, is_text } in NodeView::fields(after) {
         let then = earlier.iter().find(|earlier| earlier.name == field).map_or("", |earlier| &*earlier.value);
         if then == now {
             continue;

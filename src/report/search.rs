@@ -14,7 +14,7 @@ use crate::assess::Verdict;
 use crate::domain::{Classification, Investigation, Node};
 use crate::markdown;
 use crate::text::{is_hidden, shorten};
-use crate::view::{NodeView, OtherResult, Text};
+use crate::view::{BackingText, NodeView, OtherResult};
 
 /// Characters of text in the file.
 const MOST_CHARACTERS: usize = 4_000_000;
@@ -143,7 +143,7 @@ pub(super) fn texts(node: &Node, findings: &markdown::Parsed<'_>, most: usize) -
     let results = view.other_results.iter().map(OtherResult::text);
     said.add("Other results", results.map(|text| markdown::plain_text(&text, most)));
     let changes = view.reclassified.iter().flat_map(|it| {
-        let backing = it.texts.iter().flat_map(Text::entries);
+        let backing = it.texts.iter().flat_map(BackingText::entries);
         [it.agent_id.as_deref(), it.reason.as_deref()].into_iter().flatten().chain(backing)
     });
     said.add("Changes of state", list(&changes.collect::<Vec<_>>()));

@@ -9,7 +9,7 @@ use super::search;
 use super::templates::SafeHtml;
 use crate::domain::{Investigation, Node, NodeId};
 use crate::markdown::{self, Mention};
-use crate::view::{Body, NodeView, Text, Texts};
+use crate::view::{BackingText, BackingTexts, NodeView, TextBody};
 
 /// Characters of a finding on a card.
 pub(super) const CARD_EXCERPT: usize = 220;
@@ -48,12 +48,14 @@ pub(super) struct TextHtml {
 }
 
 /// The texts that are not blank. `suffix` ends the ids of their headings, and is unique in the site.
-pub(super) fn html(texts: &Texts<'_>, suffix: &str, heading_level: u8) -> Vec<TextHtml> {
-    let html = |text: &Text<'_>| {
+pub(super) fn html(texts: &BackingTexts<'_>, suffix: &str, heading_level: u8) -> Vec<TextHtml> {
+    let html = |text: &BackingText<'_>| {
         let prefix = format!("{}-{suffix}", text.key);
         let (one, list) = match &text.body {
-            Body::One(text) => (SafeHtml::some_markdown(text.as_deref(), &prefix, heading_level), Vec::new()),
-            Body::List(texts) => (None, SafeHtml::list(texts, &prefix)),
+            TextBody::One(text) => {
+                (SafeHtml::some_markdown(text.as_deref(), &prefix, heading_level), Vec::new())
+            }
+            TextBody::List(texts) => (None, SafeHtml::list(texts, &prefix)),
         };
         let is_blank = one.is_none() && list.is_empty();
         (!is_blank).then_some(TextHtml { key: text.key, heading: text.heading, text: one, list })

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::git::{BlobId, CommitInfo, Git, PathChange};
 use super::{CommitId, Fault, HistoryEntry, Snapshot, StoreError, authors, read};
-use crate::domain::event::{what_happened, what_was_run, what_was_said};
+use crate::domain::event::{comment_event, node_events, run_event};
 use crate::domain::{
     Commenter, Conclusion, Happening, Investigation, Node, NodeId, Person, Timestamp, Warning,
 };
@@ -133,7 +133,7 @@ fn changes(files: &mut HistoryFiles<'_>, entry: &mut HistoryEntry) {
                 let after = files.node(&change.path, change.after, id, &mut entry.faults);
                 match (before, after) {
                     (Ok(before), Ok(after)) => {
-                        entry.happenings.extend(what_happened(before.as_ref(), after.as_ref()));
+                        entry.happenings.extend(node_events(before.as_ref(), after.as_ref()));
                     }
                     (Err(NoRoom), _) | (_, Err(NoRoom)) => unread += 1,
                 }
@@ -147,11 +147,11 @@ fn changes(files: &mut HistoryFiles<'_>, entry: &mut HistoryEntry) {
                 },
             },
             Place::Comment(id) => match files.records(&change, *id, &mut entry.faults) {
-                Ok([before, after]) => entry.happenings.extend(what_was_said(before, after)),
+                Ok([before, after]) => entry.happenings.extend(comment_event(before, after)),
                 Err(NoRoom) => unread += 1,
             },
             Place::Run(id) => match files.records(&change, *id, &mut entry.faults) {
-                Ok([before, after]) => entry.happenings.extend(what_was_run(before, after)),
+                Ok([before, after]) => entry.happenings.extend(run_event(before, after)),
                 Err(NoRoom) => unread += 1,
             },
             Place::Attachment(node, name) => entry.happenings.push(match (change.before, change.after) {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use std::sync::Arc;
 
-use crate::domain::{Classification, Code, Diagnostic, Investigation, Kin, Node, NodeId, StateName};
+use crate::domain::{Classification, Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName};
 use crate::ruleset::rules::objections::{self, diagnostic};
 use crate::ruleset::rules::{Blockers, KINDS, children::children, shortened};
 use crate::ruleset::{EffectiveRules, Role, effective};
@@ -163,9 +163,9 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
 /// below the parent's. Only a hand or a merge brings this about, in a node's file or in the pinned ruleset.
 pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let mut faults: Vec<(&NodeId, Diagnostic)> = Vec::new();
-    let suspects = investigation.kin().filter(|kin| is_at_odds(kin, rules));
-    for (kin, node) in suspects.flat_map(|kin| kin.nodes.iter().map(move |node| (kin, node))) {
-        let state = &kin.state;
+    let suspects = investigation.node_classes().filter(|class| is_at_odds(class, rules));
+    for (class, node) in suspects.flat_map(|class| class.nodes.iter().map(move |node| (class, node))) {
+        let state = &class.state;
         if rules.ruleset().state(state).is_none() {
             let message =
                 format!("{} is {state}, which is not a state of {}.", node.id, rules.ruleset().name);
@@ -174,7 +174,7 @@ pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Dia
                 .suggest(format!("Reclassify it to one of {}.", rules.ruleset().state_list()));
             faults.push((&node.id, fault));
         }
-        let takes_none = takes_no_children(kin, rules);
+        let takes_none = takes_no_children(class, rules);
         for (child, below) in investigation.committed_children(&node.id) {
             // A node of an unknown state is a fault of its own.
             if rules.ruleset().state(below).is_none() {
@@ -205,15 +205,15 @@ pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Dia
 }
 
 /// Whether these nodes, or children of theirs, can't be as they are.
-fn is_at_odds(kin: &Kin, rules: &EffectiveRules) -> bool {
-    let takes_none = takes_no_children(kin, rules);
-    rules.ruleset().state(&kin.state).is_none()
-        || kin.children.iter().any(|(below, _)| takes_none || !rules.allows_child(&kin.state, below))
+fn is_at_odds(class: &NodeClass, rules: &EffectiveRules) -> bool {
+    let takes_none = takes_no_children(class, rules);
+    rules.ruleset().state(&class.state).is_none()
+        || class.children.iter().any(|(below, _)| takes_none || !rules.allows_child(&class.state, below))
 }
 
 /// Whether they take no children. A node that was closed by a child keeps its children.
-fn takes_no_children(kin: &Kin, rules: &EffectiveRules) -> bool {
-    rules.is_terminal(&kin.state) && !kin.is_promoted
+fn takes_no_children(class: &NodeClass, rules: &EffectiveRules) -> bool {
+    rules.is_terminal(&class.state) && !class.is_promoted
 }
 
 /// The lowest round in which nodes are missing, and how many; `None` where none are.
@@ -228,13 +228,13 @@ fn next_round(investigation: &Investigation, rules: &EffectiveRules) -> Option<N
             parents: Vec::new(),
         });
     }
-    let mut incomplete = rules.incomplete_kin(investigation).peekable();
+    let mut incomplete = rules.incomplete_classes(investigation).peekable();
     let parent_round = incomplete.peek()?.0.round;
     let mut parents: Vec<Owed> = incomplete
-        .take_while(|(kin, _)| kin.round == parent_round)
-        .flat_map(|(kin, requirement)| {
-            let owed = |node: &Arc<Node>| (node.id.clone(), kin.state.clone(), requirement.missing());
-            kin.nodes.iter().map(owed).collect::<Vec<_>>()
+        .take_while(|(class, _)| class.round == parent_round)
+        .flat_map(|(class, requirement)| {
+            let owed = |node: &Arc<Node>| (node.id.clone(), class.state.clone(), requirement.missing());
+            class.nodes.iter().map(owed).collect::<Vec<_>>()
         })
         .map(|(parent, state, children_needed)| Owed { parent, state, children_needed })
         .collect();

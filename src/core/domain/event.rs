@@ -309,7 +309,7 @@ impl Happening {
 }
 
 /// Returns the events that turned the node file `before` into `after`.
-pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> Vec<Happening> {
+pub fn node_events(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> Vec<Happening> {
     match (before, after) {
         // Includes proposals that have not changed.
         (before, after) if before == after => Vec::new(),
@@ -369,21 +369,17 @@ pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> V
 }
 
 /// Returns the event that turned the comment file `before` into `after`.
-pub fn what_was_said(before: Option<Arc<Comment>>, after: Option<Arc<Comment>>) -> Option<Happening> {
-    what_was_recorded(
-        before,
-        after,
-        [Happening::Commented, Happening::CommentEdited, Happening::CommentRemoved],
-    )
+pub fn comment_event(before: Option<Arc<Comment>>, after: Option<Arc<Comment>>) -> Option<Happening> {
+    record_event(before, after, [Happening::Commented, Happening::CommentEdited, Happening::CommentRemoved])
 }
 
 /// Returns the event that turned the run file `before` into `after`.
-pub fn what_was_run(before: Option<Arc<Run>>, after: Option<Arc<Run>>) -> Option<Happening> {
-    what_was_recorded(before, after, [Happening::Ran, Happening::RunEdited, Happening::RunRemoved])
+pub fn run_event(before: Option<Arc<Run>>, after: Option<Arc<Run>>) -> Option<Happening> {
+    record_event(before, after, [Happening::Ran, Happening::RunEdited, Happening::RunRemoved])
 }
 
 /// Returns the event for a record that is written only once: it was added, changed or removed.
-fn what_was_recorded<T>(
+fn record_event<T>(
     before: Option<Arc<T>>,
     after: Option<Arc<T>>,
     [new, changed, gone]: [fn(Arc<T>) -> Happening; 3],
@@ -397,23 +393,23 @@ fn what_was_recorded<T>(
 }
 
 /// Returns the events on comments and runs between two states, oldest first.
-pub fn what_was_recorded_between(before: &Investigation, after: &Investigation) -> Vec<Happening> {
+pub fn record_events(before: &Investigation, after: &Investigation) -> Vec<Happening> {
     let ids: BTreeSet<CommentId> =
         before.comments().chain(after.comments()).map(|comment| comment.id).collect();
     let said = ids.into_iter().filter_map(|id| {
         let (old, new) = (before.comment(id), after.comment(id));
-        if old == new { None } else { what_was_said(old.cloned(), new.cloned()) }
+        if old == new { None } else { comment_event(old.cloned(), new.cloned()) }
     });
     let ids: BTreeSet<RunId> = before.runs().chain(after.runs()).map(|run| run.id).collect();
     let run = ids.into_iter().filter_map(|id| {
         let (old, new) = (before.run(id), after.run(id));
-        if old == new { None } else { what_was_run(old.cloned(), new.cloned()) }
+        if old == new { None } else { run_event(old.cloned(), new.cloned()) }
     });
     said.chain(run).collect()
 }
 
 /// Returns the events on attachments between two states. New content of the same size is not detected.
-pub fn what_was_attached(before: &Investigation, after: &Investigation) -> Vec<Happening> {
+pub fn attachment_events(before: &Investigation, after: &Investigation) -> Vec<Happening> {
     let nodes: BTreeSet<&NodeId> = before.attachments().keys().chain(after.attachments().keys()).collect();
     let mut happenings = Vec::new();
     for node in nodes {

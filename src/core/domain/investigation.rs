@@ -60,7 +60,7 @@ pub struct Investigation {
     unreadable: Arc<BTreeSet<NodeId>>,
     by_hand: Arc<ByHand>,
     /// One entry for each round.
-    kin: Kinship,
+    classes: NodeClasses,
 }
 
 /// The changes made by manual commits, as computed from the history.
@@ -82,7 +82,7 @@ pub struct ByHand {
 
 /// Committed nodes of one round that rules about a node and its children can't distinguish.
 #[derive(Clone, Debug)]
-pub struct Kin {
+pub struct NodeClass {
     /// The round of these nodes.
     pub round: u32,
     /// The state of these nodes.
@@ -95,19 +95,19 @@ pub struct Kin {
     pub nodes: Vec<Arc<Node>>,
 }
 
-/// The groups of each round, computed on first use. Investigations share the groups of a round if that round and the
+/// The classes of each round, computed on first use. Investigations share the classes of a round if that round and the
 /// next one are identical.
 #[derive(Clone, Debug, Default)]
-struct Kinship(BTreeMap<u32, Arc<OnceLock<Vec<Kin>>>>);
+struct NodeClasses(BTreeMap<u32, Arc<OnceLock<Vec<NodeClass>>>>);
 
-/// The groups are derived from the nodes, so they are always equal.
-impl PartialEq for Kinship {
+/// The classes are derived from the nodes, so they are always equal.
+impl PartialEq for NodeClasses {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Kinship {}
+impl Eq for NodeClasses {}
 
 /// The nodes of one round. Sorted vectors suit this better than trees, since a change copies and scans the whole round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -141,7 +141,7 @@ impl Investigation {
             attachments: Arc::default(),
             unreadable: Arc::default(),
             by_hand: Arc::default(),
-            kin: Kinship::default(),
+            classes: NodeClasses::default(),
         }
     }
 
@@ -245,7 +245,7 @@ impl Investigation {
             }
         }
         let rounds: BTreeSet<u32> = investigation.rounds.keys().copied().collect();
-        investigation.forget_kin(rounds);
+        investigation.forget_classes(rounds);
         (investigation, faults)
     }
 
@@ -329,15 +329,15 @@ impl Investigation {
 
     /// Returns all committed nodes, grouped by the properties that rules about a node and its children depend on.
     ///
-    /// Thousands of nodes form few groups, and a change only affects the groups of nearby rounds.
-    pub fn kin(&self) -> impl Iterator<Item = &Kin> {
-        self.kin.0.iter().flat_map(|(round, kin)| kin.get_or_init(|| self.kin_in(*round)))
+    /// Thousands of nodes form few classes, and a change only affects the classes of nearby rounds.
+    pub fn node_classes(&self) -> impl Iterator<Item = &NodeClass> {
+        self.classes.0.iter().flat_map(|(round, classes)| classes.get_or_init(|| self.classes_in(*round)))
     }
 
-    fn kin_in(&self, number: u32) -> Vec<Kin> {
+    fn classes_in(&self, number: u32) -> Vec<NodeClass> {
         /// The state, whether a child caused it, and the number of children in each state.
-        type Key<'a> = (&'a StateName, bool, Vec<(&'a StateName, u32)>);
-        let mut kin: BTreeMap<Key<'_>, Vec<Arc<Node>>> = BTreeMap::new();
+        type ClassKey<'a> = (&'a StateName, bool, Vec<(&'a StateName, u32)>);
+        let mut classes: BTreeMap<ClassKey<'_>, Vec<Arc<Node>>> = BTreeMap::new();
         for (node, state, children) in self.committed_families(number) {
             let mut states: Vec<(&StateName, u32)> = Vec::new();
             for state in children.iter().filter_map(|child| child.state()) {
@@ -348,9 +348,9 @@ impl Investigation {
             }
             states.sort();
             let is_promoted = node.classification.as_ref().is_some_and(|own| own.promoted_by().is_some());
-            kin.entry((state, is_promoted, states)).or_default().push(Arc::clone(node));
+            classes.entry((state, is_promoted, states)).or_default().push(Arc::clone(node));
         }
-        let owned = kin.into_iter().map(|((state, is_promoted, children), nodes)| Kin {
+        let owned = classes.into_iter().map(|((state, is_promoted, children), nodes)| NodeClass {
             round: number,
             state: state.clone(),
             is_promoted,
@@ -378,12 +378,12 @@ impl Investigation {
         })
     }
 
-    /// Discards the groups of rounds that have changed.
-    fn forget_kin(&mut self, rounds: impl IntoIterator<Item = u32>) {
+    /// Discards the classes of rounds that have changed.
+    fn forget_classes(&mut self, rounds: impl IntoIterator<Item = u32>) {
         for round in rounds {
             match self.rounds.contains_key(&round) {
-                true => drop(self.kin.0.insert(round, Arc::default())),
-                false => drop(self.kin.0.remove(&round)),
+                true => drop(self.classes.0.insert(round, Arc::default())),
+                false => drop(self.classes.0.remove(&round)),
             }
         }
     }
@@ -454,9 +454,9 @@ impl Investigation {
                 }
             }
         }
-        // The groups of a round also depend on the round below.
+        // The classes of a round also depend on the round below.
         let above: Vec<u32> = changed.iter().map(|round| round.saturating_sub(1)).collect();
-        next.forget_kin(changed.into_iter().chain(above));
+        next.forget_classes(changed.into_iter().chain(above));
         next
     }
 
@@ -570,7 +570,7 @@ mod tests {
         Arc::new(Node { classification, ..Node::new(id, parent, "T", at) })
     }
 
-    /// The expected groups, computed node by node.
+    /// The expected classes, computed node by node.
     fn plain(investigation: &Investigation) -> BTreeMap<NodeId, (StateName, BTreeMap<StateName, u32>)> {
         let of = |node: &Arc<Node>, state: &StateName| {
             let mut states = BTreeMap::new();
@@ -584,7 +584,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn kin_are_right_after_every_change_and_those_asked_before_stay_so(
+        fn classes_are_right_after_every_change_and_earlier_ones_do_not_change(
             changes in prop::collection::vec((0usize..4, 0usize..3, 0usize..4, any::<bool>()), 1..24),
         ) {
             let mut investigation = Investigation::from_facts(meta(), [node("R1.A", Some("OPEN"))], None).0;
@@ -599,17 +599,17 @@ mod tests {
                 investigation = investigation.with(&[change]);
                 if is_asked {
                     earlier.push((investigation.clone(), plain(&investigation)));
-                    prop_assert!(investigation.kin().count() <= investigation.len());
+                    prop_assert!(investigation.node_classes().count() <= investigation.len());
                 }
             }
             earlier.push((investigation.clone(), plain(&investigation)));
             for (investigation, expected) in earlier {
                 let mut found = BTreeMap::new();
-                for kin in investigation.kin() {
-                    for node in &kin.nodes {
-                        prop_assert_eq!(node.round(), kin.round);
-                        let children = kin.children.iter().cloned().collect();
-                        prop_assert!(found.insert(node.id.clone(), (kin.state.clone(), children)).is_none());
+                for class in investigation.node_classes() {
+                    for node in &class.nodes {
+                        prop_assert_eq!(node.round(), class.round);
+                        let children = class.children.iter().cloned().collect();
+                        prop_assert!(found.insert(node.id.clone(), (class.state.clone(), children)).is_none());
                     }
                 }
                 prop_assert_eq!(found, expected);

@@ -105,7 +105,7 @@ pub(super) struct StoredReclassification {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     agent_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<By>,
+    by: Option<StoredBy>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
@@ -122,7 +122,7 @@ pub(super) struct StoredReclassification {
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum By {
+enum StoredBy {
     Child(NodeId),
     Caller(StoredCaller),
 }
@@ -133,10 +133,10 @@ fn is_zero(number: &usize) -> bool {
 
 impl From<Reclassification> for StoredReclassification {
     fn from(change: Reclassification) -> Self {
-        let caller = (!caller::is_absent(&change.caller)).then(|| By::Caller(change.caller.into()));
+        let caller = (!caller::is_absent(&change.caller)).then(|| StoredBy::Caller(change.caller.into()));
         let (agent_id, by) = match change.by {
             Author::Agent(agent) => (Some(agent), caller),
-            Author::Child(child) => (None, Some(By::Child(child))),
+            Author::Child(child) => (None, Some(StoredBy::Child(child))),
             Author::Unknown => (None, caller),
         };
         StoredReclassification {
@@ -159,8 +159,8 @@ impl From<StoredReclassification> for Reclassification {
     fn from(stored: StoredReclassification) -> Self {
         let agent = stored.agent_id.map_or(Author::Unknown, Author::Agent);
         let (by, caller) = match stored.by {
-            Some(By::Child(child)) => (Author::Child(child), Caller::default()),
-            Some(By::Caller(caller)) => (agent, caller.into()),
+            Some(StoredBy::Child(child)) => (Author::Child(child), Caller::default()),
+            Some(StoredBy::Caller(caller)) => (agent, caller.into()),
             None => (agent, Caller::default()),
         };
         Reclassification {

@@ -36,7 +36,7 @@ pub(super) struct AuthorEntry {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ByEntry {
-    kind: By,
+    kind: AuthorKind,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     client: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
@@ -47,7 +47,7 @@ pub(super) struct ByEntry {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum By {
+enum AuthorKind {
     Person,
     Agent,
 }
@@ -69,7 +69,7 @@ fn entry(comment: Comment) -> CommentFile {
 
 /// Converts an author to the keys `author` and `by`.
 pub(super) fn author_entry(author: Commenter) -> (AuthorEntry, ByEntry) {
-    let kind = if author.is_person() { By::Person } else { By::Agent };
+    let kind = if author.is_person() { AuthorKind::Person } else { AuthorKind::Agent };
     let Commenter { name, email, agent_id, caller } = author;
     let by = ByEntry { kind, client: caller.client, session: caller.session, model: caller.model };
     (AuthorEntry { name, email, agent_id }, by)
@@ -78,8 +78,8 @@ pub(super) fn author_entry(author: Commenter) -> (AuthorEntry, ByEntry) {
 /// Converts the keys `author` and `by` to an author.
 pub(super) fn author(AuthorEntry { name, email, agent_id }: AuthorEntry, by: ByEntry) -> Commenter {
     let person = match by.kind {
-        By::Person => Some(Person { name: name.clone(), email: email.clone() }),
-        By::Agent => None,
+        AuthorKind::Person => Some(Person { name: name.clone(), email: email.clone() }),
+        AuthorKind::Agent => None,
     };
     let ByEntry { client, session, model, .. } = by;
     let caller = Caller { disowned: None, person, client, session, model };

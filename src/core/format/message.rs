@@ -50,13 +50,13 @@ pub fn started(meta: &Meta) -> String {
 pub fn started_with(meta: &Meta, warnings: &[Diagnostic], caller: &Caller) -> String {
     let mut message = format!("Start: {}\n\n{}\n", line(&meta.title, SUBJECT_MAX), block(&meta.query));
     if !warnings.is_empty() {
-        message.push_str(&format!("\n{}", noted(warnings)));
+        message.push_str(&format!("\n{}", unfiled_warnings(warnings)));
     }
     message.push('\n');
     trailer(&mut message, "Tool", "tot_start");
     trailer(&mut message, "Ruleset", &meta.ruleset);
     trailer(&mut message, "Mode", &meta.mode);
-    called(&mut message, caller);
+    caller_trailers(&mut message, caller);
     for warning in warnings {
         trailer(&mut message, "Warning", &warning.code.to_string());
     }
@@ -120,7 +120,7 @@ pub fn message(
         // No file stores these warnings, so a reviewer sees them only in the message.
         let kept: Vec<Diagnostic> =
             warnings.iter().filter(|warning| is_unfiled(event, &warning.code)).cloned().collect();
-        body.push_str(&noted(&kept));
+        body.push_str(&unfiled_warnings(&kept));
     }
     if !body.is_empty() {
         text.push('\n');
@@ -153,12 +153,17 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
         }
         Event::Committed { nodes, transitions, attachments } => {
             let results = nodes.iter().map(|node| format!("{} {}", node.id, committed_state(node))).collect();
-            format!("{}{}{}", listed("Commit", results), moved(transitions), with_files(attachments.len()))
+            format!(
+                "{}{}{}",
+                listed("Commit", results),
+                transition_list(transitions),
+                with_files(attachments.len())
+            )
         }
         Event::Reclassified { transition, transitions, reopened } => {
             let reopened = if *reopened { ", reopening the investigation" } else { "" };
             let Transition { node, from, to, .. } = transition;
-            format!("Reclassify {} {from}→{to}{}{reopened}", node.id, moved(transitions))
+            format!("Reclassify {} {from}→{to}{}{reopened}", node.id, transition_list(transitions))
         }
         Event::Amended { node } => {
             let last = node.classification.as_ref().and_then(|it| it.amended.last());
@@ -192,7 +197,7 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
             let ruled_out = assessment.ruled_out().count();
             format!("{verb} with {found}{counts}{refuted}, and {ruled_out} ruled out")
         }
-        Event::Commented { comment } => said(comment),
+        Event::Commented { comment } => comment_subject(comment),
         Event::Attached { attachments } => {
             let node = attachments.first().map_or_else(String::new, |file| file.node.to_string());
             match attachments.as_slice() {
@@ -201,7 +206,7 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
             }
         }
         Event::Ran { runs, attachments } => match runs.as_slice() {
-            [run] => format!("{}{}", ran(run), with_files(attachments.len())),
+            [run] => format!("{}{}", run_subject(run), with_files(attachments.len())),
             several => {
                 let mut counts: Vec<(&str, usize)> = Vec::new();
                 for label in several.iter().map(|run| run.outcome()) {
@@ -219,7 +224,7 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
 }
 
 /// Returns `Run R2.A1: python3 load.py (exit 0, 55 s)` or `Run R2.A1 again: python3 load.py (differs)`.
-fn ran(run: &Run) -> String {
+fn run_subject(run: &Run) -> String {
     let about = run.node.as_ref().map_or_else(|| "the whole".to_owned(), ToString::to_string);
     let command = |max| run.ran().map_or_else(String::new, |ran| line(&ran.line(), max));
     match &run.what {
@@ -238,7 +243,7 @@ fn with_files(number: usize) -> String {
 }
 
 /// Lists the attachments of a node, each on an indented line.
-fn attached(attachments: &[Arc<Attached>], node: &NodeId) -> String {
+fn attachment_lines(attachments: &[Arc<Attached>], node: &NodeId) -> String {
     let of_node = attachments.iter().filter(|file| file.node == *node);
     of_node
         .map(|file| format!("    attached {} ({})\n", file.name, counted(file.content.len(), "byte")))
@@ -246,7 +251,7 @@ fn attached(attachments: &[Arc<Attached>], node: &NodeId) -> String {
 }
 
 /// Returns `Object to R2.A1` or `Answer a comment on R2.A1`.
-fn said(comment: &Comment) -> String {
+fn comment_subject(comment: &Comment) -> String {
     let about = comment.node.as_ref().map_or_else(|| "the whole".to_owned(), ToString::to_string);
     match comment.kind {
         CommentKind::Comment => format!("Comment on {about}"),
@@ -270,7 +275,7 @@ fn committed_state(node: &Node) -> String {
     }
 }
 
-fn moved(transitions: &[Transition]) -> String {
+fn transition_list(transitions: &[Transition]) -> String {
     transitions.iter().map(|Transition { node, from, to, .. }| format!("; {} {from}→{to}", node.id)).collect()
 }
 
@@ -319,22 +324,24 @@ fn body(before: &Investigation, rules: &EffectiveRules, event: &Event) -> String
             for node in nodes {
                 let found = node.classification.as_ref().and_then(|it| it.newest().headline.as_ref());
                 body.push_str(&entry(&node.id, found.unwrap_or(&node.title)));
-                body.push_str(&warned(node.classification.iter().flat_map(|it| &it.newest().warnings)));
-                body.push_str(&attached(attachments, &node.id));
+                body.push_str(&stored_warnings(
+                    node.classification.iter().flat_map(|it| &it.newest().warnings),
+                ));
+                body.push_str(&attachment_lines(attachments, &node.id));
             }
             for transition in transitions {
-                body.push_str(&entry(&transition.node.id, &changed(transition)));
+                body.push_str(&entry(&transition.node.id, &transition_note(transition)));
             }
         }
         Event::Reclassified { transition, transitions, .. } => {
             let last = transition.node.classification.as_ref().and_then(|it| it.reclassified.last());
             body.push_str(&entry(&transition.node.id, &transition.node.title));
-            body.push_str(&warned(last.iter().flat_map(|change| &change.warnings)));
+            body.push_str(&stored_warnings(last.iter().flat_map(|change| &change.warnings)));
             if let Some(reason) = last.and_then(|change| change.reason.as_deref()) {
                 body.push_str(&format!("\n{}\n", block(reason)));
             }
             for transition in transitions {
-                body.push_str(&entry(&transition.node.id, &changed(transition)));
+                body.push_str(&entry(&transition.node.id, &transition_note(transition)));
             }
         }
         Event::Amended { node } => {
@@ -368,18 +375,18 @@ fn body(before: &Investigation, rules: &EffectiveRules, event: &Event) -> String
         Event::Commented { comment } => body.push_str(&format!("{}\n", block(&comment.text))),
         Event::Attached { attachments } => {
             if let Some(file) = attachments.first() {
-                body.push_str(&attached(attachments, &file.node));
+                body.push_str(&attachment_lines(attachments, &file.node));
             }
         }
         Event::Ran { runs, attachments } => {
             if runs.len() > 1 {
-                runs.iter().for_each(|run| body.push_str(&format!("{}\n", ran(run))));
+                runs.iter().for_each(|run| body.push_str(&format!("{}\n", run_subject(run))));
             }
             for note in runs.iter().filter_map(|run| run.note.as_deref()) {
                 body.push_str(&format!("{}\n", block(note)));
             }
             if let Some(file) = attachments.first() {
-                body.push_str(&attached(attachments, &file.node));
+                body.push_str(&attachment_lines(attachments, &file.node));
             }
         }
     }
@@ -387,12 +394,12 @@ fn body(before: &Investigation, rules: &EffectiveRules, event: &Event) -> String
 }
 
 /// Lists the warnings of a node, each on an indented line.
-fn warned<'a>(warnings: impl Iterator<Item = &'a Warning>) -> String {
+fn stored_warnings<'a>(warnings: impl Iterator<Item = &'a Warning>) -> String {
     warnings.map(|warning| format!("    {}: {}\n", warning.code, line(&warning.message, 300))).collect()
 }
 
 /// Lists warnings that do not belong to a node of the commit.
-fn noted(warnings: &[Diagnostic]) -> String {
+fn unfiled_warnings(warnings: &[Diagnostic]) -> String {
     let said = |warning: &Diagnostic| match &warning.code {
         // The message of this warning quotes the comment, which this commit does not write.
         code @ Code::ObjectionOpen => {
@@ -403,7 +410,7 @@ fn noted(warnings: &[Diagnostic]) -> String {
     warnings.iter().map(said).collect()
 }
 
-fn changed(transition: &Transition) -> String {
+fn transition_note(transition: &Transition) -> String {
     match &transition.by {
         Some(child) => format!("became {}, by {child}", transition.to),
         None => format!("became {}", transition.to),
@@ -486,7 +493,7 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
     for agent in agents.into_iter().filter(|agent| seen.insert(*agent)) {
         trailer(text, "Agent-Id", agent);
     }
-    called(text, caller);
+    caller_trailers(text, caller);
     let stored = stored_codes(event);
     let is_kept = |code: &Code| stored.contains(code) || is_unfiled(event, code);
     for warning in warnings.iter().filter(|warning| is_kept(&warning.code)) {
@@ -496,7 +503,7 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
 }
 
 /// Adds the trailers about the caller, as far as it is known.
-fn called(text: &mut String, caller: &Caller) {
+fn caller_trailers(text: &mut String, caller: &Caller) {
     let Caller { person, client, session, model, .. } = caller;
     let person = person.as_ref().map(|person| person.name.clone());
     for (key, value) in [("Person", &person), ("Client", client), ("Session", session), ("Model", model)] {

@@ -9,13 +9,13 @@ use crate::yaml::{self, YamlError};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    withheld: Vec<Entry>,
+struct WithheldFile {
+    withheld: Vec<WithheldEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct WithheldEntry {
     nodes: Vec<NodeId>,
     #[serde(serialize_with = "yaml::text")]
     by: String,
@@ -41,8 +41,8 @@ pub struct Withholding {
 ///
 /// The text is not a list of withheld nodes.
 pub fn read(text: &str) -> Result<WithheldList, YamlError> {
-    let entries = yaml::from_text::<File>(text)?.withheld.into_iter();
-    let of_entry = |Entry { nodes, by, why }| {
+    let entries = yaml::from_text::<WithheldFile>(text)?.withheld.into_iter();
+    let of_entry = |WithheldEntry { nodes, by, why }| {
         let withholding = Withholding { by, why };
         nodes.into_iter().map(move |node| (node, withholding.clone()))
     };
@@ -59,10 +59,10 @@ pub fn write(list: &WithheldList) -> Result<String, YamlError> {
     for (node, withholding) in list {
         entries.entry(withholding).or_default().push(node.clone());
     }
-    let entry = |(Withholding { by, why }, nodes): (&Withholding, Vec<NodeId>)| Entry {
+    let entry = |(Withholding { by, why }, nodes): (&Withholding, Vec<NodeId>)| WithheldEntry {
         nodes,
         by: by.clone(),
         why: why.clone(),
     };
-    yaml::to_text(&File { withheld: entries.into_iter().map(entry).collect() })
+    yaml::to_text(&WithheldFile { withheld: entries.into_iter().map(entry).collect() })
 }

@@ -22,7 +22,7 @@ use crate::report::references::is_web;
 use crate::report::search::Said;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::{NodeTexts, TextHtml, html};
-use crate::view::{self, AmendmentView, By, ChangeView, NodeView, OtherResult, caller_line};
+use crate::view::{self, AmendmentView, ChangeOrigin, ChangeView, NodeView, OtherResult, caller_line};
 
 /// The page of a node.
 #[derive(Clone, Debug, Serialize)]
@@ -436,8 +436,8 @@ impl<'a> Cards<'a> {
             let suffix = format!("{at}-{}", node.id);
             let view = ChangeView::new(change);
             let child = match view.by {
-                Some(By::Child(child)) => Some(child),
-                Some(By::Caller(_)) | None => None,
+                Some(ChangeOrigin::Child(child)) => Some(child),
+                Some(ChangeOrigin::Caller(_)) | None => None,
             };
             Change {
                 card: card.clone(),

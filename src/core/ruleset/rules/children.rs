@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::states::{Role, State};
 use super::{Blockers, Kind, MEND_ROUNDS, applies, in_rounds, no_round, shortened};
-use crate::domain::{Code, Diagnostic, Investigation, Kin, Node, NodeId, StateName};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::schema::LAST_ROUND;
@@ -86,22 +86,22 @@ impl<'a> EffectiveRules<'a> {
     /// Returns the open nodes that still lack children, with their lack, by round and suffix.
     pub fn incomplete<'i>(&self, investigation: &'i Investigation) -> Vec<(&'i Node, Requirement<'a>)> {
         let mut incomplete: Vec<(&Node, Requirement)> = Vec::new();
-        for (kin, requirement) in self.incomplete_kin(investigation) {
-            incomplete.extend(kin.nodes.iter().map(|node| (node.as_ref(), requirement)));
+        for (class, requirement) in self.incomplete_classes(investigation) {
+            incomplete.extend(class.nodes.iter().map(|node| (node.as_ref(), requirement)));
         }
         incomplete.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
         incomplete
     }
 
     /// Returns groups of open nodes that still lack children, with the lack of each node, from the first round on.
-    pub fn incomplete_kin<'i>(
+    pub fn incomplete_classes<'i>(
         &self,
         investigation: &'i Investigation,
-    ) -> impl Iterator<Item = (&'i Kin, Requirement<'a>)> {
-        investigation.kin().filter_map(|kin| {
-            let children = kin.children.iter().map(|(state, count)| (state, *count));
-            let requirement = self.required(&kin.state, kin.round, children)?;
-            (requirement.missing() > 0).then_some((kin, requirement))
+    ) -> impl Iterator<Item = (&'i NodeClass, Requirement<'a>)> {
+        investigation.node_classes().filter_map(|class| {
+            let children = class.children.iter().map(|(state, count)| (state, *count));
+            let requirement = self.required(&class.state, class.round, children)?;
+            (requirement.missing() > 0).then_some((class, requirement))
         })
     }
 }
@@ -235,12 +235,12 @@ fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Req
 
 /// Returns what is still owed after a commit: one warning per state whose nodes lack children.
 pub fn incomplete_warnings(after: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    let incomplete: Vec<(&Kin, Requirement)> = rules.incomplete_kin(after).collect();
+    let incomplete: Vec<(&NodeClass, Requirement)> = rules.incomplete_classes(after).collect();
     let mut warnings = Vec::new();
     for state in &rules.ruleset().states {
-        let of_state = incomplete.iter().filter(|(kin, _)| kin.state == state.name);
+        let of_state = incomplete.iter().filter(|(class, _)| class.state == state.name);
         let nodes =
-            of_state.flat_map(|(kin, requirement)| kin.nodes.iter().map(move |node| (node, requirement)));
+            of_state.flat_map(|(class, requirement)| class.nodes.iter().map(move |node| (node, requirement)));
         let mut nodes: Vec<_> = nodes.collect();
         nodes.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
         let Some((first, requirement)) = nodes.first() else { continue };

@@ -44,19 +44,19 @@ pub fn quality(investigation: &Investigation, rules: &EffectiveRules) -> Quality
     let (mut terminal, mut terminal_rounds) = (0u32, 0u64);
     let (mut valid, mut dead) = (0u32, 0u32);
     let (mut parents, mut children) = (0u32, 0u64);
-    for kin in investigation.kin() {
-        let nodes = u32::try_from(kin.nodes.len()).unwrap_or(u32::MAX);
+    for class in investigation.node_classes() {
+        let nodes = u32::try_from(class.nodes.len()).unwrap_or(u32::MAX);
         all += nodes;
-        if rules.is_terminal(&kin.state) {
+        if rules.is_terminal(&class.state) {
             terminal += nodes;
-            terminal_rounds += u64::from(kin.round) * u64::from(nodes);
+            terminal_rounds += u64::from(class.round) * u64::from(nodes);
         }
-        match rules.role(&kin.state) {
+        match rules.role(&class.state) {
             Role::Solution => valid += nodes,
             Role::DeadEnd => dead += nodes,
             _ => {}
         }
-        let own: u64 = kin.children.iter().map(|(_, count)| u64::from(*count)).sum();
+        let own: u64 = class.children.iter().map(|(_, count)| u64::from(*count)).sum();
         if own > 0 {
             parents += nodes;
             children += own * u64::from(nodes);
