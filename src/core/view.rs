@@ -3,12 +3,13 @@
 //! `investigation.json` and `tot_read` serialize a [`NodeView`] as JSON. The node's resource and its page use its texts
 //! and headings, and comparisons use its [`NodeField`]s. To add a stored field, add it here and in `format`.
 //!
-//! Pure. The view is complete: [`NodeView::shorten`] creates a short form.
+//! Pure. The view is complete: [`shorten`] creates a short form of its JSON.
 
 use std::borrow::Cow;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use crate::domain::{
     AmendedConclusion, Amendment, Asked, Author, BoundAnswer, Caller, Citation, Claim, Classification, Code,
@@ -382,69 +383,6 @@ impl<'a> NodeView<'a> {
         }
     }
 
-    /// Shortens every text except the findings to `characters`, and every list except the children to `entries`.
-    ///
-    /// Returns the names of the shortened fields. Of the changes of state and of texts, the last ones are kept.
-    pub fn shorten(&mut self, characters: usize, entries: usize) -> Vec<&'static str> {
-        const CHANGES: &str = "reclassified";
-        const AMENDED: &str = "amended";
-        const OTHERS: &str = "otherResults";
-        let mut shortener = Shortener { characters, entries, shortened: Vec::new() };
-        shortener.text("title", &mut self.title);
-        shortener.text("plannedAction", &mut self.planned_action);
-        shortener.strings("covers", &mut self.covers);
-        shortener.optional("agentId", &mut self.agent_id);
-        shortener.caller("by", &mut self.by);
-        shortener.optional("headline", &mut self.headline);
-        shortener.texts(None, &mut self.texts);
-        shortener.commands("commands", Some(&mut self.commands));
-        shortener.references("references", Some(&mut self.references));
-        shortener.list("links", &mut self.links);
-        shortener.warnings("warnings", &mut self.warnings);
-        let earlier = self.reclassified.len().saturating_sub(entries);
-        self.reclassified.drain(..earlier);
-        shortener.note(CHANGES, earlier > 0);
-        for change in &mut self.reclassified {
-            shortener.optional(CHANGES, &mut change.agent_id);
-            shortener.optional(CHANGES, &mut change.reason);
-            shortener.texts(Some(CHANGES), &mut change.texts);
-            shortener.warnings(CHANGES, &mut change.warnings);
-            if let Some(ChangeOrigin::Caller(caller)) = &mut change.by {
-                shortener.caller_texts(CHANGES, caller);
-            }
-        }
-        let earlier = self.amended.len().saturating_sub(entries);
-        self.amended.drain(..earlier);
-        shortener.note(AMENDED, earlier > 0);
-        for amendment in &mut self.amended {
-            shortener.optional(AMENDED, &mut amendment.agent_id);
-            shortener.caller(AMENDED, &mut amendment.by);
-            shortener.text(AMENDED, &mut amendment.reason);
-            for text in [
-                &mut amendment.title,
-                &mut amendment.headline,
-                &mut amendment.findings,
-                &mut amendment.evidence,
-            ] {
-                shortener.optional(AMENDED, text);
-            }
-            let lists = [&mut amendment.alternatives_considered, &mut amendment.caveats];
-            lists.into_iter().flatten().for_each(|texts| shortener.strings(AMENDED, texts));
-            shortener.commands(AMENDED, amendment.commands.as_mut());
-            shortener.references(AMENDED, amendment.references.as_mut());
-        }
-        if let Some(claim) = &mut self.claim {
-            shortener.text("claim", &mut claim.agent_id);
-        }
-        shortener.list(OTHERS, &mut self.other_results);
-        for OtherResult(other) in &mut self.other_results {
-            let is_shortened = !other.shorten(characters, entries).is_empty();
-            shortener.note(OTHERS, is_shortened);
-            shortener.optional(OTHERS, &mut other.findings);
-        }
-        shortener.shortened
-    }
-
     /// Returns all fields of a node, for comparing two of its states.
     pub fn fields(node: &'a Node) -> impl Iterator<Item = NodeField<'a>> {
         let view = NodeView::stored(node);
@@ -786,95 +724,43 @@ fn warnings<'a>(warnings: &'a [Warning]) -> Vec<WarningView<'a>> {
     warnings.iter().map(view).collect()
 }
 
-/// Shortens texts and lists, and records the names of the shortened fields.
-struct Shortener {
-    characters: usize,
-    entries: usize,
-    shortened: Vec<&'static str>,
+/// Shortens every text of a serialized view to `characters`, and every list to `entries`. Ids and lists of ids are not
+/// shortened. Of the changes of state and of texts, the last ones are kept.
+///
+/// Returns the names of the shortened fields.
+pub fn shorten(fields: &mut Map<String, Value>, characters: usize, entries: usize) -> Vec<String> {
+    let is_shortened = |name: &str, value: &mut Value| shorten_value(name, value, characters, entries);
+    fields.iter_mut().filter_map(|(name, value)| is_shortened(name, value).then(|| name.clone())).collect()
 }
 
-impl Shortener {
-    fn text(&mut self, field: &'static str, text: &mut Cow<'_, str>) {
-        let short = text::shorten(text, self.characters);
-        self.note(field, short != **text);
-        *text = Cow::from(short);
-    }
-
-    fn string(&mut self, field: &'static str, text: &mut String) {
-        let short = text::shorten(text, self.characters);
-        self.note(field, short != *text);
-        *text = short;
-    }
-
-    fn strings(&mut self, field: &'static str, texts: &mut Vec<String>) {
-        self.list(field, texts);
-        texts.iter_mut().for_each(|text| self.string(field, text));
-    }
-
-    fn caller(&mut self, field: &'static str, caller: &mut Option<Caller>) {
-        if let Some(caller) = caller {
-            self.caller_texts(field, caller);
+fn shorten_value(name: &str, value: &mut Value, characters: usize, entries: usize) -> bool {
+    match value {
+        Value::String(text) if !is_id(text) => {
+            let short = text::shorten(text, characters);
+            let is_shortened = short != *text;
+            *text = short;
+            is_shortened
         }
-    }
-
-    fn caller_texts(&mut self, field: &'static str, caller: &mut Caller) {
-        let Caller { person, client, session, model, .. } = caller;
-        let (name, email) = person.as_mut().map(|it| (&mut it.name, &mut it.email)).unzip();
-        let texts = [email.and_then(Option::as_mut), client.as_mut(), session.as_mut(), model.as_mut()];
-        name.into_iter().chain(texts.into_iter().flatten()).for_each(|text| self.string(field, text));
-    }
-
-    fn optional(&mut self, field: &'static str, text: &mut Option<Cow<'_, str>>) {
-        if let Some(text) = text {
-            self.text(field, text);
-        }
-    }
-
-    /// Shortens the texts, which are parts of `field` or else fields of their own.
-    fn texts(&mut self, field: Option<&'static str>, texts: &mut BackingTexts<'_>) {
-        for text in &mut texts.0 {
-            let field = field.unwrap_or(text.key);
-            match &mut text.body {
-                TextBody::One(text) => self.optional(field, text),
-                TextBody::List(texts) => {
-                    self.list(field, texts);
-                    texts.iter_mut().for_each(|text| self.text(field, text));
-                }
+        Value::Array(list) => {
+            let mut is_shortened =
+                list.len() > entries && !list.iter().all(|entry| entry.as_str().is_some_and(is_id));
+            if is_shortened && matches!(name, "reclassified" | "amended") {
+                list.drain(..list.len() - entries);
+            } else if is_shortened {
+                list.truncate(entries);
             }
+            for entry in list {
+                is_shortened |= shorten_value(name, entry, characters, entries);
+            }
+            is_shortened
         }
+        Value::Object(fields) => !shorten(fields, characters, entries).is_empty(),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
+}
 
-    fn commands(&mut self, field: &'static str, commands: Option<&mut Vec<Command>>) {
-        let Some(commands) = commands else { return };
-        self.list(field, commands);
-        for Command { command, output, .. } in commands {
-            std::iter::once(command).chain(output).for_each(|text| self.string(field, text));
-        }
-    }
-
-    fn references(&mut self, field: &'static str, references: Option<&mut Vec<Citation>>) {
-        let Some(references) = references else { return };
-        self.list(field, references);
-        for Citation { target, lines, commit, quote, note, named_in: _, pinned } in references {
-            let optional = [lines, commit, quote, note].into_iter().flatten();
-            let pinned = pinned.iter_mut().flat_map(|pin| pin.text.iter_mut().chain([&mut pin.path]));
-            std::iter::once(target).chain(optional).chain(pinned).for_each(|text| self.string(field, text));
-        }
-    }
-
-    fn warnings(&mut self, field: &'static str, warnings: &mut Vec<WarningView<'_>>) {
-        self.list(field, warnings);
-        warnings.iter_mut().for_each(|warning| self.text(field, &mut warning.message));
-    }
-
-    fn list<T>(&mut self, field: &'static str, list: &mut Vec<T>) {
-        self.note(field, list.len() > self.entries);
-        list.truncate(self.entries);
-    }
-
-    fn note(&mut self, field: &'static str, is_short: bool) {
-        if is_short && !self.shortened.contains(&field) {
-            self.shortened.push(field);
-        }
-    }
+/// Returns whether the text is the id of a node, a run or a git object.
+fn is_id(text: &str) -> bool {
+    let is_object = text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_object || text.parse::<NodeId>().is_ok() || text.parse::<RunId>().is_ok()
 }

@@ -10,9 +10,8 @@
 //! Limit: comments do not survive reading and writing. Files that people write (rulesets) are therefore stored as text.
 
 use crate::text::shorten;
-use serde::de::{DeserializeOwned, Deserializer};
-use serde::ser::Serializer;
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
 
 /// The maximum length of an error message, in characters.
 const MESSAGE_MAX: usize = 300;
@@ -61,16 +60,6 @@ pub fn to_text<T: Serialize>(value: &T) -> Result<String, YamlError> {
 }
 
 /// A string that is written as a literal block if it has several lines, and quoted if a block can't represent it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text(pub String);
-
-impl Serialize for Text {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Block(&self.0).serialize(serializer)
-    }
-}
-
-/// A borrowed [`Text`].
 struct Block<'a>(&'a str);
 
 impl Serialize for Block<'_> {
@@ -86,7 +75,7 @@ impl Serialize for Block<'_> {
     }
 }
 
-/// Serializes a string like [`Text`], for `serialize_with`.
+/// Serializes a string as a literal block if it has several lines, for `serialize_with`.
 pub fn text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     Block(text).serialize(serializer)
 }
@@ -106,12 +95,6 @@ pub fn some_texts<S: Serializer>(all: &Option<Vec<String>>, serializer: S) -> Re
     match all {
         Some(all) => texts(all, serializer),
         None => serializer.serialize_none(),
-    }
-}
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Text)
     }
 }
 
@@ -202,6 +185,7 @@ fn short_message(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde::Deserialize;
 
     use super::*;
 
@@ -209,17 +193,18 @@ mod tests {
     #[serde(deny_unknown_fields)]
     struct Sample {
         title: String,
-        findings: Text,
+        #[serde(serialize_with = "text")]
+        findings: String,
     }
 
     fn round_trip(findings: &str) -> String {
-        let sample = Sample { title: "a".into(), findings: Text(findings.into()) };
+        let sample = Sample { title: "a".into(), findings: findings.into() };
         let text = to_text(&sample).unwrap();
         assert_eq!(from_text::<Sample>(&text).unwrap(), sample, "{text}");
         // Also in a list of maps, where another key follows the block.
         let nested = vec![
             Sample { title: "a |".into(), ..sample },
-            Sample { title: "b".into(), findings: Text("x\n".into()) },
+            Sample { title: "b".into(), findings: "x\n".into() },
         ];
         let list = to_text(&nested).unwrap();
         assert_eq!(from_text::<Vec<Sample>>(&list).unwrap(), nested, "{list}");

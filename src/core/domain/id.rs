@@ -32,17 +32,11 @@ pub enum IdError {
         reason: &'static str,
     },
     /// The text is not a UUID.
-    #[error("`{text}` is not a session id (a UUID)")]
-    Session {
-        /// The text, shortened.
-        text: String,
-    },
-    /// The text is not a UUID.
     #[error("`{text}` is not {what} id (a UUID)")]
-    Record {
+    Uuid {
         /// The text, shortened.
         text: String,
-        /// The expected kind of record.
+        /// The kind of id that was expected.
         what: &'static str,
     },
     /// The text is not a valid file name on every system.
@@ -129,16 +123,7 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// An investigation id: a UUID, of version 7 if this program created it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SessionId(uuid::Uuid);
-
 impl SessionId {
-    /// Creates a version 7 UUID from the time and 74 of the random bits.
-    pub fn new(milliseconds: u64, random: [u8; 10]) -> Self {
-        SessionId(uuid::Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid())
-    }
-
     /// Derives a version 5 UUID from the bytes. A copy of an investigation gets its own id this way.
     pub fn derived(bytes: &[u8]) -> Self {
         // A random namespace, fixed for good, so that ids of other programs can't collide.
@@ -151,25 +136,6 @@ impl SessionId {
         let (seconds, nanoseconds) = self.0.get_timestamp()?.to_unix();
         let milliseconds = seconds.checked_mul(1_000)?.checked_add(u64::from(nanoseconds / 1_000_000))?;
         Timestamp::from_milliseconds(i64::try_from(milliseconds).ok()?)
-    }
-}
-
-impl FromStr for SessionId {
-    type Err = IdError;
-
-    fn from_str(text: &str) -> Result<Self, IdError> {
-        hyphenated(text).map(SessionId).ok_or_else(|| IdError::Session { text: shorten(text, 60) })
-    }
-}
-
-/// Parses a UUID in hyphenated form only, so that each id has a single spelling.
-fn hyphenated(text: &str) -> Option<uuid::Uuid> {
-    uuid::Uuid::try_parse(text).ok().filter(|_| text.len() == 36)
-}
-
-impl fmt::Display for SessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.hyphenated().fmt(f)
     }
 }
 
@@ -192,10 +158,18 @@ macro_rules! as_text {
 }
 pub(super) use as_text;
 
-as_text!(SessionId);
+/// Parses a UUID in hyphenated form, in lower or upper case.
+fn hyphenated(text: &str) -> Option<uuid::Uuid> {
+    uuid::Uuid::try_parse(text).ok().filter(|_| text.len() == 36)
+}
 
-macro_rules! ids_by_time {
-    ($(#[$meaning:meta] $name:ident $what:literal)*) => {$(
+/// Parses a UUID in hyphenated form and lower case only, so that each id has a single spelling.
+fn canonical(text: &str) -> Option<uuid::Uuid> {
+    hyphenated(text).filter(|id| id.hyphenated().to_string() == text)
+}
+
+macro_rules! uuids {
+    ($(#[$meaning:meta] $name:ident, $what:literal, $parse:ident;)*) => {$(
         #[$meaning]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(uuid::Uuid);
@@ -216,10 +190,7 @@ macro_rules! ids_by_time {
             type Err = IdError;
 
             fn from_str(text: &str) -> Result<Self, IdError> {
-                hyphenated(text)
-                    .map($name)
-                    .filter(|id| id.to_string() == text)
-                    .ok_or_else(|| IdError::Record { text: shorten(text, 60), what: $what })
+                $parse(text).map($name).ok_or_else(|| IdError::Uuid { text: shorten(text, 60), what: $what })
             }
         }
 
@@ -233,11 +204,13 @@ macro_rules! ids_by_time {
     )*};
 }
 
-ids_by_time! {
+uuids! {
+    /// An investigation id: a UUID, of version 7 if this program created it.
+    SessionId, "a session", hyphenated;
     /// A comment id: a UUID of version 7, so that comments sort by time.
-    CommentId "a comment"
+    CommentId, "a comment", canonical;
     /// A run id: a UUID of version 7, so that runs sort by time.
-    RunId "a run"
+    RunId, "a run", canonical;
 }
 
 /// The name of a state in a ruleset: `EXPLORE`, `VALID_PENDING`.

@@ -21,7 +21,7 @@ use crate::format::layout;
 use crate::ruleset::EffectiveRules;
 use crate::service::{Refusal, Service};
 use crate::text::{counted, shorten};
-use crate::view::NodeView;
+use crate::view::{self, NodeView};
 
 pub(super) const ABOUT: About = About {
     name: "tot_read",
@@ -266,13 +266,14 @@ fn fields(
     let investigation = assessment.investigation;
     // The caller inserts the piece.
     view.findings = view.findings.map(|_| Cow::default());
-    let cut = view.shorten(characters, entries);
     let more_children = view.children.len().saturating_sub(entries);
     view.children.truncate(entries);
     let mut fields = Map::new();
     // Calls use `nodeId`, so the reply does too.
     fields.insert("nodeId".to_owned(), Value::from(view.id.as_str()));
-    if let Ok(Value::Object(all)) = serde_json::to_value(&view) {
+    let mut cut = Vec::new();
+    if let Ok(Value::Object(mut all)) = serde_json::to_value(&view) {
+        cut = view::shorten(&mut all, characters, entries);
         fields.extend(all.into_iter().filter(|(name, _)| name != "id"));
     }
     let said: Vec<_> = investigation.comments_on(view.id).collect();
