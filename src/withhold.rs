@@ -244,8 +244,8 @@ impl Withheld {
                 seen.push((name.to_string(), label.clone()));
             }
         }
-        let talk = old.comments().filter(|it| comments.label(it).is_some());
-        changes.extend(talk.map(|it| Change::Comment(comments.hidden(it, seen))));
+        let talk = old.comments().filter_map(|it| Some(hidden_comment(it, comments.label(it)?, seen)));
+        changes.extend(talk.map(Change::Comment));
         let labels_of_runs = run_labels(old, &labels);
         let hidden_runs =
             old.runs().filter_map(|run| Some(hidden_run(run, labels_of_runs.get(&run.id)?, seen)));
@@ -299,11 +299,11 @@ impl Withheld {
                 entry.message = label.clone();
             }
             entry.paths.retain(|path| !is_attachment(path, &|id| commit.either(id)));
-            let hide = |happening: Happening| match label_of(&happening).cloned() {
-                Some(label) => hidden_happening(happening, &label, seen),
-                None => happening,
-            };
-            entry.happenings = entry.happenings.drain(..).map(hide).collect();
+            for happening in &mut entry.happenings {
+                if let Some(label) = label_of(happening).cloned() {
+                    hide_happening(happening, &label, seen);
+                }
+            }
             hide_faults(&mut entry.faults, &|id| commit.either(id), any);
         }
     }
@@ -399,41 +399,34 @@ fn hide_faults<'l>(
     }
 }
 
-fn hidden_happening(happening: Happening, label: &String, seen: &mut Replaced) -> Happening {
-    let mut node = |node: Arc<Node>| hidden(&node, label, seen);
+fn hide_happening(happening: &mut Happening, label: &String, seen: &mut Replaced) {
     match happening {
-        Happening::Proposed(it) => Happening::Proposed(node(it)),
-        Happening::Withdrawn(it) => Happening::Withdrawn(node(it)),
-        Happening::Claimed(it) => Happening::Claimed(node(it)),
-        Happening::Released(it) => Happening::Released(node(it)),
-        Happening::Committed(it) => Happening::Committed(node(it)),
-        Happening::OtherResult(it, number) => Happening::OtherResult(node(it), number),
-        Happening::Reclassified(it, mut change) => {
-            let it = node(it);
-            TextWithholder { label, seen }.reclassification(&mut change);
-            Happening::Reclassified(it, change)
+        Happening::Proposed(it)
+        | Happening::Withdrawn(it)
+        | Happening::Claimed(it)
+        | Happening::Released(it)
+        | Happening::Committed(it)
+        | Happening::OtherResult(it, _)
+        | Happening::Edited(it)
+        | Happening::Removed(it) => *it = hidden(it, label, seen),
+        Happening::Reclassified(it, change) => {
+            *it = hidden(it, label, seen);
+            TextWithholder { label, seen }.reclassification(change);
         }
-        Happening::Amended(it, mut amendment) => {
-            let it = node(it);
-            TextWithholder { label, seen }.amendment(&mut amendment);
-            Happening::Amended(it, amendment)
+        Happening::Amended(it, amendment) => {
+            *it = hidden(it, label, seen);
+            TextWithholder { label, seen }.amendment(amendment);
         }
-        Happening::Edited(it) => Happening::Edited(node(it)),
-        Happening::Removed(it) => Happening::Removed(node(it)),
-        Happening::Commented(it) => Happening::Commented(hidden_comment(&it, label, seen)),
-        Happening::CommentEdited(it) => Happening::CommentEdited(hidden_comment(&it, label, seen)),
-        Happening::CommentRemoved(it) => Happening::CommentRemoved(hidden_comment(&it, label, seen)),
-        Happening::Ran(it) => Happening::Ran(hidden_run(&it, label, seen)),
-        Happening::RunEdited(it) => Happening::RunEdited(hidden_run(&it, label, seen)),
-        Happening::RunRemoved(it) => Happening::RunRemoved(hidden_run(&it, label, seen)),
-        Happening::Attached(it, name) => Happening::Attached(it, hidden_name(&name, label, seen)),
-        Happening::AttachmentChanged(it, name) => {
-            Happening::AttachmentChanged(it, hidden_name(&name, label, seen))
+        Happening::Commented(it) | Happening::CommentEdited(it) | Happening::CommentRemoved(it) => {
+            *it = hidden_comment(it, label, seen);
         }
-        Happening::AttachmentRemoved(it, name) => {
-            Happening::AttachmentRemoved(it, hidden_name(&name, label, seen))
+        Happening::Ran(it) | Happening::RunEdited(it) | Happening::RunRemoved(it) => {
+            *it = hidden_run(it, label, seen);
         }
-        Happening::Started | Happening::Ended(_) | Happening::Reopened => happening,
+        Happening::Attached(_, name)
+        | Happening::AttachmentChanged(_, name)
+        | Happening::AttachmentRemoved(_, name) => *name = hidden_name(name, label, seen),
+        Happening::Started | Happening::Ended(_) | Happening::Reopened => {}
     }
 }
 
@@ -520,13 +513,6 @@ impl CommentLabels<'_> {
             about = about.reply_to.and_then(|id| self.known.get(&id))?;
         }
         None
-    }
-
-    fn hidden(&self, comment: &Arc<Comment>, seen: &mut Replaced) -> Arc<Comment> {
-        match self.label(comment) {
-            Some(label) => hidden_comment(comment, label, seen),
-            None => Arc::clone(comment),
-        }
     }
 }
 

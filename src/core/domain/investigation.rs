@@ -116,8 +116,6 @@ struct Round {
     nodes: Vec<Arc<Node>>,
     /// The nodes with a parent, sorted by parent and suffix.
     children: Vec<Arc<Node>>,
-    /// The number of pending nodes.
-    pending: usize,
 }
 
 /// A node without a place in the tree.
@@ -302,8 +300,7 @@ impl Investigation {
 
     /// Returns the pending proposals, in the order of their ids.
     pub fn pending(&self) -> impl Iterator<Item = &Arc<Node>> {
-        let rounds = self.rounds.values().filter(|round| round.pending > 0);
-        rounds.flat_map(|round| &round.nodes).filter(|node| node.is_pending())
+        self.nodes().filter(|node| node.is_pending())
     }
 
     /// Returns the children of a node, committed and pending, in the order of their ids.
@@ -336,17 +333,13 @@ impl Investigation {
 
     fn classes_in(&self, number: u32) -> Vec<NodeClass> {
         /// The state, whether a child caused it, and the number of children in each state.
-        type ClassKey<'a> = (&'a StateName, bool, Vec<(&'a StateName, u32)>);
+        type ClassKey<'a> = (&'a StateName, bool, BTreeMap<&'a StateName, u32>);
         let mut classes: BTreeMap<ClassKey<'_>, Vec<Arc<Node>>> = BTreeMap::new();
-        for (node, state, children) in self.committed_families(number) {
-            let mut states: Vec<(&StateName, u32)> = Vec::new();
-            for state in children.iter().filter_map(|child| child.state()) {
-                match states.iter_mut().find(|(other, _)| *other == state) {
-                    Some((_, count)) => *count += 1,
-                    None => states.push((state, 1)),
-                }
+        for (node, state) in self.in_round(number).filter_map(|node| Some((node, node.state()?))) {
+            let mut states = BTreeMap::new();
+            for (_, state) in self.committed_children(&node.id) {
+                *states.entry(state).or_default() += 1;
             }
-            states.sort();
             let is_promoted = node.classification.as_ref().is_some_and(|own| own.promoted_by().is_some());
             classes.entry((state, is_promoted, states)).or_default().push(Arc::clone(node));
         }
@@ -358,24 +351,6 @@ impl Investigation {
             nodes,
         });
         owned.collect()
-    }
-
-    /// Returns the committed nodes of a round with their states and all their children, in the order of their ids.
-    fn committed_families(
-        &self,
-        number: u32,
-    ) -> impl Iterator<Item = (&Arc<Node>, &StateName, &[Arc<Node>])> {
-        let below = number.checked_add(1).and_then(|next| self.rounds.get(&next));
-        let families =
-            below.into_iter().flat_map(|below| below.children.chunk_by(|a, b| a.parent == b.parent));
-        let mut families =
-            families.filter_map(|family| Some((family.first()?.parent.as_ref()?, family))).peekable();
-        // Both sequences are sorted by id.
-        self.in_round(number).filter_map(move |node| {
-            while families.next_if(|(parent, _)| **parent < node.id).is_some() {}
-            let own = families.next_if(|(parent, _)| **parent == node.id);
-            Some((node, node.state()?, own.map_or(&[][..], |(_, children)| children)))
-        })
     }
 
     /// Discards the classes of rounds that have changed.
@@ -520,7 +495,6 @@ impl Round {
 
     /// Inserts a node, which must not be present yet.
     fn insert(&mut self, node: Arc<Node>) {
-        self.pending += usize::from(node.is_pending());
         if node.parent.is_some() {
             let (Ok(at) | Err(at)) = self.place_of_child(&node);
             self.children.insert(at, Arc::clone(&node));
@@ -532,7 +506,6 @@ impl Round {
     fn remove(&mut self, id: &NodeId) {
         let Ok(at) = self.place_of(id) else { return };
         let node = self.nodes.remove(at);
-        self.pending -= usize::from(node.is_pending());
         if let Ok(at) = self.place_of_child(&node) {
             self.children.remove(at);
         }
