@@ -1,4 +1,4 @@
-//! `tot_amend`: corrects the texts of a committed node, or the conclusion. The file keeps the earlier texts.
+//! `tot_amend`: corrects the texts of a committed node, or the conclusion. The file retains the earlier texts.
 
 use std::sync::Arc;
 
@@ -18,26 +18,26 @@ use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::stamp;
 use crate::ruleset::rules::{Verdict, secrets};
 
-/// What an agent asks for, not yet checked. It is told in these words.
+/// The unvalidated input of `tot_amend`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Amend {
-    /// A committed node; for `conclusion`, none.
+    /// A committed node; omit it for `conclusion`.
     #[schemars(extend("examples" = ["R3.A1a"]))]
     pub node_id: Option<String>,
-    /// Why.
+    /// Why it changes.
     pub reason: String,
     /// One sentence.
     pub headline: Option<String>,
-    /// Whole, in Markdown.
+    /// The full text, in Markdown.
     pub findings: Option<String>,
     /// One line.
     pub title: Option<String>,
-    /// What proves it.
+    /// The proof.
     pub evidence: Option<String>,
-    /// All of them.
+    /// The full list.
     pub alternatives_considered: Option<Vec<String>>,
-    /// All of them.
+    /// The full list.
     pub caveats: Option<Vec<String>>,
     /// As in tot_commit.
     #[schemars(extend("x-elsewhere" = true))]
@@ -45,7 +45,7 @@ pub struct Amend {
     /// As in tot_commit.
     #[schemars(extend("x-elsewhere" = true))]
     pub references: Option<Vec<Cited>>,
-    /// Of an ended one.
+    /// For an ended investigation.
     pub conclusion: Option<String>,
     /// As in tot_end.
     #[schemars(with = "Option<Vec<BindSchema>>", extend("x-elsewhere" = true))]
@@ -56,11 +56,11 @@ pub struct Amend {
     pub agent_id: Option<String>,
 }
 
-/// Codes for which an amendment may be refused, beside those of any call.
+/// Codes that can refuse an amendment, besides those of any call.
 pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::MissingReason, Code::EmptyBatch, Code::InvestigationEnded];
 
-/// Codes of its warnings.
+/// Codes of the possible warnings.
 pub const WARNINGS: &[Code] = &[
     Code::SecretSuspected,
     Code::UnreadableReference,
@@ -69,14 +69,17 @@ pub const WARNINGS: &[Code] = &[
     Code::ReferenceIgnored,
 ];
 
-/// Judges an amendment. `known`: the state of the paths that [`citing`] names. Texts that are already as asked for are skipped;
-/// if none changes, the decision has no event.
+/// Judges an amendment. `known` holds the looked-up paths that [`citing`] collected.
+///
+/// Unchanged texts are skipped. If no text changes, the decision has no event.
 ///
 /// # Errors
 ///
-/// `NODE_NOT_FOUND`, `MISSING_REASON`, `EMPTY_BATCH` where nothing is given, `INVALID_ARGUMENT` where a node's text and the
-/// conclusion are, or one of them is not there, `TEXT_TOO_LONG`, `SECRET_SUSPECTED` where the rules refuse it, and
-/// `INVESTIGATION_ENDED` of a node.
+/// - `EMPTY_BATCH`: nothing is given.
+/// - `INVALID_ARGUMENT`: texts of a node and of the conclusion are mixed, or there is no conclusion.
+/// - `INVESTIGATION_ENDED`: a node of an ended investigation can't be amended.
+/// - `NODE_NOT_FOUND`, `MISSING_REASON`, `TEXT_TOO_LONG`.
+/// - `SECRET_SUSPECTED`, if the rules reject credentials.
 pub fn amend(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -169,8 +172,7 @@ fn of_node(
     Ok(Decision { event: Some(Event::Amended { node: Arc::new(after) }), warnings: verdict.warnings })
 }
 
-/// Keeps the state of the cited files if an amendment changes the texts that cite them. Texts that it does not change keep
-/// theirs.
+/// Updates the pinned state of cited files for texts that the amendment changes. Pins of unchanged texts are retained.
 fn pin(result: &Classification, amendment: &mut Amendment, known: &LookedUpPaths) -> Vec<LookedUp> {
     let mut missing = Vec::new();
     let mut references = result.references.clone();
@@ -239,7 +241,7 @@ fn nothing_given() -> Diagnostic {
         .suggest("Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.")
 }
 
-/// Every text of a request, with the name of its field.
+/// Returns every text of the request with its field name.
 fn texts(request: &Amend) -> impl Iterator<Item = (&str, &str)> + Clone {
     let optional = [
         ("headline", &request.headline),
@@ -259,7 +261,7 @@ fn texts(request: &Amend) -> impl Iterator<Item = (&str, &str)> + Clone {
         .chain(request.references.iter().flatten().flat_map(Cited::texts))
 }
 
-/// `TEXT_TOO_LONG` for a line over so many characters.
+/// Adds `TEXT_TOO_LONG` for a line over `most` characters.
 pub(super) fn check_line(
     about: &str,
     field: &str,

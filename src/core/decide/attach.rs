@@ -1,4 +1,4 @@
-//! Files put beside a node, with a result or by `tot attach`. Also after the end.
+//! Attachments: files stored with a node, given with a result or by `tot attach`. They also work after the end.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{Verdict, secrets};
 use crate::text::counted;
 
-/// A file that an agent gives with a result, not yet checked.
+/// A file given by an agent with a result, not yet validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -23,26 +23,26 @@ pub struct Attach {
     /// Its file name.
     #[schemars(extend("examples" = ["timings.log"]))]
     pub name: String,
-    /// What it holds.
+    /// The content as text.
     pub text: Option<String>,
-    /// What it holds, if no text.
+    /// The content as base64, if not text.
     pub base64: Option<String>,
 }
 
-/// A file as it is to be stored, not yet checked.
+/// A file to store, not yet validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// The name that it gets.
+    /// The name of the attachment.
     pub name: String,
-    /// Its content.
+    /// The content.
     pub content: Vec<u8>,
 }
 
-/// Puts files beside a committed node.
+/// Attaches files to a committed node.
 ///
 /// # Errors
 ///
-/// `NODE_NOT_FOUND`, `INVALID_ARGUMENT`, `TEXT_TOO_LONG`, `EMPTY_BATCH`, `SECRET_SUSPECTED`.
+/// Returns `NODE_NOT_FOUND`, `INVALID_ARGUMENT`, `TEXT_TOO_LONG`, `EMPTY_BATCH` or `SECRET_SUSPECTED`.
 pub fn attach(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -62,7 +62,7 @@ pub fn attach(
     Ok(Decision { event: Some(Event::Attached { attachments }), warnings: verdict.warnings })
 }
 
-/// The files that a result gives.
+/// Returns the files given with a result.
 pub(super) fn of_result(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -75,7 +75,7 @@ pub(super) fn of_result(
         let content = match (text, base64) {
             (Some(text), None) => Ok(text.into_bytes()),
             (None, Some(base64)) => {
-                // Lines of an encoder are no fault.
+                // Encoders may wrap their output in lines.
                 let digits: String = base64.split_whitespace().collect();
                 STANDARD.decode(digits).map_err(|error| {
                     let error = error.to_string();
@@ -100,7 +100,7 @@ pub(super) fn of_result(
     checked(investigation, rules, node, files, verdict)
 }
 
-/// Returns the files that can be stored; adds the faults and the warnings of the others.
+/// Returns the files that can be stored; adds the errors and warnings of all.
 pub(super) fn checked(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -150,7 +150,7 @@ pub(super) fn checked(
                 "Attach the part that matters, or keep it in the project and cite its path.",
             );
         }
-        // The readable part of a log in another encoding.
+        // In another encoding, the readable part of a log is checked.
         let text = String::from_utf8_lossy(&content);
         let field = format!("attachments: {name}");
         secrets::check(rules.secrets(), node.as_str(), [(field.as_str(), text.as_ref())], verdict);

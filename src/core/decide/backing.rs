@@ -1,4 +1,4 @@
-//! The backing of a result, beside its texts: the start of the work, its runs, its sources, and its links to other nodes.
+//! Supporting data of a result, besides its texts: start time, commands, runs, sources, and links to other nodes.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,12 +14,12 @@ use crate::text::one_line;
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct Ran {
-    /// As typed.
+    /// The command line as typed.
     #[schemars(extend("examples" = ["cargo test"]))]
     pub command: String,
     /// Its exit code.
     pub exit_code: Option<i32>,
-    /// What it printed.
+    /// Its output.
     pub output: Option<String>,
 }
 
@@ -33,27 +33,27 @@ pub struct Cited {
     pub target: String,
     /// 18, or 18-24.
     pub lines: Option<String>,
-    /// The commit it was read at.
+    /// The commit at which it was read.
     pub commit: Option<String>,
-    /// What it says, word for word.
+    /// The exact words.
     pub quote: Option<String>,
     /// What it shows.
     pub note: Option<String>,
 }
 
-/// What a result does to another node.
+/// A link from a result to another node.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct Linked {
-    /// The node.
+    /// The other node.
     pub to: String,
-    /// What it does to it.
+    /// The result's effect on it.
     #[schemars(with = "LinkKindName")]
     pub kind: LinkKind,
 }
 
-/// The kinds of links, for the schema.
+/// Schema for [`LinkKind`].
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -65,14 +65,14 @@ enum LinkKindName {
     Depends,
 }
 
-/// The most entries of one list.
+/// Maximum number of entries in a list.
 const MOST: usize = 50;
 
-/// The most characters of a headline, and of a source's lines and commit.
+/// Maximum number of characters in a headline, and in the lines and commit of a source.
 pub const LINE_MAX: usize = 300;
 
 impl Ran {
-    /// Its texts, with the name of their field.
+    /// Returns the texts, each with its field name.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
         [Some(&self.command), self.output.as_ref()]
             .into_iter()
@@ -82,14 +82,14 @@ impl Ran {
 }
 
 impl Cited {
-    /// Its texts, with the name of their field.
+    /// Returns the texts, each with its field name.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
         let optional = [&self.lines, &self.commit, &self.quote, &self.note].into_iter().flatten();
         std::iter::once(&self.target).chain(optional).map(|text| ("references", text.as_str()))
     }
 }
 
-/// When the work began, if the result says so: a time, and none that is still to come.
+/// Parses the time at which the work began. Adds an error if it is invalid or in the future.
 pub(super) fn started_at(
     about: &str,
     text: Option<&str>,
@@ -110,13 +110,13 @@ pub(super) fn started_at(
     None
 }
 
-/// Returns what was not tried: a line each, without blank ones.
+/// Returns the caveats as single lines, without blank ones.
 pub(super) fn caveats(about: &str, given: Vec<String>, errors: &mut Vec<Diagnostic>) -> Vec<String> {
     check_number(about, "caveats", given.len(), errors);
     given.into_iter().filter_map(|text| not_blank(Some(one_line(&text)))).collect()
 }
 
-/// The commands, without blank ones.
+/// Returns the commands, without blank ones.
 pub(super) fn commands(about: &str, given: Vec<Ran>, errors: &mut Vec<Diagnostic>) -> Vec<Command> {
     check_number(about, "commands", given.len(), errors);
     let given = given.into_iter().filter(|ran| !ran.command.trim().is_empty());
@@ -125,7 +125,7 @@ pub(super) fn commands(about: &str, given: Vec<Ran>, errors: &mut Vec<Diagnostic
     given.map(command).collect()
 }
 
-/// The runs that are named, by their ids or the endings of them.
+/// Returns the named runs. A name is an id or an unambiguous ending of one.
 pub(super) fn runs(
     investigation: &Investigation,
     about: &str,
@@ -144,7 +144,7 @@ pub(super) fn runs(
     runs
 }
 
-/// The sources. Each must say where it is.
+/// Returns the sources. Each needs a target.
 pub(super) fn references(about: &str, given: Vec<Cited>, errors: &mut Vec<Diagnostic>) -> Vec<Citation> {
     check_number(about, "references", given.len(), errors);
     let mut references = Vec::with_capacity(given.len());
@@ -173,7 +173,7 @@ pub(super) fn references(about: &str, given: Vec<Cited>, errors: &mut Vec<Diagno
     references
 }
 
-/// Returns the links. Each leads to another node that exists.
+/// Returns the links. Each must lead to another existing node.
 pub(super) fn links(
     investigation: &Investigation,
     node: &Node,

@@ -1,6 +1,7 @@
-//! Claims: an agent takes on a pending proposal, so that two agents don't research the same one.
+//! Claims: an agent reserves a pending proposal, so that two agents don't research the same one.
 //!
-//! A claim is a note that expires, not a lock: a commit by another agent only gets a warning, and no research is discarded.
+//! A claim is an expiring note, not a lock. A commit by another agent only gets a warning, and no research is
+//! discarded.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -8,25 +9,25 @@ use std::sync::Arc;
 use super::{Decision, Rejection, quoted, refuse_if_ended};
 use crate::domain::{Claim, Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
 
-/// The most minutes that a claim may last, and the default.
+/// The minutes that a claim may last.
 pub const MINUTES: RangeInclusive<u32> = 1..=10_080;
-/// See [`MINUTES`].
+/// The default duration of a claim in minutes.
 pub const MINUTES_DEFAULT: u32 = 60;
 
-/// The claimant, and for how long.
+/// The agent that claims, and the claim's duration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claimant {
     /// The name that will sign the results.
     pub agent_id: Option<String>,
-    /// For how long; absent for [`MINUTES_DEFAULT`].
+    /// The duration; defaults to [`MINUTES_DEFAULT`].
     pub minutes: Option<u32>,
 }
 
-/// Judges a claim of pending proposals. Claims that the claimant has already are renewed once half of the time is over.
+/// Judges a claim on pending proposals. A claim that the agent already has is renewed once half its time is over.
 ///
 /// # Errors
 ///
-/// `INVALID_ARGUMENT`, `NOT_PROPOSED`, `CLAIMED_BY_OTHER`, `INVESTIGATION_ENDED`; then nothing is claimed.
+/// Returns `INVALID_ARGUMENT`, `NOT_PROPOSED`, `CLAIMED_BY_OTHER` or `INVESTIGATION_ENDED`. Then nothing is claimed.
 pub fn claim(
     investigation: &Investigation,
     nodes: &[NodeId],
@@ -55,7 +56,7 @@ pub fn claim(
         let held = node.claim.as_ref().filter(|claim| now < claim.until);
         match held {
             Some(claim) if claim.agent_id != agent_id => errors.push(of_other(id, claim)),
-            // A poll would write a commit each time.
+            // Renewing on every poll would write a commit each time.
             Some(claim) if claim.until >= now.plus_minutes(minutes / 2) => {}
             held => {
                 let at = held.map_or(now, |claim| claim.at);
@@ -69,11 +70,11 @@ pub fn claim(
     Ok(Decision { event, warnings: Vec::new() })
 }
 
-/// Judges the release of pending proposals, whoever claimed them. Unclaimed ones are left as they are.
+/// Judges the release of pending proposals, regardless of the claimant. Unclaimed proposals stay unchanged.
 ///
 /// # Errors
 ///
-/// `NOT_PROPOSED`; then nothing is released.
+/// Returns `NOT_PROPOSED`. Then nothing is released.
 pub fn release(investigation: &Investigation, nodes: &[NodeId]) -> Result<Decision, Rejection> {
     let mut errors = Vec::new();
     let mut released = Vec::new();
@@ -97,7 +98,7 @@ fn not_pending(id: &NodeId) -> Diagnostic {
         .suggest("Only pending proposals can be claimed: tot_status lists them.")
 }
 
-/// The warning that another agent has claimed the node.
+/// Returns the warning that another agent has claimed the node.
 pub(super) fn of_other(id: &NodeId, claim: &Claim) -> Diagnostic {
     let Claim { agent_id, until, .. } = claim;
     let message = format!("{id} is claimed by {} until {until}.", quoted(agent_id));

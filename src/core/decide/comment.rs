@@ -1,4 +1,5 @@
-//! `tot_comment`, `tot comment`, `tot object`, `tot resolve`: comments by people and agents, also after the end.
+//! `tot_comment`, `tot comment`, `tot object` and `tot resolve`: comments by people and agents. They also work after
+//! the end.
 
 use std::sync::Arc;
 
@@ -14,25 +15,25 @@ use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::objections::{first_of, may_resolve};
 use crate::ruleset::rules::{Verdict, secrets};
 
-/// What is to be said, not yet checked.
+/// An unvalidated comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Say {
-    /// The node; absent for the whole, or for that of `replyTo`.
+    /// The node; if absent, the one of `replyTo`, or the whole investigation.
     pub node_id: Option<String>,
-    /// An objection says that the node is wrong.
+    /// Objections claim that the node is wrong.
     #[serde(default)]
     #[schemars(with = "CommentKindName")]
     pub kind: Kind,
-    /// The comment that is answered or resolved.
+    /// The comment to answer or resolve.
     pub reply_to: Option<String>,
     /// Markdown.
     pub text: String,
-    /// The agent that says it.
+    /// The agent's name.
     pub agent_id: Option<String>,
 }
 
-/// What is said: as [`CommentKind`], and a comment where nothing is said of it.
+/// A [`CommentKind`] that defaults to a plain comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Kind(pub CommentKind);
@@ -43,7 +44,7 @@ impl Default for Kind {
     }
 }
 
-/// The kinds, for the schema.
+/// Schema for [`CommentKind`].
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -55,19 +56,18 @@ enum CommentKindName {
     Resolution,
 }
 
-/// Codes that refuse it, beside those of any call.
+/// Codes that can refuse a comment, besides those of any call.
 pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::CommentNotFound, Code::ResolvedByAuthor, Code::SecretSuspected];
 
-/// Codes of its warnings.
+/// Codes of the possible warnings.
 pub const WARNINGS: &[Code] = &[Code::SecretSuspected];
 
-/// Stores a comment by that author, under that id or the next free one. If that author has already
-/// said it in the same words, nothing is written.
+/// Stores a comment under the given id, or the next free one. Repeating a comment word for word writes nothing.
 ///
 /// # Errors
 ///
-/// The codes of [`CODES`], `INVALID_ARGUMENT`, `TEXT_TOO_LONG`.
+/// Returns the codes in [`CODES`], `INVALID_ARGUMENT` or `TEXT_TOO_LONG`.
 pub fn comment(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -137,13 +137,13 @@ pub fn comment(
     Ok(Decision { event: Some(Event::Commented { comment }), warnings: verdict.warnings })
 }
 
-/// Whether two authors are one, even across sessions.
+/// Returns whether two authors are the same, even across sessions.
 fn is_same(one: &Commenter, other: &Commenter) -> bool {
     let key = |it: &Commenter| (it.is_person(), it.name.clone(), it.email.clone(), it.agent_id.clone());
     key(one) == key(other)
 }
 
-/// The comment that is replied to; for a resolution the objection, also where an answer to it was named.
+/// Returns the comment to reply to. For a resolution, this is the objection, even if an answer to it was named.
 fn reply_to(
     investigation: &Investigation,
     kind: CommentKind,
@@ -174,7 +174,7 @@ fn reply_to(
     found.map(|it| it.id)
 }
 
-/// The node that it is about.
+/// Returns the node that the comment is about.
 fn node(
     investigation: &Investigation,
     named: Option<&str>,

@@ -1,4 +1,4 @@
-//! `tot_commit`: findings, each with a state.
+//! `tot_commit`: commits findings, each with a state.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::ruleset::rules::verification::Who;
 use crate::ruleset::rules::{Committed, KINDS, Verdict, secrets};
 use crate::ruleset::{EffectiveRules, Enforcement};
 
-/// What an agent asks for one node, not yet checked. It is told in these words.
+/// The unvalidated result of one node. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -36,51 +36,51 @@ pub struct NodeResult {
     pub node_id: String,
     /// A state of the method.
     pub state: String,
-    /// What was found, in Markdown.
+    /// The findings, in Markdown.
     #[schemars(extend("examples" = ["The plan changed.\n\n## References\n- logs/slow.log:120 - the query"]))]
     pub findings: String,
     /// The agent that did the research.
     #[schemars(extend("examples" = ["agent-7"]))]
     pub agent_id: Option<String>,
-    /// What proves it: measured, read, reproduced.
+    /// Proof: measured, read, reproduced.
     pub evidence: Option<String>,
     /// How it was verified.
     pub verification_method: Option<String>,
-    /// What else was considered.
+    /// Other explanations that were considered.
     #[serde(default)]
     pub alternatives_considered: Vec<String>,
     /// What a confirmation did not try.
     #[serde(default)]
     pub caveats: Vec<String>,
-    /// What was found, in one sentence; lists show it.
+    /// The findings in one sentence, for lists.
     pub headline: Option<String>,
-    /// It refutes its parent; with a terminal state.
+    /// It refutes its parent; requires a terminal state.
     #[serde(default)]
     pub refutes: bool,
-    /// Yours by claim: kept beside another's result.
+    /// You claimed it: stored next to another agent's result.
     #[serde(default)]
     pub claimed: bool,
     /// When the research began, if before the proposal.
     #[schemars(extend("examples" = ["2026-11-20T09:15:02Z"]))]
     pub started_at: Option<String>,
-    /// What was run.
+    /// Commands that were run.
     #[serde(default)]
     pub commands: Vec<Ran>,
-    /// Ids of earlier runs of `tot run`.
+    /// Ids of earlier `tot run` runs.
     #[serde(default)]
     pub runs: Vec<String>,
     /// Sources, as data.
     #[serde(default)]
     pub references: Vec<Cited>,
-    /// Nodes elsewhere in the tree that it bears on.
+    /// Related nodes elsewhere in the tree.
     #[serde(default)]
     pub links: Vec<Linked>,
-    /// Files to keep beside it.
+    /// Files to store with it.
     #[serde(default)]
     pub attachments: Vec<Attach>,
 }
 
-/// Codes for which a commit may be refused, beside those of any call.
+/// Codes that can refuse a commit, besides those of any call.
 pub const CODES: &[Code] = &[
     Code::NotProposed,
     Code::UnknownState,
@@ -96,7 +96,7 @@ pub const CODES: &[Code] = &[
     Code::InvestigationEnded,
 ];
 
-/// Codes of its warnings.
+/// Codes of the possible warnings.
 pub const WARNINGS: &[Code] = &[
     Code::DepthEnforced,
     Code::Suspicious,
@@ -112,11 +112,11 @@ pub const WARNINGS: &[Code] = &[
     Code::SecretSuspected,
 ];
 
-/// Judges a commit by that caller. `known`: the state of the paths that [`citing`] names.
+/// Judges a commit by `caller`. `known` holds the looked-up paths that [`citing`] collected.
 ///
 /// # Errors
 ///
-/// Every fault of every result; then nothing of the batch is kept.
+/// Returns every error of every result. Nothing of a rejected batch is stored.
 pub fn commit(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -149,7 +149,7 @@ pub fn commit(
             );
             continue;
         }
-        // Whatever other faults a result has: its state will count in the ratio once they are mended.
+        // The ratio counts the state even if the result has other errors, which the agent will fix.
         states.extend(state_in_ratio(investigation, rules, &result));
         let judged = judge(investigation, rules, result, (known, caller, now), &mut agents, &mut verdict);
         if let Some((node, attached)) = judged {
@@ -172,7 +172,7 @@ pub fn commit(
     Ok(Decision { event: Some(event), warnings })
 }
 
-/// Returns the agents of the batch that a node names already, each with that node.
+/// Returns the batch's agents that already appear in committed results, each with such a node.
 fn known_agents(investigation: &Investigation, results: &[NodeResult]) -> HashMap<String, NodeId> {
     let asked: Vec<&str> =
         results.iter().filter_map(|result| result.agent_id.as_deref().map(str::trim)).collect();
@@ -183,7 +183,7 @@ fn known_agents(investigation: &Investigation, results: &[NodeResult]) -> HashMa
     named.collect()
 }
 
-/// Returns the classified node with its files if it has no fault by itself; adds its faults and warnings.
+/// Returns the classified node and its files if the result is valid on its own. Adds its errors and warnings.
 fn judge(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -213,7 +213,7 @@ fn judge(
     let mut own = Verdict::default();
     check_lengths(&about, texts(&result), &mut own.errors);
     secrets::check(rules.secrets(), &about, texts(&result), &mut own);
-    // The proposal's own texts were judged then; the node's file is the first that can keep the warning.
+    // The proposal's texts were judged when it was proposed, but only the node's file can store the warning.
     if rules.secrets() == Enforcement::Warn {
         let proposed = [("title", node.title.as_str()), ("plannedAction", node.planned_action.as_str())];
         secrets::check(Enforcement::Warn, &about, proposed, &mut own);
@@ -339,7 +339,8 @@ fn judge(
     Some((after, attachments))
 }
 
-/// Whether a claimant sends a result for a node that another has committed meanwhile. A repeated call does not count.
+/// Returns whether a claimant sends a result for a node that another agent has committed in the meantime. A repeated
+/// call does not count.
 fn is_late(node: &Node, result: &NodeResult, caller: &Caller) -> bool {
     let agent = result.agent_id.as_deref().map(str::trim);
     let is_own = |other: &Classification| match (agent, other.agent_id.as_deref()) {
@@ -350,10 +351,10 @@ fn is_late(node: &Node, result: &NodeResult, caller: &Caller) -> bool {
     result.claimed && node.classification.as_ref().is_some_and(|first| !has_own(first))
 }
 
-/// The most lines under References that a message names.
+/// Maximum number of lines under References named in a message.
 const NAMED: usize = 3;
 
-/// The warning of lines under References that are no sources.
+/// Returns the warning about lines under References that can't be read as sources.
 pub(super) fn unreadable_references(about: &str, findings: &str) -> Option<Diagnostic> {
     let lines = markdown::unreadable_references(findings);
     lines.first()?;
@@ -368,7 +369,7 @@ pub(super) fn unreadable_references(about: &str, findings: &str) -> Option<Diagn
     Some(Diagnostic::new(Code::UnreadableReference, message).about(about).suggest(how))
 }
 
-/// Every text of a result, with the name of its field.
+/// Returns every text of a result with its field name.
 fn texts(result: &NodeResult) -> impl Iterator<Item = (&str, &str)> {
     let optional = [
         ("headline", &result.headline),
@@ -385,7 +386,7 @@ fn texts(result: &NodeResult) -> impl Iterator<Item = (&str, &str)> {
         .chain(result.references.iter().flat_map(Cited::texts))
 }
 
-/// The node and the state that it would be stored with, if the node is pending and the state known and not locked.
+/// Returns the node and the state to store, if the node is pending and the state is known and not locked.
 fn state_in_ratio<'i>(
     investigation: &'i Investigation,
     rules: &EffectiveRules,

@@ -1,4 +1,4 @@
-//! `tot_end`: the answer, once nothing is owed.
+//! `tot_end`: concludes an investigation once no required steps remain.
 
 use std::sync::Arc;
 
@@ -17,59 +17,59 @@ use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{KINDS, Verdict, secrets, shortened};
 use crate::text::one_line;
 
-/// What an agent asks for, not yet checked. It is told in these words.
+/// The unvalidated input of `tot_end`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct End {
-    /// The answer, in Markdown: what was found, how sure it is, what was ruled out.
+    /// The answer, in Markdown: findings, certainty, what was ruled out.
     pub conclusion: Option<String>,
-    /// What it rests on.
+    /// The answers that it rests on.
     #[serde(default)]
     #[schemars(with = "Vec<BindSchema>")]
     pub answers: Vec<Bind>,
-    /// What it leaves open, a sentence each.
+    /// Open questions, one sentence each.
     #[serde(default)]
     pub not_covered: Vec<String>,
     /// The agent that ends it.
     pub agent_id: Option<String>,
-    /// To end before nothing is owed: every page says so.
+    /// Ends despite missing required steps; every page says so.
     pub stopped: Option<Stop>,
-    /// What the person in front of the client said, where one was to be asked. No argument of the call: an agent can't say
-    /// it.
+    /// The reply of the person at the client, if one had to be asked. Not an argument of the call, so agents can't
+    /// forge it.
     #[serde(skip)]
     pub asked: Option<Asked>,
 }
 
-/// An answer that a conclusion rests on: its id alone, or with how it belongs to the conclusion.
+/// An answer that supports a conclusion: its id alone, or its id and role.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Bind {
-    /// `main` where only rivals stand beside it, else `part`.
+    /// The id alone: a `main` answer if all others are rivals, otherwise a `part`.
     Id(String),
-    /// How it belongs to the conclusion, too.
+    /// An id and a role.
     As {
-        /// The node.
+        /// The answer's node.
         id: String,
-        /// Left out: as of an id alone.
+        /// If absent, the role is chosen as for an id alone.
         #[serde(rename = "as")]
         role: Option<BoundAs>,
     },
 }
 
-/// The second form, for the schema: clients stumble over a choice.
+/// Schema for [`Bind`]. It shows only the second form, because a choice between forms confuses clients.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 #[expect(dead_code, reason = "it stands for both forms")]
 pub(super) struct BindSchema {
-    /// An answer.
+    /// The answer's node.
     id: String,
-    /// `part`: one of several that make the conclusion together; `rival`: possible, too.
+    /// `part`: one of several that form the conclusion together; `rival`: also possible.
     #[schemars(with = "Option<BoundAsName>")]
     r#as: Option<BoundAs>,
 }
 
-/// How an answer belongs to a conclusion, for the schema.
+/// Schema for [`BoundAs`].
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -80,19 +80,19 @@ enum BoundAsName {
     Rival,
 }
 
-/// Why it ends early.
+/// An early stop.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct Stop {
-    /// No time or money is left; what was found is enough; nothing leads on.
+    /// `budget`: no time or money left; `enough`: the findings suffice; `stuck`: no way forward.
     #[schemars(with = "StopReasonName")]
     pub reason: StopReason,
-    /// More about it.
+    /// Details.
     pub note: Option<String>,
 }
 
-/// The reasons, for the schema.
+/// Schema for [`StopReason`].
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -103,7 +103,7 @@ enum StopReasonName {
     Stuck,
 }
 
-/// Codes that block an end, beside those of any call.
+/// Codes that can block an end, besides those of any call.
 pub const CODES: &[Code] = &[
     Code::NoNodes,
     Code::RecoveryRequired,
@@ -126,7 +126,7 @@ pub const CODES: &[Code] = &[
     Code::InvalidChildState,
 ];
 
-/// Codes of its warnings.
+/// Codes of the possible warnings.
 pub const WARNINGS: &[Code] = &[
     Code::AlreadyEnded,
     Code::MissingConclusion,
@@ -138,12 +138,14 @@ pub const WARNINGS: &[Code] = &[
     Code::SecretSuspected,
 ];
 
-/// Judges an end. An investigation that has already ended stays as it is (a decision without an event), unless it gets its
-/// first conclusion. With `stopped`, owed steps don't block the end. A person's answer counts only if nothing else blocks it.
+/// Judges an end.
+///
+/// An ended investigation stays unchanged, unless the request adds its first conclusion. With `stopped`, missing
+/// required steps don't block the end. A person's reply counts only if nothing else blocks it.
 ///
 /// # Errors
 ///
-/// Every blocker, not only the first; `TEXT_TOO_LONG`; and `END_DECLINED`.
+/// Returns every blocker, `TEXT_TOO_LONG` or `END_DECLINED`.
 pub fn end(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -151,7 +153,7 @@ pub fn end(
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     if let Some(ended) = investigation.end_in_force() {
-        // The reply is the same as before, with a warning that a different answer is not stored.
+        // Repeating the call gets the same reply, with a warning if a different answer is discarded.
         let brings = not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
         if let Some(text) = brings.as_ref().filter(|_| ended.conclusion.is_none()) {
             let mut verdict = Verdict::default();
@@ -225,7 +227,7 @@ pub fn end(
     let conclusion = Arc::new(Conclusion {
         agent_id: not_blank(request.agent_id),
         asked: request.asked,
-        // Without owed steps, nothing was stopped early.
+        // With no required steps missing, the end is not an early stop.
         stopped: request
             .stopped
             .filter(|_| !owed.is_empty())
@@ -233,22 +235,22 @@ pub fn end(
         answers: if conclusion.is_some() { answers } else { Vec::new() },
         not_covered: if conclusion.is_some() { not_covered } else { Vec::new() },
         conclusion,
-        // A clock may have been set back since the last result.
+        // The clock may have been set back since the last result.
         ..Conclusion::new(investigation.last_research().map_or(now, |last| last.max(now)))
     });
     Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings })
 }
 
-/// The most answers that a message names.
+/// Maximum number of answers named in a message.
 const NAMED: usize = 5;
 
-/// Returns the answers in force, by round and suffix.
+/// Returns the current answers, ordered by round and suffix.
 fn standing_answers<'i>(investigation: &'i Investigation, rules: &EffectiveRules) -> Vec<&'i NodeId> {
     rules.answers(investigation).map(|node| &node.id).collect()
 }
 
-/// Returns the answers and gaps of a conclusion as it is stored: the named answers, or the only one. Adds an error for each
-/// name that is no answer in force, for each repeated one, and for a main answer beside others.
+/// Returns the answers and open questions to store with a conclusion. Without named answers, an only current answer is
+/// used. Adds errors for names that are not current answers, for duplicates, and for a main answer next to other parts.
 pub(super) fn bound(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -308,11 +310,11 @@ pub(super) fn bound(
     (answers, not_covered)
 }
 
-/// Judges the answer of a person who had to be asked.
+/// Judges the reply of the person who was asked to approve the end.
 ///
 /// # Errors
 ///
-/// `END_DECLINED`.
+/// Returns `END_DECLINED` if the person declined.
 fn word_of(asked: &Asked) -> Result<Option<Diagnostic>, Rejection> {
     match asked.answer {
         PersonsAnswer::Accepted => Ok(None),

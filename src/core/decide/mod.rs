@@ -1,12 +1,13 @@
-//! Decisions: (investigation, rules, request, now) to an event or a rejection. Pure: no git, no clock, no file.
+//! Decisions: turn an investigation, its rules, a request and the current time into an event or a rejection. Pure: no
+//! git, no clock, no files.
 //!
-//! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`], [`comment`],
-//! [`run`], [`end`]. Each checks the rules that all rulesets share, then asks the kinds of
-//! [`rules`](crate::ruleset::rules) in their order. The consequences of a state, for every caller, are in [`standing`] (what is
-//! owed, whether it can end), [`references`] (the sources) and [`next`] (tasks, and the next legal call).
+//! Each verb has its own file: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`],
+//! [`comment`], [`run`] and [`end`]. It checks what all rulesets share, then calls the [`rules`](crate::ruleset::rules)
+//! in order. Three more modules derive results from the state: [`standing`] (required steps and blockers),
+//! [`references`] (sources) and [`next`] (tasks and the next legal call).
 //!
-//! A rejection lists all errors, not only the first, and nothing of a rejected request is stored.
-//! The codes and rules are those of the method's specification; each check names its code.
+//! A rejection lists every error, and nothing of a rejected request is stored. Codes and rules come from the method's
+//! specification; each check names its code.
 
 pub mod amend;
 pub mod attach;
@@ -28,26 +29,26 @@ use crate::domain::{Code, Diagnostic, Event, Investigation, Warning};
 pub use crate::ruleset::rules::quality;
 use crate::text::shorten;
 
-/// The most characters of a title.
+/// Maximum number of characters in a title.
 pub const TITLE_MAX: usize = 300;
 
-/// The most bytes of any other text.
+/// Maximum number of bytes in any other text.
 pub const TEXT_MAX: usize = 1 << 20;
 
 /// The outcome of an accepted request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The event to write; `None` if the state already is as asked for.
+    /// The event to write, or `None` if the request changes nothing.
     pub event: Option<Event>,
-    /// Warnings for the agent; the call succeeds.
+    /// Warnings for the agent. They don't make the call fail.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Why a request was refused. It has at least one error.
+/// A refused request. It has at least one error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct Rejection {
-    /// Everything that was wrong.
+    /// All errors found in the request.
     pub errors: Vec<Diagnostic>,
 }
 
@@ -77,7 +78,7 @@ fn refuse_if_ended(investigation: &Investigation) -> Result<(), Rejection> {
     }
 }
 
-/// `TEXT_TOO_LONG` for each text over the limit.
+/// Adds `TEXT_TOO_LONG` for each text over the limit.
 fn check_lengths<'a>(
     node: &str,
     texts: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -97,12 +98,12 @@ fn check_lengths<'a>(
     }
 }
 
-/// An id that an agent gave, for a message.
+/// Quotes text from an agent for use in a message.
 fn quoted(text: &str) -> String {
     format!("`{}`", shorten(text, 60))
 }
 
-/// A blank text is as good as none.
+/// Treats blank text as absent.
 fn not_blank(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }

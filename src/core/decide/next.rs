@@ -1,15 +1,15 @@
-//! `tot_next`: tasks to research, and the next legal call. It writes nothing and decides nothing: a plan is advice, and its
-//! proposals are judged like any other.
+//! `tot_next`: tasks to research, and the next legal call. It writes nothing and decides nothing: a plan is advice, and
+//! its proposals are judged like any other.
 //!
-//! 1. Collect the needs: children that open nodes owe, checks of answers, breadth, missing combinations.
+//! 1. Collect the needs: required children of open nodes, checks of answers, breadth, missing combinations.
 //! 2. Order them by the strategy. As many as fit into one proposal become tasks with fresh ids (`ids`).
 //! 3. Give each task a state that leads to the end (`suggest`), words from the ruleset, and a prompt (`brief`).
-//! 4. Choose the next call: withdraw what can't be committed, commit what is pending, change a state where no proposal helps,
-//!    propose the tasks, or end.
+//! 4. Choose the next call: withdraw proposals that can't be committed, commit pending ones, change a state if no
+//!    proposal helps, propose the tasks, or end.
 //!
-//! Guarantee: while the investigation can still end, the next call is legal, and following it comes to an end, whatever
-//! was committed before (the property test in `next/tests.rs`). Limit: a ruleset may be written so that no end can be
-//! reached by any call, which [`validity`](crate::ruleset::validity) finds only in part; then there is no next call.
+//! Guarantee: while the investigation can still end, the next call is legal, and following it leads to the end,
+//! whatever was committed before. The property test in `next/tests.rs` checks this. Limit: in some rulesets no call can
+//! reach an end, which [`validity`](crate::ruleset::validity) detects only in part. Then there is no next call.
 
 mod brief;
 mod coverage;
@@ -41,107 +41,107 @@ use coverage::Grid;
 pub use coverage::{Combination, Coverage, Dimension};
 use suggest::{Advisor, KEPT_OPEN, Place, Suggestion};
 
-/// How many tasks may be asked for, and how many there are unasked.
+/// The range of tasks that can be requested.
 pub const TASKS: RangeInclusive<u32> = 1..=20;
-/// See [`TASKS`].
+/// The default number of tasks.
 pub const TASKS_DEFAULT: u32 = 8;
 
-/// Children that the exhaustive strategy asks for under every open node.
+/// Number of children that the exhaustive strategy wants under each open node.
 const EXHAUSTIVE_CHILDREN: usize = 3;
 
-/// Roots that are proposed where the ruleset lets there be any number.
+/// Number of roots to propose if the ruleset sets none.
 const ROOTS: usize = 3;
 
-/// Tasks that are proposed at once only to raise the quality.
+/// Maximum number of tasks proposed at once only to raise the quality score.
 const QUALITY_TASKS: usize = 5;
 
-/// How many bytes the ids of a call may have together, each of which stands in it twice.
+/// Maximum total bytes of the ids in a call. Each id appears in it twice.
 const IDS: usize = 1_500;
 
-/// How many answers a conclusion is said to rest on or to compete with.
+/// Maximum number of answers to bind to a conclusion.
 const MOST_BOUND: usize = 5;
 
-/// How many proposals one call withdraws.
+/// Maximum number of proposals withdrawn by one call.
 const WITHDRAWN: usize = 20;
 
-/// In which order what is wanted becomes tasks.
+/// The order in which needs become tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
     /// The lowest round first, spread over its parents.
     #[default]
     Balanced,
-    /// As balanced, and at least three children under every open node; where a ruleset limits how much a commit may close,
-    /// only while few branches are open and until the end's depth is reached.
+    /// Like balanced, with at least three children under every open node. If a ruleset limits closing, only while few
+    /// branches are open and above the depth required for the end.
     Exhaustive,
-    /// Answers that no child confirms, and nodes that await confirmation; without any, as balanced.
+    /// Unconfirmed answers and nodes that await confirmation. Without any, like balanced.
     Verify,
-    /// The deepest branch first, answers before open work. Where nothing is owed, still a step deeper.
+    /// The deepest branch first, answers before open work. Goes one step deeper even when no required steps remain.
     Deepen,
-    /// As balanced, and nothing that is only recommended.
+    /// Like balanced, but only required steps, no recommended ones.
     Owed,
 }
 
-/// What is asked for.
+/// A request for a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Next {
-    /// The order.
+    /// The order of tasks.
     pub strategy: Strategy,
-    /// The most tasks; absent for [`TASKS_DEFAULT`].
+    /// Maximum number of tasks; defaults to [`TASKS_DEFAULT`].
     pub max_tasks: Option<u32>,
-    /// What varies, if combinations are to be covered.
+    /// The dimensions whose combinations are to be covered, if any.
     pub dimensions: Vec<Dimension>,
-    /// For whom: what others have claimed is left out, and an objection that is for another.
+    /// The agent to plan for. Nodes claimed by others and objections meant for others are left out.
     pub agent_id: Option<String>,
     /// The caller that asks.
     pub caller: Caller,
 }
 
-/// What to do next.
+/// The next steps of an investigation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The next call; `None` for an ended investigation, and where all that is left to do is claimed by others or waits for a
-    /// person, who alone can resolve an objection to a node that nobody has put a name to.
+    /// The next call. `None` for an ended investigation, or if the remaining work is claimed by others or waits for a
+    /// person. Only a person can resolve an objection to an unsigned node.
     pub next_call: Option<NextCall>,
-    /// What is proposed already and is to be committed next.
+    /// Pending proposals to commit next.
     pub pending: Vec<Task>,
     /// Proposals that others have claimed.
     pub claimed: Vec<(NodeId, Claim)>,
-    /// Nodes to propose and research: a batch that is legal as it stands, also beside what is pending.
+    /// Nodes to propose and research. The batch is legal as it is, even while other proposals are pending.
     pub tasks: Vec<Task>,
-    /// How far the combinations are covered, where dimensions were given.
+    /// The coverage of combinations, if dimensions were given.
     pub coverage: Option<Coverage>,
 }
 
 /// One node to research.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Its id: fresh, or that of the proposal.
+    /// Its id: a fresh one, or that of the proposal.
     pub id: NodeId,
     /// The node it extends; `None` for a root.
     pub parent: Option<NodeId>,
-    /// The nodes that it extends with their titles, from the root to the parent.
+    /// The ancestors with their titles, from the root to the parent.
     pub path: Vec<(NodeId, String)>,
     /// One line.
     pub title: String,
-    /// What is to be done.
+    /// The planned work.
     pub planned_action: String,
-    /// The values of what varies that it covers, each as `engine=gix`.
+    /// The values of dimensions that it covers, such as `engine=gix`.
     pub covers: Vec<String>,
-    /// In which states the result would count, and what they need.
+    /// The states in which the result would count, and their requirements.
     pub counts: String,
-    /// The whole brief for a research agent.
+    /// The full brief for a research agent.
     pub prompt: String,
-    /// A state that is legal there and leads to the end, if all of the batch is committed together. It is for the planner:
-    /// what was found decides, and nobody has looked yet.
+    /// A legal state that leads to the end if the whole batch is committed together. It is for the planner only: the
+    /// actual state depends on the findings.
     pub suggested_state: StateName,
 }
 
-/// A call with its arguments, and why it is the next.
+/// A call with its arguments, and the reason for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextCall {
     /// The call.
     pub call: Call,
-    /// Why, in one sentence or two.
+    /// The reason, in one or two sentences.
     pub reason: String,
 }
 
@@ -152,41 +152,41 @@ pub enum Call {
     Propose,
     /// `tot_propose` that only withdraws.
     Withdraw(Vec<NodeId>),
-    /// `tot_commit` of pending nodes; findings and evidence are still to be filled in.
+    /// `tot_commit` of pending nodes. The agent fills in findings and evidence.
     Commit(Vec<Step>),
     /// `tot_reclassify`.
     Reclassify(Step),
     /// `tot_comment` to an objection.
     Reply(Reply),
-    /// `tot_end`; where there are several answers, with those that its conclusion may rest on, the best confirmed as the main
-    /// one.
+    /// `tot_end`. If there are several answers, it names those that the conclusion may rest on, with the best confirmed
+    /// as the main one.
     End(Vec<BoundAnswer>),
 }
 
-/// What is to be said to an objection.
+/// A reply to an objection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// The objection.
     pub to: CommentId,
-    /// An answer; or a resolution, which must come from another than who wrote the node.
+    /// An answer or a resolution. A resolution must not come from the node's author.
     pub kind: CommentKind,
 }
 
-/// A node with the state it would get.
+/// A node and a state for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The node.
     pub node: NodeId,
     /// The state.
     pub state: StateName,
-    /// How many characters of evidence the state needs; `None` for none.
+    /// The number of characters of evidence that the state requires, if any.
     pub evidence: Option<u32>,
-    /// How many alternatives the state needs; `None` for none.
+    /// The number of alternatives that the state requires, if any.
     pub alternatives: Option<u32>,
 }
 
 impl Plan {
-    /// The tasks as a proposal.
+    /// Returns the tasks as a proposal.
     pub fn proposal(&self) -> Propose {
         let nodes = self.tasks.iter().map(|task| NewNode {
             id: task.id.to_string(),
@@ -199,11 +199,11 @@ impl Plan {
     }
 }
 
-/// What to do next.
+/// Plans the next steps.
 ///
 /// # Errors
 ///
-/// `INVALID_ARGUMENT`: a number of tasks out of its range, or dimensions that are empty or too many.
+/// Returns `INVALID_ARGUMENT` if the number of tasks is out of range, or if dimensions are empty or too many.
 pub fn next(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -223,7 +223,7 @@ pub fn next(
         investigation.pending().filter_map(|node| Some((node.id.clone(), of_other(node)?))).collect();
     let mut pending: Vec<&Node> =
         investigation.pending().map(AsRef::as_ref).filter(|node| of_other(node).is_none()).collect();
-    // What the agent itself has claimed comes first.
+    // The agent's own claims come first.
     pending.sort_by_key(|node| node.claim.as_ref().is_none_or(|claim| now >= claim.until));
     let planner = Planner {
         investigation,
@@ -245,11 +245,11 @@ pub fn next(
     Ok(Plan { next_call, pending, claimed, tasks, coverage })
 }
 
-/// Claims what is to be committed next by a plan on this very state. Where that is nothing, nothing is written.
+/// Claims the nodes that a plan on this state would commit next. Without any, nothing is written.
 ///
 /// # Errors
 ///
-/// Those of [`next`] and [`claim`].
+/// Returns the errors of [`next`] and [`claim`].
 pub fn claim_next(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -265,12 +265,11 @@ pub fn claim_next(
     claim(investigation, &nodes, &Claimant { agent_id: plan.agent_id.clone(), minutes }, now)
 }
 
-/// Proposes what is next: the given nodes, or the tasks of a plan on this very state. Where that is nothing, nothing is
-/// written.
+/// Proposes the given nodes, or the tasks of a plan on this state. Without any, nothing is written.
 ///
 /// # Errors
 ///
-/// Those of [`next`] and [`propose`].
+/// Returns the errors of [`next`] and [`propose`].
 pub fn propose_next(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -282,7 +281,8 @@ pub fn propose_next(
         Some(nodes) => Propose { nodes: nodes.to_vec(), withdraw: Vec::new() },
         None => {
             let plan = next(investigation, rules, plan, now)?;
-            // Where the end is open, going deeper is for the agent to choose: else a loop of turns would not end.
+            // When the end is possible, only the agent may choose to go deeper. Otherwise a loop of turns would never
+            // end.
             let may_end = plan.next_call.as_ref().is_some_and(|next| matches!(next.call, Call::End(_)));
             if may_end { Propose::default() } else { plan.proposal() }
         }
@@ -293,11 +293,11 @@ pub fn propose_next(
     propose(investigation, rules, request, now)
 }
 
-/// How many tasks there may be.
+/// Returns the number of tasks, or the default.
 ///
 /// # Errors
 ///
-/// `INVALID_ARGUMENT` for a number outside [`TASKS`].
+/// Returns `INVALID_ARGUMENT` for a number outside [`TASKS`].
 pub fn number_of_tasks(asked: Option<u32>) -> Result<u32, Rejection> {
     let most = asked.unwrap_or(TASKS_DEFAULT);
     if TASKS.contains(&most) {
@@ -308,7 +308,7 @@ pub fn number_of_tasks(asked: Option<u32>) -> Result<u32, Rejection> {
         .into())
 }
 
-/// The briefs of proposals that are pending, with states for a commit of them all.
+/// Returns the briefs of pending proposals, with states suited to committing all of them together.
 pub fn briefs(investigation: &Investigation, rules: &EffectiveRules, pending: &[NodeId]) -> Vec<Task> {
     let advisor = Advisor::new(investigation, rules);
     let nodes: Vec<&Node> = pending
@@ -331,14 +331,14 @@ pub fn briefs(investigation: &Investigation, rules: &EffectiveRules, pending: &[
         .collect()
 }
 
-/// The whole brief of a node, for the agent that researches it.
+/// Returns the full brief of a node for the agent that researches it.
 pub fn brief(investigation: &Investigation, rules: &EffectiveRules, node: &Node) -> String {
     let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent)).map(AsRef::as_ref);
     let words = (&node.id, parent, node.title.as_str(), node.planned_action.as_str());
     brief::prompt(&Advisor::new(investigation, rules), words, brief::prompt_length(1))
 }
 
-/// A task that checks a committed node: a child of it with a fresh id. `None` where it can't have one.
+/// Returns a task that checks a committed node: a new child of it. `None` if it can't have one.
 pub fn check(investigation: &Investigation, rules: &EffectiveRules, node: &Node) -> Option<Task> {
     let advisor = Advisor::new(investigation, rules);
     advisor.committable(Some(node)).first()?;
@@ -349,7 +349,7 @@ pub fn check(investigation: &Investigation, rules: &EffectiveRules, node: &Node)
     Some(advisor.task(&id, Some(node), words, suggestion.state, brief::prompt_length(1)))
 }
 
-/// The states that a commit of one node below `parent`, or of a root, is stored with exactly as asked for.
+/// Returns the states that a single commit below `parent`, or of a root, would store exactly as requested.
 pub fn states_that_count<'r>(
     investigation: &'r Investigation,
     rules: &'r EffectiveRules<'r>,
@@ -366,12 +366,14 @@ pub fn states_that_count<'r>(
     states
 }
 
-/// The place of a node that is given without a parent: below the first node that is owed a child, or else beside the newest one;
-/// `Some(None)` is the root level. With a state, the first of these places that takes it; `None` where none does.
+/// Returns the place for a node given without a parent; `Some(None)` is the root level.
+///
+/// Below the first node that needs a child, otherwise next to the newest node. With a state, the first such place that
+/// accepts it, or `None`.
 ///
 /// # Errors
 ///
-/// Those of [`next`].
+/// Returns the errors of [`next`].
 pub fn place_of_next(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -387,7 +389,7 @@ pub fn place_of_next(
     let newest = investigation.committed().map(|(node, _)| node).max_by_key(|node| node.last_research());
     let around = newest.map(|node| investigation.path(&node.id)).unwrap_or_default();
     let around = around.iter().rev().map(|node| Some(node.id.clone()));
-    // Its parent and what is above that, and itself last.
+    // The newest node's ancestors, nearest first, then the node itself.
     let around = around.clone().skip(1).chain(around.take(1));
     let takes = |place: &Option<NodeId>| {
         let parent = place.as_ref().and_then(|id| investigation.node(id)).map(AsRef::as_ref);
@@ -406,11 +408,11 @@ struct Planner<'a> {
     rules: &'a EffectiveRules<'a>,
     advisor: Advisor<'a>,
     strategy: Strategy,
-    /// The one who asks.
+    /// The agent that asks.
     who: Who<'a>,
-    /// The most tasks that were asked for.
+    /// The maximum number of requested tasks.
     most: usize,
-    /// The most nodes of one proposal: that, and the ruleset's batch limit.
+    /// The maximum number of nodes in one proposal: `most`, capped by the ruleset's batch limit.
     limit: usize,
 }
 
@@ -419,11 +421,11 @@ struct Slot<'a> {
     id: NodeId,
     parent: Option<&'a Node>,
     keep_open: bool,
-    /// Whether it may stand for a combination of values; a check of an answer does not.
+    /// Whether it can be assigned a combination of values. Checks of answers can't.
     explores: bool,
 }
 
-/// Children that are wanted under a node.
+/// Children wanted under a node.
 struct Want<'a> {
     parent: &'a Node,
     number: usize,
@@ -432,7 +434,8 @@ struct Want<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// The next call and the tasks, where these proposals are pending and free. An objection comes first, and hides no task.
+    /// Returns the next call and the tasks, given the pending proposals that are free. An objection comes first, but
+    /// hides no tasks.
     fn plan(&self, grid: Option<Grid>, pending: &[&Node]) -> (Option<NextCall>, Vec<Task>) {
         let idle = pending.is_empty();
         if let Some(call) = self.contested().filter(|_| idle) {
@@ -444,7 +447,7 @@ impl<'a> Planner<'a> {
         (Some(reply), if is_wanted { tasks } else { Vec::new() })
     }
 
-    /// Returns the next call and the tasks as if nobody had objected to anything.
+    /// Returns the next call and the tasks, ignoring objections.
     fn work(&self, mut grid: Option<Grid>, pending: &[&Node]) -> (Option<NextCall>, Vec<Task>) {
         let mut ids = Ids::new(self.investigation);
         let idle = pending.is_empty();
@@ -460,7 +463,7 @@ impl<'a> Planner<'a> {
             return (Some(call), Vec::new());
         }
         if !leaves.is_empty() {
-            // They wait for the pending ones: then their states are changed, and no child is asked for.
+            // Leaves are closed once the pending nodes are committed, so no children are proposed below them.
             slots.retain(|slot| {
                 slot.parent.is_none_or(|parent| !leaves.iter().any(|leaf| leaf.id == parent.id))
             });
@@ -468,7 +471,7 @@ impl<'a> Planner<'a> {
         }
         let blockers = blockers(self.investigation, self.rules);
         if idle && slots.is_empty() {
-            // What others have claimed may change what is owed.
+            // The nodes that others have claimed may change the requirements.
             if self.investigation.pending().next().is_some() {
                 return (None, Vec::new());
             }
@@ -515,7 +518,7 @@ impl<'a> Planner<'a> {
         (call, tasks)
     }
 
-    /// The answers that a conclusion has to name, where there are several: some, since most are its rivals.
+    /// Returns answers to bind to the conclusion, if there are several. The list is capped because most are rivals.
     fn bindable(&self) -> Vec<BoundAnswer> {
         let mut answers: Vec<_> = self.rules.answers(self.investigation).collect();
         answers.sort_by_key(|node| Reverse(self.rules.grade(self.investigation, node)));
@@ -524,7 +527,8 @@ impl<'a> Planner<'a> {
         if answers.len() > 1 { bound.take(MOST_BOUND).collect() } else { Vec::new() }
     }
 
-    /// The call that settles pending proposals: withdraw those that no commit could accept, then commit the others.
+    /// Returns the call that settles pending proposals: withdraws those that no commit could accept, then commits the
+    /// others.
     fn settle(&self, pending: &[&Node]) -> NextCall {
         let lost: Vec<NodeId> =
             pending.iter().filter(|node| self.is_lost(node)).map(|node| node.id.clone()).collect();
@@ -536,7 +540,7 @@ impl<'a> Planner<'a> {
             let lost = lost.into_iter().take(WITHDRAWN).collect();
             return NextCall { call: Call::Withdraw(lost), reason };
         }
-        // Ids may be long: a call is for a reply, which is not.
+        // The reply has a size limit, and ids may be long.
         let mut room = IDS;
         let fits = |node: &&Node| {
             let needs = node.id.as_str().len();
@@ -561,7 +565,7 @@ impl<'a> Planner<'a> {
         NextCall { call: Call::Commit(steps), reason }
     }
 
-    /// Whether no commit could accept a pending node.
+    /// Returns whether no commit could accept a pending node.
     fn is_lost(&self, node: &Node) -> bool {
         let parent =
             node.parent.as_ref().and_then(|parent| self.investigation.node(parent)).map(AsRef::as_ref);
@@ -569,7 +573,7 @@ impl<'a> Planner<'a> {
         closed || self.advisor.committable(parent).is_empty()
     }
 
-    /// Roots that are wanted: the first batch, or one more where nothing else could go on.
+    /// Returns the roots to propose: the first batch, or one more if nothing else can continue.
     fn roots(&self, ids: &mut Ids, combinations: usize) -> Vec<Slot<'a>> {
         let investigation = self.investigation;
         if investigation.roots().any(|root| root.is_pending()) {
@@ -584,7 +588,7 @@ impl<'a> Planner<'a> {
             let room = most.max(existing + 1) - existing;
             Some(least.max(1)).filter(|number| *number <= room)
         } else if existing == 0 {
-            // A batch of roots is proposed at once, however few tasks were asked for.
+            // The first roots are proposed as one batch, even if fewer tasks were requested.
             let asked = if self.strategy == Strategy::Owed { 1 } else { ROOTS };
             Some(asked.max(combinations).min(self.limit).max(least).min(most))
         } else {
@@ -600,7 +604,7 @@ impl<'a> Planner<'a> {
         ids.into_iter().map(|id| Slot { explores: several, ..slot(id) }).collect()
     }
 
-    /// Children that are wanted under open nodes, in the order of the strategy.
+    /// Returns the children wanted under open nodes, in the order of the strategy.
     fn wants(&self, combinations: usize) -> Vec<Want<'a>> {
         let (investigation, rules) = (self.investigation, self.rules);
         let asked = if self.strategy == Strategy::Exhaustive { EXHAUSTIVE_CHILDREN } else { 0 };
@@ -616,8 +620,8 @@ impl<'a> Planner<'a> {
             let pending = children - investigation.committed_children(&node.id).count();
             let missing =
                 rules.requirement(investigation, node).map_or(0, |requirement| requirement.missing());
-            // Where a limit keeps some of all children open, asking for more than is owed would let the tree grow with
-            // every round: there it is asked for only while few branches are open, and not below the end's depth.
+            // If a limit keeps some of all children open, asking for more than required would let the tree grow with
+            // every round. Then more is asked for only while few branches are open, and not below the end's depth.
             let below = node.round().saturating_add(1);
             let limited = rules.closing_limit(below).is_some_and(|percent| percent < 100);
             let many = open.get(&below).is_some_and(|open| *open >= KEPT_OPEN);
@@ -669,7 +673,7 @@ impl<'a> Planner<'a> {
         wants
     }
 
-    /// Raises the numbers for the recommended breadth, while its round is the frontier, and for missing combinations.
+    /// Raises the numbers for the recommended breadth while its round is the frontier, and for missing combinations.
     fn widen(&self, wants: &mut [Want<'a>], combinations: usize) {
         let breadth = self.rules.breadth().filter(|(round, _)| {
             self.strategy != Strategy::Owed && self.investigation.current_round() <= *round
@@ -682,7 +686,7 @@ impl<'a> Planner<'a> {
         self.raise(wants, combinations.min(self.limit), |want| self.explores(want.parent));
     }
 
-    /// Raises the numbers of the fitting ones to a sum, where the fewest children are first.
+    /// Raises the numbers of the matching wants to a sum, preferring parents with the fewest children.
     fn raise(&self, wants: &mut [Want<'a>], sum: usize, fits: impl Fn(&Want<'a>) -> bool) {
         let planned: usize = wants.iter().filter(|want| fits(want)).map(|want| want.number).sum();
         for _ in planned..sum {
@@ -695,17 +699,17 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Whether the children of a node explore further, rather than check it.
+    /// Returns whether children of a node explore further rather than check it.
     fn explores(&self, parent: &Node) -> bool {
         parent.state().is_some_and(|state| self.rules.role(state) == Role::Open)
     }
 
-    /// As many of the wanted children as fit: branch after branch, or in turn under each parent.
+    /// Turns as many wants as fit into slots: branch by branch, or in turn under each parent.
     fn spread(&self, wants: &[Want<'a>], ids: &mut Ids) -> Vec<Slot<'a>> {
         let mut slots = Vec::new();
         let mut rest: Vec<(&'a Node, usize)> = wants.iter().map(|want| (want.parent, want.number)).collect();
         while slots.len() < self.limit && !rest.is_empty() {
-            // One pass: a child for each parent of the first round that wants some, or all for the first parent.
+            // One pass: a child for each parent in the first remaining round, or all children of the first parent.
             let first = rest[0].0.round();
             let in_turn = self.strategy != Strategy::Deepen;
             let members =
@@ -733,7 +737,7 @@ impl<'a> Planner<'a> {
         self.advisor.suggest(&places)
     }
 
-    /// A change of state where a node waits for children that no commit could give it.
+    /// Returns a state change for a node that waits for children that no commit could provide.
     fn instead_of_children(&self, slots: &[Slot<'a>]) -> Option<NextCall> {
         let served: HashSet<&NodeId> = slots.iter().filter_map(|slot| Some(&slot.parent?.id)).collect();
         self.investigation.committed().find_map(|(node, state)| {
@@ -766,10 +770,10 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Open leaves, deep enough, of whose children none could be closed in one commit: the limit on closing would keep
-    /// such a branch open for ever.
+    /// Returns open leaves, deep enough, whose children could not be closed in one commit. The limit on closing would
+    /// keep such a branch open forever.
     fn leaves_to_close(&self, slots: &[Slot<'a>], suggested: &[Option<Suggestion>]) -> Vec<&'a Node> {
-        // By round: whether any task closes. By parent: whether all its tasks are held open.
+        // By round: whether any task closes. By parent: whether all its tasks are kept open.
         let mut closes: BTreeMap<u32, bool> = BTreeMap::new();
         let mut held: BTreeMap<&NodeId, (&'a Node, bool)> = BTreeMap::new();
         for (slot, suggestion) in slots.iter().zip(suggested) {
@@ -799,7 +803,7 @@ impl<'a> Planner<'a> {
         Some(NextCall { call: Call::Reclassify(self.step(&leaf.id, &closed.name)), reason })
     }
 
-    /// What helps where nothing is pending and no node lacks a child, but the end is still refused.
+    /// Returns a way forward if nothing is pending and no node needs a child, but the end is still blocked.
     fn gate(&self, ids: &mut Ids, blockers: &[Diagnostic]) -> Gate<'a> {
         let investigation = self.investigation;
         let shallow = investigation.current_round() < self.advisor.goal;
@@ -808,7 +812,7 @@ impl<'a> Planner<'a> {
         if !slots.is_empty() {
             return Gate::Propose(slots);
         }
-        // Every node is closed: one of them is revived, the one with children or the deepest.
+        // Every node is closed, so one is revived: one with children if possible, then the deepest.
         let mut closed: Vec<&Node> = investigation.committed().map(|(node, _)| node.as_ref()).collect();
         closed.sort_by_key(|node| {
             (
@@ -826,7 +830,7 @@ impl<'a> Planner<'a> {
         Gate::Call(revived)
     }
 
-    /// A child of the deepest open node that can have one.
+    /// Returns a child of the deepest open node that can have one.
     fn deeper(&self, ids: &mut Ids) -> Option<Slot<'a>> {
         self.investigation
             .committed()
@@ -842,8 +846,8 @@ impl<'a> Planner<'a> {
             })
     }
 
-    /// Children that are to be closed, for the quality: below the open node that is deep enough and nearest to the root,
-    /// so that they raise the branching and need little below them.
+    /// Returns children to close, to raise the quality score: below the open node that is deep enough and nearest to
+    /// the root. There they increase the branching and need few descendants.
     fn broader(&self, ids: &mut Ids) -> Vec<Slot<'a>> {
         let deep_enough = |node: &Node| node.round().saturating_add(1) >= self.advisor.goal;
         let parent = self
@@ -877,7 +881,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The decision between results that a merge has brought together.
+    /// Returns the call that decides between results combined by a merge.
     fn contested(&self) -> Option<NextCall> {
         let contested = contested(self.investigation).into_iter().next()?;
         let node = self.investigation.node(&contested.node?.parse().ok()?)?;
@@ -885,7 +889,7 @@ impl<'a> Planner<'a> {
         Some(NextCall { call, reason: format!("{} Read both with tot_read, and decide.", contested.message) })
     }
 
-    /// What is to be said to an objection: an answer first, and a resolution where the end waits for it.
+    /// Returns the reply to an objection: an answer first, then a resolution if the end waits for it.
     fn objected(&self) -> Option<NextCall> {
         let is_waited_for = self.rules.ruleset().objections == Enforcement::Reject;
         objections::open(self.investigation).iter().find_map(|objection| {
@@ -903,8 +907,8 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Whether who asks is the one to answer an objection, which who made it is not, or to resolve it, which who wrote the node
-    /// is not. An agent without a name may ask for others of its session.
+    /// Returns whether the asking agent may answer or resolve an objection. Its author may not answer it, and the
+    /// node's authors may not resolve it. An unnamed agent may speak for others of its session.
     fn is_for_who_asks(&self, objection: &Objection) -> bool {
         let Objection { comment, .. } = objection;
         let about = comment.node.as_ref().and_then(|id| self.investigation.committed_node(id));
@@ -919,7 +923,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Where the last answer was refuted and nothing was tried since: another root, or else a child of the deepest open node.
+    /// Returns another approach if the last answer was refuted and nothing was tried since: a new root, or a child of
+    /// the deepest open node.
     fn other_way(&self, ids: &mut Ids) -> Option<(Slot<'a>, String)> {
         let refuted = refuted_alone(self.investigation, self.rules);
         let at = |node: &Node| node.classification.as_ref().map(|result| result.committed_at);
@@ -990,7 +995,7 @@ enum Gate<'a> {
     Call(Option<NextCall>),
 }
 
-/// Where pending nodes are.
+/// Returns the places of pending nodes.
 fn places<'a>(investigation: &'a Investigation, nodes: &[&'a Node]) -> Vec<Place<'a>> {
     nodes
         .iter()

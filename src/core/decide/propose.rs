@@ -1,4 +1,4 @@
-//! `tot_propose`: nodes to be researched next, and proposals taken back.
+//! `tot_propose`: proposes nodes to research next, and withdraws pending proposals.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use crate::domain::{Code, Diagnostic, Event, Investigation, Node, NodeId, Timest
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{KINDS, Proposed, Verdict, secrets, shortened};
 
-/// What an agent asks for, not yet checked. It is told in these words.
+/// The unvalidated input of `tot_propose`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Propose {
-    /// The nodes.
+    /// The nodes to propose.
     #[serde(default)]
     pub nodes: Vec<NewNode>,
-    /// Pending ids to take back.
+    /// Ids of pending proposals to withdraw.
     #[serde(default)]
     pub withdraw: Vec<String>,
 }
 
-/// One node that an agent means to research, not yet checked. It is told in these words.
+/// A node that an agent plans to research, not yet validated. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -37,16 +37,16 @@ pub struct NewNode {
     /// One line.
     #[schemars(extend("examples" = ["Read the slow query log"]))]
     pub title: String,
-    /// What is to be done.
+    /// The planned work.
     #[serde(default)]
     pub planned_action: String,
-    /// What it covers of `dimensions`.
+    /// The combinations of `dimensions` that it covers.
     #[serde(default)]
     #[schemars(extend("examples" = [["engine=gix"]]))]
     pub covers: Vec<String>,
 }
 
-/// Codes for which a proposal may be refused, beside those of any call.
+/// Codes that can refuse a proposal, besides those of any call.
 pub const CODES: &[Code] = &[
     Code::InvalidIdFormat,
     Code::DuplicateId,
@@ -66,14 +66,14 @@ pub const CODES: &[Code] = &[
     Code::InvestigationEnded,
 ];
 
-/// Codes of its warnings.
+/// Codes of the possible warnings.
 pub const WARNINGS: &[Code] = &[Code::Breadth(2), Code::SecretSuspected];
 
 /// Judges a proposal.
 ///
 /// # Errors
 ///
-/// Every fault of every node; then nothing of the batch is kept.
+/// Returns every error of every node. Nothing of a rejected batch is stored.
 pub fn propose(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -125,7 +125,7 @@ fn is_committed(investigation: &Investigation, id: &str) -> bool {
     id.parse::<NodeId>().is_ok_and(|id| investigation.committed_node(&id).is_some())
 }
 
-/// The proposals to be taken back, in the order of the call.
+/// Returns the proposals to withdraw, in request order.
 fn withdrawn(investigation: &Investigation, request: &Propose, errors: &mut Vec<Diagnostic>) -> Vec<NodeId> {
     let mut withdrawn: Vec<NodeId> = Vec::new();
     for text in &request.withdraw {
@@ -157,7 +157,7 @@ fn withdrawn(investigation: &Investigation, request: &Propose, errors: &mut Vec<
     withdrawn
 }
 
-/// `Pending are R2.A1, R2.A2.`
+/// Lists the pending proposals, for a suggestion: `Pending: R2.A1, R2.A2.`
 pub(super) fn pending_list(investigation: &Investigation) -> String {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     match pending.len() {
@@ -167,8 +167,8 @@ pub(super) fn pending_list(investigation: &Investigation) -> String {
     }
 }
 
-/// Every id in use by its lower-case spelling, in the rounds of the batch: two ids that differ only in case can't be
-/// checked out side by side on macOS or Windows.
+/// The ids in use, by their lower-case spelling, in the rounds of the batch. Two ids that differ only in case can't be
+/// checked out together on macOS or Windows.
 struct Spellings {
     in_use: HashMap<String, NodeId>,
     in_batch: HashSet<NodeId>,
@@ -188,7 +188,7 @@ impl Spellings {
     }
 }
 
-/// Returns the node if it has no fault; adds its faults.
+/// Returns the node if it is valid; otherwise adds its errors.
 fn check_node(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -333,7 +333,7 @@ fn check_node(
     })
 }
 
-/// An id that is still free below the parent: letters and digits in turn.
+/// Returns an unused id below the parent. Levels alternate between letters and digits.
 fn free_child(investigation: &Investigation, parent: &NodeId) -> Option<NodeId> {
     let digits = !parent.suffix().ends_with(|c: char| c.is_ascii_digit());
     let steps = if digits { '1'..='9' } else { 'a'..='z' };

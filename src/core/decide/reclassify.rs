@@ -1,4 +1,4 @@
-//! `tot_reclassify`: a committed node's state is revived, corrected or given up.
+//! `tot_reclassify`: changes the state of a committed node, to revive, correct or abandon it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
 use crate::ruleset::rules::{KINDS, Reclassified, Verdict, secrets};
 
-/// What an agent asks for, not yet checked. It is told in these words.
+/// The unvalidated input of `tot_reclassify`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reclassify {
@@ -23,20 +23,20 @@ pub struct Reclassify {
     pub node_id: String,
     /// The new state.
     pub new_state: String,
-    /// Why.
+    /// Why it changes.
     pub reason: Option<String>,
     /// The agent that changes it.
     pub agent_id: Option<String>,
-    /// What proves it.
+    /// The proof.
     pub evidence: Option<String>,
     /// How it was verified.
     pub verification_method: Option<String>,
-    /// What else was considered.
+    /// Other explanations that were considered.
     #[serde(default)]
     pub alternatives_considered: Vec<String>,
 }
 
-/// Codes for which a change of state may be refused, beside those of any call.
+/// Codes that can refuse a state change, besides those of any call.
 pub const CODES: &[Code] = &[
     Code::NodeNotFound,
     Code::UnknownState,
@@ -45,7 +45,7 @@ pub const CODES: &[Code] = &[
     Code::InvestigationEnded,
 ];
 
-/// Codes of its warnings.
+/// Codes of the possible warnings.
 pub const WARNINGS: &[Code] = &[
     Code::EarlyState,
     Code::MissingEvidence,
@@ -55,13 +55,14 @@ pub const WARNINGS: &[Code] = &[
     Code::SecretSuspected,
 ];
 
-/// Judges a change of state. A node that already has the state is left as it is: a decision without an event, unless its
-/// results are contested, which this decides.
+/// Judges a state change.
+///
+/// If the node already has the state, the decision has no event, unless the change settles a contested result.
 ///
 /// # Errors
 ///
-/// `NODE_NOT_FOUND`, `UNKNOWN_STATE`, `HAS_CHILDREN`, `INVALID_CHILD_STATE`, `TEXT_TOO_LONG`, and
-/// `INVESTIGATION_ENDED` where the change would not open an ended investigation again.
+/// Returns `NODE_NOT_FOUND`, `UNKNOWN_STATE`, `HAS_CHILDREN`, `INVALID_CHILD_STATE` or `TEXT_TOO_LONG`. Returns
+/// `INVESTIGATION_ENDED` if the change would not reopen an ended investigation.
 pub fn reclassify(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -130,7 +131,7 @@ pub fn reclassify(
     Ok(Decision { event: Some(Event::Reclassified { transition, transitions, reopened: ended }), warnings })
 }
 
-/// Every text of a request, with the name of its field.
+/// Returns every text of the request with its field name.
 fn texts(request: &Reclassify) -> impl Iterator<Item = (&str, &str)> {
     let optional = [
         ("reason", &request.reason),

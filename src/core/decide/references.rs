@@ -1,4 +1,4 @@
-//! The sources that findings name, and those that are given beside them.
+//! The sources of results: those cited in findings, and those given as data.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,25 +8,25 @@ use crate::domain::{Citation, Classification, Investigation, NodeId};
 use crate::markdown::{self, Mention, MentionKind};
 use crate::text::one_line;
 
-/// A source, with the nodes that cite it.
+/// A source and the nodes that cite it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reference {
     /// The URL or path.
     pub target: String,
-    /// The kind of the source.
+    /// Whether the source is a URL or a path.
     pub kind: MentionKind,
-    /// The line, for a path with one.
+    /// The cited line, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// Its description, in the words of the first node that has one.
+    /// The first description given by a citing node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The nodes that cite it, by round and suffix.
+    /// The citing nodes, ordered by round and suffix.
     pub cited_by: Vec<NodeId>,
 }
 
-/// A source that is given as data, as if the findings named it after all others.
+/// Converts a source given as data to the form of one cited in findings.
 fn mentioned(citation: &Citation) -> Mention {
     let is_url = ["http://", "https://"].iter().any(|scheme| citation.target.starts_with(scheme));
     let first = citation.lines.as_deref().and_then(|lines| lines.split('-').next()?.parse().ok());
@@ -40,19 +40,19 @@ fn mentioned(citation: &Citation) -> Mention {
     }
 }
 
-/// Returns the number of sources that a result cites.
+/// Returns the number of distinct sources that a result cites.
 pub fn sources(result: &Classification) -> usize {
     let targets: HashSet<String> = mentions(result).map(|mention| mention.target).collect();
     targets.len()
 }
 
-/// Returns the sources that findings name, then those given as data.
+/// Returns the sources cited in the findings, then those given as data.
 fn mentions(result: &Classification) -> impl Iterator<Item = Mention> {
     let given = result.references.iter().map(mentioned);
     markdown::references(&result.findings).into_iter().chain(given)
 }
 
-/// Returns the references in all findings and those given as data, by first mention: round, suffix, place in the text.
+/// Returns all cited sources in order of first mention: by round, suffix, then position in the text.
 pub fn references(investigation: &Investigation) -> Vec<Reference> {
     let mut references: Vec<Reference> = Vec::new();
     let mut known: HashMap<(MentionKind, String, Option<u32>), usize> = HashMap::new();

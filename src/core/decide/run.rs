@@ -1,4 +1,4 @@
-//! `tot run`, `tot rerun`: runs of commands, as the program saw them. Also before a node has a result, and after the end.
+//! `tot run` and `tot rerun`: recorded runs of commands. They also work before a node has a result, and after the end.
 
 use std::sync::Arc;
 
@@ -11,35 +11,35 @@ use crate::domain::{
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{Verdict, secrets};
 
-/// Runs to be stored in one commit, not yet checked.
+/// Runs to store in one commit, not yet validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// The runs, repetitions and judgements.
+    /// Runs, repetitions and judgements.
     pub runs: Vec<NewRun>,
-    /// Files that are put beside the node of the one run that is new.
+    /// Files to store with the node of the run. Allowed only with a single new run.
     pub attachments: Vec<File>,
 }
 
-/// A record to be stored.
+/// A run, repetition or judgement to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRun {
-    /// The node, or `None` for the whole investigation; a repetition or a judgement inherits the node of its run.
+    /// The node, or `None` for the whole investigation. Repetitions and judgements inherit the node of their run.
     pub node: Option<NodeId>,
-    /// The author's note; of a judgement, the reason.
+    /// The author's note, or the reason for a judgement.
     pub note: Option<String>,
-    /// The kind of the record. The verdict of a repetition is computed here, whatever is given.
+    /// The kind of record. The verdict of a repetition is recomputed, whatever is given.
     pub what: RunKind,
 }
 
-/// Codes that refuse it, beside those of any call.
+/// Codes that can refuse a run, besides those of any call.
 pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::RunNotFound, Code::MissingReason, Code::EmptyBatch, Code::SecretSuspected];
 
-/// Stores runs by that author, under that id and the following free ones.
+/// Stores runs by `author`, under `id` and the free ids that follow.
 ///
 /// # Errors
 ///
-/// The codes of [`CODES`], `INVALID_ARGUMENT`, `TEXT_TOO_LONG`.
+/// Returns the codes in [`CODES`], `INVALID_ARGUMENT` or `TEXT_TOO_LONG`.
 pub fn record(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -91,7 +91,7 @@ pub fn record(
     Ok(Decision { event: Some(Event::Ran { runs, attachments }), warnings: verdict.warnings })
 }
 
-/// Returns the node that it belongs to and its kind, if the run that it refers to exists.
+/// Returns the record's node and kind, if the run that it refers to exists.
 fn placed(
     investigation: &Investigation,
     node: Option<NodeId>,
@@ -136,21 +136,21 @@ fn placed(
     }
 }
 
-/// Returns the captured run that a text names: its id, or an unambiguous ending of it.
+/// Returns the captured run with this id or unambiguous id ending.
 ///
 /// # Errors
 ///
-/// `RUN_NOT_FOUND`.
+/// Returns `RUN_NOT_FOUND`.
 pub fn captured<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a Run, Diagnostic> {
     let fits = |run: &&Arc<Run>| matches!(run.what, RunKind::Captured(_)) && is_named(run.id, named);
     one(investigation.runs().filter(fits), named, "captured run")
 }
 
-/// The repetition that differs, which a text names as [`captured`] does.
+/// Returns the differing repetition with this id or unambiguous id ending.
 ///
 /// # Errors
 ///
-/// `RUN_NOT_FOUND`.
+/// Returns `RUN_NOT_FOUND`.
 pub fn differing<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a Run, Diagnostic> {
     let differs = |run: &Run| matches!(run.what, RunKind::Repeated { verdict: RunVerdict::Differs, .. });
     one(
@@ -160,7 +160,7 @@ pub fn differing<'a>(investigation: &'a Investigation, named: &str) -> Result<&'
     )
 }
 
-/// The fewest characters that a short id needs.
+/// Minimum length of an id ending.
 const ENDING_MIN: usize = 4;
 
 fn is_named(id: RunId, named: &str) -> bool {
@@ -186,7 +186,7 @@ fn one<'a>(
     }
 }
 
-/// Every text of a run that comes from outside, with the name of its field.
+/// Returns every text of a run that comes from outside, with its field name.
 fn texts(run: &Run) -> impl Iterator<Item = (&'static str, &str)> {
     let note = run.note.iter().map(|note| ("note", note.as_str()));
     note.chain(run.ran().into_iter().flat_map(|ran| {
@@ -307,7 +307,7 @@ mod tests {
         let (judgement, after) = stored(&after, judged(differs.id)).unwrap();
         assert_eq!(judgement.of(), Some(differs.id));
         assert_eq!(differing(&after, &differs.id.to_string()).unwrap().id, differs.id);
-        // What is repeated is the first of a command, and no repetition of it.
+        // Only the first run of a command can be repeated, not a repetition of it.
         assert_eq!(stored(&after, again(differs.id, ran("1"))).unwrap_err(), [Code::RunNotFound]);
     }
 

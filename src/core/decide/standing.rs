@@ -1,4 +1,4 @@
-//! The standing of an investigation: owed steps, blockers of the end, and what to do next.
+//! The standing of an investigation: required steps, blockers of the end, and the next action.
 
 use serde::Serialize;
 
@@ -9,33 +9,33 @@ use crate::ruleset::rules::objections::{self, diagnostic};
 use crate::ruleset::rules::{Blockers, KINDS, children::children, shortened};
 use crate::ruleset::{EffectiveRules, Role, effective};
 
-/// All that an investigation still needs, for callers that report it in full.
+/// Everything that an investigation still needs, for callers that report it in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outlook {
-    /// A summary of [`blockers`].
+    /// A summary of the [`blockers`].
     pub blockers: Blockers,
-    /// The steps owed in the next round; none after the end.
+    /// The steps required in the next round; `None` after the end.
     pub next_round: Option<NextRound>,
     /// The next legal step, in one line.
     pub next_action: String,
 }
 
-/// The steps owed in the next round.
+/// The steps required in the next round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NextRound {
     /// The lowest round in which nodes are missing.
     pub round: u32,
-    /// The number of missing ones.
+    /// The number of missing nodes.
     pub nodes_required: u32,
-    /// The number of proposals that they need.
+    /// The number of proposals needed for them.
     pub total_batches: u32,
-    /// The lacking parents.
+    /// The parents that need more children.
     #[serde(skip)]
     pub parents: Vec<Owed>,
 }
 
-/// A parent that lacks children.
+/// A parent that needs more children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owed {
     /// The parent.
@@ -46,16 +46,16 @@ pub struct Owed {
     pub children_needed: u32,
 }
 
-/// Nodes whose claims are weaker than before.
+/// Nodes whose claims became weaker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turned {
-    /// Refuted now, and not before.
+    /// Nodes that were refuted in the meantime.
     pub refuted: Vec<NodeId>,
-    /// Confirmed before, and neither confirmed nor refuted now.
+    /// Nodes that lost their confirmation without being refuted.
     pub unconfirmed: Vec<NodeId>,
 }
 
-/// Returns what became weaker from one state of an investigation to a later one.
+/// Returns the nodes whose claims became weaker between two states of an investigation.
 pub fn turned(before: &Investigation, after: &Investigation, rules: &EffectiveRules) -> Turned {
     let mut turned = Turned::default();
     for (node, state) in after.committed() {
@@ -72,7 +72,7 @@ pub fn turned(before: &Investigation, after: &Investigation, rules: &EffectiveRu
     turned
 }
 
-/// The standing of the investigation.
+/// Returns the investigation's outlook.
 pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook {
     if investigation.end_in_force().is_some() {
         let next_action =
@@ -87,7 +87,7 @@ pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook
     Outlook { blockers, next_round, next_action }
 }
 
-/// Everything that blocks the end. Nothing blocks an investigation that has ended.
+/// Returns everything that blocks the end. Nothing blocks an investigation that has ended.
 pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     if investigation.end_in_force().is_some() {
         return Vec::new();
@@ -97,7 +97,7 @@ pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Di
     blockers
 }
 
-/// Faults of the files, which no call can mend.
+/// Returns the problems in files, which no call can fix.
 pub fn faults(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let unreadable = investigation.unreadable().iter().map(|id| {
         let message = format!("The file of {id} can't be read or has no place in the tree.");
@@ -108,15 +108,15 @@ pub fn faults(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diag
     unreadable.chain(at_odds(investigation, rules)).collect()
 }
 
-/// Everything that the rules ask for and that is not there, whether the investigation has ended or not: a merge or a
-/// commit by hand can leave an ended one at odds with its rules.
+/// Returns all required steps that are missing, even after the end: a merge or a manual commit can leave an ended
+/// investigation in conflict with its rules.
 pub fn owed(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let mut blockers = Blockers::default();
     find(investigation, rules, &mut blockers);
     blockers.list
 }
 
-/// Adds what is [`owed`].
+/// Adds the blockers that [`owed`] returns.
 fn find(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     blockers.extend(nothing_committed(investigation));
@@ -131,7 +131,7 @@ fn find(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Bl
     }
 }
 
-/// The blocker of an investigation without nodes.
+/// Returns the blocker for an investigation without committed nodes.
 pub(super) fn nothing_committed(investigation: &Investigation) -> Option<Diagnostic> {
     let is_empty = investigation.committed().next().is_none();
     is_empty.then(|| {
@@ -144,7 +144,7 @@ pub(super) fn nothing_committed(investigation: &Investigation) -> Option<Diagnos
     })
 }
 
-/// Nodes whose results differ, so that somebody must decide between them.
+/// Returns the blockers for nodes with conflicting results, which someone must decide between.
 pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
     let is_contested =
         |node: &&Arc<Node>| node.classification.as_ref().is_some_and(Classification::is_contested);
@@ -159,8 +159,8 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
     investigation.nodes().filter(is_contested).map(told).collect()
 }
 
-/// Nodes that no call could have left as they are: in a state that the ruleset does not have, or that is not allowed
-/// below the parent's. Only a hand or a merge brings this about, in a node's file or in the pinned ruleset.
+/// Returns nodes that no call could have produced: in a state that the ruleset lacks, or in one that the parent's state
+/// does not allow. Only a manual edit or a merge causes this, in a node's file or in the pinned ruleset.
 pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let mut faults: Vec<(&NodeId, Diagnostic)> = Vec::new();
     let suspects = investigation.node_classes().filter(|class| is_at_odds(class, rules));
@@ -176,7 +176,7 @@ pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Dia
         }
         let takes_none = takes_no_children(class, rules);
         for (child, below) in investigation.committed_children(&node.id) {
-            // A node of an unknown state is a fault of its own.
+            // A node in an unknown state is reported separately.
             if rules.ruleset().state(below).is_none() {
                 continue;
             }
@@ -204,19 +204,19 @@ pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Dia
     faults.into_iter().map(|(_, fault)| fault).collect()
 }
 
-/// Whether these nodes, or children of theirs, can't be as they are.
+/// Returns whether these nodes or their children are in an impossible state.
 fn is_at_odds(class: &NodeClass, rules: &EffectiveRules) -> bool {
     let takes_none = takes_no_children(class, rules);
     rules.ruleset().state(&class.state).is_none()
         || class.children.iter().any(|(below, _)| takes_none || !rules.allows_child(&class.state, below))
 }
 
-/// Whether they take no children. A node that was closed by a child keeps its children.
+/// Returns whether these nodes can't have children. A node closed by one of its children retains them.
 fn takes_no_children(class: &NodeClass, rules: &EffectiveRules) -> bool {
     rules.is_terminal(&class.state) && !class.is_promoted
 }
 
-/// The lowest round in which nodes are missing, and how many; `None` where none are.
+/// Returns the lowest round with missing nodes, if any.
 fn next_round(investigation: &Investigation, rules: &EffectiveRules) -> Option<NextRound> {
     let batches = |nodes: u32| rules.ruleset().batch_limit.map_or(1, |limit| nodes.div_ceil(limit.max(1)));
     if investigation.committed().next().is_none() {
@@ -244,7 +244,7 @@ fn next_round(investigation: &Investigation, rules: &EffectiveRules) -> Option<N
     Some(NextRound { round, nodes_required, total_batches: batches(nodes_required), parents })
 }
 
-/// The next legal step of an open investigation, in one line.
+/// Returns the next legal step of an open investigation, in one line.
 fn next_action(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -298,7 +298,7 @@ fn next_action(
     }
 }
 
-/// The next step where nothing is owed: the end, unless something is open that no rule asks for.
+/// Returns the next step when no required steps remain: the end, unless an optional point is still open.
 fn settled(investigation: &Investigation, rules: &EffectiveRules) -> String {
     if let Some(Diagnostic { message, suggestion, .. }) =
         objections::open(investigation).first().map(diagnostic)
@@ -317,7 +317,7 @@ fn settled(investigation: &Investigation, rules: &EffectiveRules) -> String {
     }
 }
 
-/// The refuted nodes, if no answer is left beside them.
+/// Returns the refuted nodes if no current answer remains.
 pub(super) fn refuted_alone(investigation: &Investigation, rules: &EffectiveRules) -> Vec<NodeId> {
     if rules.answers(investigation).next().is_some() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! `tot_start`: the facts that are fixed for the whole investigation.
+//! `tot_start`: starts an investigation with facts that never change.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,34 +8,34 @@ use crate::domain::{Code, Diagnostic, Meta, SessionId, Timestamp};
 use crate::ruleset::rules::{self, Verdict, early_states, min_rounds, roots};
 use crate::ruleset::{Enforcement, Ruleset, effective};
 
-/// What an agent asks for, not yet checked. It is told in these words.
+/// The unvalidated input of `tot_start`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Start {
-    /// The question, whole.
+    /// The full question.
     #[schemars(extend("examples" = ["Why did p99 latency double after the upgrade to PostgreSQL 18?"]))]
     pub query: String,
-    /// For lists; else the first line of the query.
+    /// Shown in lists; default: the first line of the query.
     pub title: Option<String>,
-    /// What is known: versions, logs, constraints.
+    /// Known facts: versions, logs, constraints.
     pub context: Option<String>,
-    /// A mode of the method; else its first.
+    /// A mode of the method; default: its first.
     pub mode: Option<String>,
-    /// Roots of the first proposal, where they can be chosen.
+    /// Number of roots in the first proposal, if the method lets you choose.
     #[schemars(range(min = 1))]
     pub min_roots: Option<u32>,
-    /// Rounds before the end: more than the method's, or fewer where the mode allows.
+    /// Rounds before the end: more than the method's minimum, or fewer if the mode allows.
     #[schemars(range(min = 1, max = 20))]
     pub min_rounds: Option<u32>,
-    /// Keep states that come too early.
+    /// Keep states that are reached too early.
     pub allow_early_terminal: Option<bool>,
 }
 
-/// Returns a new investigation under `ruleset` and the operator's `floor` of minimum rounds.
+/// Returns a new investigation under `ruleset` and the operator's `floor` for the minimum rounds.
 ///
 /// # Errors
 ///
-/// `INVALID_ARGUMENT` and `TEXT_TOO_LONG`, all at once.
+/// Returns all `INVALID_ARGUMENT` and `TEXT_TOO_LONG` errors together.
 pub fn start(
     request: Start,
     ruleset: &Ruleset,
@@ -97,7 +97,7 @@ pub fn start(
     })
 }
 
-/// Returns the suspected credentials in the texts of a start. Separate from [`start`], since a replay may skip it.
+/// Returns the suspected credentials in the request's texts. Separate from [`start`] because a replay may skip it.
 pub fn secrets(request: &Start, enforcement: Enforcement) -> Verdict {
     let optional = [("title", &request.title), ("context", &request.context)];
     let texts = std::iter::once(("query", request.query.as_str()))
@@ -107,7 +107,7 @@ pub fn secrets(request: &Start, enforcement: Enforcement) -> Verdict {
     verdict
 }
 
-/// The first line of the query, cut at a word after about 100 characters.
+/// Returns the first line of the query, cut at a word after about 100 characters.
 fn title_of(query: &str) -> String {
     let line = query.trim().lines().next().unwrap_or_default().trim();
     if line.chars().count() <= 100 {

@@ -1,13 +1,13 @@
-//! The rulesets that the program brings along: the one place in the code that knows their names.
+//! The built-in rulesets. No other module may know their names.
 
 use std::sync::LazyLock;
 
 use super::RulesetFile;
 
-/// The ruleset of an investigation that names none.
+/// The default ruleset.
 pub const DEFAULT: &str = "single-root";
 
-/// Name and text of each built-in ruleset, the default first.
+/// The name and text of each built-in ruleset, the default first.
 pub const TEXTS: [(&str, &str); 6] = [
     ("single-root", include_str!("builtin/single-root.yaml")),
     ("drill", include_str!("builtin/drill.yaml")),
@@ -20,7 +20,7 @@ pub const TEXTS: [(&str, &str); 6] = [
 static FILES: LazyLock<Vec<RulesetFile>> =
     LazyLock::new(|| TEXTS.iter().filter_map(|(_, text)| RulesetFile::parse(text).ok()).collect());
 
-/// All built-in rulesets, the default first.
+/// Returns all built-in rulesets, the default first.
 pub fn all() -> &'static [RulesetFile] {
     &FILES
 }

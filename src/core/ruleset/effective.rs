@@ -1,5 +1,5 @@
-//! The rules in force for one investigation: the ruleset, its mode, and the choices of `tot_start`. The answers of each kind of
-//! rule are defined with it, under [`rules`](super::rules).
+//! The rules in force for one investigation: the ruleset, its mode, and the choices of `tot_start`. Each kind of rule
+//! adds its own methods, under [`rules`](super::rules).
 
 use super::schema::{Enforcement, Mode, Ruleset};
 use crate::domain::Meta;
@@ -16,11 +16,11 @@ pub struct EffectiveRules<'a> {
     pub(super) attachment_max: u64,
 }
 
-/// The most bytes of an attachment, where an operator says nothing else.
+/// The default maximum size of an attachment in bytes.
 pub const ATTACHMENT_MAX: u64 = 1 << 20;
 
 impl<'a> EffectiveRules<'a> {
-    /// The rules of an investigation.
+    /// Returns the rules of an investigation.
     pub fn new(ruleset: &'a Ruleset, meta: &Meta) -> Self {
         EffectiveRules {
             ruleset,
@@ -33,7 +33,7 @@ impl<'a> EffectiveRules<'a> {
         }
     }
 
-    /// The rules of an investigation that chooses nothing for itself.
+    /// Returns the rules of an investigation that uses all defaults.
     pub fn by_default(ruleset: &'a Ruleset) -> Self {
         let mode = ruleset.modes.first();
         let min_rounds = mode.and_then(|mode| mode.min_rounds).unwrap_or(ruleset.end.min_rounds);
@@ -48,30 +48,30 @@ impl<'a> EffectiveRules<'a> {
         }
     }
 
-    /// Sets the limit of attachments, in bytes: an operator's choice.
+    /// Sets the operator's attachment limit in bytes.
     pub fn with_attachment_max(self, bytes: u64) -> Self {
         EffectiveRules { attachment_max: bytes, ..self }
     }
 
-    /// The most bytes of an attachment.
+    /// Returns the maximum size of an attachment in bytes.
     pub fn attachment_max(&self) -> u64 {
         self.attachment_max
     }
 
-    /// Whether less is asked than the ruleset asks by itself: early states are kept, or the mode asks for less.
+    /// Returns whether the rules are weaker than the ruleset's own: early states are kept, or the mode requires less.
     pub fn is_relaxed(&self) -> bool {
         let keeps_early = self.allow_early_terminal && self.ruleset.has_conversions();
         let asks_less = |mode: &Mode| mode.max_children_owed.is_some() || mode.without_breadth;
         keeps_early || self.mode.is_some_and(asks_less)
     }
 
-    /// The ruleset.
+    /// Returns the ruleset.
     pub fn ruleset(&self) -> &'a Ruleset {
         self.ruleset
     }
 }
 
-/// Names with commas between: `EXPLORE, FOUND, VERIFY`.
+/// Joins names with commas: `EXPLORE, FOUND, VERIFY`.
 pub fn list<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
     names.into_iter().map(|name| name.to_string()).collect::<Vec<_>>().join(", ")
 }

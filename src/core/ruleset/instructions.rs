@@ -1,13 +1,13 @@
-//! Instructions for agents, written from the ruleset: the states and their requirements, the loop, the end.
+//! Instructions for agents, generated from the ruleset: the states and their requirements, the loop, the end.
 
 use super::effective::EffectiveRules;
 use super::rules::{self, roots};
 use super::schema::Role;
 
-/// The instructions for one investigation, in Markdown.
+/// Returns the instructions for one investigation, in Markdown.
 pub fn instructions(rules: &EffectiveRules) -> String {
     let ruleset = rules.ruleset();
-    // Summary and advice are of the whole method: they would contradict the rules where some of them are not in force.
+    // Summary and advice describe the whole method. They would contradict the rules if some are not in force.
     let summary = if rules.is_relaxed() { rules.mode_meaning() } else { ruleset.summary.as_str() };
     let mut text = format!("# {} (mode {})\n\n{summary}\n", ruleset.name, rules.mode_name());
     if let Some(advice) = ruleset.advice.as_ref().filter(|_| !rules.is_relaxed()) {

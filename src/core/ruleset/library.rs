@@ -4,24 +4,24 @@ use std::fmt;
 
 use super::{RulesetError, RulesetFile, builtin};
 
-/// The name of a ruleset's file: `NAME.yaml`.
+/// The extension of a ruleset file, `NAME.yaml`.
 pub const ENDING: &str = ".yaml";
 
-/// Rulesets by their names, the default first.
+/// Rulesets by name, the default first.
 ///
-/// The built-in ones are parsed when somebody first looks at one: a server starts without.
+/// The built-in rulesets are parsed on first use, so a server can start without them.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
-    /// The rulesets beside the built-in ones.
+    /// The rulesets besides the built-in ones.
     own: Vec<RulesetFile>,
 }
 
-/// A fault in one of several files.
+/// A problem in one of several files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileFault {
-    /// The file, as it was given.
+    /// The path of the file, as given.
     pub file: String,
-    /// The fault.
+    /// The problem.
     pub error: RulesetError,
 }
 
@@ -33,17 +33,17 @@ impl fmt::Display for FileFault {
 }
 
 impl Library {
-    /// The built-in rulesets.
+    /// Returns the built-in rulesets.
     pub fn built_in() -> Library {
         Library::default()
     }
 
-    /// Returns the built-in rulesets and these, each given by the path of its file and its text.
+    /// Returns the built-in rulesets and those in `files`, which are pairs of a path and a text.
     ///
     /// # Errors
     ///
-    /// Every fault of every file: what [`RulesetFile::parse`] finds, a file that is not called as its ruleset, and a
-    /// name that is taken.
+    /// Returns all problems in all files: the errors of [`RulesetFile::parse`], file names that differ from the
+    /// ruleset's name, and names that are already in use.
     pub fn with<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Library, Vec<FileFault>> {
         let mut library = Library::built_in();
         let mut faults = Vec::new();
@@ -60,23 +60,23 @@ impl Library {
         if faults.is_empty() { Ok(library) } else { Err(faults) }
     }
 
-    /// All of them, the default first.
+    /// Returns all rulesets, the default first.
     pub fn all(&self) -> impl Iterator<Item = &RulesetFile> {
         builtin::all().iter().chain(&self.own)
     }
 
-    /// The ruleset of that name.
+    /// Returns the ruleset with this name.
     pub fn get(&self, name: &str) -> Option<&RulesetFile> {
         self.all().find(|file| file.ruleset.name == name)
     }
 
-    /// The names of all of them, the default first.
+    /// Returns all names, the default first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let own = self.own.iter().map(|file| file.ruleset.name.as_str());
         builtin::TEXTS.iter().map(|(name, _)| *name).chain(own)
     }
 
-    /// The names, for messages.
+    /// Returns the names as a list for messages.
     pub fn name_list(&self) -> String {
         super::effective::list(self.names())
     }

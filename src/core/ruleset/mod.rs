@@ -1,15 +1,15 @@
-//! Methods of investigation, as data. The engine is written once; a ruleset file says what the states are and what
-//! each rule asks for.
+//! Methods of investigation as data. The engine is written once; a ruleset file defines the states and configures each
+//! rule.
 //!
-//! 1. [`schema`]: the file, as types.
-//! 2. [`rules`]: every kind of rule there is, one file each. To add one, begin there.
-//! 3. [`validity`]: whether a ruleset contradicts itself.
-//! 4. [`effective`]: the rules in force for one investigation: the ruleset, its mode and what `tot_start` fixed.
-//! 5. [`builtin`]: the rulesets that the program brings along.
-//! 6. [`library`]: these and an operator's own.
-//! 7. [`instructions`]: what an agent must know, written from the rules; [`plain_text`]: the same at a terminal.
+//! 1. [`schema`]: the types of the file.
+//! 2. [`rules`]: all kinds of rules, one file each. Start there to add one.
+//! 3. [`validity`]: detects contradictions in a ruleset.
+//! 4. [`effective`]: the rules in force for one investigation: the ruleset, its mode and the choices of `tot_start`.
+//! 5. [`builtin`]: the rulesets included in the program.
+//! 6. [`library`]: the built-in rulesets and an operator's own.
+//! 7. [`instructions`]: instructions for agents, generated from the rules; [`plain_text`]: the terminal version.
 //!
-//! No ruleset's name appears in code outside `builtin`.
+//! Ruleset names appear in code only in `builtin`.
 
 pub mod builtin;
 pub mod effective;
@@ -27,29 +27,29 @@ pub use schema::{Enforcement, Mode, Role, Ruleset, State};
 
 use crate::yaml;
 
-/// A ruleset together with its source text, which is pinned in an investigation unchanged.
+/// A ruleset and its source text, which is pinned unchanged in an investigation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RulesetFile {
     /// The rules.
     pub ruleset: Ruleset,
-    /// The file's text, comments and all.
+    /// The file's text, including comments.
     pub text: String,
 }
 
-/// Why a ruleset can't be used.
+/// A problem that makes a ruleset unusable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}", line.map(|line| format!("line {line}: ")).unwrap_or_default(), self.without_line())]
 pub struct RulesetError {
-    /// The line in the file, from 1, where it is known.
+    /// The line in the file, from 1, if known.
     pub line: Option<u64>,
-    /// The fault.
+    /// The problem.
     pub reason: String,
-    /// Its remedy.
+    /// The remedy.
     pub suggestion: Option<String>,
 }
 
 impl RulesetError {
-    /// Returns the reason and the remedy, for output that shows the line beside it.
+    /// Returns the reason and the remedy, for output that shows the line separately.
     pub fn without_line(&self) -> String {
         match &self.suggestion {
             Some(suggestion) => format!("{} ({suggestion})", self.reason),
@@ -59,11 +59,11 @@ impl RulesetError {
 }
 
 impl RulesetFile {
-    /// Reads and checks a ruleset.
+    /// Parses and validates a ruleset.
     ///
     /// # Errors
     ///
-    /// Every fault that was found: an invalid ruleset file, or a ruleset that contradicts itself.
+    /// Returns all problems found: syntax errors, or contradictions in the ruleset.
     pub fn parse(text: &str) -> Result<RulesetFile, Vec<RulesetError>> {
         if let Some(error) = merge_conflict(text) {
             return Err(vec![error]);
@@ -89,7 +89,7 @@ impl RulesetFile {
     }
 }
 
-/// The markers that git leaves in a file that two branches changed.
+/// Returns an error if the file contains git's conflict markers.
 fn merge_conflict(text: &str) -> Option<RulesetError> {
     let line = text.lines().position(|line| line.starts_with("<<<<<<< "))?;
     Some(RulesetError {

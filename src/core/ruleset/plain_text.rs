@@ -1,16 +1,16 @@
-//! A ruleset for people at a terminal, as `tot ruleset show` prints it: plain text within so many columns.
+//! Rulesets as plain text for the terminal, as printed by `tot ruleset show`.
 
 use super::effective::EffectiveRules;
 use super::{Library, Mode, Ruleset, State, builtin, rules};
 use crate::text::{one_line, wrap};
 
-/// The widest line, where more would fit: longer ones are hard to read.
+/// Maximum line width, for readability.
 pub const WIDTH: usize = 100;
 
-/// Between two columns.
+/// The space between two columns.
 const GAP: usize = 2;
 
-/// Returns the whole ruleset: its purpose, its states, its rules, its end and its modes.
+/// Returns the full ruleset: its purpose, states, rules, end and modes.
 pub fn plain_text(ruleset: &Ruleset, width: usize) -> String {
     let rules = EffectiveRules::by_default(ruleset);
     let mut text = format!("{}\n{}\n", ruleset.name, wrap(&ruleset.summary, width).join("\n"));
@@ -38,7 +38,7 @@ pub fn plain_text(ruleset: &Ruleset, width: usize) -> String {
     text
 }
 
-/// Returns all rulesets, each with its purpose.
+/// Returns a list of all rulesets with their purposes.
 pub fn listing(library: &Library, width: usize) -> String {
     let name = |ruleset: &Ruleset| match ruleset.name.as_str() {
         builtin::DEFAULT => format!("{} (default)", ruleset.name),

@@ -1,4 +1,4 @@
-//! The ruleset file, as types. The parts of each kind of rule are defined with it, under [`rules`](super::rules).
+//! The types of a ruleset file. The parts of each kind of rule are defined with it, under [`rules`](super::rules).
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,90 +22,91 @@ pub use super::rules::terminal_ratio::{NotCounted, RatioLimit, TerminalRatio};
 pub use super::rules::verification::Verification;
 use crate::domain::{NodeId, StateName};
 
-/// The version of the file's form that this program reads.
+/// The supported version of the file format.
 pub const VERSION: u32 = 1;
 
-/// The last round that a rule may name. A state that comes too early up to this round is never given by a commit.
+/// The last round that a rule may name. A state that is too early until then can never be committed.
 pub const LAST_ROUND: u32 = 100;
 
-/// One method of investigation.
+/// A method of investigation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Ruleset {
-    /// The version of this file's form: 1.
+    /// The version of the file format: 1.
     #[schemars(extend("const" = VERSION))]
     pub version: u32,
-    /// The name it is chosen by: a-z, 0-9 and hyphens. A file `NAME.yaml` holds the ruleset NAME.
+    /// The name, made of a-z, 0-9 and hyphens. The file is called `NAME.yaml`.
     #[schemars(regex(pattern = "^[a-z0-9-]{1,60}$"))]
     pub name: String,
-    /// What the method is for, in one line.
+    /// The purpose of the method, in one line.
     pub summary: String,
-    /// What an agent should know beyond the rules, in Markdown; it becomes part of the instructions.
+    /// Advice for agents beyond the rules, in Markdown; included in the instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
-    /// The states a node can be in, in the order in which they are shown.
+    /// The states of nodes, in display order.
     pub states: Vec<State>,
-    /// What is asked of the roots.
+    /// Requirements for roots.
     #[serde(default)]
     pub roots: Roots,
-    /// The most nodes that one proposal may hold; absent for no limit.
+    /// Maximum number of nodes in a proposal; absent for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_limit: Option<u32>,
-    /// The breadth that is recommended for one round.
+    /// The recommended breadth of one round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breadth: Option<Breadth>,
-    /// States that come too early: the first rule that fits a commit is applied.
+    /// Rules for states that come too early. The first matching rule applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub early_states: Vec<EarlyState>,
-    /// The evidence that some states need.
+    /// The evidence that some states require.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// The states that are to rest on more than words.
+    /// States that should be backed by commands, runs or cited files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<Runs>,
-    /// The alternatives that some states need.
+    /// The alternatives that some states require.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<Alternatives>,
-    /// How much of one commit may be closed at once.
+    /// Limits on how much of one commit may be closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminal_ratio: Option<TerminalRatio>,
     /// States that wait for a child to confirm or refute them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confirmations: Vec<Confirmation>,
-    /// By whom answers must be confirmed.
+    /// Rules on who must confirm answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
-    /// What an open objection does at the end: `warn`, where nothing is said.
+    /// The effect of an open objection on the end; default: `warn`.
     #[serde(default = "warn", skip_serializing_if = "is_warn")]
     pub objections: Enforcement,
-    /// What is asked of agents.
+    /// Checks of what agents send.
     #[serde(default)]
     pub checks: Checks,
-    /// What is asked before the end.
+    /// Requirements for the end.
     pub end: End,
-    /// Below this number of minimum rounds, early states are kept as they are unless `tot_start` says otherwise.
+    /// Below this minimum number of rounds, early states are kept by default; `tot_start` can override this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_early_terminal_below: Option<u32>,
-    /// The modes that `tot_start` may choose; the first is the default. Absent for the one mode `deep`.
+    /// The modes that `tot_start` may choose, the default first. Absent for a single mode, `deep`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<Mode>,
 }
 
-/// What is asked before the end, beside complete nodes and no pending proposal.
+/// Requirements for the end, besides complete nodes and no pending proposals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct End {
-    /// The round that must have been reached, else `MIN_ROUNDS`.
+    /// The minimum round to reach, otherwise `MIN_ROUNDS`.
     pub min_rounds: u32,
-    /// The round that the deepest node must have reached, else `DEPTH_TOO_SHALLOW`.
+    /// The minimum round of the deepest node, otherwise `DEPTH_TOO_SHALLOW`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_depth: Option<u32>,
-    /// The composite quality that must be reached, in percent, else `QUALITY_TOO_LOW`.
+    /// The minimum composite quality in percent, otherwise `QUALITY_TOO_LOW`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_quality_percent: Option<u32>,
 }
 
-/// The JSON Schema of a ruleset file, by which editors complete and check it. In the draft that they know best.
+/// Returns the JSON Schema of ruleset files, for completion and validation in editors. It uses the draft that editors
+/// support best.
 pub fn json_schema() -> serde_json::Value {
     let generator = schemars::generate::SchemaSettings::draft07().into_generator();
     let mut schema = generator.into_root_schema_for::<Ruleset>();
@@ -127,7 +128,7 @@ fn is_warn(value: &Enforcement) -> bool {
     *value == Enforcement::Warn
 }
 
-/// Ids are strings in files and in schemas.
+/// Serializes ids as strings, in files and in schemas.
 macro_rules! text_on_the_wire {
     ($type:ty, $pattern:literal, $description:literal) => {
         impl Serialize for $type {

@@ -1,21 +1,21 @@
-//! Whether a ruleset contradicts itself. A ruleset that passes can be followed to an end.
+//! Detects contradictions in a ruleset. A ruleset without any can be followed to an end.
 
 use super::rules::KINDS;
 use super::schema::{Ruleset, VERSION};
 use crate::domain::StateName;
 
-/// One contradiction.
+/// A contradiction in a ruleset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The top-level key that contains it.
     pub section: &'static str,
-    /// The item of that key's list, from 0, where the fault is in one.
+    /// The index in that key's list, if it is in a list item.
     pub item: Option<usize>,
     /// A word in the offending line.
     pub needle: String,
-    /// The fault.
+    /// The problem.
     pub reason: String,
-    /// Its remedy.
+    /// The remedy.
     pub suggestion: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl Fault {
         self
     }
 
-    /// The line of the offending word in its item or section, else the first line of that, from 1.
+    /// Returns the line of the offending word in its item or section, or the first line of the item or section, from 1.
     pub fn line_in(&self, text: &str) -> Option<u64> {
         let lines: Vec<&str> = text.lines().collect();
         let is_key = |line: &str, key: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
@@ -62,11 +62,11 @@ fn nth_item(lines: &[&str], start: usize, end: usize, item: usize) -> Option<(us
     Some((items.next()?, items.next().unwrap_or(end)))
 }
 
-/// The similarity that a suggested word must have.
+/// Minimum similarity of a suggested word.
 const ALIKE: f64 = 0.59;
 
-/// Returns the remedy for an error of the YAML reader: `did you mean …?` for "unknown … `x`, expected one of a, b", and the key
-/// for a missing one.
+/// Returns the remedy for a YAML error. For an unknown key or value it suggests the closest expected one, for a missing
+/// field the key to add.
 pub(super) fn mend(message: &str) -> Option<String> {
     if let Some(missing) = message.strip_prefix("missing field `") {
         return Some(format!("add the key {}", missing.split('`').next()?));
@@ -81,7 +81,7 @@ pub(super) fn mend(message: &str) -> Option<String> {
     (nearest.0 > ALIKE).then(|| format!("did you mean {}?", nearest.1))
 }
 
-/// All contradictions of a ruleset.
+/// Returns all contradictions in a ruleset.
 pub fn faults(ruleset: &Ruleset) -> Vec<Fault> {
     let mut faults = Vec::new();
     version_and_name(ruleset, &mut faults);
@@ -105,17 +105,17 @@ fn version_and_name(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
     }
 }
 
-/// The characters allowed in the name of a ruleset or a mode.
+/// The naming rule for rulesets and modes.
 pub(super) const PLAIN_NAME: &str = "use a-z, 0-9 and hyphens, at most 60";
 
-/// Whether it is one.
+/// Returns whether a name follows [`PLAIN_NAME`].
 pub(super) fn is_plain_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 60
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
-/// Every state that a rule names must be one of the states.
+/// Adds a problem for each name that is not one of the ruleset's states.
 pub(super) fn known(
     ruleset: &Ruleset,
     section: &'static str,
@@ -186,7 +186,7 @@ modes:
 - {name: quick, meaning: Less of it}
 ";
 
-    /// The faults of the sound ruleset after some replacements.
+    /// Returns the problems of the sound ruleset after some replacements.
     fn faults(replacements: &[(&str, &str)]) -> String {
         let mut text = SOUND.to_owned();
         for (from, to) in replacements {

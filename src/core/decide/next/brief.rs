@@ -1,7 +1,7 @@
-//! The texts of a task: its title, its planned action, and the prompt for the agent that does it.
+//! The texts of a task: its title, its planned action, and the prompt for the agent that researches it.
 //!
-//! All words about states come from the ruleset. A prompt is bounded: the query, the path and the findings are cut, the
-//! rules and the way to report never are.
+//! All words about states come from the ruleset. Prompts are bounded: the query, the path and the findings may be cut,
+//! but never the rules and the reporting instructions.
 
 use super::Task;
 use super::coverage::Combination;
@@ -15,28 +15,28 @@ use crate::ruleset::rules::of_state;
 use crate::ruleset::{EffectiveRules, Role, State};
 use crate::text::{one_line, shorten};
 
-/// The most characters of a prompt, and the least that it is cut to when there are many.
+/// Maximum length of a prompt in characters, and the minimum to which it is cut when there are many.
 const PROMPT_MAX: usize = 1_200;
 const PROMPT_LEAST: usize = 600;
 
-/// The most characters of all prompts of one plan.
+/// Maximum length of all prompts of a plan together.
 const PROMPTS_MAX: usize = 6_500;
 
-/// The most characters of the part of a title that is taken over from the parent.
+/// Maximum number of characters copied from the parent's title.
 const BASE_MAX: usize = 80;
 
-/// The most characters of a combination in a title.
+/// Maximum length of a combination in a title.
 const COMBINATION_MAX: usize = 120;
 
-/// The purpose of a child, before the title of its parent: an open node, an answer, or a seemingly exhausted one.
+/// The purpose of a child, prefixed to its parent's title: of an open node, an answer, or a seemingly exhausted node.
 const TASKS: [&str; 3] = ["Dig deeper", "Check the answer", "Look for what is left"];
 
-/// Returns the characters that each prompt of a plan may have.
+/// Returns the maximum length of each prompt in a plan.
 pub(super) fn prompt_length(tasks: usize) -> usize {
     (PROMPTS_MAX / tasks.max(1)).clamp(PROMPT_LEAST, PROMPT_MAX)
 }
 
-/// A title and a planned action. `number` is the task's place among its siblings, from 1.
+/// Returns a title and a planned action. `number` is the task's position among its siblings, from 1.
 pub(super) fn title_and_action(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -79,7 +79,7 @@ pub(super) fn title_and_action(
 }
 
 impl Advisor<'_> {
-    /// A task with all its words; the prompt has at most so many characters.
+    /// Returns a task with all its texts. The prompt has at most `length` characters.
     pub(super) fn task(
         &self,
         id: &NodeId,
@@ -103,7 +103,7 @@ impl Advisor<'_> {
     }
 }
 
-/// The states that can be committed there, with the evidence they need, and which of them the parent waits for.
+/// Lists the states that can be committed below `parent`, with their requirements and the states it waits for.
 fn counts(advisor: &Advisor<'_>, parent: Option<&Node>) -> String {
     let state = |state: &&State| format!("{}{}", state.name, needs(advisor.rules, state));
     let states = list(advisor.committable(parent).iter().map(state));
@@ -115,7 +115,7 @@ fn counts(advisor: &Advisor<'_>, parent: Option<&Node>) -> String {
     format!("{states}{}", asked.unwrap_or_default())
 }
 
-/// Returns what a commit in a state needs beside findings, in brackets; empty if nothing.
+/// Returns the requirements of a state besides findings, in parentheses; empty if there are none.
 pub fn needs(rules: &EffectiveRules, state: &State) -> String {
     let evidence = rules.evidence(&state.name).map(|least| format!("evidence: {least} characters"));
     let alternatives = rules.alternatives(&state.name).map(|least| format!("{least} alternatives"));
@@ -123,7 +123,7 @@ pub fn needs(rules: &EffectiveRules, state: &State) -> String {
     if needs.is_empty() { String::new() } else { format!(" ({})", needs.join(", ")) }
 }
 
-/// The full brief for an agent that knows nothing yet.
+/// Returns the full brief for an agent that knows nothing yet.
 pub(super) fn prompt(
     advisor: &Advisor<'_>,
     task: (&NodeId, Option<&Node>, &str, &str),
@@ -171,14 +171,14 @@ pub(super) fn prompt(
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// From the root to the parent: ids, states and titles, and the beginning of the parent's findings.
+/// Describes the path from the root to the parent: ids, states and titles, and the start of the parent's findings.
 fn path(investigation: &Investigation, parent: &Node, room: usize) -> String {
     let nodes = investigation.path(&parent.id);
     let step = |node: &Node| {
         let state = node.state().map(ToString::to_string).unwrap_or_default();
         format!("{} {state} “{}”", node.id, shorten(&node.title, 60))
     };
-    // The parent and the root matter most; ancestors between them are added as far as they fit.
+    // The parent and the root matter most. Ancestors between them are added while they fit.
     let mut text = step(parent);
     let mut left_out = false;
     for (above, node) in nodes.iter().rev().skip(1).enumerate() {
@@ -206,7 +206,7 @@ fn said(rules: &EffectiveRules, state: &State) -> String {
     format!("{}. {}", state.meaning, of_state(rules, state)).trim_end().to_owned()
 }
 
-/// Returns a title without the words that a former task put around it, and without its final number.
+/// Returns a title without the words that an earlier task added, and its final number.
 fn base(title: &str) -> (&str, Option<&str>) {
     let rest = |task: &&str| title.strip_prefix(*task)?.strip_prefix(": ");
     let base = TASKS.iter().find_map(rest).unwrap_or(title);

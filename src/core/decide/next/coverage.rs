@@ -1,10 +1,12 @@
-//! The coverage of combinations of dimensions' values by nodes.
+//! Coverage of combinations of dimension values by nodes.
 //!
-//! A combination is one value of every dimension. While the full product is small ([`PRODUCT_MAX`]) or there are fewer
-//! than three dimensions, every combination is asked for; else every pair of values of two dimensions (pairwise
-//! coverage), of which one node can cover many at once. A node, committed or pending, covers what it says under `covers`
-//! (`engine=gix`). One that says nothing there covers a combination if its title and planned action name all its values, and
-//! no other value of the same dimensions: as whole words, in any letter case.
+//! A combination is one value of every dimension. Every combination is wanted while their number is small
+//! ([`PRODUCT_MAX`]) or there are fewer than three dimensions. Otherwise every pair of values of two dimensions is
+//! wanted (pairwise coverage), and one node can cover many pairs at once.
+//!
+//! A committed or pending node covers the values listed in its `covers` (`engine=gix`). Without that list, its title
+//! and planned action must name all values of a combination and no other value of the same dimensions, as whole words
+//! in any letter case.
 
 use std::collections::BTreeMap;
 
@@ -13,41 +15,41 @@ use serde::{Serialize, Serializer};
 use crate::decide::Rejection;
 use crate::domain::{Code, Diagnostic, Investigation, Node};
 
-/// From three dimensions on, a larger product than this is covered by pairs.
+/// With three or more dimensions, products above this size are covered by pairs.
 const PRODUCT_MAX: usize = 64;
 
-/// The most combinations that are considered.
+/// Maximum number of combinations to cover.
 const COMBINATIONS_MAX: usize = 1_000;
 
-/// The most dimensions, and the most characters of a name or a value: all of them go into one planned action.
+/// Maximum number of dimensions, and of characters in a name or value. All of them fit into one planned action.
 const DIMENSIONS_MAX: usize = 10;
 const NAME_MAX: usize = 80;
 
-/// The most missing combinations that a reply lists.
+/// Maximum number of missing combinations listed in a reply.
 const MISSING_SHOWN: usize = 20;
 
-/// One dimension and its values.
+/// A dimension and its values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dimension {
-    /// The name of the dimension: `database`.
+    /// The name, such as `database`.
     pub name: String,
-    /// The values it takes: `postgres`, `mysql`.
+    /// The possible values, such as `postgres` and `mysql`.
     pub values: Vec<String>,
 }
 
-/// One value of each of some dimensions: pairs of name and value.
+/// One value for each of some dimensions, as pairs of name and value.
 pub type Combination = Vec<(String, String)>;
 
-/// The coverage of the combinations.
+/// The coverage of combinations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Coverage {
-    /// Whether pairs of values are counted instead of whole combinations.
+    /// Whether pairs of values are counted instead of full combinations.
     pub pairwise: bool,
-    /// The number of combinations.
+    /// The total number of combinations.
     pub total: usize,
-    /// The number of them that some node covers.
+    /// The number of covered combinations.
     pub covered: usize,
-    /// The first ones that none names.
+    /// The first combinations that no node covers.
     #[serde(serialize_with = "as_maps")]
     pub missing: Vec<Combination>,
 }
@@ -57,16 +59,16 @@ fn as_maps<S: Serializer>(combinations: &[Combination], serializer: S) -> Result
     serializer.collect_seq(combinations.iter().map(map))
 }
 
-/// The combinations that are asked for, and which of them no node has yet.
+/// The wanted combinations, and which of them no node covers yet.
 pub(super) struct Grid {
     dimensions: Vec<Dimension>,
-    /// Each a list of (dimension, value), by index, in the order of the dimensions.
+    /// Each combination as a list of (dimension, value) indices, in the order of the dimensions.
     asked: Vec<Vec<(usize, usize)>>,
     missing: Vec<bool>,
 }
 
 impl Grid {
-    /// The grid of these dimensions over the nodes; `None` where there is no dimension.
+    /// Returns the grid of these dimensions over the nodes, or `None` without dimensions.
     pub(super) fn new(
         investigation: &Investigation,
         dimensions: &[Dimension],
@@ -137,12 +139,12 @@ impl Grid {
         }
     }
 
-    /// Returns an upper bound on the nodes to which [`Grid::take`] could still give a combination.
+    /// Returns an upper bound on the number of nodes to which [`Grid::take`] can still assign a combination.
     pub(super) fn left(&self) -> usize {
         self.missing.iter().filter(|missing| **missing).count()
     }
 
-    /// Takes a combination with a value of every dimension that covers missing ones, and marks them as covered.
+    /// Takes a combination that covers missing ones, with a value for every dimension, and marks what it covers.
     pub(super) fn take(&mut self) -> Option<Combination> {
         let first = self.missing.iter().position(|missing| *missing)?;
         let mut chosen = self.asked[first].clone();
@@ -150,7 +152,7 @@ impl Grid {
             if chosen.iter().any(|(known, _)| *known == dimension) {
                 continue;
             }
-            // The value that covers most missing pairs with those chosen before; of equals, the first.
+            // The value that covers the most missing pairs with the values chosen so far; the first one on a tie.
             let gain = |value: usize| {
                 self.asked
                     .iter()
@@ -172,7 +174,7 @@ impl Grid {
         Some(self.named(&chosen))
     }
 
-    /// Marks the combinations that a node covers: those it states, or else those its text names.
+    /// Marks the combinations that a node covers: those it lists, or those its text names.
     fn cover(&mut self, node: &Node) {
         let text = format!("{}\n{}", node.title, node.planned_action).to_lowercase();
         let said: Vec<(String, String)> = node
@@ -188,7 +190,7 @@ impl Grid {
                 return dimension.values.iter().map(says).collect();
             }
             let named: Vec<bool> = dimension.values.iter().map(|value| names(&text, value)).collect();
-            // A text that names several values compares them, or lists them: it covers none.
+            // Text that names several values compares or lists them, so it covers none of them.
             let is_one = named.iter().filter(|named| **named).count() == 1;
             named.into_iter().map(|named| named && is_one).collect()
         };
@@ -209,7 +211,7 @@ impl Grid {
     }
 }
 
-/// The dimensions trimmed, each value once.
+/// Returns the trimmed dimensions without duplicate values.
 fn checked(dimensions: &[Dimension]) -> Result<Vec<Dimension>, Rejection> {
     let invalid = |message: String| -> Rejection {
         Diagnostic::new(Code::InvalidArgument, message)
@@ -232,7 +234,7 @@ fn checked(dimensions: &[Dimension]) -> Result<Vec<Dimension>, Rejection> {
             }
         }
         let shown: String = name.chars().take(NAME_MAX).collect();
-        // A value without a letter or digit could not be found as a word.
+        // A value without letters or digits could not be found as a word.
         let empty = |text: &str| !text.contains(char::is_alphanumeric);
         if values.is_empty() || empty(&name) || values.iter().any(|value| empty(value)) {
             return Err(invalid(format!("dimensions.{shown}: a name or a value is missing.")));
@@ -255,7 +257,7 @@ fn pairs(dimensions: &[Dimension]) -> usize {
     sum.saturating_mul(sum).saturating_sub(squares) / 2
 }
 
-/// Whether a text (in lower case) names the value as a whole word.
+/// Returns whether lower-case text contains the value as a whole word.
 fn names(text: &str, value: &str) -> bool {
     let value = value.to_lowercase();
     text.match_indices(&value).any(|(at, _)| {

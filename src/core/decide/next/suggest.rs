@@ -1,23 +1,23 @@
-//! States that lead to the end: which states a node may have in its place, and which of them a plan counts on.
+//! Suggested states that lead to the end: the states a node may have in its place, and the one a plan counts on.
 //!
-//! [`Advisor::suggest`] looks at a batch that would be committed together, since a ruleset may limit how much of one
-//! commit is closed. A node gets
+//! [`Advisor::suggest`] judges a batch that is committed together, because a ruleset may limit how much of one commit
+//! is closed. A node gets the first applicable of:
 //!
-//! 1. what its parent owes or waits for, where that is open;
-//! 2. else an open state, while the depth that the end asks for is not reached and few branches are kept open;
-//! 3. else the state from which the fewest further nodes are needed: a closed one, if it may.
+//! 1. a state that its parent requires or waits for;
+//! 2. an open state, until the depth required for the end is reached, while few branches are kept open;
+//! 3. the state that needs the fewest further nodes, preferably a closed one.
 //!
-//! The numbers of further nodes ([`Costs`]) come from the ruleset alone, so every suggestion is a step towards an end.
+//! The numbers of further nodes ([`Costs`]) depend on the ruleset alone, so every suggestion leads closer to an end.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::{Investigation, Node, NodeId, StateName};
 use crate::ruleset::{EffectiveRules, Role, State};
 
-/// The most branches that are kept open for depth, in each round. With more, a plan would grow with every round.
+/// Maximum number of branches kept open for depth in each round. With more, a plan would grow with every round.
 pub(super) const KEPT_OPEN: usize = 5;
 
-/// Rounds beyond which no rule of a ruleset is expected to change: no id is that deep.
+/// The round after which no rule is expected to change. No id is that deep.
 const ROUNDS_MAX: u32 = 200;
 
 /// The place of a future node.
@@ -25,7 +25,7 @@ const ROUNDS_MAX: u32 = 200;
 pub(super) struct Place<'a> {
     /// The committed parent; `None` for a root.
     pub(super) parent: Option<&'a Node>,
-    /// Whether it must be open, whatever else is open.
+    /// Whether the node must be open, even if others are.
     pub(super) keep_open: bool,
 }
 
@@ -35,7 +35,7 @@ impl Place<'_> {
     }
 }
 
-/// A state for a node.
+/// A suggested state for a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Suggestion {
     /// The state.
@@ -44,12 +44,12 @@ pub(super) struct Suggestion {
     pub(super) held_open: bool,
 }
 
-/// The facts that all suggestions on one investigation share.
+/// Facts shared by all suggestions for one investigation.
 pub(super) struct Advisor<'a> {
     pub(super) investigation: &'a Investigation,
     pub(super) rules: &'a EffectiveRules<'a>,
     costs: Costs<'a>,
-    /// The round that the end asks for.
+    /// The round that the end requires.
     pub(super) goal: u32,
 }
 
@@ -59,20 +59,20 @@ impl<'a> Advisor<'a> {
         Advisor { investigation, rules, costs: Costs::new(rules), goal }
     }
 
-    /// The states that a commit could give a child of `parent` (or a root), in the order of the ruleset.
+    /// Returns the states that a commit may give a child of `parent` (or a root), in ruleset order.
     pub(super) fn committable(&self, parent: Option<&Node>) -> Vec<&'a State> {
         let round = parent.map_or(1, |parent| parent.round().saturating_add(1));
         let parent = parent.and_then(Node::state);
         committable(self.rules, parent, round).collect()
     }
 
-    /// Whether the children that an open node lacks could be committed in a state that counts.
+    /// Returns whether the missing children of an open node could be committed in a state that counts.
     pub(super) fn can_be_completed(&self, node: &Node) -> bool {
         let of = self.rules.requirement(self.investigation, node).and_then(|requirement| requirement.of);
         self.committable(Some(node)).iter().any(|state| of.is_none_or(|of| of.contains(&state.name)))
     }
 
-    /// The closed state that a leaf could be given by hand.
+    /// Returns the closed state that a leaf could be reclassified to.
     pub(super) fn closing(&self, node: &Node) -> Option<&'a State> {
         let parent = node.parent.as_ref().and_then(|parent| self.investigation.node(parent)?.state());
         self.rules
@@ -84,8 +84,8 @@ impl<'a> Advisor<'a> {
             .min_by_key(|state| rank(state.role, false))
     }
 
-    /// Another state in which a node would lead to the end; if open, one whose children can be committed.
-    /// First what the ruleset itself would have stored, then open work, then any other.
+    /// Returns another state in which a node would lead to the end. If that state is open, its children can be
+    /// committed. Prefers the state that the ruleset would have stored, then open work.
     pub(super) fn instead(&self, node: &Node, only_open: bool) -> Option<&'a State> {
         let current = node.state()?;
         let (rules, investigation) = (self.rules, self.investigation);
@@ -115,11 +115,11 @@ impl<'a> Advisor<'a> {
             })
     }
 
-    /// A state for each node of a batch that is committed together; `None` where no commit could be accepted.
+    /// Returns a state for each node of a batch that is committed together; `None` if no commit could be accepted.
     pub(super) fn suggest(&self, places: &[Place<'_>]) -> Vec<Option<Suggestion>> {
         let mut kept_open = self.open_by_round();
         let mut continued: Vec<&NodeId> = Vec::new();
-        // The counting states that each parent still lacks, and whether it still waits.
+        // The number of counting children that each parent still needs, and the parents that no longer wait.
         let mut lacks: HashMap<&NodeId, u32> = HashMap::new();
         let mut answered: Vec<&NodeId> = Vec::new();
         let mut chosen: Vec<Option<Choice<'_>>> = Vec::with_capacity(places.len());
@@ -198,12 +198,12 @@ impl<'a> Advisor<'a> {
             .collect()
     }
 
-    /// Whether any of these suggestions closes its node.
+    /// Returns whether the suggestion closes its node.
     pub(super) fn closes(&self, suggestion: &Suggestion) -> bool {
         self.rules.is_terminal(&suggestion.state)
     }
 
-    /// Returns the number of open committed nodes, by round.
+    /// Returns the number of open committed nodes by round.
     pub(super) fn open_by_round(&self) -> HashMap<u32, usize> {
         let mut open = HashMap::new();
         for (node, state) in self.investigation.committed() {
@@ -214,8 +214,8 @@ impl<'a> Advisor<'a> {
         open
     }
 
-    /// Opens choices until each round keeps the limit on what one commit closes: the last first, and those that a
-    /// parent counts on only when there is no other.
+    /// Opens choices until each round respects the limit on closing. It starts with the last choices, and changes
+    /// states that a parent counts on only if there is no other.
     fn hold_open(&self, chosen: &mut [Option<Choice<'a>>]) {
         let mut rounds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (at, choice) in chosen.iter().enumerate() {
@@ -250,7 +250,7 @@ impl<'a> Advisor<'a> {
         }
     }
 
-    /// Returns this choice's place in the cheapest state that does not count as closed.
+    /// Returns the choice with the cheapest state that does not count as closed.
     fn open_instead(&self, choice: &Choice<'a>) -> Option<Choice<'a>> {
         let (place, round) = (choice.place, choice.place.round());
         let parent = place.parent.and_then(Node::state);
@@ -265,14 +265,13 @@ impl<'a> Advisor<'a> {
 
 struct Choice<'a> {
     state: &'a State,
-    /// Whether the parent counts on it.
+    /// Whether the parent counts on this state.
     bound: bool,
     held_open: bool,
     place: Place<'a>,
 }
 
-/// The order among closed states while nothing has been found: claim as little as possible. Below an answer, its confirmation
-/// comes first.
+/// Ranks states while there are no findings: the weakest claim first. Below an answer, its confirmation comes first.
 fn rank(role: Role, below_a_solution: bool) -> u8 {
     match role {
         Role::Confirmation if below_a_solution => 0,
@@ -286,7 +285,7 @@ fn rank(role: Role, below_a_solution: bool) -> u8 {
     }
 }
 
-/// The states that a commit could give a child under that state (or a root), in the order of the ruleset.
+/// Returns the states that a commit may give a child of a node in state `parent` (or a root), in ruleset order.
 fn committable<'r>(
     rules: &EffectiveRules<'r>,
     parent: Option<&StateName>,
@@ -300,12 +299,12 @@ fn committable<'r>(
         .filter(move |state| parent.is_none_or(|parent| rules.allows_child(parent, &state.name)))
 }
 
-/// The cost of a state from which no end is reached by commits alone.
+/// The cost of a state that can't reach an end by commits alone.
 const NEVER: u32 = u32::MAX;
 
-/// The number of further nodes that a node needs below it until all are closed, by state and round.
+/// The number of further nodes needed below a node until all are closed, by state and round.
 struct Costs<'a> {
-    /// By round, from 1; the last entry holds for all later ones.
+    /// By round, from 1. The last entry applies to all later rounds.
     rounds: Vec<HashMap<&'a StateName, u32>>,
 }
 
@@ -316,7 +315,8 @@ impl<'a> Costs<'a> {
         let children = ruleset.states.iter().flat_map(|state| &state.children);
         let changes = children.flat_map(|rule| [rule.from_round, rule.to_round]).flatten();
         let last = early.chain(changes).max().unwrap_or(0).saturating_add(1).min(ROUNDS_MAX);
-        // In the last round a state's cost depends on others in the same table, so there are as many passes as states.
+        // In the last round a state's cost depends on others in the same table, so it takes as many passes as there are
+        // states.
         let mut below: HashMap<&StateName, u32> = HashMap::new();
         for _ in 0..=ruleset.states.len() {
             below = Costs::of_round(rules, last, &below);

@@ -16,7 +16,7 @@ const EVIDENCE: &str = "Measured twice on the test machine: 41 ms before, 97 ms 
 const STRATEGIES: [Strategy; 5] =
     [Strategy::Balanced, Strategy::Exhaustive, Strategy::Verify, Strategy::Deepen, Strategy::Owed];
 
-/// An investigation in memory.
+/// An in-memory investigation.
 struct Play<'r> {
     file: &'r RulesetFile,
     investigation: Investigation,
@@ -49,7 +49,7 @@ impl<'r> Play<'r> {
         next(&self.investigation, &self.rules(), request, self.time()).unwrap()
     }
 
-    /// Takes a decision over; whether it was accepted.
+    /// Applies a decision. Returns whether it was accepted.
     fn take(
         &mut self,
         decide: impl FnOnce(&Investigation, &EffectiveRules, Timestamp) -> Result<Decision, Rejection>,
@@ -123,7 +123,7 @@ impl<'r> Play<'r> {
         self.say(objection).unwrap();
     }
 
-    /// Commits each of these, proposed before, in a state.
+    /// Commits each of these pending nodes in a state.
     fn grow(&mut self, nodes: &[(&str, Option<&str>, &str)]) {
         let request = Propose {
             nodes: nodes
@@ -144,7 +144,7 @@ impl<'r> Play<'r> {
         self.commit(&states).unwrap();
     }
 
-    /// Does what the plan says is next; whether that was the end.
+    /// Executes the planned call. Returns whether it ended the investigation.
     fn follow(&mut self, plan: &Plan) -> bool {
         let call = plan.next_call.clone().unwrap_or_else(|| panic!("{}: no next call", self.show()));
         let before = self.investigation.clone();
@@ -190,7 +190,7 @@ impl<'r> Play<'r> {
         self.investigation.conclusion().is_some()
     }
 
-    /// Follows plans to the end, and gives the number of calls.
+    /// Follows plans to the end. Returns the number of calls.
     fn finish(&mut self, request: &Next) -> usize {
         for calls in 1..=1_500 {
             let plan = self.plan(request);
@@ -202,7 +202,7 @@ impl<'r> Play<'r> {
         panic!("{}: no end after 1500 calls of {request:?}", self.show());
     }
 
-    /// What holds for every plan.
+    /// Checks the properties of every plan.
     fn check(&self, plan: &Plan, request: &Next) {
         let mut after = Play { file: self.file, investigation: self.investigation.clone(), now: self.now };
         if plan.tasks.is_empty() {
@@ -230,7 +230,7 @@ impl<'r> Play<'r> {
     }
 }
 
-/// Random numbers that a seed reproduces.
+/// A seeded random number generator.
 struct Random(u64);
 
 impl Random {
@@ -240,7 +240,7 @@ impl Random {
     }
 }
 
-/// Some rounds of an agent that goes its own way: tasks of any strategy or nodes of its own, any state that is accepted.
+/// Plays some rounds of a wayward agent: tasks of any strategy or its own nodes, in any accepted state.
 fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
     for _ in 0..rounds {
         let request = Next {
@@ -270,14 +270,14 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
                 covers: Vec::new(),
             };
             let request = Propose { nodes: vec![node], withdraw: Vec::new() };
-            // The id may be taken.
+            // The id may already be in use.
             let _ = play.take(|investigation, rules, at| propose(investigation, rules, request, at));
         }
         let states: Vec<String> =
             play.file.ruleset.states.iter().map(|state| state.name.to_string()).collect();
         let mut state = || states[random.below(states.len())].clone();
         let pending: Vec<NodeId> = play.investigation.pending().map(|node| node.id.clone()).collect();
-        // Together, else one by one: a limit on closing refuses many batches.
+        // Commits them together, or one by one: a limit on closing refuses many batches.
         for _ in 0..5 {
             let batch: Vec<_> = pending.iter().map(|id| (id.clone(), state())).collect();
             if !batch.is_empty() && play.commit(&batch).is_ok() {
@@ -300,13 +300,13 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
         if !pending.is_empty() && random.below(4) == 0 {
             let request =
                 Propose { nodes: Vec::new(), withdraw: vec![pending[random.below(pending.len())].clone()] };
-            // Too few roots may not be left.
+            // Too few roots can't be left behind.
             let _ = play.take(|investigation, rules, at| propose(investigation, rules, request, at));
         }
     }
 }
 
-/// Each ruleset in each mode.
+/// Returns each ruleset in each mode.
 fn methods() -> Vec<(&'static str, Option<&'static str>)> {
     builtin::all()
         .iter()
@@ -333,7 +333,7 @@ proptest! {
             wander(&mut play, &mut Random(seed), rounds);
             let request = Next { strategy: STRATEGIES[strategy], max_tasks: Some(max_tasks), ..Next::default() };
             play.finish(&request);
-            // The end stands.
+            // The end stays in force.
             prop_assert_eq!(play.plan(&request).next_call, None);
         }
     }
@@ -354,7 +354,7 @@ fn a_plan_that_is_followed_from_the_start_is_short() {
     }
 }
 
-/// A ruleset's investigation that is grown by hand.
+/// Returns a manually built investigation of a ruleset.
 fn grown(ruleset: &str, batches: &[&[(&str, Option<&str>, &str)]]) -> Play<'static> {
     let mut play = Play::new(ruleset, None, None);
     for batch in batches {
@@ -377,7 +377,7 @@ fn the_first_batch_is_the_roots_that_the_ruleset_asks_for() {
         Play::new(ruleset, None, None).plan(&Next { max_tasks: Some(max_tasks), ..Next::default() })
     };
     assert_eq!(ids(&plan("single-root", 8)), ["R1.A"]);
-    // A batch of roots is whole or refused.
+    // A batch of roots is accepted or refused as a unit.
     assert_eq!(ids(&plan("drill", 1)), ["R1.A", "R1.B", "R1.C", "R1.D", "R1.E"]);
     assert_eq!(ids(&plan("exhaust", 8)), ["R1.A", "R1.B", "R1.C"]);
     assert_eq!(ids(&plan("exhaust", 1)), ["R1.A"]);
@@ -409,7 +409,7 @@ fn a_task_is_named_after_what_the_node_that_it_continues_found() {
     assert_eq!(play.plan(&Next::default()).tasks[0].title, "Dig deeper: The plan changed (1)");
 }
 
-/// Which states count for a child of each node, or a root, is what a commit of it alone says.
+/// `states_that_count` must agree with single commits below each node and at the root.
 #[test]
 fn the_states_that_count_are_those_that_a_commit_stores_as_asked() {
     for (ruleset, mode) in methods() {
@@ -459,15 +459,15 @@ fn a_node_without_a_parent_goes_where_one_is_owed_or_where_somebody_was_at_work(
     play.grow(&[("R1.A", None, "OPEN")]);
     assert_eq!(place(&play, None), at("R1.A"));
     play.grow(&[("R2.A1", Some("R1.A"), "RULED_OUT")]);
-    // Nothing is owed: it goes beside the last one.
+    // No required steps remain, so it goes next to the newest node.
     assert_eq!(place(&play, None), at("R1.A"));
     play.grow(&[("R2.A2", Some("R1.A"), "ANSWER")]);
     assert_eq!((place(&play, None), place(&play, Some("CONFIRMED"))), (at("R2.A2"), at("R2.A2")));
-    // What does not check the answer goes beside it.
+    // A node that does not check the answer goes next to it.
     assert_eq!((place(&play, Some("RULED_OUT")), place(&play, Some("OPEN"))), (at("R1.A"), at("R1.A")));
     play.grow(&[("R3.A2a", Some("R2.A2"), "CONFIRMED")]);
     assert_eq!(place(&play, Some("CONFIRMED")), at("R2.A2"));
-    // A root that is only proposed has no place below it yet, and another root would not be one either.
+    // Nothing can be placed below a pending root, and a second root is not allowed.
     let mut play = Play::new("single-root", None, None);
     let plan = play.plan(&Next::default());
     play.propose(&plan);
@@ -532,7 +532,7 @@ fn a_proposal_below_a_closed_parent_is_withdrawn() {
     let mut play = grown("exhaust", &[&[("R1.A", None, "EXPLORE")], &[("R2.A1", Some("R1.A"), "EXPLORE")]]);
     let plan = play.plan(&Next::default());
     play.propose(&plan);
-    // Only by hand, in a merge, can a parent be closed over its pending children: here it is written as a fact.
+    // Only a manual merge can close a parent with pending children. Here it is written as a fact.
     let mut node = Node::clone(play.investigation.node(&"R1.A".parse().unwrap()).unwrap());
     node.classification.as_mut().unwrap().state = "DEAD".parse().unwrap();
     play.investigation = play.investigation.with(&[crate::domain::Change::Node(std::sync::Arc::new(node))]);

@@ -1,4 +1,4 @@
-//! `checks` of agents: the author of the research, and its speed.
+//! `checks` of agents: who did the research, and how fast.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,25 +9,25 @@ use crate::domain::{Code, Diagnostic};
 use crate::ruleset::effective::EffectiveRules;
 use crate::text::shorten;
 
-/// What is asked of agents.
+/// Checks of what agents send.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Checks {
-    /// A commit sooner than this after its proposal is suspicious.
+    /// Commits sooner than this after the proposal are suspicious.
     pub min_research_seconds: u32,
-    /// `SUSPICIOUS`: committed too soon after it was proposed, and not by a person.
+    /// `SUSPICIOUS`: a commit too soon after its proposal, and not by a person.
     pub suspicious: Enforcement,
     /// `MISSING_AGENT`: no `agentId`.
     pub missing_agent: Enforcement,
-    /// `REUSED_AGENT`: the `agentId` already stands on another node.
+    /// `REUSED_AGENT`: the `agentId` already appears on another node.
     pub reused_agent: Enforcement,
-    /// `NO_REASON`: a state is changed without saying why.
+    /// `NO_REASON`: a state change without a reason.
     pub no_reason: Enforcement,
     /// `MISSING_CONCLUSION`: an end without a conclusion.
     pub missing_conclusion: Enforcement,
-    /// `CONCLUSION_UNBOUND`: an end that does not say on which of several answers its conclusion rests.
+    /// `CONCLUSION_UNBOUND`: a conclusion that does not say which of several answers it rests on.
     pub conclusion_unbound: Enforcement,
-    /// `SECRET_SUSPECTED`: a text holds what looks like a credential.
+    /// `SECRET_SUSPECTED`: text that looks like a credential.
     pub secret_suspected: Enforcement,
 }
 
@@ -46,21 +46,21 @@ impl Default for Checks {
     }
 }
 
-/// What a check does.
+/// The effect of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Enforcement {
-    /// Nothing.
+    /// No effect.
     #[default]
     Off,
-    /// The call goes through and warns.
+    /// The call succeeds with a warning.
     Warn,
     /// The call is refused.
     Reject,
 }
 
 impl Enforcement {
-    /// Returns the consequence in a sentence; `None` for nothing.
+    /// Describes the consequence in a sentence; `None` for [`Enforcement::Off`].
     pub(super) fn sentence(self, what: &str) -> Option<String> {
         match self {
             Enforcement::Off => None,
@@ -70,7 +70,7 @@ impl Enforcement {
     }
 }
 
-/// `SUSPICIOUS`, `MISSING_AGENT`, `REUSED_AGENT`, `NO_REASON`. `tot_end` itself asks for the conclusion.
+/// `SUSPICIOUS`, `MISSING_AGENT`, `REUSED_AGENT`, `NO_REASON`. `tot_end` checks the conclusion itself.
 pub(super) const KIND: Kind = Kind { key: "checks", sentences, commit, reclassify, ..Kind::SILENT };
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
@@ -104,7 +104,7 @@ fn commit(result: &Committed, verdict: &mut Verdict) {
         |code: Code, message: String, how: &str| Diagnostic::new(code, message).about(&node.id).suggest(how);
     let least = f64::from(checks.min_research_seconds);
     let seconds = result.now.seconds_since(node.proposed_at);
-    // Research may begin before its proposal: then the result gives its start, or its runs.
+    // Research may begin before the proposal. The result then states its start, or its commands.
     let began_before = result.started_at.is_some_and(|began| result.now.seconds_since(began) >= least);
     if seconds < least && !result.is_person && !began_before && !result.has_commands {
         let message = format!(

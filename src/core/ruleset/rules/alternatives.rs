@@ -1,4 +1,4 @@
-//! `alternatives`: the alternatives that must have been considered before a node may have a state.
+//! `alternatives`: the number of alternatives to consider before a node may have a state.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,22 +11,22 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Fault, known};
 
-/// The alternatives that some states need, else `MISSING_ALTERNATIVES`.
+/// The alternatives that some states require, otherwise `MISSING_ALTERNATIVES`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Alternatives {
-    /// The states that need them.
+    /// The states that require them.
     pub states: Vec<StateName>,
-    /// How many, each in more than a word.
+    /// The minimum number, each in more than one word.
     pub min: u32,
 }
 
-/// `MISSING_ALTERNATIVES`: refused at a commit, warned of at a change of state.
+/// `MISSING_ALTERNATIVES`: refuses a commit, warns at a state change.
 pub(super) const KIND: Kind =
     Kind { key: "alternatives", faults, of_state, commit, reclassify, ..Kind::SILENT };
 
 impl EffectiveRules<'_> {
-    /// Returns the number of alternatives that the state needs; `None` for none.
+    /// Returns the number of alternatives that the state requires, if any.
     pub fn alternatives(&self, state: &StateName) -> Option<u32> {
         let rule = self.ruleset.alternatives.as_ref().filter(|rule| rule.states.contains(state))?;
         Some(rule.min)
@@ -80,7 +80,7 @@ fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
     }
 }
 
-/// Returns the number of alternatives that say something.
+/// Returns the number of meaningful alternatives.
 fn number(alternatives: &[String]) -> usize {
     alternatives.iter().filter(|text| !says_nothing(text)).count()
 }

@@ -1,4 +1,4 @@
-//! `batchLimit`: the most nodes in one proposal.
+//! `batchLimit`: the maximum number of nodes in a proposal.
 
 use super::{Kind, Proposed, Verdict};
 use crate::domain::{Code, Diagnostic};

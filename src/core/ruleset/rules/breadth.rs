@@ -1,4 +1,4 @@
-//! `breadth`: how many nodes are recommended for one round.
+//! `breadth`: the recommended number of nodes in one round.
 
 use std::collections::HashSet;
 
@@ -11,21 +11,21 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Fault;
 
-/// The breadth that is recommended for one round; less draws the warning `R<round>_BREADTH`.
+/// The recommended breadth of one round. Fewer nodes trigger the warning `R<round>_BREADTH`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Breadth {
     /// The round.
     pub round: u32,
-    /// The nodes it should have.
+    /// The recommended number of nodes.
     pub recommended: u32,
 }
 
-/// `R2_BREADTH` and its equivalents of other rounds.
+/// `R2_BREADTH` and the codes of other rounds.
 pub(super) const KIND: Kind = Kind { key: "breadth", faults, sentences, propose, ..Kind::SILENT };
 
 impl EffectiveRules<'_> {
-    /// The recommended breadth: the round, and the nodes it should have.
+    /// Returns the recommended breadth: the round and its number of nodes.
     pub fn breadth(&self) -> Option<(u32, u32)> {
         let breadth = self.ruleset.breadth.as_ref()?;
         (!self.mode.is_some_and(|mode| mode.without_breadth)).then_some((breadth.round, breadth.recommended))

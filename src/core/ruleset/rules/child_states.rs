@@ -1,4 +1,4 @@
-//! `childStates` of a state: which states its children may have.
+//! `childStates` of a state: the allowed states of its children.
 
 use super::states::State;
 use super::{Committed, Kind, Reclassified, Verdict};
@@ -7,7 +7,7 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::{Fault, known};
 
-/// The states that children may have.
+/// The allowed states of children.
 pub type ChildStates = Vec<StateName>;
 
 /// `INVALID_CHILD_STATE`.
@@ -15,12 +15,12 @@ pub(super) const KIND: Kind =
     Kind { key: "states.childStates", faults, of_state, commit, reclassify, ..Kind::SILENT };
 
 impl<'a> EffectiveRules<'a> {
-    /// Whether a child may have the state under a parent in that one.
+    /// Returns whether a child may have this state under a parent in that state.
     pub fn allows_child(&self, parent: &StateName, child: &StateName) -> bool {
         self.child_states(parent).is_none_or(|allowed| allowed.contains(child))
     }
 
-    /// The states that children may have under a parent in that state; `None` for any.
+    /// Returns the allowed states of children under a parent in that state; `None` for any.
     pub fn child_states(&self, parent: &StateName) -> Option<&'a [StateName]> {
         self.ruleset.state(parent)?.child_states.as_deref()
     }
@@ -57,12 +57,12 @@ fn of_state(_: &EffectiveRules, state: &State) -> Vec<String> {
     state.child_states.as_ref().map(sentence).into_iter().collect()
 }
 
-/// `Allowed under FOUND: VERIFY.`
+/// Lists the allowed states: `Allowed under FOUND: VERIFY.`
 fn allowed_under(rules: &EffectiveRules, parent: &StateName) -> String {
     format!("Allowed under {parent}: {}.", list(rules.child_states(parent).unwrap_or_default()))
 }
 
-/// The parent may have changed since the proposal.
+/// Checks the state again, because the parent may have changed since the proposal.
 fn commit(result: &Committed, verdict: &mut Verdict) {
     let (rules, node, asked, state) = (result.rules, result.node, result.asked, result.state);
     let Some(parent) = node.parent.as_ref().and_then(|parent| result.investigation.node(parent)) else {
@@ -79,7 +79,7 @@ fn commit(result: &Committed, verdict: &mut Verdict) {
     }
 }
 
-/// Above its children, and below its parent.
+/// Checks the new state against the node's children and its parent.
 fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
     let (investigation, rules, node, to) = (change.investigation, change.rules, change.node, change.to);
     let mut refuse = |message: String, allowing: &StateName| {

@@ -1,4 +1,4 @@
-//! `children` of a state: how many an open node owes.
+//! `children` of a state: the children that an open node needs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,41 +11,41 @@ use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::schema::LAST_ROUND;
 use crate::ruleset::validity::{Fault, known};
 
-/// Children that a node owes.
+/// Children that a node needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Children {
-    /// How many, at least.
+    /// The minimum number.
     pub min: u32,
-    /// Only children in these states count; absent for all.
+    /// The states of children that count; absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<Vec<StateName>>,
     /// The first round of a node to which this applies; absent for 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_round: Option<u32>,
-    /// The last round of a node to which this applies; absent for no last.
+    /// The last round of a node to which this applies; absent for all later rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_round: Option<u32>,
 }
 
-/// Children that an open node owes in all, and how many of them it has.
+/// The children that an open node needs and has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirement<'a> {
-    /// The number of owed children.
+    /// The number of required children.
     pub needs: u32,
-    /// The number of those that count already.
+    /// The number of children that count.
     pub has: u32,
     /// The states that count; `None` for all.
     pub of: Option<&'a [StateName]>,
 }
 
 impl Requirement<'_> {
-    /// Returns the number of missing ones.
+    /// Returns the number of missing children.
     pub fn missing(&self) -> u32 {
         self.needs.saturating_sub(self.has)
     }
 
-    /// Returns the owed children, for people: `2 children`, `1 VERIFY child`.
+    /// Describes the required children: `2 children`, `1 VERIFY child`.
     pub fn describe(&self) -> String {
         children(self.needs, self.of)
     }
@@ -56,7 +56,7 @@ pub(super) const KIND: Kind =
     Kind { key: "states.children", faults, of_state, end, blockers, ..Kind::SILENT };
 
 impl<'a> EffectiveRules<'a> {
-    /// Returns what a node in this state and round owes: a number of children, and their states.
+    /// Returns the children that a node in this state and round needs: their number and states.
     pub fn owed(&self, state: &StateName, round: u32) -> Option<(u32, Option<&'a [StateName]>)> {
         let state = self.ruleset.state(state).filter(|state| !state.terminal)?;
         let rule = state.children.iter().find(|rule| applies(rule.from_round, rule.to_round, round))?;
@@ -64,13 +64,13 @@ impl<'a> EffectiveRules<'a> {
         Some((rule.min.min(most), rule.of.as_deref()))
     }
 
-    /// Returns what a committed node owes and has; `None` for pending and terminal ones.
+    /// Returns the children that a committed node needs and has; `None` for pending and terminal nodes.
     pub fn requirement(&self, investigation: &Investigation, node: &Node) -> Option<Requirement<'a>> {
         let children = investigation.committed_children(&node.id).map(|(_, state)| (state, 1));
         self.required(node.state()?, node.round(), children)
     }
 
-    /// Returns what a node in this state and round owes and has, given the number of its children by state.
+    /// Returns the requirement of a node in this state and round, given its children by state.
     fn required<'s>(
         &self,
         state: &StateName,
@@ -83,7 +83,7 @@ impl<'a> EffectiveRules<'a> {
         Some(Requirement { needs, has, of })
     }
 
-    /// Returns the open nodes that still lack children, with their lack, by round and suffix.
+    /// Returns the open nodes that need more children, ordered by round and suffix.
     pub fn incomplete<'i>(&self, investigation: &'i Investigation) -> Vec<(&'i Node, Requirement<'a>)> {
         let mut incomplete: Vec<(&Node, Requirement)> = Vec::new();
         for (class, requirement) in self.incomplete_classes(investigation) {
@@ -93,7 +93,8 @@ impl<'a> EffectiveRules<'a> {
         incomplete
     }
 
-    /// Returns groups of open nodes that still lack children, with the lack of each node, from the first round on.
+    /// Returns groups of open nodes that need more children, starting with the first round. The requirement is that of
+    /// each node.
     pub fn incomplete_classes<'i>(
         &self,
         investigation: &'i Investigation,
@@ -138,7 +139,7 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
     }
 }
 
-/// The first round in which the state can be committed, but none of the children it owes in the next.
+/// Returns the first round in which the state can be committed, but its required children can't be in the next.
 fn never_complete(ruleset: &Ruleset, state: &State) -> Option<u32> {
     let last = ruleset.early_states.iter().map(|rule| rule.to_round).max().unwrap_or(0).min(LAST_ROUND);
     let mut rounds =
@@ -152,7 +153,7 @@ fn never_complete(ruleset: &Ruleset, state: &State) -> Option<u32> {
             rule.of.as_ref().is_none_or(|of| of.contains(child))
                 && state.child_states.as_ref().is_none_or(|allowed| allowed.contains(child))
         };
-        // The state that is stored there; `None` if it is refused.
+        // The state that is stored; `None` if the commit is refused.
         let stored = |child: &StateName| match ruleset.early_rule(child, round + 1) {
             None => Some(child.clone()),
             Some(rule) => rule.store_as.clone(),
@@ -166,9 +167,9 @@ fn never_complete(ruleset: &Ruleset, state: &State) -> Option<u32> {
     })
 }
 
-/// By rounds: `Needs 2 children in rounds 1 to 2, 1 child from round 3.`
+/// Describes the required children by round: `Needs 2 children in rounds 1 to 2, 1 child from round 3.`
 fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
-    // Each sentence once, with its first round; an empty one if nothing is owed.
+    // Each sentence with its first round; empty if no children are required.
     let mut said: Vec<(u32, String)> = Vec::new();
     for round in 1..=LAST_ROUND {
         let need = match rules.owed(&state.name, round) {
@@ -195,7 +196,7 @@ fn end(_: &EffectiveRules) -> Option<String> {
 }
 
 fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
-    // A child that confirms an answer is also the one that it lacks: only `verification` reports that.
+    // The child that would confirm an answer may also be a required child. Only `verification` reports it.
     let is_confirmation = |of: &[StateName]| of.iter().any(|state| rules.role(state) == Role::Confirmation);
     let told_there = |node: &Node, requirement: &Requirement| {
         requirement.missing() == 1
@@ -213,7 +214,7 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mu
     }
 }
 
-/// Returns the remedy for missing children: existing proposals need no further proposal.
+/// Returns the remedy for missing children. Pending children need no further proposal.
 fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Requirement) -> String {
     let of = requirement.of;
     let pending: Vec<&NodeId> =
@@ -233,7 +234,7 @@ fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Req
     }
 }
 
-/// Returns what is still owed after a commit: one warning per state whose nodes lack children.
+/// Returns a warning for each state whose nodes still need children after a commit.
 pub fn incomplete_warnings(after: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let incomplete: Vec<(&NodeClass, Requirement)> = rules.incomplete_classes(after).collect();
     let mut warnings = Vec::new();
@@ -256,7 +257,7 @@ pub fn incomplete_warnings(after: &Investigation, rules: &EffectiveRules) -> Vec
     warnings
 }
 
-/// `2 children`, `1 VERIFY child`, `2 VERIFY or DEAD children`.
+/// Formats a number of children: `2 children`, `1 VERIFY child`, `2 VERIFY or DEAD children`.
 pub fn children(number: u32, of: Option<&[StateName]>) -> String {
     let noun = if number == 1 { "child" } else { "children" };
     match of {

@@ -20,19 +20,19 @@ use crate::ruleset::validity::{Fault, known};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Confirmation {
-    /// The state that waits.
+    /// The waiting state.
     pub state: StateName,
-    /// What each child's state makes of it; the first such child decides.
+    /// The effects of child states on it. The first such child decides.
     pub outcomes: Vec<Outcome>,
 }
 
-/// What a child's state makes of a waiting parent.
+/// The effect of a child's state on a waiting parent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Outcome {
     /// The child's state.
     pub child: StateName,
-    /// The state that the parent then has.
+    /// The parent's new state.
     pub becomes: StateName,
 }
 
@@ -40,12 +40,12 @@ pub struct Outcome {
 pub(super) const KIND: Kind = Kind { key: "confirmations", faults, of_state, end, blockers, ..Kind::SILENT };
 
 impl<'a> EffectiveRules<'a> {
-    /// The trigger of a change from a waiting state.
+    /// Returns the confirmation rule of a waiting state.
     pub fn confirmation(&self, state: &StateName) -> Option<&'a Confirmation> {
         self.ruleset.confirmations.iter().find(|confirmation| &confirmation.state == state)
     }
 
-    /// The nodes by which a solution is verified: children in a confirming role, and the child that promoted it.
+    /// Returns the nodes that verify a solution: children in a confirming role, and the child that promoted it.
     pub fn verified_by(&self, investigation: &Investigation, node: &Node) -> Vec<NodeId> {
         let confirming = investigation
             .committed_children(&node.id)
@@ -103,8 +103,8 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
                 let reason = format!("{name} allows no {child} child that could make it {becomes}");
                 fault(child.as_str(), reason, "add it to that state's childStates");
             }
-            // A parent that allows the waiting state must also allow the states that replace it; so must those states, for the
-            // children present by then.
+            // A parent that allows the waiting state must also allow the states that replace it. Those states must
+            // allow the children that exist by then.
             for parent in &ruleset.states {
                 let allows = |one| parent.child_states.as_ref().is_none_or(|allowed| allowed.contains(one));
                 if allows(name) && !allows(becomes) {
@@ -162,8 +162,8 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mu
     blockers.extend(investigation.committed().filter_map(blocker));
 }
 
-/// Every change of a waiting parent that its children's states bring about, deepest first; a parent that moves may
-/// itself move its own parent.
+/// Returns all state changes of waiting parents caused by their children, deepest first. A parent that changes may in
+/// turn change its own parent.
 pub fn confirmations(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -174,7 +174,7 @@ pub fn confirmations(
         return transitions;
     }
     let mut current = investigation.clone();
-    // From the deepest round up, each node that waits is looked at once: a child has moved before its parent is asked.
+    // Each waiting node is visited once, from the deepest round up, so children change before their parents.
     let waiting = investigation.committed().rev().filter(|(_, state)| rules.confirmation(state).is_some());
     let ids: Vec<_> = waiting.map(|(node, _)| node.id.clone()).collect();
     for id in ids {
@@ -187,7 +187,7 @@ pub fn confirmations(
     transitions
 }
 
-/// Returns the change of one waiting node that its first deciding child causes.
+/// Returns the change of a waiting node caused by its first deciding child.
 fn decided(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -216,9 +216,10 @@ fn decided(
     Some(Transition { node: Arc::new(after), from, to: becomes, by: Some(child) })
 }
 
-/// Returns the time of a new state: now, or later if the clock was set back. The order decides whether a child confirms its
-/// parent. So a state is never older than the previous one or its children's states, and always younger than an earlier change
-/// of its parent's state or texts.
+/// Returns the time of a new state: `now`, or later if the clock was set back.
+///
+/// The order of times decides whether a child confirms its parent. So a state is never older than the node's previous
+/// state or its children's states, and always newer than earlier changes of its parent's state or texts.
 pub fn stamp(investigation: &Investigation, node: &Node, now: Timestamp) -> Timestamp {
     let since = |node: &Node| node.classification.as_ref().map(Classification::current_since);
     let children = investigation.committed_children(&node.id).filter_map(|(child, _)| since(child));
@@ -229,13 +230,13 @@ pub fn stamp(investigation: &Investigation, node: &Node, now: Timestamp) -> Time
         let amended = parent.amended.last().map(|amendment| amendment.at);
         moved.max(amended).map(Timestamp::next)
     });
-    // Its other results count, too: their amendments share one order with its own.
+    // Other results count too, because their amendments are ordered together with the node's own.
     let amended = node.results().filter_map(|it| it.amended.last()).map(|amendment| amendment.at);
     children.chain(since(node)).chain(after_parent).chain(amended).fold(now, Timestamp::max)
 }
 
-/// Whether the child was classified since its parent last became pending. A child of a node that was committed as
-/// pending always was; one of a node that came back to it must be later than that.
+/// Returns whether the child was classified since its parent last became pending. This always holds if the parent was
+/// committed as pending. If the parent returned to that state, the child must be newer.
 fn since_pending(parent: &Classification, child: &Classification) -> bool {
     parent.reclassified.is_empty() || child.current_since() > parent.current_since()
 }

@@ -1,5 +1,5 @@
-//! `earlyStates`: states that are too early in some rounds. A commit stores another state instead, or is refused. A reclassify
-//! may set them anyway, but with a warning.
+//! `earlyStates`: states that are too early in some rounds. A commit stores another state instead, or is refused. A
+//! reclassification may still set them, but with a warning.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,18 +12,18 @@ use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::schema::LAST_ROUND;
 use crate::ruleset::validity::{Fault, known};
 
-/// States that come too early in some rounds: stored as another state, or refused.
+/// States that come too early in some rounds. They are stored as another state, or refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EarlyState {
-    /// The states.
+    /// The early states.
     pub states: Vec<StateName>,
     /// The first round to which this applies; absent for 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_round: Option<u32>,
     /// The last round to which this applies.
     pub to_round: u32,
-    /// The state that is stored in their place; absent to refuse the commit (`STATE_LOCKED`).
+    /// The state to store instead; absent to refuse the commit (`STATE_LOCKED`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store_as: Option<StateName>,
     /// The code of the warning; absent for `DEPTH_ENFORCED`.
@@ -31,41 +31,41 @@ pub struct EarlyState {
     pub code: Option<String>,
 }
 
-/// `DEPTH_ENFORCED` and the codes of rulesets, `STATE_LOCKED`, `EARLY_STATE`.
+/// `DEPTH_ENFORCED` and custom codes of rulesets, `STATE_LOCKED`, `EARLY_STATE`.
 pub(super) const KIND: Kind =
     Kind { key: "earlyStates", faults, of_state, sentences, reclassify, ..Kind::SILENT };
 
 impl Ruleset {
-    /// The first rule by which the state comes too early in the round.
+    /// Returns the first rule that makes the state too early in the round.
     pub fn early_rule(&self, state: &StateName, round: u32) -> Option<&EarlyState> {
         let mut rules = self.early_states.iter().filter(|rule| rule.states.contains(state));
         rules.find(|rule| applies(rule.from_round, Some(rule.to_round), round))
     }
 
-    /// Whether early states are kept with that number of minimum rounds, where `tot_start` does not say.
+    /// Returns whether early states are kept with these minimum rounds by default.
     pub fn keeps_early_states(&self, min_rounds: u32) -> bool {
         self.allow_early_terminal_below.is_some_and(|below| min_rounds < below)
     }
 
-    /// Whether any early state is stored as another one.
+    /// Returns whether any early state is stored as another one.
     pub fn has_conversions(&self) -> bool {
         self.early_states.iter().any(|rule| rule.store_as.is_some())
     }
 }
 
 impl<'a> EffectiveRules<'a> {
-    /// The rule by which the state comes too early in the round, unless this investigation lets it pass.
+    /// Returns the rule that makes the state too early in the round, unless this investigation allows the state.
     pub fn early_rule(&self, state: &StateName, round: u32) -> Option<&'a EarlyState> {
         let rule = self.ruleset.early_rule(state, round)?;
         (!(self.allow_early_terminal && rule.store_as.is_some())).then_some(rule)
     }
 
-    /// The first round in which the state may be committed here; `None` where no commit gives it.
+    /// Returns the first round in which the state can be committed; `None` if it never can.
     pub fn first_round(&self, state: &StateName) -> Option<u32> {
         self.first_round_from(state, 1)
     }
 
-    /// The first round, not before `round`, in which the state may be committed here.
+    /// Returns the first round, not before `round`, in which the state can be committed.
     pub fn first_round_from(&self, state: &StateName, round: u32) -> Option<u32> {
         if round > LAST_ROUND {
             return Some(round);
@@ -74,11 +74,11 @@ impl<'a> EffectiveRules<'a> {
     }
 }
 
-/// Whether a new investigation keeps early states unchanged.
+/// Returns whether a new investigation keeps early states unchanged.
 ///
 /// # Errors
 ///
-/// `INVALID_ARGUMENT` for a choice where there is nothing to choose.
+/// Returns `INVALID_ARGUMENT` if the ruleset leaves no choice.
 pub fn chosen(ruleset: &Ruleset, asked: Option<bool>, min_rounds: u32) -> Result<bool, Diagnostic> {
     match asked {
         None => Ok(ruleset.keeps_early_states(min_rounds)),
@@ -122,7 +122,7 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
             }
             continue;
         };
-        // The replacing state must itself be allowed in that round, else the conversion leads nowhere.
+        // The replacement must itself be allowed in that round, otherwise the conversion is useless.
         let mut rounds = rule.from_round.unwrap_or(1)..=rule.to_round;
         if let Some(round) = rounds.find(|round| ruleset.early_rule(target, *round).is_some()) {
             let reason = format!("it stores {target}, which itself comes too early in round {round}");
@@ -130,7 +130,7 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
         }
         known(ruleset, "earlyStates", Some(at), std::slice::from_ref(target), faults);
     }
-    // In every round some state must remain, and before the last round an open one.
+    // Every round needs an allowed state, and an open one before the minimum round.
     let last = ruleset.early_states.iter().map(|rule| rule.to_round).max().unwrap_or(0);
     let lacks_state = |round: &u32| {
         let needs_open = *round < ruleset.end.min_rounds;
@@ -146,7 +146,7 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
     }
 }
 
-/// Whether a warning's code reads like the others.
+/// Returns whether a warning's code follows the naming rule.
 fn is_code(code: &str) -> bool {
     let plain = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
     code.starts_with(|c: char| c.is_ascii_uppercase()) && code.len() <= 40 && code.bytes().all(plain)
@@ -161,7 +161,7 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
 }
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
-    // Rules that differ only in their code are one sentence.
+    // Rules that differ only in their code share a sentence.
     type Key<'r> = (u32, u32, &'r Option<StateName>);
     let mut early: Vec<(Key, Vec<&StateName>)> = Vec::new();
     for rule in &rules.ruleset().early_states {
@@ -188,11 +188,11 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     early.into_iter().filter(|(_, states)| !states.is_empty()).map(sentence).collect()
 }
 
-/// Returns the state that a commit stores instead of an early one, with the warning; `None` if it keeps the state.
+/// Returns the state that a commit stores instead of an early one, with the warning. `None` if the state is not early.
 ///
 /// # Errors
 ///
-/// `STATE_LOCKED` where the ruleset refuses it.
+/// Returns `STATE_LOCKED` if the ruleset refuses the state.
 pub fn stored_instead(
     rules: &EffectiveRules,
     asked: &StateName,

@@ -1,4 +1,4 @@
-//! `evidence`: the evidence that some states need.
+//! `evidence`: the evidence that some states require.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,30 +11,30 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Fault, known};
 
-/// The evidence that some states need, else `MISSING_EVIDENCE`.
+/// The evidence that some states require, otherwise `MISSING_EVIDENCE`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Evidence {
-    /// The states that need it.
+    /// The states that require it.
     pub states: Vec<StateName>,
-    /// Its least length, in characters.
+    /// The minimum length in characters.
     pub min_characters: u32,
-    /// Whether a command that `tot run` has captured is evidence, too.
+    /// Whether a command captured by `tot run` also counts as evidence.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub or_run: bool,
 }
 
-/// `MISSING_EVIDENCE`: refused at a commit, warned of at a change of state.
+/// `MISSING_EVIDENCE`: refuses a commit, warns at a state change.
 pub(super) const KIND: Kind = Kind { key: "evidence", faults, of_state, commit, reclassify, ..Kind::SILENT };
 
 impl EffectiveRules<'_> {
-    /// Returns the characters of evidence that the state needs; `None` for none.
+    /// Returns the number of characters of evidence that the state requires, if any.
     pub fn evidence(&self, state: &StateName) -> Option<u32> {
         let rule = self.ruleset.evidence.as_ref().filter(|rule| rule.states.contains(state))?;
         Some(rule.min_characters)
     }
 
-    /// Whether a command that was run for the node, or that a result names, is evidence enough.
+    /// Returns whether a command that was run for the node, or a run that a result names, is sufficient evidence.
     pub fn is_run_evidence(&self, investigation: &Investigation, node: &NodeId, named: &[RunId]) -> bool {
         let takes_runs = self.ruleset.evidence.as_ref().is_some_and(|rule| rule.or_run);
         takes_runs && was_run(investigation, node, named)

@@ -1,4 +1,4 @@
-//! `end.minDepth`: how deep the deepest node must be at the end.
+//! `end.minDepth`: the minimum depth of the deepest node at the end.
 
 use super::{Blockers, Kind};
 use crate::domain::{Code, Diagnostic, Investigation};
@@ -8,7 +8,7 @@ use crate::ruleset::effective::EffectiveRules;
 pub(super) const KIND: Kind = Kind { key: "end.minDepth", end, blockers, ..Kind::SILENT };
 
 impl EffectiveRules<'_> {
-    /// The round that the deepest node must reach, where the ruleset asks for one.
+    /// Returns the round that the deepest node must reach, if the ruleset sets one.
     pub fn min_depth(&self) -> Option<u32> {
         self.ruleset.end.min_depth
     }

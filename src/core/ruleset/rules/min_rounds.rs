@@ -1,4 +1,4 @@
-//! `end.minRounds`: the round that must be reached before the end; and the way on where every node is closed before.
+//! `end.minRounds`: the round to reach before the end, and the way forward if every node is closed earlier.
 
 use std::ops::RangeInclusive;
 
@@ -8,19 +8,19 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Fault;
 
-/// The least and most that `minRounds` may be, in a ruleset and at a start.
+/// The range of `minRounds`, in a ruleset and at a start.
 pub(super) const BOUNDS: RangeInclusive<u32> = 1..=20;
 
 /// `MIN_ROUNDS`, `RECOVERY_REQUIRED`.
 pub(super) const KIND: Kind = Kind { key: "end.minRounds", faults, end, blockers, ..Kind::SILENT };
 
 impl EffectiveRules<'_> {
-    /// The end is refused before this round.
+    /// Returns the round to reach before the end.
     pub fn min_rounds(&self) -> u32 {
         self.min_rounds
     }
 
-    /// Whether every node is terminal before the minimum round, so that nothing could go on.
+    /// Returns whether every node is terminal before the minimum round, so that nothing can continue.
     pub fn recovery_required(&self, investigation: &Investigation) -> bool {
         let mut committed = investigation.committed().peekable();
         committed.peek().is_some()
@@ -29,11 +29,11 @@ impl EffectiveRules<'_> {
     }
 }
 
-/// Returns the minimum rounds of a new investigation, from its mode, the argument of the start and the operator's floor.
+/// Returns the minimum rounds of a new investigation, based on its mode, the request and the operator's floor.
 ///
 /// # Errors
 ///
-/// `INVALID_ARGUMENT` for a number that is too high, or too low for the mode or the floor.
+/// Returns `INVALID_ARGUMENT` for a number that is too high, or too low for the mode or the floor.
 pub fn chosen(
     ruleset: &Ruleset,
     mode: &str,
@@ -52,7 +52,7 @@ pub fn chosen(
         let message = format!("minRounds is {asked}; the limit is {}.", BOUNDS.end());
         return invalid(message, "Ask for fewer rounds.".into());
     }
-    // The minimum of an unknown mode is unknown.
+    // An unknown mode has no known minimum.
     if asked < least && ruleset.mode_names().contains(&mode) {
         let why = match floor {
             Some(floor) if floor == least && floor > own => "this server's minimum".to_owned(),
@@ -92,7 +92,7 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mu
         };
         let message = format!("Round {least} must be reached; {stands}.");
         let mut blocker = Diagnostic::new(Code::MinRounds, message);
-        // If no node is open, the blocker before this one gives the remedy.
+        // If no node is open, the previous blocker contains the remedy.
         if investigation.committed().any(|(_, state)| !rules.is_terminal(state)) {
             let deep_enough = investigation.pending().any(|node| node.round() >= least);
             blocker = blocker.suggest(match deep_enough {

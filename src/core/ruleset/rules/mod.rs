@@ -1,22 +1,24 @@
-//! The kinds of rules, each in a file of its own: its keys in the ruleset file, their contradictions, its refusals, conversions
-//! and warnings, its blockers of the end, and its one wording.
+//! The kinds of rules. Each file defines one kind: its keys in the ruleset file, their contradictions, its refusals,
+//! conversions and warnings, its blockers of the end, and its sentences.
 //!
-//! [`KINDS`] lists them. All callers go through them in that order: [`validity`](super::validity), the verbs of `decide`, and
-//! the texts for agents, at a terminal and in the report, which use the same sentences.
+//! [`KINDS`] lists them in the order in which all callers use them: [`validity`](super::validity), the verbs of
+//! `decide`, and the texts for agents, the terminal and the report, which share the same sentences.
 //!
 //! # To add a rule kind
 //!
-//! 1. `src/core/ruleset/rules/evidence.rs` is a small one to begin from: copy it, and answer those questions of [`Kind`] that
+//! 1. `src/core/ruleset/rules/evidence.rs` is a small example: copy it, and fill in the fields of [`Kind`] that the new
+//!    kind needs.
 //!    concern the new one.
-//! 2. `src/core/ruleset/rules/mod.rs`: the module, and its place in [`KINDS`].
-//! 3. `src/core/ruleset/schema.rs`: its key in the ruleset file.
-//! 4. `src/core/domain/code.rs`: its codes, each with its meaning.
-//! 5. `src/core/decide/commit.rs`, `src/core/decide/reclassify.rs` or their neighbours: its codes among those of the call that
-//!    answers them.
-//! 6. `src/check/tree.rs`: what `tot check` says of stored facts that break it.
-//! 7. `src/report/site.rs`: its key once more, absent, in the ruleset that stands in for one that cannot be read.
-//! 8. `src/core/ruleset/builtin/README.md`: its key, for those who write rulesets.
-//! 9. `tests/it/rules/kinds.rs`: a ruleset in which it fires and what it says; the other tests there follow from it.
+//! 2. `src/core/ruleset/rules/mod.rs`: add the module and its place in [`KINDS`].
+//! 3. `src/core/ruleset/schema.rs`: add its key in the ruleset file.
+//! 4. `src/core/domain/code.rs`: add its codes, each with its meaning.
+//! 5. `src/core/decide/commit.rs`, `src/core/decide/reclassify.rs` or their neighbours: add its codes to those of the
+//!    calls that return them.
+//! 6. `src/check/tree.rs`: let `tot check` report stored facts that break the rule.
+//! 7. `src/report/site.rs`: add its key, unset, to the ruleset that replaces an unreadable one.
+//! 8. `src/core/ruleset/builtin/README.md`: document its key for authors of rulesets.
+//! 9. `tests/it/rules/kinds.rs`: add a ruleset that triggers it, with its message. The other tests there follow from
+//!    that.
 
 pub mod agents;
 pub mod alternatives;
@@ -48,7 +50,7 @@ use super::validity::Fault;
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, RunId, StateName, Timestamp};
 use states::State;
 
-/// Every kind of rule, in the order in which they are checked and reported.
+/// All kinds of rules, in the order in which they are checked and reported.
 pub const KINDS: [Kind; 20] = [
     min_rounds::KIND,
     min_depth::KIND,
@@ -72,34 +74,34 @@ pub const KINDS: [Kind; 20] = [
     modes::KIND,
 ];
 
-/// One kind of rule: its answer to each question.
+/// A kind of rule, with a function for each question about it.
 pub struct Kind {
-    /// Its key in the ruleset file; a dot before one within another.
+    /// The key in the ruleset file; nested keys contain a dot.
     pub key: &'static str,
     /// Reports contradictions in a ruleset.
     pub faults: fn(&Ruleset, &mut Vec<Fault>),
-    /// Returns its meaning for nodes in one state, in sentences.
+    /// Describes the effect on nodes in one state, in sentences.
     pub of_state: fn(&EffectiveRules, &State) -> Vec<String>,
-    /// Returns its requirements across states, in sentences.
+    /// Describes the requirements across states, in sentences.
     pub sentences: fn(&EffectiveRules) -> Vec<String>,
-    /// Returns its requirement for the end, in a sentence.
+    /// Describes the requirement for the end, in a sentence.
     pub end: fn(&EffectiveRules) -> Option<String>,
-    /// Reports faults of a proposal as a whole.
+    /// Reports errors of a proposal as a whole.
     pub propose: fn(&Proposed, &mut Verdict),
-    /// Reports faults of one result of a commit.
+    /// Reports errors of one result in a commit.
     pub commit: fn(&Committed, &mut Verdict),
-    /// Reports faults of the nodes of a commit together: each with the state that it would be stored with.
+    /// Reports errors of all nodes in a commit together. Each node comes with the state to store.
     pub commit_together: fn(&Investigation, &EffectiveRules, &[(&Node, StateName)], &mut Verdict),
-    /// Reports faults of a change of state.
+    /// Reports errors of a state change.
     pub reclassify: fn(&Reclassified, &mut Verdict),
-    /// Reports its blockers of the end.
+    /// Reports the blockers of the end.
     pub blockers: fn(&Investigation, &EffectiveRules, &mut Blockers),
-    /// Returns its warnings of an end.
+    /// Returns the warnings about an end.
     pub end_warnings: fn(&Investigation, &EffectiveRules) -> Vec<Diagnostic>,
 }
 
 impl Kind {
-    /// A kind that asks nothing, to be filled in.
+    /// A kind without any effect, as the base of the others.
     const SILENT: Kind = Kind {
         key: "",
         faults: |_, _| {},
@@ -115,17 +117,17 @@ impl Kind {
     };
 }
 
-/// The findings of rules about a call.
+/// The results of checking a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// Reasons to refuse it.
+    /// Reasons to refuse the call.
     pub errors: Vec<Diagnostic>,
-    /// Its warnings.
+    /// Warnings about the call.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl Verdict {
-    /// Adds a finding that a ruleset may ignore, warn of or refuse.
+    /// Adds a diagnostic, unless the ruleset ignores it: as a warning or an error.
     pub fn add(&mut self, enforcement: Enforcement, diagnostic: Diagnostic) {
         match enforcement {
             Enforcement::Off => {}
@@ -135,37 +137,38 @@ impl Verdict {
     }
 }
 
-/// The blockers of the end, in the order in which they are found: all of them, or a summary that words only the first of each
-/// code, since thousands of nodes may lack children.
+/// The blockers of the end, in the order in which they are found.
+///
+/// A summary words only the first blocker of each code, because thousands of nodes may need children.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blockers {
-    /// All blockers; in a summary the first of each code.
+    /// All blockers; in a summary, only the first of each code.
     pub list: Vec<Diagnostic>,
-    /// The number of blockers of each code, in the order of the first of each.
+    /// The counts per code, in the order of first occurrence.
     pub debts: Vec<Debt>,
     is_summary: bool,
 }
 
-/// The blockers of one code.
+/// The blockers with one code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Debt {
     /// The code.
     pub code: Code,
-    /// Their number.
+    /// The number of blockers.
     pub count: usize,
-    /// The nodes of the first three.
+    /// The nodes of the first three blockers.
     pub nodes: Vec<String>,
 }
 
 impl Blockers {
-    /// A summary that words only the first of each code.
+    /// Creates a summary, which words only the first blocker of each code.
     pub fn summary() -> Blockers {
         Blockers { is_summary: true, ..Blockers::default() }
     }
 
-    /// Adds one of that code about that node, which is worded only where it is kept.
+    /// Adds a blocker. `word` is called only if the blocker is listed.
     pub fn add(&mut self, code: Code, node: Option<&str>, word: impl FnOnce() -> Diagnostic) {
-        /// The most nodes that are named.
+        /// Maximum number of nodes to name.
         const NAMED: usize = 3;
         let at = self.debts.iter().position(|debt| debt.code == code).unwrap_or_else(|| {
             self.debts.push(Debt { code, count: 0, nodes: Vec::new() });
@@ -179,7 +182,7 @@ impl Blockers {
         }
     }
 
-    /// Adds one.
+    /// Adds a blocker.
     pub fn push(&mut self, blocker: Diagnostic) {
         let node = blocker.node.clone();
         self.add(blocker.code.clone(), node.as_deref(), || blocker);
@@ -192,33 +195,33 @@ impl Extend<Diagnostic> for Blockers {
     }
 }
 
-/// A proposal, as rules see it.
+/// A proposal to be judged by the rules.
 pub struct Proposed<'a> {
-    /// The investigation of the proposal.
+    /// The investigation.
     pub investigation: &'a Investigation,
     /// The rules in force.
     pub rules: &'a EffectiveRules<'a>,
     /// The number of nodes in the call.
     pub number: usize,
-    /// The nodes of the call without a fault of their own.
+    /// The valid nodes of the call.
     pub nodes: &'a [Arc<Node>],
-    /// All new roots of the call, faulty ones included: they will come once they are mended.
+    /// All new roots of the call, including invalid ones, which the agent will probably fix.
     pub asked_roots: &'a HashSet<String>,
-    /// The pending proposals that it takes back.
+    /// The pending proposals to withdraw.
     pub withdrawn: &'a [NodeId],
 }
 
-/// One result of a commit, as rules see it.
+/// A result in a commit, to be judged by the rules.
 pub struct Committed<'a> {
-    /// The investigation of the commit.
+    /// The investigation.
     pub investigation: &'a Investigation,
     /// The rules in force.
     pub rules: &'a EffectiveRules<'a>,
-    /// The proposal.
+    /// The pending node.
     pub node: &'a Node,
-    /// The state that was asked for.
+    /// The requested state.
     pub asked: &'a StateName,
-    /// The state that it would be stored with.
+    /// The state to store.
     pub state: &'a StateName,
     /// The evidence.
     pub evidence: Option<&'a str>,
@@ -226,71 +229,71 @@ pub struct Committed<'a> {
     pub alternatives: &'a [String],
     /// The agent that did the research.
     pub agent: Option<&'a str>,
-    /// Whether a person did it.
+    /// Whether a person did the research.
     pub is_person: bool,
-    /// When the work began, if the result says so.
+    /// When the work began, if given.
     pub started_at: Option<Timestamp>,
-    /// Whether it names its runs.
+    /// Whether the result names commands or runs.
     pub has_commands: bool,
     /// The captured runs that it names.
     pub runs: &'a [RunId],
     /// Whether it cites a file that was found.
     pub cites_a_file: bool,
-    /// The node that names this agent already.
+    /// Another node with the same agent.
     pub agents_other: Option<&'a NodeId>,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// A change of state, as rules see it.
+/// A state change, to be judged by the rules.
 pub struct Reclassified<'a> {
-    /// The investigation of the change.
+    /// The investigation.
     pub investigation: &'a Investigation,
     /// The rules in force.
     pub rules: &'a EffectiveRules<'a>,
-    /// The node, as it is.
+    /// The node before the change.
     pub node: &'a Node,
     /// The new state.
     pub to: &'a StateName,
-    /// Why.
+    /// The reason.
     pub reason: Option<&'a str>,
-    /// The evidence that comes with the change.
+    /// The evidence given with the change.
     pub evidence: Option<&'a str>,
-    /// The alternatives that come with the change.
+    /// The alternatives given with the change.
     pub alternatives: &'a [String],
 }
 
-/// Returns the requirements and effects of a state, in sentences.
+/// Describes the requirements and effects of a state, in sentences.
 pub fn of_state(rules: &EffectiveRules, state: &State) -> String {
     KINDS.iter().flat_map(|kind| (kind.of_state)(rules, state)).collect::<Vec<_>>().join(" ")
 }
 
-/// The rules that go across states, in sentences.
+/// Describes the rules across states, in sentences.
 pub fn sentences(rules: &EffectiveRules) -> Vec<String> {
     KINDS.iter().flat_map(|kind| (kind.sentences)(rules)).collect()
 }
 
-/// Returns the requirements of the end, in sentences.
+/// Describes the requirements for the end, in sentences.
 pub fn end(rules: &EffectiveRules) -> Vec<String> {
     let of_kinds = KINDS.iter().filter_map(|kind| (kind.end)(rules));
     of_kinds.chain(["No proposal is pending.".to_owned()]).collect()
 }
 
-/// Whether a rule with these bounds applies to a round.
+/// Returns whether a rule with these bounds applies to a round.
 fn applies(from: Option<u32>, to: Option<u32>, round: u32) -> bool {
     from.unwrap_or(1) <= round && to.is_none_or(|last| round <= last)
 }
 
-/// Returns the fault of bounds that contain no round.
+/// Returns the problem of bounds that contain no round.
 fn no_round(from: Option<u32>, to: Option<u32>) -> Option<String> {
     let (from, to) = (from.unwrap_or(1), to.unwrap_or(u32::MAX));
     (from == 0 || from > to).then(|| format!("fromRound {from} and toRound {to} contain no round"))
 }
 
-/// The remedy.
+/// The remedy for bounds that contain no round.
 const MEND_ROUNDS: &str = "rounds are counted from 1, and toRound is the later one";
 
-/// `in round 3`, `in rounds 1 to 4`, `from round 4`.
+/// Formats rounds: `in round 3`, `in rounds 1 to 4`, `from round 4`.
 fn in_rounds(from: u32, to: Option<u32>) -> String {
     match to {
         None => format!("from round {from}"),
@@ -299,7 +302,7 @@ fn in_rounds(from: u32, to: Option<u32>) -> String {
     }
 }
 
-/// Joins names with commas: `EXPLORE, FOUND, VERIFY`; after `most` of them, gives the number of further ones.
+/// Joins names with commas: `EXPLORE, FOUND, VERIFY`. After `most` names, appends the number of further ones.
 pub fn shortened<T: ToString>(names: &[T], most: usize) -> String {
     let shown = super::effective::list(names.iter().take(most).map(ToString::to_string));
     match names.len().saturating_sub(most) {

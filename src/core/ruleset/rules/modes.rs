@@ -1,4 +1,4 @@
-//! `modes`: variants of a method, stricter or laxer. Each rule asks for the mode's changes itself.
+//! `modes`: stricter or more lenient variants of a method. Each rule applies the mode's changes itself.
 
 use std::collections::HashSet;
 
@@ -10,39 +10,39 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Fault, PLAIN_NAME, is_plain_name};
 
-/// The mode of a ruleset that names none.
+/// The mode of a ruleset that defines none.
 pub const ONLY_MODE: &str = "deep";
 
-/// A mode: the same method, stricter or laxer.
+/// A stricter or more lenient variant of the method.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Mode {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it is for, in one line.
+    /// The purpose, in one line.
     pub meaning: String,
-    /// Minimum rounds in place of the ruleset's.
+    /// Minimum rounds, instead of the ruleset's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_rounds: Option<u32>,
-    /// Whether `minRounds` of `tot_start` may go below that number.
+    /// Whether `minRounds` of `tot_start` may be lower than that.
     #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
     pub min_rounds_may_be_lowered: bool,
-    /// No node owes more children than this.
+    /// Maximum number of children that a node must have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_children_owed: Option<u32>,
-    /// Whether the recommended breadth is left out.
+    /// Whether the recommended breadth is ignored.
     #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
     pub without_breadth: bool,
-    /// `tot_next` asks for at least this many children per open node.
+    /// Minimum number of children per open node that `tot_next` asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub children_asked: Option<u32>,
 }
 
-/// Modes refuse nothing by themselves.
+/// Modes refuse nothing themselves.
 pub(super) const KIND: Kind = Kind { key: "modes", faults, sentences, ..Kind::SILENT };
 
 impl Ruleset {
-    /// The names of the modes, the default first.
+    /// Returns the names of the modes, the default first.
     pub fn mode_names(&self) -> Vec<&str> {
         if self.modes.is_empty() {
             vec![ONLY_MODE]
@@ -51,14 +51,14 @@ impl Ruleset {
         }
     }
 
-    /// The mode of that name; `None` for the only mode of a ruleset that names none.
+    /// Returns the mode with this name; `None` for the only mode of a ruleset that defines none.
     pub fn mode(&self, name: &str) -> Option<&Mode> {
         self.modes.iter().find(|mode| mode.name == name)
     }
 }
 
 impl<'a> EffectiveRules<'a> {
-    /// The name of the mode.
+    /// Returns the name of the mode.
     pub fn mode_name(&self) -> &'a str {
         self.mode.map_or(ONLY_MODE, |mode| &mode.name)
     }
@@ -68,7 +68,7 @@ impl<'a> EffectiveRules<'a> {
         self.mode.map_or(self.ruleset.summary.as_str(), |mode| &mode.meaning)
     }
 
-    /// Children that `tot_next` asks for under an open node, at least.
+    /// Returns the minimum number of children per open node that `tot_next` asks for.
     pub fn children_asked(&self) -> u32 {
         self.mode.and_then(|mode| mode.children_asked).unwrap_or(0)
     }

@@ -1,7 +1,7 @@
-//! `objections`: claims that a node is wrong, and their settlement.
+//! `objections`: claims that a node is wrong, and their resolution.
 //!
-//! An objection is open until it is resolved, by a person or by an agent other than the author of the node: nobody settles an
-//! objection to their own work. Authors are what callers say of themselves, as with confirmations.
+//! An objection is open until a person, or an agent other than the node's author, resolves it: authors can't settle
+//! objections to their own work. As with confirmations, callers name themselves, so authorship is not verified.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,25 +18,25 @@ use crate::text::{one_line, shorten};
 /// `OBJECTION_OPEN`.
 pub(super) const KIND: Kind = Kind { key: "objections", end, blockers, end_warnings, ..Kind::SILENT };
 
-/// The most characters of an objection that a message quotes.
+/// Maximum number of characters of an objection quoted in a message.
 const QUOTED: usize = 200;
 
-/// An objection that is not resolved.
+/// An unresolved objection.
 #[derive(Clone, Debug)]
 pub struct Objection {
     /// The objection.
     pub comment: Arc<Comment>,
-    /// The answers to it, the oldest first.
+    /// The replies to it, oldest first.
     pub replies: Vec<Arc<Comment>>,
 }
 
 impl Objection {
-    /// Whether the last word is an answer, so that it waits for a resolution.
+    /// Returns whether the last reply is an answer, so that the objection waits for a resolution.
     pub fn is_answered(&self) -> bool {
         self.replies.last().is_some_and(|last| last.kind == CommentKind::Answer)
     }
 
-    /// In a sentence.
+    /// Describes the objection in a sentence.
     pub fn message(&self) -> String {
         let about = self.comment.node.as_ref().map_or("the whole", NodeId::as_str);
         let text = shorten(&one_line(&self.comment.text), QUOTED);
@@ -44,7 +44,7 @@ impl Objection {
     }
 }
 
-/// The objections that are open, the oldest first.
+/// Returns the open objections, oldest first.
 pub fn open(investigation: &Investigation) -> Vec<Objection> {
     let mut open: Vec<Objection> = Vec::new();
     for comment in investigation.comments().filter(|comment| comment.kind == CommentKind::Objection) {
@@ -72,11 +72,11 @@ pub fn open(investigation: &Investigation) -> Vec<Objection> {
     open
 }
 
-/// Returns the first comment of a thread, which this one answers directly or through others; itself if it answers none.
+/// Returns the first comment of the thread that this comment belongs to.
 pub fn first_of<'a>(investigation: &'a Investigation, comment: &'a Arc<Comment>) -> &'a Arc<Comment> {
     let mut seen = HashSet::new();
     let mut first = comment;
-    // Files that name each other are somebody's own.
+    // Manually edited files may reply to each other in a cycle.
     while let Some(earlier) = first.reply_to.and_then(|id| investigation.comment(id))
         && seen.insert(first.id)
     {
@@ -85,8 +85,8 @@ pub fn first_of<'a>(investigation: &'a Investigation, comment: &'a Arc<Comment>)
     first
 }
 
-/// Whether that author may settle an objection to the node: depends on its authors up to that moment, or up to now. Later texts
-/// don't reopen it.
+/// Returns whether `author` may resolve objections to the node. This depends on the node's authors until `at`, or until
+/// now. Later texts don't reopen an objection.
 pub fn may_resolve(
     investigation: &Investigation,
     node: Option<&Node>,
@@ -99,7 +99,7 @@ pub fn may_resolve(
 }
 
 impl EffectiveRules<'_> {
-    /// Returns the open ones of these objections that an answer must withstand: those to itself, to its ancestors, and to its
+    /// Returns those of the open objections that an answer must withstand: to the answer, its ancestors and its
     /// confirmations.
     pub fn against<'a>(
         &self,
@@ -131,7 +131,7 @@ fn end_warnings(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Di
     told(investigation, rules, Enforcement::Warn)
 }
 
-/// Returns the open objections that an answer must withstand, if the ruleset requires it.
+/// Returns the open objections to current answers, if the ruleset treats objections with this enforcement.
 fn told(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
     if rules.ruleset().objections != asked {
         return Vec::new();
@@ -142,7 +142,7 @@ fn told(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcemen
     open.iter().filter(|objection| against.contains(&objection.comment.id)).map(diagnostic).collect()
 }
 
-/// Describes an open objection, with its remedy.
+/// Describes an open objection and its remedy.
 pub fn diagnostic(objection: &Objection) -> Diagnostic {
     let comment = &objection.comment;
     let node = comment.node.as_ref().map_or("", NodeId::as_str);

@@ -1,4 +1,4 @@
-//! `end.minQualityPercent`: the quality that the end asks for; and its figures, over all committed nodes.
+//! `end.minQualityPercent`: the quality required for the end, computed from all committed nodes.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::ruleset::validity::Fault;
 /// `QUALITY_TOO_LOW`.
 pub(super) const KIND: Kind = Kind { key: "end.minQualityPercent", faults, end, blockers, ..Kind::SILENT };
 
-/// The figures; all 0 without nodes. Solutions count as valid, dead ends as dead, by the states' roles.
+/// Quality scores; all 0 without nodes. By state role, solutions count as valid and dead ends as dead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Quality {
@@ -20,25 +20,25 @@ pub struct Quality {
     pub max_depth: u32,
     /// The mean round of terminal nodes.
     pub avg_depth: f64,
-    /// The mean number of children over nodes that have any.
+    /// The mean number of children per node with children.
     pub avg_branching_factor: f64,
-    /// Terminal nodes by all nodes.
+    /// Terminal nodes divided by all nodes.
     pub terminal_ratio: f64,
-    /// Solutions by dead ends; without dead ends, the number of solutions.
+    /// Solutions divided by dead ends; without dead ends, the number of solutions.
     pub valid_to_dead_ratio: f64,
     /// `min(max_depth / 5, 1)`.
     pub depth_score: f64,
     /// `min(avg_branching_factor / 3, 1)`.
     pub breadth_score: f64,
-    /// Dead ends by dead ends and solutions.
+    /// Dead ends divided by dead ends and solutions.
     pub balance_score: f64,
-    /// Open nodes by all nodes.
+    /// Open nodes divided by all nodes.
     pub exploration_score: f64,
     /// `0.3 depth + 0.3 breadth + 0.2 balance + 0.2 (1 - exploration)`.
     pub composite_score: f64,
 }
 
-/// The figures of this investigation.
+/// Computes the quality of an investigation.
 pub fn quality(investigation: &Investigation, rules: &EffectiveRules) -> Quality {
     let mut all = 0u32;
     let (mut terminal, mut terminal_rounds) = (0u32, 0u64);
@@ -98,7 +98,7 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
     }
 }
 
-/// The least quality, from 0 to 1.
+/// Returns the minimum quality, from 0 to 1.
 fn least(rules: &EffectiveRules) -> Option<f64> {
     rules.ruleset().end.min_quality_percent.map(|percent| f64::from(percent) / 100.0)
 }
@@ -110,7 +110,7 @@ fn end(rules: &EffectiveRules) -> Option<String> {
 fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
     let Some(least) = least(rules) else { return };
     let figures = quality(investigation, rules);
-    // The figures are sums of thirds and fifths: a hair below the limit is the limit.
+    // The scores are sums of thirds and fifths, so rounding errors must not count.
     if figures.composite_score + 1e-9 >= least {
         return;
     }

@@ -1,4 +1,4 @@
-//! `roots`: the least and greatest number of roots, and their names.
+//! `roots`: the minimum and maximum number of roots, and their ids.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,19 +9,19 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::Fault;
 
-/// What is asked of the roots.
+/// Requirements for roots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Roots {
-    /// Roots that the first batch must bring.
+    /// Minimum number of roots in the first batch.
     pub min: u32,
     /// Whether `tot_start` may choose another number with `minRoots`.
     #[serde(skip_serializing_if = "crate::ruleset::schema::is_false")]
     pub min_is_chosen: bool,
-    /// The most roots there may be; absent for no limit.
+    /// Maximum number of roots; absent for no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u32>,
-    /// The ids that a root may have; absent for any.
+    /// The allowed root ids; absent for any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ids: Option<Vec<NodeId>>,
 }
@@ -36,17 +36,17 @@ impl Default for Roots {
 pub(super) const KIND: Kind = Kind { key: "roots", faults, sentences, propose, ..Kind::SILENT };
 
 impl EffectiveRules<'_> {
-    /// Roots that round 1 must have.
+    /// Returns the minimum number of roots.
     pub fn min_roots(&self) -> u32 {
         self.min_roots
     }
 }
 
-/// The minimum roots of a new investigation.
+/// Returns the minimum number of roots for a new investigation.
 ///
 /// # Errors
 ///
-/// `INVALID_ARGUMENT` for a number that the ruleset does not let be chosen, or that could never start.
+/// Returns `INVALID_ARGUMENT` if the ruleset fixes another number, or if no batch could contain so many.
 pub fn chosen(ruleset: &Ruleset, asked: Option<u32>) -> Result<u32, Diagnostic> {
     let (roots, own) = (&ruleset.roots, ruleset.roots.min);
     let Some(asked) = asked else { return Ok(own) };
@@ -97,7 +97,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     }]
 }
 
-/// Returns the first proposal to make, for the loop of an agent.
+/// Describes the first proposal, for the loop in the instructions.
 pub(in crate::ruleset) fn first_step(rules: &EffectiveRules) -> String {
     let roots = &rules.ruleset().roots;
     match (&roots.ids, rules.min_roots(), roots.max) {
@@ -108,7 +108,7 @@ pub(in crate::ruleset) fn first_step(rules: &EffectiveRules) -> String {
     }
 }
 
-/// The limits on roots, counting committed and pending ones.
+/// Checks the limits on roots, counting committed and pending ones.
 fn propose(proposal: &Proposed, verdict: &mut Verdict) {
     let Proposed { investigation, rules, nodes, asked_roots, withdrawn, .. } = proposal;
     let new: Vec<&NodeId> = nodes.iter().filter(|node| node.parent.is_none()).map(|node| &node.id).collect();
@@ -127,7 +127,7 @@ fn propose(proposal: &Proposed, verdict: &mut Verdict) {
     let kept = || investigation.roots().filter(|node| !withdrawn.contains(&node.id));
     let total = kept().filter(|node| !new.contains(&&node.id)).count() + new.len();
     let committed = investigation.roots().filter(|node| !node.is_pending()).count();
-    // If nothing else could continue, one more root is allowed.
+    // If no node can continue, one more root is allowed.
     let most = roots.max.map(|max| if recovery { (max as usize).max(committed + 1) } else { max as usize });
     if let Some(most) = most.filter(|most| total > *most)
         && let Some(last) = new.last()
@@ -141,7 +141,7 @@ fn propose(proposal: &Proposed, verdict: &mut Verdict) {
     }
     let least = rules.min_roots() as usize;
     let kept = kept().filter(|node| !asked_roots.contains(node.id.as_str())).count();
-    // All roots may be taken back to begin anew, but otherwise enough must be left.
+    // All roots may be withdrawn to start over. Otherwise enough must remain.
     let takes_back = kept > 0 && withdrawn.iter().any(|id| id.round() == 1);
     let total = kept + asked_roots.len();
     if (!asked_roots.is_empty() || takes_back) && total < least {

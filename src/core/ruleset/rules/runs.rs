@@ -1,4 +1,4 @@
-//! `runs`: which states are to rest on more than words.
+//! `runs`: states that should be backed by more than text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,8 +10,8 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Fault, known};
 
-/// The states whose evidence is to be a command that `tot run` has captured, or a cited file that was found, else the warning
-/// `NOT_RUN`. It is never refused: some questions have nothing to run.
+/// States whose evidence should be a command captured by `tot run`, or a cited file that was found. Otherwise the
+/// commit gets the warning `NOT_RUN`. It is never refused, because some questions have nothing to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Runs {
@@ -19,10 +19,10 @@ pub struct Runs {
     pub states: Vec<StateName>,
 }
 
-/// `NOT_RUN`: warned of at a commit and at a change of state.
+/// `NOT_RUN`: warns at a commit and at a state change.
 pub(super) const KIND: Kind = Kind { key: "runs", faults, of_state, commit, reclassify, ..Kind::SILENT };
 
-/// Whether a command was run for the node, or a result names one.
+/// Returns whether a command was run for the node, or a result names a run.
 pub fn was_run(investigation: &Investigation, node: &NodeId, named: &[RunId]) -> bool {
     let captured = |node_of: &Option<NodeId>, what: &RunKind| {
         node_of.as_ref() == Some(node) && matches!(what, RunKind::Captured(_))

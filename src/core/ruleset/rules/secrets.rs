@@ -1,4 +1,4 @@
-//! `checks.secretSuspected`: a text that seems to contain a credential, which git would keep.
+//! `checks.secretSuspected`: texts that seem to contain a credential, which git would store permanently.
 
 use super::{Kind, Verdict};
 use crate::domain::{Code, Diagnostic};
@@ -6,19 +6,19 @@ use crate::ruleset::Enforcement;
 use crate::ruleset::effective::EffectiveRules;
 use crate::secrets::suspects;
 
-/// The most suspects of one text that are named.
+/// Maximum number of suspects named per text.
 const NAMED: usize = 3;
 
-/// `SECRET_SUSPECTED`, in every text of every call.
+/// `SECRET_SUSPECTED`, for every text of every call.
 pub(super) const KIND: Kind = Kind { key: "checks.secretSuspected", sentences, ..Kind::SILENT };
 
 impl EffectiveRules<'_> {
-    /// Refuses suspected credentials, whatever the ruleset says: an operator's choice.
+    /// Applies an operator's choice to refuse suspected credentials, whatever the ruleset says.
     pub fn refusing_secrets(self) -> Self {
         EffectiveRules { secrets: Enforcement::Reject, ..self }
     }
 
-    /// The action on a text that seems to contain a credential.
+    /// Returns how to treat texts that seem to contain a credential.
     pub fn secrets(&self) -> Enforcement {
         self.secrets
     }
@@ -28,8 +28,8 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     rules.secrets().sentence("A text that may contain a credential").into_iter().collect()
 }
 
-/// Checks the fields of a node (or of the whole, without a name). The message gives kinds and lines and never the text, since
-/// it is stored, logged and shown.
+/// Checks the fields of a node, or of the whole investigation if `node` is empty. The message names kinds and lines but
+/// never quotes the text, because messages are stored, logged and shown.
 pub fn check<'a>(
     enforcement: Enforcement,
     node: &str,

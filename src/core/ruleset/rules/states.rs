@@ -1,4 +1,4 @@
-//! `states`: the states a node can be in. Terminal ones take no children.
+//! `states`: the states of nodes. Nodes in a terminal state can't have children.
 
 use std::collections::HashSet;
 
@@ -14,40 +14,41 @@ use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::Fault;
 use crate::text::one_line;
 
-/// One state.
+/// A state of nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct State {
-    /// Its name, in capitals: `EXPLORE`.
+    /// The name in capitals, such as `EXPLORE`.
     pub name: StateName,
-    /// What people read in its place, `Explored`; absent for the word of its role, or for its name where others share that.
+    /// The label for people, such as `Explored`. Default: the label of its role, or its name if several states share
+    /// the role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What it says of a node, in a few words.
+    /// The meaning, in a few words.
     pub meaning: String,
-    /// What it counts as.
+    /// The role in results, quality scores and reports.
     pub role: Role,
-    /// Its colour in DOT: a name that Graphviz knows, or `#rrggbb`.
+    /// The colour in DOT: a Graphviz name, or `#rrggbb`.
     pub colour: String,
-    /// A terminal node takes no children and owes none.
+    /// Whether nodes in this state neither have nor need children.
     #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
     pub terminal: bool,
-    /// Whether a child in it refutes its parent, without saying so by `refutes`.
+    /// Whether a child in this state refutes its parent even without `refutes`.
     #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
     pub refutes: bool,
-    /// The children that an open node owes, by its round: the first entry that fits holds.
+    /// The required children of an open node, by its round. The first matching entry applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<Children>,
-    /// The states that its children may have; absent for any.
+    /// The allowed states of its children; absent for any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_states: Option<ChildStates>,
 }
 
-/// What a state counts as: in the results, in the quality figures and in the report.
+/// The role of a state in results, quality scores and reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Role {
-    /// Work to be continued.
+    /// Work to continue.
     Open,
     /// A solution that waits for a child to confirm it.
     AwaitingConfirmation,
@@ -55,7 +56,7 @@ pub enum Role {
     Solution,
     /// An answer that can't be tested here.
     Theory,
-    /// It confirms its parent.
+    /// A confirmation of its parent.
     Confirmation,
     /// A path with nothing left to try.
     Exhausted,
@@ -64,7 +65,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The role, for people.
+    /// Returns the name of the role for people.
     pub fn label(self) -> &'static str {
         match self {
             Role::Open => "open",
@@ -79,7 +80,7 @@ impl Role {
 }
 
 impl Role {
-    /// Returns the words for a node in the only state of this role.
+    /// Returns the label of a state that is the only one with this role.
     fn word(self) -> &'static str {
         match self {
             Role::Open => "Explored",
@@ -93,10 +94,10 @@ impl Role {
     }
 }
 
-/// The longest label.
+/// Maximum length of a label.
 const LABEL: usize = 30;
 
-/// A state's name as people write: `RULED_OUT` is `Ruled out`.
+/// Converts a state's name to words: `RULED_OUT` becomes `Ruled out`.
 pub fn as_words(name: &StateName) -> String {
     let (first, rest) = name.as_str().split_at(1);
     format!("{first}{}", rest.to_ascii_lowercase().replace('_', " "))
@@ -106,12 +107,12 @@ pub fn as_words(name: &StateName) -> String {
 pub(super) const KIND: Kind = Kind { key: "states", faults, of_state, commit, reclassify, ..Kind::SILENT };
 
 impl Ruleset {
-    /// The state of that name.
+    /// Returns the state with this name.
     pub fn state(&self, name: &StateName) -> Option<&State> {
         self.states.iter().find(|state| &state.name == name)
     }
 
-    /// Returns the words that people read instead of a state's name.
+    /// Returns the label of a state for people.
     pub fn label_of(&self, name: &StateName) -> String {
         let Some(state) = self.state(name) else { return as_words(name) };
         let is_alone = self.states.iter().filter(|other| other.role == state.role).count() == 1;
@@ -122,16 +123,16 @@ impl Ruleset {
         }
     }
 
-    /// The names of all states, for messages: `EXPLORE, FOUND, …`.
+    /// Returns the names of all states for messages: `EXPLORE, FOUND, …`.
     pub fn state_list(&self) -> String {
         list(self.states.iter().map(|state| &state.name))
     }
 
-    /// The state that a text means: letter case and blanks around it do not matter.
+    /// Parses a state's name, ignoring case and surrounding spaces.
     ///
     /// # Errors
     ///
-    /// `UNKNOWN_STATE`, about the node.
+    /// Returns `UNKNOWN_STATE`, about the node.
     pub fn state_meant(&self, text: &str, node: &str) -> Result<StateName, Diagnostic> {
         let text = text.trim();
         let mut names = self.states.iter().map(|state| &state.name);
@@ -145,12 +146,12 @@ impl Ruleset {
 }
 
 impl EffectiveRules<'_> {
-    /// The role of a state; an unknown state counts as open work.
+    /// Returns the role of a state. An unknown state counts as open.
     pub fn role(&self, state: &StateName) -> Role {
         self.ruleset.state(state).map_or(Role::Open, |state| state.role)
     }
 
-    /// Whether a node in this state takes no children.
+    /// Returns whether nodes in this state can't have children.
     pub fn is_terminal(&self, state: &StateName) -> bool {
         self.ruleset.state(state).is_some_and(|state| state.terminal)
     }
@@ -216,7 +217,7 @@ fn of_state(_: &EffectiveRules, state: &State) -> Vec<String> {
     state.terminal.then(|| "Terminal.".to_owned()).into_iter().collect()
 }
 
-/// The parent may have become terminal since the proposal.
+/// Checks that the parent has not become terminal since the proposal.
 fn commit(result: &Committed, verdict: &mut Verdict) {
     let node = result.node;
     let Some(parent) = node.parent.as_ref().and_then(|parent| result.investigation.node(parent)) else {

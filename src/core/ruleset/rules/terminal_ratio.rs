@@ -1,4 +1,4 @@
-//! `terminalRatio`: the greatest part of one commit that may be closed at once, round by round.
+//! `terminalRatio`: the share of one commit that may be closed, by round.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +11,35 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::{Fault, known};
 
-/// How much of one commit may be closed at once, round by round, else `TERMINAL_RATIO_EXCEEDED`.
+/// Limits on the share of one commit that may be closed, by round, otherwise `TERMINAL_RATIO_EXCEEDED`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TerminalRatio {
-    /// The limits, by round; a round that none fits has no limit.
+    /// The limits by round. Rounds without a matching limit are unlimited.
     pub limits: Vec<RatioLimit>,
-    /// States that count as closed beside the terminal ones.
+    /// States that count as closed in addition to the terminal ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_closed: Vec<StateName>,
-    /// Nodes that count neither as closed nor at all.
+    /// Nodes to ignore.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_counted: Vec<NotCounted>,
 }
 
-/// The limit of some rounds.
+/// The limit for some rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RatioLimit {
     /// The first round to which this applies; absent for 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_round: Option<u32>,
-    /// The last round to which this applies; absent for no last.
+    /// The last round to which this applies; absent for all later rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_round: Option<u32>,
-    /// The most that may be closed, in percent of the counted nodes.
+    /// The maximum share of closed nodes, in percent of the counted nodes.
     pub max_percent: u32,
 }
 
-/// Nodes that a ratio leaves out: those that fit every field given.
+/// Nodes to ignore in a ratio. All given fields must match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NotCounted {
@@ -49,7 +49,7 @@ pub struct NotCounted {
     /// Children of nodes in these states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub children_of: Option<Vec<StateName>>,
-    /// Up to this round.
+    /// Nodes up to this round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_round: Option<u32>,
 }
@@ -59,14 +59,14 @@ pub(super) const KIND: Kind =
     Kind { key: "terminalRatio", faults, sentences, commit_together, ..Kind::SILENT };
 
 impl EffectiveRules<'_> {
-    /// The most that one commit may close of its nodes of a round, in percent; `None` for no limit.
+    /// Returns the maximum percentage of a round's nodes that one commit may close; `None` for no limit.
     pub fn closing_limit(&self, round: u32) -> Option<u32> {
         let mut limits = self.ruleset.terminal_ratio.as_ref()?.limits.iter();
         Some(limits.find(|limit| applies(limit.from_round, limit.to_round, round))?.max_percent)
     }
 
-    /// Whether a node in this state counts as closed for that limit; `None` where it does not count at all. `parent`
-    /// is its parent's state.
+    /// Returns whether a node in this state counts as closed for the limit; `None` if the node is not counted. `parent`
+    /// is the state of its parent.
     pub fn counts_as_closed(
         &self,
         state: &StateName,
@@ -136,7 +136,7 @@ fn commit_together(
     states: &[(&Node, StateName)],
     verdict: &mut Verdict,
 ) {
-    // Per round: counted nodes, and the closed ones among them.
+    // Per round: the number of counted nodes, and of the closed ones among them.
     let mut rounds: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for (node, state) in states {
         let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent)?.state());

@@ -1,7 +1,7 @@
-//! `verification`: the author of a confirmation, and what a ruleset requires of it. The word *confirmed* means: by another. A
-//! check by the author alone is not a confirmation.
+//! `verification`: who confirms an answer, and what a ruleset requires of it. *Confirmed* means confirmed by someone
+//! else. A check by the author alone is not a confirmation.
 //!
-//! Names of agents, clients and sessions are what callers say of themselves: they separate authors only as long as nobody lies.
+//! Callers name their own agents, clients and sessions. These names distinguish authors only as long as nobody lies.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -18,30 +18,30 @@ use crate::domain::{
 };
 use crate::ruleset::effective::EffectiveRules;
 
-/// What is asked of the confirmation of each answer before the end.
+/// Requirements for the confirmation of each answer before the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Verification {
-    /// `UNCONFIRMED_ANSWER`: no other agent, session or person has confirmed it. Off, where nothing is said.
+    /// `UNCONFIRMED_ANSWER`: not confirmed by another agent, session or person. Default: off.
     pub confirmed: Enforcement,
-    /// `NOT_INDEPENDENT`: no other session or person has confirmed it. Off, where nothing is said.
+    /// `NOT_INDEPENDENT`: not confirmed by another session or person. Default: off.
     pub independent: Enforcement,
 }
 
-/// The confirmation of an answer: the better, the greater.
+/// The strength of a confirmation, in increasing order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Grade {
-    /// By nobody, by empty findings, before it was amended, or by an author whom git contradicts.
+    /// Not confirmed: by nobody, with empty findings, before an amendment, or by an author that git contradicts.
     #[default]
     #[serde(rename = "none")]
     None,
-    /// By the same agent, or without a name.
+    /// By the same agent, or unsigned.
     #[serde(rename = "self")]
     SelfChecked,
-    /// By another agent of the same session, or of an unknown one.
+    /// By another agent in the same session or an unknown one.
     #[serde(rename = "second-agent")]
     SecondAgent,
-    /// By another agent in another session, or between a person and anybody else.
+    /// By another agent in another session, or with a person on either side.
     #[serde(rename = "independent")]
     Independent,
 }
@@ -49,11 +49,11 @@ pub enum Grade {
 /// A node that confirms another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confirming {
-    /// The node.
+    /// The confirming node.
     pub node: NodeId,
-    /// The worth of its confirmation.
+    /// The strength of the confirmation.
     pub grade: Grade,
-    /// The name of the confirming person, if no agent confirms it.
+    /// The confirming person's name, if no agent was involved.
     pub person: Option<String>,
 }
 
@@ -61,12 +61,12 @@ pub struct Confirming {
 pub(super) const KIND: Kind = Kind { key: "verification", sentences, blockers, end_warnings, ..Kind::SILENT };
 
 impl Grade {
-    /// Whether another has confirmed it.
+    /// Returns whether someone else has confirmed the answer.
     pub fn is_confirmed(self) -> bool {
         self >= Grade::SecondAgent
     }
 
-    /// Returns its verdict on an answer, for people.
+    /// Describes the grade of an answer, for people.
     pub fn label(self) -> &'static str {
         match self {
             Grade::None => "not checked",
@@ -78,27 +78,27 @@ impl Grade {
 }
 
 impl EffectiveRules<'_> {
-    /// Whether the method can confirm answers at all.
+    /// Returns whether the method can confirm answers at all.
     pub fn confirms_answers(&self) -> bool {
         let ruleset = self.ruleset();
         !ruleset.confirmations.is_empty()
             || ruleset.states.iter().any(|state| state.role == Role::Confirmation)
     }
 
-    /// Returns the answers in force: nodes in an answer's state that nobody has refuted, by round and suffix.
+    /// Returns the current answers, ordered by round and suffix: nodes in a solution state that nobody has refuted.
     pub fn answers<'i>(&self, investigation: &'i Investigation) -> impl Iterator<Item = &'i Arc<Node>> {
         let answers = investigation.committed().filter(|(_, state)| self.role(state) == Role::Solution);
         answers.map(|(node, _)| node).filter(|node| self.refuted_by(investigation, node).is_empty())
     }
 
-    /// The nodes that confirm an answer, the best first.
+    /// Returns the nodes that confirm an answer, the strongest confirmation first.
     pub fn confirming(&self, investigation: &Investigation, node: &Node) -> Vec<Confirming> {
         let Some(answer) = &node.classification else { return Vec::new() };
         let confirming = self.verified_by(investigation, node).into_iter().filter_map(|id| {
             let child = investigation.committed_node(&id)?;
             let own = child.classification.as_ref()?;
             let stands = !self.refutes(child) && self.refuted_by(investigation, child).is_empty();
-            // A change by hand has no known author, and a later text is not the confirmed one.
+            // Manual edits have no known author, and a confirmation does not cover later text.
             let by_hand = investigation.by_hand();
             let before = by_hand.confirmed_before.get(&node.id);
             let is_void = by_hand.nodes.contains(&id) || before.is_some_and(|before| before.contains(&id));
@@ -114,16 +114,16 @@ impl EffectiveRules<'_> {
         confirming
     }
 
-    /// Returns the best confirmation of an answer.
+    /// Returns the strongest confirmation of an answer.
     pub fn grade(&self, investigation: &Investigation, node: &Node) -> Grade {
         self.confirming(investigation, node).first().map_or(Grade::None, |it| it.grade)
     }
 
-    /// The children that refute the node, and say why.
+    /// Returns the children that refute the node and give reasons.
     pub fn refuted_by(&self, investigation: &Investigation, node: &Node) -> Vec<NodeId> {
         let children = investigation.committed_children(&node.id).map(|(child, _)| child);
         let refuting = children.filter(|child| {
-            // Emptying a refutation does not take it back.
+            // Emptying a refutation afterwards does not withdraw it.
             let says_why = |it: &Classification| {
                 let first = it.amended.iter().find_map(|amendment| amendment.findings.as_deref());
                 !says_nothing(&it.findings) || first.is_some_and(|first| !says_nothing(first))
@@ -133,14 +133,14 @@ impl EffectiveRules<'_> {
         refuting.map(|child| child.id.clone()).collect()
     }
 
-    /// Whether the ruleset has the end wait for a confirmation of this answer, or of a better one than there is.
+    /// Returns whether the end must wait for a confirmation of this answer, or for a stronger one.
     pub fn lacks_confirmation(&self, investigation: &Investigation, node: &Node) -> bool {
         let Some(asked) = &self.ruleset().verification else { return false };
         self.lacks(asked, Enforcement::Reject, investigation, node).is_some()
     }
 
-    /// Returns the confirmation that an answer lacks under that enforcement, with the one it has, and who could give it.
-    /// Refuted answers need none, and no other node does.
+    /// Returns the code of the confirmation that an answer lacks under this enforcement, its current grade, and who
+    /// could confirm it. Only answers that nobody has refuted need a confirmation.
     fn lacks(
         &self,
         asked: &Verification,
@@ -162,7 +162,8 @@ impl EffectiveRules<'_> {
         }
     }
 
-    /// Whether it ever said that its parent is wrong. Turning that round is not an attack on the answer: a new child is.
+    /// Returns whether a result ever refuted its parent. Reversing that refutation does not confirm the answer; only a
+    /// new child can.
     fn has_refuted(&self, classification: &Classification) -> bool {
         let later = classification.reclassified.iter().map(|change| &change.to);
         let mut states = std::iter::once(&classification.state).chain(later);
@@ -170,17 +171,17 @@ impl EffectiveRules<'_> {
         classification.refutes || states.any(refutes)
     }
 
-    /// Whether the state is a dead end of its own, and not the end of the answer above.
+    /// Returns whether the state marks a dead end of its own, rather than a refutation of the answer above.
     pub fn is_dead_end(&self, state: &StateName) -> bool {
         self.ruleset().state(state).is_some_and(|state| state.role == Role::DeadEnd && !state.refutes)
     }
 
-    /// Whether the node has a state in which others confirm their parents, and says that its own is wrong.
+    /// Returns whether the node is in a confirming state but refutes its parent.
     pub fn is_refutation(&self, node: &Node) -> bool {
         node.state().is_some_and(|state| self.role(state) == Role::Confirmation) && self.refutes(node)
     }
 
-    /// Whether the node says that its parent is wrong: by its state, or closed and with `refutes`.
+    /// Returns whether the node refutes its parent: by its state, or by `refutes` with a terminal state.
     fn refutes(&self, node: &Node) -> bool {
         let Some(classification) = &node.classification else { return false };
         let Some(state) = self.ruleset().state(classification.current_state()) else { return false };
@@ -188,8 +189,10 @@ impl EffectiveRules<'_> {
     }
 }
 
-/// Returns the worth of one confirmation of an answer. It applies to the text of that time: an answer amended since is not
-/// confirmed. And an author who changes the text of a confirmation confirms as well.
+/// Returns the strength of one confirmation of an answer.
+///
+/// A confirmation does not cover later amendments of the answer. Agents that amend the text of a confirmation count
+/// among its authors.
 fn grade(answer: &Classification, others: &[Who<'_>], confirmation: &Classification) -> Grade {
     let (by, text) = author(confirmation);
     if answer.amended.last().is_some_and(|amendment| confirmation.current_since() <= amendment.at) {
@@ -197,7 +200,7 @@ fn grade(answer: &Classification, others: &[Who<'_>], confirmation: &Classificat
     }
     match text {
         Text::Findings(findings) if says_nothing(findings) => return Grade::None,
-        // Making a node a confirmation with no more than a reason is not a check.
+        // Reclassifying a node to a confirmation is not a check without new evidence.
         Text::Change(evidence) if evidence.is_none_or(says_nothing) => return Grade::SelfChecked,
         Text::Findings(_) | Text::Change(_) => {}
     }
@@ -207,8 +210,8 @@ fn grade(answer: &Classification, others: &[Who<'_>], confirmation: &Classificat
     std::iter::once(by).chain(also).map(|who| who.apart_from(others)).min().unwrap_or_default()
 }
 
-/// Returns all authors of a node's claims, up to a moment if one is given: of its commit, of its last state set by hand, of
-/// amendments of more than the title, and of changes to its file by hand, at whatever moment.
+/// Returns all authors of a node's claims, optionally up to a moment: of its commit, its last explicit state change,
+/// and amendments beyond the title. Authors of manual edits to its file are included whatever the time.
 pub(crate) fn writers<'a>(
     investigation: &'a Investigation,
     node: &'a Node,
@@ -228,11 +231,11 @@ pub(crate) fn writers<'a>(
         .collect()
 }
 
-/// An author, as far as callers identify themselves.
+/// An author as identified by the caller.
 #[derive(Clone, Copy)]
 pub(crate) struct Who<'a> {
     agent: Option<&'a str>,
-    /// The client or command of the call, also where a person acts for an agent.
+    /// The caller, even if a person acts for an agent.
     pub(crate) caller: &'a Caller,
 }
 
@@ -241,7 +244,7 @@ impl<'a> Who<'a> {
         Who { agent, caller }
     }
 
-    /// The distance of a caller from the authors of a text.
+    /// Returns the strength of a confirmation by this author of a text by others.
     pub(crate) fn apart_from(self, others: &[Who<'_>]) -> Grade {
         if self.is_disowned() || others.iter().any(Who::is_disowned) {
             Grade::None
@@ -256,23 +259,23 @@ impl<'a> Who<'a> {
         }
     }
 
-    /// Whether git contradicts the stated author: it may be anybody.
+    /// Returns whether git contradicts the stated author, who could then be anyone.
     fn is_disowned(&self) -> bool {
         self.caller.disowned.is_some()
     }
 
-    /// Whether any author is stated.
+    /// Returns whether an agent or a person is named.
     pub(crate) fn has_name(&self) -> bool {
         self.agent.is_some() || self.caller.person.is_some()
     }
 
-    /// The person, where no agent did it.
+    /// Returns the person, if no agent was involved.
     pub(crate) fn person_alone(&self) -> Option<&'a Person> {
         self.caller.person.as_ref().filter(|_| self.agent.is_none())
     }
 
-    /// Whether both are one author. A person who names an agent stays that person. An address, if known, decides: a name is
-    /// written in many ways.
+    /// Returns whether both are the same author. Two named agents are compared by name. Otherwise two known persons are
+    /// compared, by email if both have one, because names are spelled in many ways.
     pub(crate) fn is(&self, other: &Who<'_>) -> bool {
         let is_same = |a: &str, b: &str| a.trim().eq_ignore_ascii_case(b.trim());
         match (self.agent, other.agent, &self.caller.person, &other.caller.person) {
@@ -285,12 +288,12 @@ impl<'a> Who<'a> {
         }
     }
 
-    /// Whether both are of one known session.
+    /// Returns whether both belong to the same known session.
     pub(crate) fn shares_session(&self, other: &Who<'_>) -> bool {
         self.caller.session.is_some() && self.caller.session == other.caller.session
     }
 
-    /// Whether neither can have dictated the other's work: they are in different sessions, or one is a person.
+    /// Returns whether neither can have dictated the other's work: their sessions differ, or one is a person.
     fn is_elsewhere(&self, other: &Who<'_>) -> bool {
         let sessions = (&self.caller.session, &other.caller.session);
         self.person_alone().is_some()
@@ -299,15 +302,15 @@ impl<'a> Who<'a> {
     }
 }
 
-/// The text that came with a state.
+/// The text that was given with a state.
 pub(crate) enum Text<'a> {
     Findings(&'a str),
-    /// The evidence of a later change of state.
+    /// The evidence of a later state change.
     Change(Option<&'a str>),
 }
 
-/// The author of the node's state in force, and the text that came with it. A child that changed the state gave no text: then the
-/// author is the one who committed the node.
+/// Returns the author of the node's current state, and the text given with it. If a child changed the state, these are
+/// the author and findings of the node's commit.
 pub(crate) fn author(classification: &Classification) -> (Who<'_>, Text<'_>) {
     let committed = Who::of(classification.agent_id.as_deref(), &classification.caller);
     let Some(change) = classification.reclassified.last() else {
