@@ -325,7 +325,10 @@ const SPOKEN: &[(&str, &str)] = &[
     (" (if you have sub-agents, one each)", ""),
     ("tot_step with `strategy: verify` proposes what", "`tot next --strategy verify` names what"),
     (", then tot_commit with state, findings and agentId", ", then `tot commit`"),
-    ("Nothing is owed: tot_end with your conclusion", "Nothing is owed: `tot end` with your conclusion"),
+    (
+        "No required steps remain: tot_end with your conclusion",
+        "No required steps remain: `tot end` with your conclusion",
+    ),
     (
         "tot_reclassify of a node to another, open state reopens it",
         "`tot reclassify NODE STATE` with an open state reopens it",
@@ -367,7 +370,7 @@ const SPOKEN: &[(&str, &str)] = &[
     ("twice in `answers`", "twice as an answer"),
     ("leave `answers` out", "leave --answer out"),
     ("`answers` has to name", "--answer has to name"),
-    ("give `claimed: true`, and yours is kept", "`claimed: true` in its file has yours kept"),
+    ("give `claimed: true` to store", "put `claimed: true` in its file to store"),
     ("minRounds", "--min-rounds"),
     ("minRoots", "--min-roots"),
     ("allowEarlyTerminal", "--allow-early-terminal"),

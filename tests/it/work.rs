@@ -140,7 +140,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.refused(&["commit", "-"], ROOT), @"
         tot commit: rejected, nothing was written
-          NOT_PROPOSED R1.A is already committed as EXPLORE. If you had claimed it, `claimed: true` in its file has yours kept beside it; to change its state, use tot reclassify. No proposal is pending: propose nodes with tot propose first.
+          NOT_PROPOSED R1.A is already committed as EXPLORE. If you had claimed it, put `claimed: true` in its file to store your result next to it; to change its state, use tot reclassify. No proposal is pending: propose nodes with tot propose first.
         ");
 
     let nodes = "nodes:\n- id: R2.A1\n  parent: R1.A\n  title: Measure it\n  plannedAction: At noon.\n";
@@ -167,10 +167,10 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(person.ok_with(&["amend", "-m", "It had no headline."], amendment), @"
         amended R2.A1: headline
         commit dfd00ac3b9
-        Next: Nothing is owed: `tot end` with your conclusion, or go deeper.
+        Next: No required steps remain: `tot end` with your conclusion, or go deeper.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
-        Next: `tot end`. Nothing is owed: end with your conclusion.
+        Next: `tot end`. No required steps remain: end with your conclusion.
           tot end
         ");
     assert_snapshot!(person.ok(&["end", "-m", "It *scatters*."]), @"
@@ -181,13 +181,13 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     ");
     assert_snapshot!(person.refused(&["propose", "--withdraw", "R2.A1"], ""), @"
         tot propose: rejected, nothing was written
-          INVESTIGATION_ENDED This investigation was ended at 2026-01-05T09:11:00.000Z. To go on with it, reclassify a node to an open state; otherwise start another investigation.
+          INVESTIGATION_ENDED This investigation was ended at 2026-01-05T09:11:00.000Z. To continue it, reclassify a node to an open state; otherwise start a new investigation.
         ");
     person.ok(&["reclassify", "R3.A1a", "EXPLORE", "-m", "The filter was the wrong one."]);
     assert_snapshot!(person.ok(&["reclassify", "R3.A1a", "VERIFY", "-m", "It was not."]), @"
     R3.A1a was EXPLORE and is VERIFY
     commit 386a13c2e6
-    Next: Nothing is owed: `tot end` with your conclusion, or go deeper.
+    Next: No required steps remain: `tot end` with your conclusion, or go deeper.
     ");
     person.ok(&["end", "-m", "It *scatters*."]);
     assert_snapshot!(person.ok_with(&["amend", "-"], "---\nreason: A word was missing.\n---\nIt *scatters*, at noon.\n"), @"

@@ -119,7 +119,7 @@ fn of_node(
     let about = request.node_id.unwrap_or_default();
     refuse_if_ended(investigation).map_err(|rejection| {
         let how = format!(
-            "Reopen it with tot_reclassify of {} to an open state, and amend it then: its confirmations lapse, and tot_step with \
+            "Reopen it with tot_reclassify of {} to an open state, then amend it. Its confirmations lapse; tot_step with \
              `strategy: verify` proposes what renews them.",
             quoted(&about)
         );
@@ -132,7 +132,7 @@ fn of_node(
             format!("{} is not a committed node.", quoted(&about)),
         )
         .about(&about)
-        .suggest("Amend a committed node; a pending proposal is proposed again with its new title.")
+        .suggest("Amend a committed node; to change a pending one, propose it again.")
         .into());
     };
     let line = |text: Option<String>| not_blank(text).map(|text| text.trim().to_owned());

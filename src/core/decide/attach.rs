@@ -122,7 +122,7 @@ pub(super) fn checked(
                 wrong(
                     Code::InvalidArgument,
                     format!("{node}: {error}."),
-                    "Give it a plain file name, as plot.png.",
+                    "Give it a plain file name, such as plot.png.",
                 );
                 continue;
             }

@@ -37,7 +37,7 @@ pub fn claim(
     refuse_if_ended(investigation)?;
     let minutes = claimant.minutes.unwrap_or(MINUTES_DEFAULT);
     if !MINUTES.contains(&minutes) {
-        return Err(Diagnostic::new(Code::InvalidArgument, format!("A claim of {minutes} minutes."))
+        return Err(Diagnostic::new(Code::InvalidArgument, format!("A claim can't last {minutes} minutes."))
             .suggest(format!("Claim for {} to {} minutes.", MINUTES.start(), MINUTES.end()))
             .into());
     }

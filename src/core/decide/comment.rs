@@ -93,7 +93,9 @@ pub fn comment(
         let error =
             Diagnostic::new(Code::InvalidArgument, format!("The text of the {} says nothing.", kind.label()));
         let how = match kind {
-            CommentKind::Answer => "Say in a sentence what was done, and why, as “Amended: the line is 144.”",
+            CommentKind::Answer => {
+                "Say in a sentence what was done and why, such as “Amended: the line is 144.”"
+            }
             _ => "Say in a sentence what is meant, and why.",
         };
         verdict.errors.push(error.suggest(how));
@@ -105,7 +107,7 @@ pub fn comment(
         let node = node.as_ref().and_then(|id| investigation.node(id));
         if !may_resolve(investigation, node.map(AsRef::as_ref), &author, None) {
             let message = match about {
-                "" => "Resolving an objection to the whole needs a name.".to_owned(),
+                "" => "Resolving an objection to the whole investigation needs a name.".to_owned(),
                 about => format!(
                     "Resolving an objection to {about} needs a name, and not that of {about}'s author."
                 ),
@@ -191,7 +193,7 @@ fn node(
         return None;
     };
     if let Some(replied) = replied.filter(|replied| replied.node.as_ref() != Some(&node.id)) {
-        let about = replied.node.as_ref().map_or("the whole", NodeId::as_str);
+        let about = replied.node.as_ref().map_or("the whole investigation", NodeId::as_str);
         let error =
             Diagnostic::new(Code::InvalidArgument, format!("The comment {} is on {about}.", replied.id));
         errors.push(error.suggest("Leave out nodeId: an answer is about the same node."));

@@ -201,7 +201,7 @@ fn judge(
         };
         let suggestion = match proposal {
             Some(_) => format!(
-                "If you had claimed it, give `claimed: true`, and yours is kept beside it; to change its state, use \
+                "If you had claimed it, give `claimed: true` to store your result next to it; to change its state, use \
                  tot_reclassify. {}",
                 pending_list(investigation)
             ),

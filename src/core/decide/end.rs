@@ -289,10 +289,10 @@ pub(super) fn bound(
         };
         let Some(known) = standing.iter().find(|known| known.as_str() == id.trim()) else {
             let how = match standing.as_slice() {
-                [] => "No answer stands: leave `answers` out.".to_owned(),
-                standing => format!("The answers that stand: {}.", shortened(standing, NAMED)),
+                [] => "There is no current answer: leave `answers` out.".to_owned(),
+                standing => format!("The current answers: {}.", shortened(standing, NAMED)),
             };
-            wrong(id, format!("{} is not an answer that stands.", quoted(id)), how);
+            wrong(id, format!("{} is not a current answer.", quoted(id)), how);
             continue;
         };
         if answers.iter().any(|other| other.id == **known) {
@@ -320,7 +320,7 @@ fn word_of(asked: &Asked) -> Result<Option<Diagnostic>, Rejection> {
         PersonsAnswer::Accepted => Ok(None),
         PersonsAnswer::Declined => {
             let said = asked.said.as_deref().map(|said| format!(": “{said}”")).unwrap_or_default();
-            let message = format!("The person in front of the client was asked and declined the end{said}.");
+            let message = format!("The person at the client declined the end{said}.");
             Err(Diagnostic::new(Code::EndDeclined, message)
                 .suggest("Ask that person what is missing, do it, then end it.")
                 .into())

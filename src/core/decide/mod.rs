@@ -71,9 +71,7 @@ fn refuse_if_ended(investigation: &Investigation) -> Result<(), Rejection> {
             Code::InvestigationEnded,
             format!("This investigation was ended at {}.", conclusion.ended_at),
         )
-        .suggest(
-            "To go on with it, reclassify a node to an open state; otherwise start another investigation.",
-        )
+        .suggest("To continue it, reclassify a node to an open state; otherwise start a new investigation.")
         .into()),
     }
 }

@@ -491,7 +491,8 @@ impl<'a> Planner<'a> {
                     _ => ", and say in `answers` which it rests on: `part` of it, or `rival`",
                 };
                 let deeper_all_the_same = if wanted { "; the tasks only go deeper" } else { "" };
-                let reason = format!("Nothing is owed: end with your conclusion{bind}{deeper_all_the_same}.");
+                let reason =
+                    format!("No required steps remain: end with your conclusion{bind}{deeper_all_the_same}.");
                 let slots = if wanted { deeper } else { Vec::new() };
                 let suggested = self.suggest(&slots);
                 let call = NextCall { call: Call::End(answers), reason };
@@ -761,7 +762,7 @@ impl<'a> Planner<'a> {
                 _ => return None,
             };
             let reason = format!(
-                "{} is {state}, but no child that it needs can be committed in round {}; as {}, the investigation can go on.",
+                "{} is {state}, but no child that it needs can be committed in round {}; reclassify it to {} to continue.",
                 node.id,
                 node.round().saturating_add(1),
                 other.name
@@ -796,8 +797,8 @@ impl<'a> Planner<'a> {
     fn close(&self, leaf: &Node) -> Option<NextCall> {
         let closed = self.advisor.closing(leaf)?;
         let reason = format!(
-            "{} is an open leaf, and the limit on closing keeps all its children open: give it a closed state by hand, \
-             {} or what its findings say.",
+            "{} is an open leaf, and the limit on closing keeps all its children open: reclassify it to a closed state,  \
+             {} or the one its findings call for.",
             leaf.id, closed.name
         );
         Some(NextCall { call: Call::Reclassify(self.step(&leaf.id, &closed.name)), reason })
@@ -940,7 +941,7 @@ impl<'a> Planner<'a> {
         let root = root.map(|id| Slot { id, parent: None, keep_open: false, explores: true });
         let slot = root.or_else(|| self.deeper(ids))?;
         let reason = format!(
-            "No answer stands; refuted: {}. Propose another way, then research it.",
+            "No answer remains; refuted: {}. Propose another way, then research it.",
             shortened(&refuted, 5)
         );
         Some((slot, reason))

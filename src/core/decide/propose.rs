@@ -242,7 +242,7 @@ fn check_node(
             error(
                 Code::DuplicateId,
                 format!("{id} has a file that can't be read or has no place in the tree."),
-                "Choose another suffix, or fix that file by hand and commit it; tot_status names the fault."
+                "Choose another suffix, or fix that file by hand and commit it; tot_status names the problem."
                     .into(),
             );
         } else if let Some(other) = collision {

@@ -57,7 +57,7 @@ pub fn record(
         };
         if matches!(what, RunKind::Judged { .. }) && note.is_none() {
             let error = Diagnostic::new(Code::MissingReason, "The judgement has no reason.");
-            verdict.errors.push(error.suggest("Say why the evidence holds or fails nevertheless."));
+            verdict.errors.push(error.suggest("Say why the evidence holds or fails despite the difference."));
         }
         while investigation.run(id).is_some() {
             id = id.next();

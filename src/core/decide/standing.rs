@@ -103,7 +103,7 @@ pub fn faults(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diag
         let message = format!("The file of {id} can't be read or has no place in the tree.");
         Diagnostic::new(Code::UnreadableNode, message)
             .about(id)
-            .suggest("Fix it by hand and commit it; tot_status names the fault.")
+            .suggest("Fix it by hand and commit it; tot_status names the problem.")
     });
     unreadable.chain(at_odds(investigation, rules)).collect()
 }
@@ -304,14 +304,14 @@ fn settled(investigation: &Investigation, rules: &EffectiveRules) -> String {
         objections::open(investigation).first().map(diagnostic)
     {
         return format!(
-            "Nothing is owed, but an objection is open: {message} {}",
+            "No required steps remain, but an objection is open: {message} {}",
             suggestion.unwrap_or_default()
         );
     }
     match refuted_alone(investigation, rules).as_slice() {
-        [] => "Nothing is owed: tot_end with your conclusion, or go deeper.".into(),
+        [] => "No required steps remain: tot_end with your conclusion, or go deeper.".into(),
         refuted => format!(
-            "No answer stands; refuted: {}. Propose another way with tot_propose.",
+            "No answer remains; refuted: {}. Propose another way with tot_propose.",
             shortened(refuted, 5)
         ),
     }

@@ -91,7 +91,7 @@ impl Library {
         if builtin::TEXTS.iter().any(|(built_in, _)| built_in == name) {
             return error(
                 format!("{name} is the name of a built-in ruleset, which can't be replaced"),
-                "give yours another name, in the file and as the file's name".into(),
+                "rename yours: both `name` and the file".into(),
             );
         }
         if self.get(name).is_some() {
@@ -102,7 +102,7 @@ impl Library {
         }
         if file_name.strip_suffix(ENDING) != Some(name.as_str()) {
             return error(
-                format!("the file is called {file_name}, but its ruleset {name}"),
+                format!("the file is called {file_name}, but its ruleset is called {name}"),
                 format!("call the file {name}{ENDING}"),
             );
         }
@@ -143,7 +143,7 @@ end: {minRounds: 1}
         assert_eq!(
             faults(&[("rules/other.yaml", OWN)]),
             [
-                "rules/other.yaml:2: the file is called other.yaml, but its ruleset own (call the file own.yaml)"
+                "rules/other.yaml:2: the file is called other.yaml, but its ruleset is called own (call the file own.yaml)"
             ]
         );
         let taken = OWN.replace("name: own", &format!("name: {}", builtin::DEFAULT));

@@ -100,7 +100,7 @@ fn version_and_name(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
         );
     }
     if !is_plain_name(&ruleset.name) {
-        let reason = format!("`{}` is no name for a ruleset", ruleset.name);
+        let reason = format!("`{}` is not a ruleset name", ruleset.name);
         faults.push(Fault::new("name", "name", reason).suggest(PLAIN_NAME));
     }
 }
@@ -212,7 +212,7 @@ modes:
         "version: 1\n" -> ""
           line 36: missing field `version` (add the key version)
         "name: own" -> "name: Own Rules"
-          line 2: `Own Rules` is no name for a ruleset (use a-z, 0-9 and hyphens, at most 60)
+          line 2: `Own Rules` is not a ruleset name (use a-z, 0-9 and hyphens, at most 60)
         "summary: A" -> "sumary: A"
           line 3: unknown field `sumary`, expected one of version, name, summary, advice, states, roots, batchLimit, breadth, earlyStates, evidence, runs, alternatives, terminalRatio, confirmations, verification, objections, checks, end, allowEarlyTerminalBelow, modes (did you mean summary?)
         "role: open" -> "role: opened"
@@ -225,11 +225,11 @@ modes:
           line 16: GO is repeated (each state has one entry)
           line 35: STOP is not one of the states (the states are GO, CLAIM, GO, YES)
         "terminal: true" -> "terminal: true\n  children: [{min: 1}]"
-          line 21: STOP is terminal and can't owe children (leave children out, or terminal)
+          line 21: STOP is terminal and can't require children (leave children out, or terminal)
         "terminal: true" -> "terminal: true\n  childStates: [GO]"
           line 21: STOP is terminal and can't have children (leave childStates out, or terminal)
         "children: [{min: 1}]" -> "children: [{min: 0}]"
-          line 5: GO is open, but owes no child (write `terminal: true`, or what it owes: `children: [{min: 1}]`)
+          line 5: GO is open, but requires no child (write `terminal: true`, or require one: `children: [{min: 1}]`)
         "children: [{min: 1}]" -> "children: [{min: 1, fromRound: 3, toRound: 2}]"
           line 9: fromRound 3 and toRound 2 contain no round (rounds are counted from 1, and toRound is the later one)
         "\"#00ff00\"" -> "\"#00ff0\""
@@ -241,7 +241,7 @@ modes:
         "- {min: 1}" -> "- {min: 1, of: [NOTHING]}"
           line 15: NOTHING is not one of the states (the states are GO, CLAIM, STOP, YES)
         "- {min: 1}" -> "- {min: 1, of: [STOP]}\n  childStates: [YES]"
-          line 16: CLAIM owes children in states that its childStates do not allow (add them to childStates)
+          line 16: CLAIM requires children in states that its childStates do not allow (add them to childStates)
           line 36: CLAIM allows no STOP child that could make it GO (add it to that state's childStates)
         "- {min: 1}" -> "- {min: 1}\n  childStates: []"
           line 16: CLAIM allows no child at all (leave childStates out to allow any)

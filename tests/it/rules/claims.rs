@@ -97,7 +97,7 @@ fn what_another_has_is_refused_by_name_and_can_be_released() {
     assert_eq!(table.taken("R2.A2"), None, "all or nothing");
     assert_snapshot!(
         table.claim("b", &["R2.A2"], 0),
-        @"INVALID_ARGUMENT: A claim of 0 minutes. Claim for 1 to 10080 minutes."
+        @"INVALID_ARGUMENT: A claim can't last 0 minutes. Claim for 1 to 10080 minutes."
     );
     assert_snapshot!(
         table.claim(" ", &["R2.A2"], 1),
@@ -137,7 +137,7 @@ fn a_late_result_that_comes_with_a_claim_is_kept_beside_the_first() {
     let late = NodeResult { agent_id: Some("a".into()), ..found("R2.A1", "DEAD") };
     assert_snapshot!(
         said(table.try_commit(vec![late.clone()])),
-        @"NOT_PROPOSED R2.A1: R2.A1 is already committed as EXPLORE. If you had claimed it, give `claimed: true`, and yours is kept beside it; to change its state, use tot_reclassify. Pending: R2.A2."
+        @"NOT_PROPOSED R2.A1: R2.A1 is already committed as EXPLORE. If you had claimed it, give `claimed: true` to store your result next to it; to change its state, use tot_reclassify. Pending: R2.A2."
     );
     let late = NodeResult { claimed: true, ..late };
     let said_of_it = said(table.try_commit(vec![late.clone()]));

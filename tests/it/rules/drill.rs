@@ -13,7 +13,7 @@ fn two_roots() -> Table {
 fn the_first_batch_brings_the_roots() {
     let mut table = Table::new("drill");
     let roots = [("R1.A", ""), ("R1.B", ""), ("R1.C", ""), ("R1.D", ""), ("R1.E", "")];
-    assert_snapshot!(table.propose(&roots[..4]), @"INSUFFICIENT_ROOTS: There would be 4 of at least 5 roots. Give 5 roots in this batch (parent: null), from different angles.");
+    assert_snapshot!(table.propose(&roots[..4]), @"INSUFFICIENT_ROOTS: There would be 4 roots; at least 5 are required. Give 5 roots in this batch (parent: null), from different angles.");
     assert_snapshot!(table.next_action(), @"tot_propose 5 roots (parent: null) in one batch.");
     assert_eq!(table.propose(&roots), "");
     // Pending ones count, too.
@@ -74,6 +74,6 @@ fn the_end_is_in_round_three() {
 fn taking_roots_back_leaves_none_or_enough() {
     let mut table = Table::new("drill");
     table.propose(&[("R1.A", ""), ("R1.B", ""), ("R1.C", ""), ("R1.D", ""), ("R1.E", "")]);
-    assert_snapshot!(said(table.try_propose(vec![], &["R1.E"])), @"INSUFFICIENT_ROOTS: There would be 4 of at least 5 roots. Withdraw all of them to start over, or keep at least 5.");
+    assert_snapshot!(said(table.try_propose(vec![], &["R1.E"])), @"INSUFFICIENT_ROOTS: There would be 4 roots; at least 5 are required. Withdraw all of them to start over, or keep at least 5.");
     assert_eq!(said(table.try_propose(vec![], &["R1.A", "R1.B", "R1.C", "R1.D", "R1.E"])), "");
 }

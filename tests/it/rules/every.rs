@@ -217,7 +217,7 @@ fn texts() {
 #[test]
 fn an_ended_investigation_takes_nothing_until_it_is_reopened() {
     let mut table = ended();
-    assert_snapshot!(table.propose(&[("R2.A2", "R1.A")]), @"INVESTIGATION_ENDED: This investigation was ended at 2026-01-05T09:02:00.000Z. To go on with it, reclassify a node to an open state; otherwise start another investigation.");
+    assert_snapshot!(table.propose(&[("R2.A2", "R1.A")]), @"INVESTIGATION_ENDED: This investigation was ended at 2026-01-05T09:02:00.000Z. To continue it, reclassify a node to an open state; otherwise start a new investigation.");
     assert_snapshot!(table.reclassify("R1.A", "DEAD"), @"
     INVESTIGATION_ENDED R1.A: This investigation has ended; DEAD would not reopen it. Reclassify a node to an open state first.
     HAS_CHILDREN R1.A: R1.A has children (R2.A1), and DEAD takes none. A node with committed children stays open: close its last descendants instead.
@@ -245,7 +245,7 @@ fn a_second_conclusion_is_not_stored_unseen() {
 fn a_file_that_cannot_be_read_is_not_free_and_not_done() {
     let mut table = tree();
     table.investigation = table.investigation.clone().with_unreadable(["R2.A2".parse().unwrap()]);
-    assert_snapshot!(table.propose(&[("R2.A2", "R1.A")]), @"DUPLICATE_ID R2.A2: R2.A2 has a file that can't be read or has no place in the tree. Choose another suffix, or fix that file by hand and commit it; tot_status names the fault.");
+    assert_snapshot!(table.propose(&[("R2.A2", "R1.A")]), @"DUPLICATE_ID R2.A2: R2.A2 has a file that can't be read or has no place in the tree. Choose another suffix, or fix that file by hand and commit it; tot_status names the problem.");
     assert!(
         table
             .blockers()
@@ -303,7 +303,7 @@ fn not_proposed() {
     let mut table = tree();
     table.propose(&[("R2.A2", "R1.A")]);
     assert_snapshot!(table.commit(&[("R2.A1", "EXPLORE"), ("R2.A9", "EXPLORE"), ("x", "EXPLORE")]), @"
-    NOT_PROPOSED R2.A1: R2.A1 is already committed as EXPLORE. If you had claimed it, give `claimed: true`, and yours is kept beside it; to change its state, use tot_reclassify. Pending: R2.A2.
+    NOT_PROPOSED R2.A1: R2.A1 is already committed as EXPLORE. If you had claimed it, give `claimed: true` to store your result next to it; to change its state, use tot_reclassify. Pending: R2.A2.
     NOT_PROPOSED R2.A9: `R2.A9` was not proposed. Pending: R2.A2.
     NOT_PROPOSED x: `x` was not proposed. Pending: R2.A2.
     ");

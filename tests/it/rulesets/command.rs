@@ -163,8 +163,8 @@ fn files_are_checked() {
     insta::assert_snapshot!(told, @"
     rules/broken.yaml:37: a batch must allow at least one node (leave batchLimit out for no limit)
     rules/broken.yaml:48: CONFIRMD is not one of the states (did you mean CONFIRMED?)
-    rules/other.yaml:3: the file is called other.yaml, but its ruleset post-mortem (call the file post-mortem.yaml)
-    rules/single-root.yaml:3: single-root is the name of a built-in ruleset, which can't be replaced (give yours another name, in the file and as the file's name)
+    rules/other.yaml:3: the file is called other.yaml, but its ruleset is called post-mortem (call the file post-mortem.yaml)
+    rules/single-root.yaml:3: single-root is the name of a built-in ruleset, which can't be replaced (rename yours: both `name` and the file)
     rules/typo.yaml:44: unknown field `minCharacter`, expected one of states, minCharacters, orRun (did you mean minCharacters?)
     ");
     assert!(absent.starts_with("rules/absent.yaml: can't be read: "), "{absent}");

@@ -44,7 +44,7 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
         }
         for of in state.children.iter().filter_map(|children| children.of.as_ref()) {
             if !of.iter().any(|one| allowed.contains(one)) {
-                let reason = format!("{name} owes children in states that its childStates do not allow");
+                let reason = format!("{name} requires children in states that its childStates do not allow");
                 fault(reason, "add them to childStates");
             }
         }

@@ -114,12 +114,12 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
             faults.push(Fault::new("states", needle, reason).at(at).suggest(suggestion));
         };
         if state.terminal && !state.children.is_empty() {
-            let reason = format!("{name} is terminal and can't owe children");
+            let reason = format!("{name} is terminal and can't require children");
             fault("children", reason, "leave children out, or terminal");
         }
         if !state.terminal && state.children.iter().all(|children| children.min == 0) {
-            let reason = format!("{name} is open, but owes no child");
-            fault(name.as_str(), reason, "write `terminal: true`, or what it owes: `children: [{min: 1}]`");
+            let reason = format!("{name} is open, but requires no child");
+            fault(name.as_str(), reason, "write `terminal: true`, or require one: `children: [{min: 1}]`");
         }
         if let Some(reason) = state.children.iter().find_map(|rule| no_round(rule.from_round, rule.to_round))
         {
@@ -127,7 +127,7 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
         }
         if let Some(round) = never_complete(ruleset, state) {
             let reason = format!(
-                "{name} of round {round} could never have the children it owes: none of their states can be \
+                "{name} of round {round} could never have its required children: none of their states can be \
                  committed in round {}",
                 round + 1
             );

@@ -38,7 +38,7 @@ impl Objection {
 
     /// Describes the objection in a sentence.
     pub fn message(&self) -> String {
-        let about = self.comment.node.as_ref().map_or("the whole", NodeId::as_str);
+        let about = self.comment.node.as_ref().map_or("the whole investigation", NodeId::as_str);
         let text = shorten(&one_line(&self.comment.text), QUOTED);
         format!("{} objects to {about}: “{text}”", one_line(self.comment.author.label()))
     }

@@ -145,7 +145,7 @@ fn propose(proposal: &Proposed, verdict: &mut Verdict) {
     let takes_back = kept > 0 && withdrawn.iter().any(|id| id.round() == 1);
     let total = kept + asked_roots.len();
     if (!asked_roots.is_empty() || takes_back) && total < least {
-        let message = format!("There would be {total} of at least {least} roots.");
+        let message = format!("There would be {total} roots; at least {least} are required.");
         let suggestion = match asked_roots.is_empty() {
             true => format!("Withdraw all of them to start over, or keep at least {least}."),
             false => {
