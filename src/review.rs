@@ -9,7 +9,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::assess::{Assessment, Repetition, differs};
-use crate::decide::standing::turned;
+use crate::decide::standing::weakened;
 use crate::domain::event::{attachment_events, node_events};
 use crate::domain::{Comment, CommentKind, Happening, Investigation, NodeId, RunKind, StateName, Warning};
 use crate::project::Evidence;
@@ -294,7 +294,7 @@ fn answers(notes: &mut Notes, [before, after]: [&Assessment<'_>; 2]) {
         }
     }
     let Some(rules) = &after.rules else { return };
-    let turned = turned(before.investigation, after.investigation, rules);
+    let turned = weakened(before.investigation, after.investigation, rules);
     for id in &turned.refuted {
         let by = after.answer(id).map_or(&[][..], |answer| &answer.refuted_by);
         let by: Vec<&str> = by.iter().map(NodeId::as_str).collect();

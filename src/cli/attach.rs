@@ -114,7 +114,7 @@ pub(super) fn read(
     file: &str,
     name: Option<&str>,
     most: u64,
-) -> Result<attach::File, Box<dyn std::error::Error>> {
+) -> Result<attach::NewAttachment, Box<dyn std::error::Error>> {
     let (path, shown) = (Path::new(file), one_line(file));
     let name = match (name, path.file_name()) {
         (Some(name), _) => name.to_owned(),
@@ -138,5 +138,5 @@ pub(super) fn read(
         )
         .into());
     }
-    Ok(attach::File { name, content })
+    Ok(attach::NewAttachment { name, content })
 }

@@ -12,7 +12,7 @@ use super::place::{Common, Place, id_and_node};
 use super::print::{say_json, stored};
 use super::work::piped;
 use super::{Outcome, finish, refused, say};
-use crate::decide::comment::{Kind, Say};
+use crate::decide::comment::Say;
 use crate::domain::{Comment, CommentKind, Event, Investigation, NodeId};
 use crate::ruleset::rules::objections;
 use crate::service::{Service, Written};
@@ -182,7 +182,7 @@ pub(super) fn write(
     };
     let request = Say {
         node_id: node.map(ToString::to_string),
-        kind: Kind(kind),
+        kind,
         reply_to: reply_to.map(|it| it.id.to_string()),
         text,
         agent_id: None,

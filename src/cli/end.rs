@@ -137,7 +137,7 @@ fn may_end(subject: &Subject, stopped: bool) -> Result<(), Box<dyn std::error::E
     }
     let errors = match (investigation.end_in_force(), stopped) {
         (Some(_), _) => Vec::new(),
-        (None, true) => standing::faults(investigation, &rules),
+        (None, true) => standing::file_problems(investigation, &rules),
         (None, false) => standing::blockers(investigation, &rules),
     };
     if errors.is_empty() { Ok(()) } else { Err(super::refused(Rejection { errors }.into())) }

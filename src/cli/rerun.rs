@@ -27,7 +27,7 @@ use super::run::system;
 use super::work::{Worked, id_and_rest, status};
 use super::{is_person, misused, place, refused, say};
 use crate::assess::CapturedRun;
-use crate::decide::run::{NewRun, Record, differing};
+use crate::decide::run::{NewRun, NewRuns, differing};
 use crate::domain::run::{Ended, Output, ProjectState, Ran, RunVerdict};
 use crate::domain::{Event, NodeId, Run, RunId, RunKind};
 use crate::project::Project;
@@ -185,7 +185,7 @@ fn try_run(arguments: &RerunArguments) -> Worked {
     let service = Service::new(place.store.root().to_owned(), world.clone(), None);
     let standing = service.read(&session).map_err(refused)?;
     let record = |runs, known: &[RunId]| -> Result<String, Box<dyn Error>> {
-        let request = Record { runs, attachments: Vec::new() };
+        let request = NewRuns { runs, attachments: Vec::new() };
         let written = service.record(&session, request, &caller(&place.store, &path)?).map_err(refused)?;
         for warning in &written.decision.warnings {
             tell(&format!("tot rerun: warning: {}", warning.message));

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use super::print::columns;
 use super::{Outcome, say};
 use crate::format::layout;
-use crate::ruleset::library::{ENDING, FileFault};
+use crate::ruleset::library::{ENDING, FileProblem};
 use crate::ruleset::plain_text::{WIDTH, listing, plain_text};
 use crate::ruleset::schema::json_schema;
 use crate::ruleset::{Library, RulesetError, RulesetFile};
@@ -107,11 +107,11 @@ fn check(files: &[PathBuf]) -> Outcome {
 }
 
 /// Returns the faults of one file. The copy in an investigation has its own name, and may equal a built-in ruleset.
-fn faults_of(path: &Path, text: &str) -> Vec<FileFault> {
+fn faults_of(path: &Path, text: &str) -> Vec<FileProblem> {
     let file = path.display().to_string();
     if path.file_name().is_some_and(|name| name == layout::RULESET) {
         let errors = RulesetFile::parse(text).err().unwrap_or_default();
-        return errors.into_iter().map(|error| FileFault { file: file.clone(), error }).collect();
+        return errors.into_iter().map(|error| FileProblem { file: file.clone(), error }).collect();
     }
     Library::with([(file.as_str(), text)]).err().unwrap_or_default()
 }
@@ -145,8 +145,8 @@ fn library(folder: &Path) -> Result<Library, Box<dyn std::error::Error>> {
     Err(format!("the rulesets in {} can't be used:{lines}", folder.display()).into())
 }
 
-fn read(path: &Path) -> Result<String, FileFault> {
-    std::fs::read_to_string(path).map_err(|error| FileFault {
+fn read(path: &Path) -> Result<String, FileProblem> {
+    std::fs::read_to_string(path).map_err(|error| FileProblem {
         file: path.display().to_string(),
         error: RulesetError { line: None, reason: format!("can't be read: {error}"), suggestion: None },
     })

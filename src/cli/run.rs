@@ -15,8 +15,8 @@ use super::interrupt::Passed;
 use super::place::RootArgument;
 use super::print::tell;
 use super::{Outcome, attach, chain, finish, is_person, misused, place, refused, work};
-use crate::decide::attach::File;
-use crate::decide::run::{NewRun, Record};
+use crate::decide::attach::NewAttachment;
+use crate::decide::run::{NewRun, NewRuns};
 use crate::domain::run::{Ended, Expectation, ProjectState, Ran, System};
 use crate::domain::{Caller, Event, NodeId, RunKind, Timestamp};
 use crate::project::Project;
@@ -242,11 +242,11 @@ impl Prepared {
         &self,
         arguments: &RunArguments,
         ran: Ran,
-        attachments: Vec<File>,
+        attachments: Vec<NewAttachment>,
     ) -> Result<(), Box<dyn Error>> {
         let run =
             NewRun { node: self.node.clone(), note: arguments.message.clone(), what: RunKind::Captured(ran) };
-        let request = Record { runs: vec![run], attachments };
+        let request = NewRuns { runs: vec![run], attachments };
         let written = self.service.record(&self.session, request, &self.caller).map_err(refused)?;
         for warning in &written.decision.warnings {
             tell(&format!("tot run: warning: {}", work::spoken(&warning.message)));

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::decide::quality::Quality;
-use crate::decide::standing::{self, Outlook, Turned, turned};
+use crate::decide::standing::{self, Outlook, Weakened, weakened};
 use crate::domain::{Code, Diagnostic, Investigation, SessionId, Transition};
 use crate::markdown;
 use crate::ruleset::rules::{self, Blockers, shortened};
@@ -205,7 +205,7 @@ impl ReplyFields {
 
     /// Prepends to the message what the call changed about answers other than the nodes it names.
     pub fn after_what_changed(self, before: &Investigation, standing: &Standing) -> ReplyFields {
-        let Turned { refuted, unconfirmed } = turned(before, standing.investigation(), &standing.rules());
+        let Weakened { refuted, unconfirmed } = weakened(before, standing.investigation(), &standing.rules());
         let mut message = String::new();
         if !refuted.is_empty() {
             message.push_str(&format!("Refuted now: {}. ", shortened(&refuted, NAMED)));
@@ -261,7 +261,7 @@ impl ReplyFields {
 
 /// Returns the blockers by kind.
 fn blocker_entries(blockers: &Blockers) -> Vec<BlockerEntry> {
-    let told = |debt: &rules::Debt| {
+    let told = |debt: &rules::BlockerCount| {
         let first = blockers.list.iter().find(|blocker| blocker.code == debt.code);
         BlockerEntry {
             code: debt.code.clone(),
@@ -271,7 +271,7 @@ fn blocker_entries(blockers: &Blockers) -> Vec<BlockerEntry> {
             message: first.map(|first| first.message.clone()).unwrap_or_default(),
         }
     };
-    blockers.debts.iter().map(told).collect()
+    blockers.counts.iter().map(told).collect()
 }
 
 /// Merges errors that repeat the same mistake. The first one names the other places.

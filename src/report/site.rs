@@ -27,7 +27,7 @@ use crate::assess::Assessment;
 use crate::domain::{Investigation, NodeId};
 use crate::graph;
 use crate::ruleset::rules::states::as_words;
-use crate::ruleset::schema::{End, VERSION};
+use crate::ruleset::schema::{EndRules, VERSION};
 use crate::ruleset::{EffectiveRules, Role, Ruleset, State};
 
 /// The policy of every page: it may load its own files, and nothing else. In a `meta` element, so that it holds on
@@ -603,7 +603,7 @@ fn states_alone(investigation: &Investigation) -> Ruleset {
         terminal_ratio: None,
         confirmations: Vec::new(),
         checks: Default::default(),
-        end: End { min_rounds: 1, min_depth: None, min_quality_percent: None },
+        end: EndRules { min_rounds: 1, min_depth: None, min_quality_percent: None },
         allow_early_terminal_below: None,
         modes: Vec::new(),
     }

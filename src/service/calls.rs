@@ -6,7 +6,7 @@ use super::changes::ServiceChange;
 use super::sharing::UseKind;
 use super::{Refusal, Service, Standing, Turn, Written};
 use crate::decide::amend::{Amend, amend};
-use crate::decide::attach::{File, attach};
+use crate::decide::attach::{NewAttachment, attach};
 use crate::decide::citing::{cited_by_amendment, cited_by_results};
 use crate::decide::claim::{Claimant, claim, release};
 use crate::decide::comment::{Say, comment};
@@ -15,7 +15,7 @@ use crate::decide::end::{End, end};
 use crate::decide::next::{Next, claim_next, propose_next};
 use crate::decide::propose::{NewNode, Propose, propose};
 use crate::decide::reclassify::{Reclassify, reclassify};
-use crate::decide::run::{Record, record};
+use crate::decide::run::{NewRuns, record};
 use crate::decide::start::{Start, secrets, start};
 use crate::decide::{Decision, Rejection};
 use crate::domain::{Caller, Code, Commenter, Diagnostic, Event, Investigation, NodeId};
@@ -224,7 +224,7 @@ impl Service {
     /// # Errors
     ///
     /// Returns the errors of [`Service::write`].
-    pub fn record(&self, session: &str, request: Record, caller: &Caller) -> Result<Written, Refusal> {
+    pub fn record(&self, session: &str, request: NewRuns, caller: &Caller) -> Result<Written, Refusal> {
         let author = self.commenter(session, caller)?;
         self.write(session, caller, |investigation, rules, now| {
             record(investigation, rules, request.clone(), &author, self.world.run_id(now), now)
@@ -247,7 +247,7 @@ impl Service {
         &self,
         session: &str,
         node: &NodeId,
-        files: &[File],
+        files: &[NewAttachment],
         caller: &Caller,
     ) -> Result<Written, Refusal> {
         self.write(session, caller, |investigation, rules, _| {

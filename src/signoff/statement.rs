@@ -101,7 +101,9 @@ pub fn open(snapshot: &Snapshot) -> Vec<String> {
     let Some(rules) = snapshot.rules() else { return open };
     let about = |node: Option<&str>| node.map(|node| format!(" {node}")).unwrap_or_default();
     // Contested nodes are included.
-    for owed in standing::owed(investigation, &rules).iter().chain(&standing::faults(investigation, &rules)) {
+    for owed in
+        standing::owed(investigation, &rules).iter().chain(&standing::file_problems(investigation, &rules))
+    {
         open.push(format!("{}{}", owed.code, about(owed.node.as_deref())));
     }
     // Whether or not the rules require them.

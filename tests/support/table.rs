@@ -9,7 +9,7 @@ use tree_of_thoughts::decide::commit::{NodeResult, commit};
 use tree_of_thoughts::decide::end::{Bind, End, end};
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
 use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
-use tree_of_thoughts::decide::run::{NewRun, Record, record};
+use tree_of_thoughts::decide::run::{NewRun, NewRuns, record};
 use tree_of_thoughts::decide::standing::{NextRound, blockers, outlook};
 use tree_of_thoughts::decide::start::{Start, start};
 use tree_of_thoughts::decide::{Decision, Rejection};
@@ -169,7 +169,7 @@ impl Table {
                     output: {bytes: 0, sha256: ''}, system: {os: linux, architecture: x86_64, cpus: 2}}";
         let what = RunKind::Captured(yaml::from_text(ran).unwrap());
         let run = NewRun { node: node.map(|id| id.parse().unwrap()), note: None, what };
-        let request = Record { runs: vec![run], attachments: Vec::new() };
+        let request = NewRuns { runs: vec![run], attachments: Vec::new() };
         let id = RunId::new(u64::try_from(self.now.milliseconds()).unwrap(), [0; 10]);
         let author = Commenter::default();
         let decision = record(&self.investigation, &self.rules(), request, &author, id, self.now).unwrap();

@@ -8,7 +8,7 @@ use super::Assessment;
 use crate::decide::references::sources;
 use crate::domain::node::program_of;
 use crate::domain::{Caller, Classification, Node};
-use crate::ruleset::rules::verification::{Confirming, Who, author, writers};
+use crate::ruleset::rules::verification::{ClaimedAuthor, Confirming, author, writers};
 use crate::text::{counted, one_line, shorten};
 
 /// The maximum length of a model or client name, in characters.
@@ -70,7 +70,7 @@ impl Assessment<'_> {
 }
 
 /// Compares models and clients if all are known. Skipped for results stated by a person alone.
-fn between(result: &Classification, others: &[Who<'_>]) -> (Option<String>, Option<String>) {
+fn between(result: &Classification, others: &[ClaimedAuthor<'_>]) -> (Option<String>, Option<String>) {
     let (by, _) = author(result);
     if by.person_alone().is_some() {
         return (None, None);

@@ -13,7 +13,7 @@ use crate::domain::run::{Expectation, Ran, RunVerdict, System};
 use crate::domain::{
     BoundAs, Caller, Classification, Code, Commenter, Investigation, Node, NodeId, Run, RunId, RunKind,
 };
-use crate::ruleset::rules::verification::{Grade, Who};
+use crate::ruleset::rules::verification::{ClaimedAuthor, Grade};
 use crate::text::{counted, made_visible, one_line, shorten};
 
 /// The maximum length of a name, and of a command within a sentence, in characters.
@@ -349,14 +349,14 @@ impl<'a> EvidenceRuns<'a> {
 ///
 /// An author whose name is contradicted by git does not count as another person.
 fn is_by_other([first, again]: [&Commenter; 2], systems: [&System; 2]) -> bool {
-    let [who, by] = [first, again].map(|it| Who::of(it.agent_id.as_deref(), &it.caller));
+    let [who, by] = [first, again].map(|it| ClaimedAuthor::of(it.agent_id.as_deref(), &it.caller));
     let [first, again] = [&first.caller, &again.caller];
     if first.disowned.is_some() || again.disowned.is_some() {
         return false;
     }
     let is_another_session = matches!((&first.session, &again.session), (Some(a), Some(b)) if a != b);
     let is_another_machine = systems.iter().all(|it| !it.os.is_empty()) && systems[0] != systems[1];
-    is_another_session || is_another_machine || by.apart_from(&[who]) == Grade::Independent
+    is_another_session || is_another_machine || by.independence_from(&[who]) == Grade::Independent
 }
 
 /// Selects up to `most` runs, oldest first, and returns the number of omitted ones. Contesting runs take precedence
@@ -455,11 +455,11 @@ impl<'a> Assessment<'a> {
     ///
     /// Commands captured by the given agent and caller are excluded. Unjudged differences come first.
     pub fn to_repeat(&self, agent: Option<&str>, caller: &Caller) -> Vec<&CapturedRun<'a>> {
-        let by = Who::of(agent, caller);
+        let by = ClaimedAuthor::of(agent, caller);
         let is_own = |run: &&CapturedRun<'_>| {
             let author = &run.run.author;
             let is_same_session = author.caller.session.is_some() && author.caller.session == caller.session;
-            is_same_session || by.is(&Who::of(author.agent_id.as_deref(), &author.caller))
+            is_same_session || by.is_same_as(&ClaimedAuthor::of(author.agent_id.as_deref(), &author.caller))
         };
         let runs = self.runs_behind(&self.answers).filter(|run| !is_own(run));
         let (differing, others): (Vec<_>, Vec<_>) = runs

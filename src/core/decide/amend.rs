@@ -5,10 +5,10 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::backing::{self, Cited, LINE_MAX, Ran};
+use super::backing::{self, LINE_MAX, NewCitation, NewCommand};
 use super::citing;
 use super::commit::unreadable_references;
-use super::end::{Bind, BindSchema, bound};
+use super::end::{Bind, BindSchema, bound_answers};
 use super::{Decision, Rejection, TITLE_MAX, check_lengths, not_blank, quoted, refuse_if_ended};
 use crate::domain::{
     AmendedConclusion, Amendment, Caller, Citation, Classification, Code, Conclusion, Diagnostic, Event,
@@ -16,7 +16,7 @@ use crate::domain::{
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::stamp;
-use crate::ruleset::rules::{Verdict, secrets};
+use crate::ruleset::rules::{CallVerdict, secrets};
 
 /// The unvalidated input of `tot_amend`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -41,10 +41,10 @@ pub struct Amend {
     pub caveats: Option<Vec<String>>,
     /// As in tot_commit.
     #[schemars(extend("x-elsewhere" = true))]
-    pub commands: Option<Vec<Ran>>,
+    pub commands: Option<Vec<NewCommand>>,
     /// As in tot_commit.
     #[schemars(extend("x-elsewhere" = true))]
-    pub references: Option<Vec<Cited>>,
+    pub references: Option<Vec<NewCitation>>,
     /// For an ended investigation.
     pub conclusion: Option<String>,
     /// As in tot_end.
@@ -87,7 +87,7 @@ pub fn amend(
     known: &LookedUpPaths,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
-    let mut verdict = Verdict::default();
+    let mut verdict = CallVerdict::default();
     let about = request.node_id.clone().unwrap_or_default();
     if request.reason.trim().is_empty() {
         let what = if about.is_empty() { "the conclusion" } else { &about };
@@ -109,7 +109,7 @@ fn of_node(
     investigation: &Investigation,
     request: Amend,
     (known, now): (&LookedUpPaths, Timestamp),
-    mut verdict: Verdict,
+    mut verdict: CallVerdict,
 ) -> Result<Decision, Rejection> {
     if request.conclusion.is_some() || request.answers.is_some() || request.not_covered.is_some() {
         return Err(Diagnostic::new(Code::InvalidArgument, "A node has no conclusion.")
@@ -200,7 +200,7 @@ fn of_conclusion(
     rules: &EffectiveRules,
     request: Amend,
     now: Timestamp,
-    mut verdict: Verdict,
+    mut verdict: CallVerdict,
 ) -> Result<Decision, Rejection> {
     let conclusion = not_blank(request.conclusion);
     if conclusion.is_none() && request.answers.is_none() && request.not_covered.is_none() {
@@ -215,7 +215,7 @@ fn of_conclusion(
     let named = request.answers.as_deref().unwrap_or_default();
     let (covers, is_named) = (request.not_covered.is_some(), request.answers.is_some());
     let (answers, not_covered) =
-        bound(investigation, rules, named, request.not_covered.unwrap_or_default(), &mut verdict);
+        bound_answers(investigation, rules, named, request.not_covered.unwrap_or_default(), &mut verdict);
     Rejection::unless_empty(verdict.errors)?;
     let mut end = Conclusion::clone(end);
     let last = end.amended.last().map_or(end.concluded_at.unwrap_or(end.ended_at), |last| last.at);
@@ -257,8 +257,8 @@ fn texts(request: &Amend) -> impl Iterator<Item = (&str, &str)> + Clone {
         .chain(optional)
         .chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
         .chain(request.caveats.iter().flatten().map(|text| ("caveats", text.as_str())))
-        .chain(request.commands.iter().flatten().flat_map(Ran::texts))
-        .chain(request.references.iter().flatten().flat_map(Cited::texts))
+        .chain(request.commands.iter().flatten().flat_map(NewCommand::texts))
+        .chain(request.references.iter().flatten().flat_map(NewCitation::texts))
 }
 
 /// Adds `TEXT_TOO_LONG` for a line over `most` characters.

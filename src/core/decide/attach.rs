@@ -12,7 +12,7 @@ use super::backing::check_number;
 use super::{Decision, Rejection, quoted};
 use crate::domain::{Attached, AttachmentName, Code, Diagnostic, Event, Investigation, NodeId};
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::{Verdict, secrets};
+use crate::ruleset::rules::{CallVerdict, secrets};
 use crate::text::counted;
 
 /// A file given by an agent with a result, not yet validated.
@@ -31,7 +31,7 @@ pub struct Attach {
 
 /// A file to store, not yet validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub struct NewAttachment {
     /// The name of the attachment.
     pub name: String,
     /// The content.
@@ -47,7 +47,7 @@ pub fn attach(
     investigation: &Investigation,
     rules: &EffectiveRules,
     node: &NodeId,
-    files: Vec<File>,
+    files: Vec<NewAttachment>,
 ) -> Result<Decision, Rejection> {
     if investigation.node(node).is_none_or(|node| node.is_pending()) {
         let error = Diagnostic::new(Code::NodeNotFound, format!("There is no committed node {node}."));
@@ -56,7 +56,7 @@ pub fn attach(
     if files.is_empty() {
         return Err(Diagnostic::new(Code::EmptyBatch, "The call names no file.").into());
     }
-    let mut verdict = Verdict::default();
+    let mut verdict = CallVerdict::default();
     let attachments = checked(investigation, rules, node, files, &mut verdict);
     Rejection::unless_empty(verdict.errors)?;
     Ok(Decision { event: Some(Event::Attached { attachments }), warnings: verdict.warnings })
@@ -68,7 +68,7 @@ pub(super) fn of_result(
     rules: &EffectiveRules,
     node: &NodeId,
     given: Vec<Attach>,
-    verdict: &mut Verdict,
+    verdict: &mut CallVerdict,
 ) -> Vec<Arc<Attached>> {
     let mut files = Vec::with_capacity(given.len());
     for Attach { name, text, base64 } in given {
@@ -86,7 +86,7 @@ pub(super) fn of_result(
             (Some(_), Some(_)) => Err("it has both text and base64".to_owned()),
         };
         match content {
-            Ok(content) => files.push(File { name, content }),
+            Ok(content) => files.push(NewAttachment { name, content }),
             Err(reason) => verdict.errors.push(
                 Diagnostic::new(
                     Code::InvalidArgument,
@@ -105,14 +105,14 @@ pub(super) fn checked(
     investigation: &Investigation,
     rules: &EffectiveRules,
     node: &NodeId,
-    files: Vec<File>,
-    verdict: &mut Verdict,
+    files: Vec<NewAttachment>,
+    verdict: &mut CallVerdict,
 ) -> Vec<Arc<Attached>> {
     check_number(node.as_str(), "attachments", files.len(), &mut verdict.errors);
     let there = investigation.attachments_of(node).keys();
     let mut taken: BTreeSet<String> = there.map(AttachmentName::without_case).collect();
     let mut attached = Vec::with_capacity(files.len());
-    for File { name, content } in files {
+    for NewAttachment { name, content } in files {
         let mut wrong = |code, message: String, how: &str| {
             verdict.errors.push(Diagnostic::new(code, message).about(node).suggest(how));
         };

@@ -13,7 +13,7 @@ use crate::text::one_line;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-pub struct Ran {
+pub struct NewCommand {
     /// The command line as typed.
     #[schemars(extend("examples" = ["cargo test"]))]
     pub command: String,
@@ -27,7 +27,7 @@ pub struct Ran {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-pub struct Cited {
+pub struct NewCitation {
     /// A URL or path.
     #[schemars(extend("examples" = ["src/queue/db.py"]))]
     pub target: String,
@@ -45,7 +45,7 @@ pub struct Cited {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-pub struct Linked {
+pub struct NewLink {
     /// The other node.
     pub to: String,
     /// The result's effect on it.
@@ -71,7 +71,7 @@ const MOST: usize = 50;
 /// Maximum number of characters in a headline, and in the lines and commit of a source.
 pub const LINE_MAX: usize = 300;
 
-impl Ran {
+impl NewCommand {
     /// Returns the texts, each with its field name.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
         [Some(&self.command), self.output.as_ref()]
@@ -81,7 +81,7 @@ impl Ran {
     }
 }
 
-impl Cited {
+impl NewCitation {
     /// Returns the texts, each with its field name.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
         let optional = [&self.lines, &self.commit, &self.quote, &self.note].into_iter().flatten();
@@ -117,11 +117,14 @@ pub(super) fn caveats(about: &str, given: Vec<String>, errors: &mut Vec<Diagnost
 }
 
 /// Returns the commands, without blank ones.
-pub(super) fn commands(about: &str, given: Vec<Ran>, errors: &mut Vec<Diagnostic>) -> Vec<Command> {
+pub(super) fn commands(about: &str, given: Vec<NewCommand>, errors: &mut Vec<Diagnostic>) -> Vec<Command> {
     check_number(about, "commands", given.len(), errors);
     let given = given.into_iter().filter(|ran| !ran.command.trim().is_empty());
-    let command =
-        |ran: Ran| Command { command: ran.command, exit_code: ran.exit_code, output: not_blank(ran.output) };
+    let command = |ran: NewCommand| Command {
+        command: ran.command,
+        exit_code: ran.exit_code,
+        output: not_blank(ran.output),
+    };
     given.map(command).collect()
 }
 
@@ -145,7 +148,11 @@ pub(super) fn runs(
 }
 
 /// Returns the sources. Each needs a target.
-pub(super) fn references(about: &str, given: Vec<Cited>, errors: &mut Vec<Diagnostic>) -> Vec<Citation> {
+pub(super) fn references(
+    about: &str,
+    given: Vec<NewCitation>,
+    errors: &mut Vec<Diagnostic>,
+) -> Vec<Citation> {
     check_number(about, "references", given.len(), errors);
     let mut references = Vec::with_capacity(given.len());
     for cited in given {
@@ -177,7 +184,7 @@ pub(super) fn references(about: &str, given: Vec<Cited>, errors: &mut Vec<Diagno
 pub(super) fn links(
     investigation: &Investigation,
     node: &Node,
-    given: &[Linked],
+    given: &[NewLink],
     errors: &mut Vec<Diagnostic>,
 ) -> Vec<Link> {
     check_number(node.id.as_str(), "links", given.len(), errors);

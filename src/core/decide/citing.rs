@@ -1,7 +1,7 @@
 //! Project files that a result cites: collects the paths to look up, then pins the outcome.
 
 use super::amend::Amend;
-use super::backing::Cited;
+use super::backing::NewCitation;
 use super::commit::NodeResult;
 use crate::domain::{Citation, CitedPath, Code, Diagnostic, Lines, LookedUp, LookedUpPaths, NamedIn};
 use crate::markdown::{self, Mention, MentionKind};
@@ -27,7 +27,7 @@ pub fn cited_by_amendment(request: &Amend) -> Vec<CitedPath> {
     cited(request.references.as_deref().unwrap_or_default(), texts)
 }
 
-fn cited(given: &[Cited], texts: [Option<&str>; 2]) -> Vec<CitedPath> {
+fn cited(given: &[NewCitation], texts: [Option<&str>; 2]) -> Vec<CitedPath> {
     let given = given
         .iter()
         .filter_map(|it| given_path(&it.target, [&it.lines, &it.commit, &it.quote].map(Option::as_deref)));

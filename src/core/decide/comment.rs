@@ -13,7 +13,7 @@ use crate::domain::{
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::objections::{first_of, may_resolve};
-use crate::ruleset::rules::{Verdict, secrets};
+use crate::ruleset::rules::{CallVerdict, secrets};
 
 /// An unvalidated comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -24,7 +24,7 @@ pub struct Say {
     /// Objections claim that the node is wrong.
     #[serde(default)]
     #[schemars(with = "CommentKindName")]
-    pub kind: Kind,
+    pub kind: CommentKind,
     /// The comment to answer or resolve.
     pub reply_to: Option<String>,
     /// Markdown.
@@ -33,14 +33,10 @@ pub struct Say {
     pub agent_id: Option<String>,
 }
 
-/// A [`CommentKind`] that defaults to a plain comment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
-pub struct Kind(pub CommentKind);
-
-impl Default for Kind {
+/// Without a stated kind, it is a plain comment.
+impl Default for CommentKind {
     fn default() -> Self {
-        Kind(CommentKind::Comment)
+        CommentKind::Comment
     }
 }
 
@@ -76,9 +72,9 @@ pub fn comment(
     id: CommentId,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
-    let kind = request.kind.0;
+    let kind = request.kind;
     let author = Commenter { agent_id: not_blank(request.agent_id), ..author };
-    let mut verdict = Verdict::default();
+    let mut verdict = CallVerdict::default();
     let reply_to = reply_to(investigation, kind, request.reply_to.as_deref(), &mut verdict.errors);
     let node = node(investigation, request.node_id.as_deref(), reply_to, &mut verdict.errors);
     if kind == CommentKind::Objection && node.is_none() && verdict.errors.is_empty() {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::amend;
 use super::attach::{self, Attach};
-use super::backing::{self, Cited, LINE_MAX, Linked, Ran};
+use super::backing::{self, LINE_MAX, NewCitation, NewCommand, NewLink};
 use super::citing;
 use super::claim;
 use super::propose::pending_list;
@@ -22,8 +22,8 @@ use crate::markdown;
 use crate::ruleset::rules::children::incomplete_warnings;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
 use crate::ruleset::rules::early_states::stored_instead;
-use crate::ruleset::rules::verification::Who;
-use crate::ruleset::rules::{Committed, KINDS, Verdict, secrets};
+use crate::ruleset::rules::verification::ClaimedAuthor;
+use crate::ruleset::rules::{CallVerdict, KINDS, ResultCheck, secrets};
 use crate::ruleset::{EffectiveRules, Enforcement};
 
 /// The unvalidated result of one node. Agents see the field docs in the schema.
@@ -65,16 +65,16 @@ pub struct NodeResult {
     pub started_at: Option<String>,
     /// Commands that were run.
     #[serde(default)]
-    pub commands: Vec<Ran>,
+    pub commands: Vec<NewCommand>,
     /// Ids of earlier `tot run` runs.
     #[serde(default)]
     pub runs: Vec<String>,
     /// Sources, as data.
     #[serde(default)]
-    pub references: Vec<Cited>,
+    pub references: Vec<NewCitation>,
     /// Related nodes elsewhere in the tree.
     #[serde(default)]
-    pub links: Vec<Linked>,
+    pub links: Vec<NewLink>,
     /// Files to store with it.
     #[serde(default)]
     pub attachments: Vec<Attach>,
@@ -131,7 +131,7 @@ pub fn commit(
             .suggest("Give `results` with at least one {nodeId, state, findings, agentId}.")
             .into());
     }
-    let mut verdict = Verdict::default();
+    let mut verdict = CallVerdict::default();
     let mut nodes: Vec<Arc<Node>> = Vec::with_capacity(results.len());
     let mut attachments = Vec::new();
     let mut states: Vec<(&Node, StateName)> = Vec::with_capacity(results.len());
@@ -190,7 +190,7 @@ fn judge(
     result: NodeResult,
     (known, caller, now): (&LookedUpPaths, &Caller, Timestamp),
     agents: &mut HashMap<String, NodeId>,
-    verdict: &mut Verdict,
+    verdict: &mut CallVerdict,
 ) -> Option<(Node, Vec<Arc<Attached>>)> {
     let about = result.node_id.clone();
     let proposal = result.node_id.parse::<NodeId>().ok().and_then(|id| investigation.node(&id));
@@ -210,7 +210,7 @@ fn judge(
         verdict.errors.push(Diagnostic::new(Code::NotProposed, message).about(&about).suggest(suggestion));
         return None;
     };
-    let mut own = Verdict::default();
+    let mut own = CallVerdict::default();
     check_lengths(&about, texts(&result), &mut own.errors);
     secrets::check(rules.secrets(), &about, texts(&result), &mut own);
     // The proposal's texts were judged when it was proposed, but only the node's file can store the warning.
@@ -283,7 +283,7 @@ fn judge(
     own.warnings.extend(citing::not_found(&about, missing));
     let links = backing::links(investigation, node, &result.links, &mut own.errors);
     let attachments = attach::of_result(investigation, rules, &node.id, result.attachments, &mut own);
-    let committed = Committed {
+    let committed = ResultCheck {
         investigation,
         rules,
         node,
@@ -344,7 +344,10 @@ fn judge(
 fn is_late(node: &Node, result: &NodeResult, caller: &Caller) -> bool {
     let agent = result.agent_id.as_deref().map(str::trim);
     let is_own = |other: &Classification| match (agent, other.agent_id.as_deref()) {
-        (None, None) => caller.person.is_none() || Who::of(None, caller).is(&Who::of(None, &other.caller)),
+        (None, None) => {
+            caller.person.is_none()
+                || ClaimedAuthor::of(None, caller).is_same_as(&ClaimedAuthor::of(None, &other.caller))
+        }
         (agent, other) => agent == other,
     };
     let has_own = |first: &Classification| is_own(first) || first.other_results.iter().any(is_own);
@@ -382,8 +385,8 @@ fn texts(result: &NodeResult) -> impl Iterator<Item = (&str, &str)> {
         .chain(optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))))
         .chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
         .chain(result.caveats.iter().map(|text| ("caveats", text.as_str())))
-        .chain(result.commands.iter().flat_map(Ran::texts))
-        .chain(result.references.iter().flat_map(Cited::texts))
+        .chain(result.commands.iter().flat_map(NewCommand::texts))
+        .chain(result.references.iter().flat_map(NewCitation::texts))
 }
 
 /// Returns the node and the state to store, if the node is pending and the state is known and not locked.

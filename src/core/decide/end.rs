@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::backing::check_number;
-use super::standing::{blockers, faults, nothing_committed, owed};
+use super::standing::{blockers, file_problems, nothing_committed, owed};
 use super::{Decision, Rejection, check_lengths, not_blank, quoted};
 use crate::domain::node::says_nothing;
 use crate::domain::{
@@ -14,7 +14,7 @@ use crate::domain::{
     StopReason, Stopped, Timestamp,
 };
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::{KINDS, Verdict, secrets, shortened};
+use crate::ruleset::rules::{CallVerdict, KINDS, secrets, shortened};
 use crate::text::one_line;
 
 /// The unvalidated input of `tot_end`. Agents see the field docs in the schema.
@@ -33,7 +33,7 @@ pub struct End {
     /// The agent that ends it.
     pub agent_id: Option<String>,
     /// Ends despite missing required steps; every page says so.
-    pub stopped: Option<Stop>,
+    pub stopped: Option<EarlyStop>,
     /// The reply of the person at the client, if one had to be asked. Not an argument of the call, so agents can't
     /// forge it.
     #[serde(skip)]
@@ -84,7 +84,7 @@ enum BoundAsName {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-pub struct Stop {
+pub struct EarlyStop {
     /// `budget`: no time or money left; `enough`: the findings suffice; `stuck`: no way forward.
     #[schemars(with = "StopReasonName")]
     pub reason: StopReason,
@@ -154,29 +154,31 @@ pub fn end(
 ) -> Result<Decision, Rejection> {
     if let Some(ended) = investigation.end_in_force() {
         // Repeating the call gets the same reply, with a warning if a different answer is discarded.
-        let brings = not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
-        if let Some(text) = brings.as_ref().filter(|_| ended.conclusion.is_none()) {
-            let mut verdict = Verdict::default();
+        let new_conclusion =
+            not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
+        if let Some(text) = new_conclusion.as_ref().filter(|_| ended.conclusion.is_none()) {
+            let mut verdict = CallVerdict::default();
             check_texts(
                 rules,
                 [("conclusion", Some(text)), ("agentId", request.agent_id.as_ref())],
                 &mut verdict,
             );
             let (answers, not_covered) =
-                bound(investigation, rules, &request.answers, request.not_covered, &mut verdict);
+                bound_answers(investigation, rules, &request.answers, request.not_covered, &mut verdict);
             Rejection::unless_empty(verdict.errors)?;
             let conclusion = Arc::new(Conclusion {
                 agent_id: not_blank(request.agent_id).or_else(|| ended.agent_id.clone()),
                 concluded_at: Some(now.max(ended.ended_at)),
-                conclusion: brings,
+                conclusion: new_conclusion,
                 answers,
                 not_covered,
                 ..Conclusion::clone(ended)
             });
             return Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings });
         }
-        let says_more = brings.is_some() || !request.answers.is_empty() || !request.not_covered.is_empty();
-        let unstored = says_more.then(|| {
+        let adds_anything =
+            new_conclusion.is_some() || !request.answers.is_empty() || !request.not_covered.is_empty();
+        let unstored = adds_anything.then(|| {
             let message =
                 format!("It already ended at {}; nothing was stored.", ended.ended_at);
             Diagnostic::new(Code::AlreadyEnded, message)
@@ -187,10 +189,12 @@ pub fn end(
     let owed = owed(investigation, rules);
     let errors = match request.stopped {
         // An investigation without nodes can't be stopped.
-        Some(_) => nothing_committed(investigation).into_iter().chain(faults(investigation, rules)).collect(),
+        Some(_) => {
+            nothing_committed(investigation).into_iter().chain(file_problems(investigation, rules)).collect()
+        }
         None => blockers(investigation, rules),
     };
-    let mut verdict = Verdict { errors, warnings: Vec::new() };
+    let mut verdict = CallVerdict { errors, warnings: Vec::new() };
     let note = request.stopped.as_ref().and_then(|stop| stop.note.as_ref());
     let texts = [
         ("conclusion", request.conclusion.as_ref()),
@@ -206,9 +210,9 @@ pub fn end(
         verdict.add(rules.ruleset().checks.missing_conclusion, doubt);
     }
     let (answers, not_covered) =
-        bound(investigation, rules, &request.answers, request.not_covered, &mut verdict);
+        bound_answers(investigation, rules, &request.answers, request.not_covered, &mut verdict);
     if answers.is_empty() && conclusion.is_some() {
-        let standing = standing_answers(investigation, rules);
+        let standing = current_answers(investigation, rules);
         if standing.len() > 1 {
             let message = format!(
                 "There are {} answers ({}), and the conclusion does not say which of them it rests on.",
@@ -223,7 +227,7 @@ pub fn end(
     }
     verdict.warnings.extend(KINDS.iter().flat_map(|kind| (kind.end_warnings)(investigation, rules)));
     Rejection::unless_empty(verdict.errors)?;
-    verdict.warnings.extend(request.asked.as_ref().map(word_of).transpose()?.flatten());
+    verdict.warnings.extend(request.asked.as_ref().map(judge_reply).transpose()?.flatten());
     let conclusion = Arc::new(Conclusion {
         agent_id: not_blank(request.agent_id),
         asked: request.asked,
@@ -245,20 +249,20 @@ pub fn end(
 const NAMED: usize = 5;
 
 /// Returns the current answers, ordered by round and suffix.
-fn standing_answers<'i>(investigation: &'i Investigation, rules: &EffectiveRules) -> Vec<&'i NodeId> {
+fn current_answers<'i>(investigation: &'i Investigation, rules: &EffectiveRules) -> Vec<&'i NodeId> {
     rules.answers(investigation).map(|node| &node.id).collect()
 }
 
 /// Returns the answers and open questions to store with a conclusion. Without named answers, an only current answer is
 /// used. Adds errors for names that are not current answers, for duplicates, and for a main answer next to other parts.
-pub(super) fn bound(
+pub(super) fn bound_answers(
     investigation: &Investigation,
     rules: &EffectiveRules,
     named: &[Bind],
     not_covered: Vec<String>,
-    verdict: &mut Verdict,
+    verdict: &mut CallVerdict,
 ) -> (Vec<BoundAnswer>, Vec<String>) {
-    let standing = standing_answers(investigation, rules);
+    let standing = current_answers(investigation, rules);
     check_number("", "answers", named.len(), &mut verdict.errors);
     check_number("", "notCovered", not_covered.len(), &mut verdict.errors);
     let not_covered: Vec<String> =
@@ -315,7 +319,7 @@ pub(super) fn bound(
 /// # Errors
 ///
 /// Returns `END_DECLINED` if the person declined.
-fn word_of(asked: &Asked) -> Result<Option<Diagnostic>, Rejection> {
+fn judge_reply(asked: &Asked) -> Result<Option<Diagnostic>, Rejection> {
     match asked.answer {
         PersonsAnswer::Accepted => Ok(None),
         PersonsAnswer::Declined => {
@@ -335,7 +339,7 @@ fn word_of(asked: &Asked) -> Result<Option<Diagnostic>, Rejection> {
 fn check_texts<'a>(
     rules: &EffectiveRules,
     texts: impl IntoIterator<Item = (&'a str, Option<&'a String>)>,
-    verdict: &mut Verdict,
+    verdict: &mut CallVerdict,
 ) {
     let texts: Vec<(&str, &str)> =
         texts.into_iter().filter_map(|(field, text)| Some((field, text?.as_str()))).collect();

@@ -34,12 +34,12 @@ use crate::ruleset::effective::list;
 use crate::ruleset::rules::confirmation::Confirmation;
 use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::rules::shortened;
-use crate::ruleset::rules::verification::{Who, writers};
+use crate::ruleset::rules::verification::{ClaimedAuthor, writers};
 use crate::ruleset::{EffectiveRules, Enforcement, Role, State};
 pub use brief::needs;
 use coverage::Grid;
 pub use coverage::{Combination, Coverage, Dimension};
-use suggest::{Advisor, KEPT_OPEN, Place, Suggestion};
+use suggest::{Advisor, KEPT_OPEN, NodePlace, Suggestion};
 
 /// The range of tasks that can be requested.
 pub const TASKS: RangeInclusive<u32> = 1..=20;
@@ -140,24 +140,24 @@ pub struct Task {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextCall {
     /// The call.
-    pub call: Call,
+    pub call: LegalCall,
     /// The reason, in one or two sentences.
     pub reason: String,
 }
 
 /// A call that is legal now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum LegalCall {
     /// `tot_propose` with all tasks of the plan.
     Propose,
     /// `tot_propose` that only withdraws.
     Withdraw(Vec<NodeId>),
     /// `tot_commit` of pending nodes. The agent fills in findings and evidence.
-    Commit(Vec<Step>),
+    Commit(Vec<SuggestedState>),
     /// `tot_reclassify`.
-    Reclassify(Step),
+    Reclassify(SuggestedState),
     /// `tot_comment` to an objection.
-    Reply(Reply),
+    Reply(ObjectionReply),
     /// `tot_end`. If there are several answers, it names those that the conclusion may rest on, with the best confirmed
     /// as the main one.
     End(Vec<BoundAnswer>),
@@ -165,7 +165,7 @@ pub enum Call {
 
 /// A reply to an objection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct ObjectionReply {
     /// The objection.
     pub to: CommentId,
     /// An answer or a resolution. A resolution must not come from the node's author.
@@ -174,7 +174,7 @@ pub struct Reply {
 
 /// A node and a state for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct SuggestedState {
     /// The node.
     pub node: NodeId,
     /// The state.
@@ -230,13 +230,13 @@ pub fn next(
         rules,
         advisor: Advisor::new(investigation, rules),
         strategy: request.strategy,
-        who: Who::of(agent, &request.caller),
+        who: ClaimedAuthor::of(agent, &request.caller),
         most: most as usize,
         limit: (most as usize).min(rules.ruleset().batch_limit.map_or(usize::MAX, |limit| limit as usize)),
     };
     let (next_call, tasks) = planner.plan(grid, &pending);
     let pending = match &next_call {
-        Some(NextCall { call: Call::Commit(steps), .. }) => {
+        Some(NextCall { call: LegalCall::Commit(steps), .. }) => {
             let ids: Vec<NodeId> = steps.iter().map(|step| step.node.clone()).collect();
             briefs(investigation, rules, &ids)
         }
@@ -283,7 +283,7 @@ pub fn propose_next(
             let plan = next(investigation, rules, plan, now)?;
             // When the end is possible, only the agent may choose to go deeper. Otherwise a loop of turns would never
             // end.
-            let may_end = plan.next_call.as_ref().is_some_and(|next| matches!(next.call, Call::End(_)));
+            let may_end = plan.next_call.as_ref().is_some_and(|next| matches!(next.call, LegalCall::End(_)));
             if may_end { Propose::default() } else { plan.proposal() }
         }
     };
@@ -343,7 +343,7 @@ pub fn check(investigation: &Investigation, rules: &EffectiveRules, node: &Node)
     let advisor = Advisor::new(investigation, rules);
     advisor.committable(Some(node)).first()?;
     let id = Ids::new(investigation).child(&node.id)?;
-    let suggestion = advisor.suggest(&[Place { parent: Some(node), keep_open: false }]).pop()??;
+    let suggestion = advisor.suggest(&[NodePlace { parent: Some(node), keep_open: false }]).pop()??;
     let number = investigation.children(&node.id).count() + 1;
     let words = brief::title_and_action(investigation, rules, Some(node), number, 0, None);
     Some(advisor.task(&id, Some(node), words, suggestion.state, brief::prompt_length(1)))
@@ -409,7 +409,7 @@ struct Planner<'a> {
     advisor: Advisor<'a>,
     strategy: Strategy,
     /// The agent that asks.
-    who: Who<'a>,
+    who: ClaimedAuthor<'a>,
     /// The maximum number of requested tasks.
     most: usize,
     /// The maximum number of nodes in one proposal: `most`, capped by the ruleset's batch limit.
@@ -443,7 +443,7 @@ impl<'a> Planner<'a> {
         }
         let (call, tasks) = self.work(grid, pending);
         let Some(reply) = self.objected().filter(|_| idle) else { return (call, tasks) };
-        let is_wanted = call.is_some_and(|call| call.call == Call::Propose);
+        let is_wanted = call.is_some_and(|call| call.call == LegalCall::Propose);
         (Some(reply), if is_wanted { tasks } else { Vec::new() })
     }
 
@@ -479,7 +479,7 @@ impl<'a> Planner<'a> {
                 && let Some((slot, reason)) = self.other_way(&mut ids)
             {
                 let suggested = self.suggest(std::slice::from_ref(&slot));
-                let call = NextCall { call: Call::Propose, reason };
+                let call = NextCall { call: LegalCall::Propose, reason };
                 return (Some(call), self.tasks(vec![slot], suggested, &mut grid));
             }
             if blockers.is_empty() {
@@ -495,24 +495,24 @@ impl<'a> Planner<'a> {
                     format!("No required steps remain: end with your conclusion{bind}{deeper_all_the_same}.");
                 let slots = if wanted { deeper } else { Vec::new() };
                 let suggested = self.suggest(&slots);
-                let call = NextCall { call: Call::End(answers), reason };
+                let call = NextCall { call: LegalCall::End(answers), reason };
                 return (Some(call), self.tasks(slots, suggested, &mut grid));
             }
             if blockers.iter().all(|blocker| blocker.code == Code::ObjectionOpen) {
                 return (None, Vec::new());
             }
             match self.gate(&mut ids, &blockers) {
-                Gate::Propose(more) => {
+                WayForward::Propose(more) => {
                     suggested = self.suggest(&more);
                     slots = more;
                 }
-                Gate::Call(call) => return (call, Vec::new()),
+                WayForward::Call(call) => return (call, Vec::new()),
             }
         }
         let reason = self.why(&slots, &blockers);
         let tasks = self.tasks(slots, suggested, &mut grid);
         let call = if idle {
-            (!tasks.is_empty()).then_some(NextCall { call: Call::Propose, reason })
+            (!tasks.is_empty()).then_some(NextCall { call: LegalCall::Propose, reason })
         } else {
             Some(self.settle(pending))
         };
@@ -539,7 +539,7 @@ impl<'a> Planner<'a> {
                 list(lost.iter().take(5))
             );
             let lost = lost.into_iter().take(WITHDRAWN).collect();
-            return NextCall { call: Call::Withdraw(lost), reason };
+            return NextCall { call: LegalCall::Withdraw(lost), reason };
         }
         // The reply has a size limit, and ids may be long.
         let mut room = IDS;
@@ -551,7 +551,7 @@ impl<'a> Planner<'a> {
         };
         let batch: Vec<&Node> = pending.iter().copied().take(self.most).take_while(fits).collect();
         let suggested = self.advisor.suggest(&places(self.investigation, &batch));
-        let steps: Vec<Step> = batch
+        let steps: Vec<SuggestedState> = batch
             .iter()
             .zip(suggested)
             .filter_map(|(node, suggestion)| Some(self.step(&node.id, &suggestion?.state)))
@@ -563,7 +563,7 @@ impl<'a> Planner<'a> {
              findings call for.{more}",
             if steps.len() == 1 { "This node is" } else { "These nodes are" }
         );
-        NextCall { call: Call::Commit(steps), reason }
+        NextCall { call: LegalCall::Commit(steps), reason }
     }
 
     /// Returns whether no commit could accept a pending node.
@@ -733,8 +733,8 @@ impl<'a> Planner<'a> {
     }
 
     fn suggest(&self, slots: &[Slot<'a>]) -> Vec<Option<Suggestion>> {
-        let places: Vec<Place<'_>> =
-            slots.iter().map(|slot| Place { parent: slot.parent, keep_open: slot.keep_open }).collect();
+        let places: Vec<NodePlace<'_>> =
+            slots.iter().map(|slot| NodePlace { parent: slot.parent, keep_open: slot.keep_open }).collect();
         self.advisor.suggest(&places)
     }
 
@@ -767,7 +767,7 @@ impl<'a> Planner<'a> {
                 node.round().saturating_add(1),
                 other.name
             );
-            Some(NextCall { call: Call::Reclassify(self.step(&node.id, &other.name)), reason })
+            Some(NextCall { call: LegalCall::Reclassify(self.step(&node.id, &other.name)), reason })
         })
     }
 
@@ -801,17 +801,17 @@ impl<'a> Planner<'a> {
              {} or the one its findings call for.",
             leaf.id, closed.name
         );
-        Some(NextCall { call: Call::Reclassify(self.step(&leaf.id, &closed.name)), reason })
+        Some(NextCall { call: LegalCall::Reclassify(self.step(&leaf.id, &closed.name)), reason })
     }
 
     /// Returns a way forward if nothing is pending and no node needs a child, but the end is still blocked.
-    fn gate(&self, ids: &mut Ids, blockers: &[Diagnostic]) -> Gate<'a> {
+    fn gate(&self, ids: &mut Ids, blockers: &[Diagnostic]) -> WayForward<'a> {
         let investigation = self.investigation;
         let shallow = investigation.current_round() < self.advisor.goal;
         let slots: Vec<Slot<'a>> =
             if shallow { self.deeper(ids).into_iter().collect() } else { self.broader(ids) };
         if !slots.is_empty() {
-            return Gate::Propose(slots);
+            return WayForward::Propose(slots);
         }
         // Every node is closed, so one is revived: one with children if possible, then the deepest.
         let mut closed: Vec<&Node> = investigation.committed().map(|(node, _)| node.as_ref()).collect();
@@ -826,9 +826,9 @@ impl<'a> Planner<'a> {
             let open = self.advisor.instead(node, true)?;
             let why = blockers.first().map_or("", |blocker| blocker.message.as_str());
             let reason = format!("{why} No open node is left: go on from {}.", node.id);
-            Some(NextCall { call: Call::Reclassify(self.step(&node.id, &open.name)), reason })
+            Some(NextCall { call: LegalCall::Reclassify(self.step(&node.id, &open.name)), reason })
         });
-        Gate::Call(revived)
+        WayForward::Call(revived)
     }
 
     /// Returns a child of the deepest open node that can have one.
@@ -886,7 +886,7 @@ impl<'a> Planner<'a> {
     fn contested(&self) -> Option<NextCall> {
         let contested = contested(self.investigation).into_iter().next()?;
         let node = self.investigation.node(&contested.node?.parse().ok()?)?;
-        let call = Call::Reclassify(self.step(&node.id, node.state()?));
+        let call = LegalCall::Reclassify(self.step(&node.id, node.state()?));
         Some(NextCall { call, reason: format!("{} Read both with tot_read, and decide.", contested.message) })
     }
 
@@ -904,7 +904,10 @@ impl<'a> Planner<'a> {
                 true => return None,
             };
             let reason = format!("{}. {how}", objection.message());
-            Some(NextCall { call: Call::Reply(Reply { to: objection.comment.id, kind }), reason })
+            Some(NextCall {
+                call: LegalCall::Reply(ObjectionReply { to: objection.comment.id, kind }),
+                reason,
+            })
         })
     }
 
@@ -914,12 +917,12 @@ impl<'a> Planner<'a> {
         let Objection { comment, .. } = objection;
         let about = comment.node.as_ref().and_then(|id| self.investigation.committed_node(id));
         let writers = about.map_or_else(Vec::new, |node| writers(self.investigation, node, None));
-        let has_name = writers.is_empty() || writers.iter().any(Who::has_name);
-        let by = Who::of(comment.author.agent_id.as_deref(), &comment.author.caller);
+        let has_name = writers.is_empty() || writers.iter().any(ClaimedAuthor::has_name);
+        let by = ClaimedAuthor::of(comment.author.agent_id.as_deref(), &comment.author.caller);
         match objection.is_answered() {
-            false if self.who.has_name() => !self.who.is(&by),
+            false if self.who.has_name() => !self.who.is_same_as(&by),
             false => !self.who.shares_session(&by) || writers.iter().any(|who| self.who.shares_session(who)),
-            true if self.who.has_name() => self.who.apart_from(&writers).is_confirmed(),
+            true if self.who.has_name() => self.who.independence_from(&writers).is_confirmed(),
             true => has_name,
         }
     }
@@ -947,8 +950,8 @@ impl<'a> Planner<'a> {
         Some((slot, reason))
     }
 
-    fn step(&self, node: &NodeId, state: &StateName) -> Step {
-        Step {
+    fn step(&self, node: &NodeId, state: &StateName) -> SuggestedState {
+        SuggestedState {
             node: node.clone(),
             state: state.clone(),
             evidence: self.rules.evidence(state),
@@ -991,16 +994,16 @@ impl<'a> Planner<'a> {
     }
 }
 
-enum Gate<'a> {
+enum WayForward<'a> {
     Propose(Vec<Slot<'a>>),
     Call(Option<NextCall>),
 }
 
 /// Returns the places of pending nodes.
-fn places<'a>(investigation: &'a Investigation, nodes: &[&'a Node]) -> Vec<Place<'a>> {
+fn places<'a>(investigation: &'a Investigation, nodes: &[&'a Node]) -> Vec<NodePlace<'a>> {
     nodes
         .iter()
-        .map(|node| Place {
+        .map(|node| NodePlace {
             parent: node.parent.as_ref().and_then(|parent| investigation.node(parent)).map(AsRef::as_ref),
             keep_open: false,
         })

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{Decision, Rejection, TITLE_MAX, check_lengths, quoted, refuse_if_ended};
 use crate::domain::{Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::{KINDS, Proposed, Verdict, secrets, shortened};
+use crate::ruleset::rules::{CallVerdict, KINDS, ProposalCheck, secrets, shortened};
 
 /// The unvalidated input of `tot_propose`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -86,7 +86,7 @@ pub fn propose(
             .suggest("Give `nodes` with at least one {id, parent, title, plannedAction}.")
             .into());
     }
-    let mut verdict = Verdict::default();
+    let mut verdict = CallVerdict::default();
     let withdrawn = withdrawn(investigation, &request, &mut verdict.errors);
     for new in &request.nodes {
         let texts = [("title", new.title.as_str()), ("plannedAction", new.planned_action.as_str())];
@@ -105,7 +105,7 @@ pub fn propose(
         let node = check_node(investigation, rules, new, now, &mut spellings, &mut verdict.errors);
         nodes.extend(node.map(Arc::new));
     }
-    let proposed = Proposed {
+    let proposed = ProposalCheck {
         investigation,
         rules,
         number,

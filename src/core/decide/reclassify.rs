@@ -12,7 +12,7 @@ use crate::domain::{
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
-use crate::ruleset::rules::{KINDS, Reclassified, Verdict, secrets};
+use crate::ruleset::rules::{CallVerdict, KINDS, ReclassificationCheck, secrets};
 
 /// The unvalidated input of `tot_reclassify`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -86,7 +86,7 @@ pub fn reclassify(
     if &to == from && contested.is_none() {
         return Ok(Decision { event: None, warnings: Vec::new() });
     }
-    let mut verdict = Verdict::default();
+    let mut verdict = CallVerdict::default();
     let ended = investigation.end_in_force().is_some();
     if ended && rules.is_terminal(&to) {
         verdict.errors.push(
@@ -101,7 +101,8 @@ pub fn reclassify(
     let evidence = request.evidence.as_deref();
     let reason = request.reason.as_deref();
     let alternatives = &request.alternatives_considered;
-    let change = Reclassified { investigation, rules, node, to: &to, reason, evidence, alternatives };
+    let change =
+        ReclassificationCheck { investigation, rules, node, to: &to, reason, evidence, alternatives };
     for kind in &KINDS {
         (kind.reclassify)(&change, &mut verdict);
     }

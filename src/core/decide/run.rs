@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use super::attach::{self, File};
+use super::attach::{self, NewAttachment};
 use super::{Decision, Rejection, check_lengths, not_blank, quoted};
 use crate::domain::run::RunVerdict;
 use crate::domain::{
     Code, Commenter, Diagnostic, Event, Investigation, NodeId, Run, RunId, RunKind, Timestamp,
 };
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::{Verdict, secrets};
+use crate::ruleset::rules::{CallVerdict, secrets};
 
 /// Runs to store in one commit, not yet validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct NewRuns {
     /// Runs, repetitions and judgements.
     pub runs: Vec<NewRun>,
     /// Files to store with the node of the run. Allowed only with a single new run.
-    pub attachments: Vec<File>,
+    pub attachments: Vec<NewAttachment>,
 }
 
 /// A run, repetition or judgement to store.
@@ -43,12 +43,12 @@ pub const CODES: &[Code] =
 pub fn record(
     investigation: &Investigation,
     rules: &EffectiveRules,
-    request: Record,
+    request: NewRuns,
     author: &Commenter,
     mut id: RunId,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
-    let mut verdict = Verdict::default();
+    let mut verdict = CallVerdict::default();
     let mut runs: Vec<Run> = Vec::with_capacity(request.runs.len());
     for new in request.runs {
         let note = not_blank(new.note);
@@ -247,7 +247,7 @@ mod tests {
         let ruleset =
             crate::ruleset::builtin::all().iter().find(|it| it.ruleset.name == "review").expect("built in");
         let rules = EffectiveRules::new(&ruleset.ruleset, investigation.meta());
-        let request = Record { runs: vec![new], attachments: Vec::new() };
+        let request = NewRuns { runs: vec![new], attachments: Vec::new() };
         let id = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
         let decision = record(investigation, &rules, request, &Commenter::default(), id, at())
             .map_err(|rejection| rejection.errors.into_iter().map(|error| error.code).collect::<Vec<_>>())?;

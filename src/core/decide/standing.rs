@@ -32,12 +32,12 @@ pub struct NextRound {
     pub total_batches: u32,
     /// The parents that need more children.
     #[serde(skip)]
-    pub parents: Vec<Owed>,
+    pub parents: Vec<MissingChildren>,
 }
 
 /// A parent that needs more children.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owed {
+pub struct MissingChildren {
     /// The parent.
     pub parent: NodeId,
     /// Its state.
@@ -48,7 +48,7 @@ pub struct Owed {
 
 /// Nodes whose claims became weaker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Turned {
+pub struct Weakened {
     /// Nodes that were refuted in the meantime.
     pub refuted: Vec<NodeId>,
     /// Nodes that lost their confirmation without being refuted.
@@ -56,8 +56,8 @@ pub struct Turned {
 }
 
 /// Returns the nodes whose claims became weaker between two states of an investigation.
-pub fn turned(before: &Investigation, after: &Investigation, rules: &EffectiveRules) -> Turned {
-    let mut turned = Turned::default();
+pub fn weakened(before: &Investigation, after: &Investigation, rules: &EffectiveRules) -> Weakened {
+    let mut turned = Weakened::default();
     for (node, state) in after.committed() {
         if !matches!(rules.role(state), Role::Solution | Role::Theory | Role::AwaitingConfirmation) {
             continue;
@@ -80,8 +80,8 @@ pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook
         return Outlook { blockers: Blockers::default(), next_round: None, next_action };
     }
     let mut blockers = Blockers::summary();
-    find(investigation, rules, &mut blockers);
-    blockers.extend(faults(investigation, rules));
+    find_blockers(investigation, rules, &mut blockers);
+    blockers.extend(file_problems(investigation, rules));
     let next_round = next_round(investigation, rules);
     let next_action = next_action(investigation, rules, next_round.as_ref(), blockers.list.first());
     Outlook { blockers, next_round, next_action }
@@ -93,12 +93,12 @@ pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Di
         return Vec::new();
     }
     let mut blockers = owed(investigation, rules);
-    blockers.extend(faults(investigation, rules));
+    blockers.extend(file_problems(investigation, rules));
     blockers
 }
 
 /// Returns the problems in files, which no call can fix.
-pub fn faults(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+pub fn file_problems(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let unreadable = investigation.unreadable().iter().map(|id| {
         let message = format!("The file of {id} can't be read or has no place in the tree.");
         Diagnostic::new(Code::UnreadableNode, message)
@@ -112,12 +112,12 @@ pub fn faults(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diag
 /// investigation in conflict with its rules.
 pub fn owed(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let mut blockers = Blockers::default();
-    find(investigation, rules, &mut blockers);
+    find_blockers(investigation, rules, &mut blockers);
     blockers.list
 }
 
 /// Adds the blockers that [`owed`] returns.
-fn find(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
+fn find_blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     blockers.extend(nothing_committed(investigation));
     KINDS.iter().for_each(|kind| (kind.blockers)(investigation, rules, blockers));
@@ -148,7 +148,7 @@ pub(super) fn nothing_committed(investigation: &Investigation) -> Option<Diagnos
 pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
     let is_contested =
         |node: &&Arc<Node>| node.classification.as_ref().is_some_and(Classification::is_contested);
-    let told = |node: &Arc<Node>| {
+    let blocker = |node: &Arc<Node>| {
         let states: Vec<String> = node.results().map(|result| result.current_state().to_string()).collect();
         let message = format!("{} was researched more than once, as {}.", node.id, states.join(" and "));
         Diagnostic::new(Code::Contested, message).about(&node.id).suggest(
@@ -156,23 +156,23 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
              is the current one.",
         )
     };
-    investigation.nodes().filter(is_contested).map(told).collect()
+    investigation.nodes().filter(is_contested).map(blocker).collect()
 }
 
 /// Returns nodes that no call could have produced: in a state that the ruleset lacks, or in one that the parent's state
 /// does not allow. Only a manual edit or a merge causes this, in a node's file or in the pinned ruleset.
 pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    let mut faults: Vec<(&NodeId, Diagnostic)> = Vec::new();
+    let mut problems: Vec<(&NodeId, Diagnostic)> = Vec::new();
     let suspects = investigation.node_classes().filter(|class| is_at_odds(class, rules));
     for (class, node) in suspects.flat_map(|class| class.nodes.iter().map(move |node| (class, node))) {
         let state = &class.state;
         if rules.ruleset().state(state).is_none() {
             let message =
                 format!("{} is {state}, which is not a state of {}.", node.id, rules.ruleset().name);
-            let fault = Diagnostic::new(Code::UnknownState, message)
+            let problem = Diagnostic::new(Code::UnknownState, message)
                 .about(&node.id)
                 .suggest(format!("Reclassify it to one of {}.", rules.ruleset().state_list()));
-            faults.push((&node.id, fault));
+            problems.push((&node.id, problem));
         }
         let takes_none = takes_no_children(class, rules);
         for (child, below) in investigation.committed_children(&node.id) {
@@ -183,25 +183,25 @@ pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Dia
             if takes_none {
                 let message =
                     format!("{} is below {}, which is {state} and takes no children.", child.id, node.id);
-                let fault = Diagnostic::new(Code::TerminalParent, message)
+                let problem = Diagnostic::new(Code::TerminalParent, message)
                     .about(&child.id)
                     .suggest(format!("Reclassify {} to an open state.", node.id));
-                faults.push((&child.id, fault));
+                problems.push((&child.id, problem));
             } else if !rules.allows_child(state, below) {
                 let message = format!(
                     "{} is {below} under {}, which is {state} and does not allow it.",
                     child.id, node.id
                 );
                 let allowed = effective::list(rules.child_states(state).unwrap_or_default());
-                let fault = Diagnostic::new(Code::InvalidChildState, message)
+                let problem = Diagnostic::new(Code::InvalidChildState, message)
                     .about(&child.id)
                     .suggest(format!("Reclassify one of the two; allowed under {state}: {allowed}."));
-                faults.push((&child.id, fault));
+                problems.push((&child.id, problem));
             }
         }
     }
-    faults.sort_by_key(|(id, _)| *id);
-    faults.into_iter().map(|(_, fault)| fault).collect()
+    problems.sort_by_key(|(id, _)| *id);
+    problems.into_iter().map(|(_, problem)| problem).collect()
 }
 
 /// Returns whether these nodes or their children are in an impossible state.
@@ -230,13 +230,13 @@ fn next_round(investigation: &Investigation, rules: &EffectiveRules) -> Option<N
     }
     let mut incomplete = rules.incomplete_classes(investigation).peekable();
     let parent_round = incomplete.peek()?.0.round;
-    let mut parents: Vec<Owed> = incomplete
+    let mut parents: Vec<MissingChildren> = incomplete
         .take_while(|(class, _)| class.round == parent_round)
         .flat_map(|(class, requirement)| {
             let owed = |node: &Arc<Node>| (node.id.clone(), class.state.clone(), requirement.missing());
             class.nodes.iter().map(owed).collect::<Vec<_>>()
         })
-        .map(|(parent, state, children_needed)| Owed { parent, state, children_needed })
+        .map(|(parent, state, children_needed)| MissingChildren { parent, state, children_needed })
         .collect();
     parents.sort_by(|a, b| a.parent.cmp(&b.parent));
     let nodes_required = parents.iter().map(|owed| owed.children_needed).sum();

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{Rejection, TEXT_MAX, TITLE_MAX, not_blank};
 use crate::domain::{Code, Diagnostic, Meta, SessionId, Timestamp};
-use crate::ruleset::rules::{self, Verdict, early_states, min_rounds, roots};
+use crate::ruleset::rules::{self, CallVerdict, early_states, min_rounds, roots};
 use crate::ruleset::{Enforcement, Ruleset, effective};
 
 /// The unvalidated input of `tot_start`. Agents see the field docs in the schema.
@@ -98,11 +98,11 @@ pub fn start(
 }
 
 /// Returns the suspected credentials in the request's texts. Separate from [`start`] because a replay may skip it.
-pub fn secrets(request: &Start, enforcement: Enforcement) -> Verdict {
+pub fn secrets(request: &Start, enforcement: Enforcement) -> CallVerdict {
     let optional = [("title", &request.title), ("context", &request.context)];
     let texts = std::iter::once(("query", request.query.as_str()))
         .chain(optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))));
-    let mut verdict = Verdict::default();
+    let mut verdict = CallVerdict::default();
     rules::secrets::check(enforcement, "", texts, &mut verdict);
     verdict
 }

@@ -18,14 +18,14 @@ pub struct Library {
 
 /// A problem in one of several files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileFault {
+pub struct FileProblem {
     /// The path of the file, as given.
     pub file: String,
     /// The problem.
     pub error: RulesetError,
 }
 
-impl fmt::Display for FileFault {
+impl fmt::Display for FileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = self.error.line.map(|line| format!(":{line}")).unwrap_or_default();
         write!(f, "{}{line}: {}", self.file, self.error.without_line())
@@ -44,20 +44,22 @@ impl Library {
     ///
     /// Returns all problems in all files: the errors of [`RulesetFile::parse`], file names that differ from the
     /// ruleset's name, and names that are already in use.
-    pub fn with<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Library, Vec<FileFault>> {
+    pub fn with<'a>(
+        files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Library, Vec<FileProblem>> {
         let mut library = Library::built_in();
-        let mut faults = Vec::new();
+        let mut problems = Vec::new();
         for (path, text) in files {
-            let mut fault = |error| faults.push(FileFault { file: path.to_owned(), error });
+            let mut problem = |error| problems.push(FileProblem { file: path.to_owned(), error });
             match RulesetFile::parse(text) {
                 Ok(file) => match library.misnamed(path, &file) {
                     None => library.own.push(file),
-                    Some(error) => fault(error),
+                    Some(error) => problem(error),
                 },
-                Err(errors) => errors.into_iter().for_each(fault),
+                Err(errors) => errors.into_iter().for_each(problem),
             }
         }
-        if faults.is_empty() { Ok(library) } else { Err(faults) }
+        if problems.is_empty() { Ok(library) } else { Err(problems) }
     }
 
     /// Returns all rulesets, the default first.
@@ -124,7 +126,7 @@ states:
 end: {minRounds: 1}
 ";
 
-    fn faults(files: &[(&str, &str)]) -> Vec<String> {
+    fn problems(files: &[(&str, &str)]) -> Vec<String> {
         Library::with(files.iter().copied()).unwrap_err().iter().map(ToString::to_string).collect()
     }
 
@@ -141,24 +143,24 @@ end: {minRounds: 1}
     #[test]
     fn names_are_checked() {
         assert_eq!(
-            faults(&[("rules/other.yaml", OWN)]),
+            problems(&[("rules/other.yaml", OWN)]),
             [
                 "rules/other.yaml:2: the file is called other.yaml, but its ruleset is called own (call the file own.yaml)"
             ]
         );
         let taken = OWN.replace("name: own", &format!("name: {}", builtin::DEFAULT));
-        let fault = faults(&[("x.yaml", &taken)]);
-        assert!(fault[0].starts_with("x.yaml:2: ") && fault[0].contains("built-in"), "{fault:?}");
+        let problem = problems(&[("x.yaml", &taken)]);
+        assert!(problem[0].starts_with("x.yaml:2: ") && problem[0].contains("built-in"), "{problem:?}");
     }
 
     #[test]
     fn all_faults_of_all_files_are_told() {
         let bad = OWN.replace("role: deadEnd", "role: dead").replace("name: own", "name: one");
         let worse = OWN.replace("minRounds: 1", "minRounds: 40").replace("name: own", "name: TWO");
-        let faults = faults(&[("one.yaml", &bad), ("two.yaml", &worse)]);
-        assert_eq!(faults.len(), 3, "{faults:#?}");
-        assert!(faults[0].starts_with("one.yaml:6: "), "{faults:#?}");
-        assert!(faults[1].starts_with("two.yaml:2: "), "{faults:#?}");
-        assert!(faults[2].starts_with("two.yaml:7: "), "{faults:#?}");
+        let problems = problems(&[("one.yaml", &bad), ("two.yaml", &worse)]);
+        assert_eq!(problems.len(), 3, "{problems:#?}");
+        assert!(problems[0].starts_with("one.yaml:6: "), "{problems:#?}");
+        assert!(problems[1].starts_with("two.yaml:2: "), "{problems:#?}");
+        assert!(problems[2].starts_with("two.yaml:7: "), "{problems:#?}");
     }
 }

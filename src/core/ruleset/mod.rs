@@ -69,19 +69,19 @@ impl RulesetFile {
             return Err(vec![error]);
         }
         let ruleset: Ruleset = yaml::from_text(text).map_err(|error| {
-            let suggestion = validity::mend(&error.message);
+            let suggestion = validity::remedy(&error.message);
             vec![RulesetError { line: error.line, reason: error.message, suggestion }]
         })?;
-        let faults = validity::faults(&ruleset);
-        if faults.is_empty() {
+        let problems = validity::problems(&ruleset);
+        if problems.is_empty() {
             return Ok(RulesetFile { ruleset, text: text.to_owned() });
         }
-        let mut errors: Vec<RulesetError> = faults
+        let mut errors: Vec<RulesetError> = problems
             .into_iter()
-            .map(|fault| RulesetError {
-                line: fault.line_in(text),
-                reason: fault.reason,
-                suggestion: fault.suggestion,
+            .map(|problem| RulesetError {
+                line: problem.line_in(text),
+                reason: problem.reason,
+                suggestion: problem.suggestion,
             })
             .collect();
         errors.sort_by_key(|error| error.line);

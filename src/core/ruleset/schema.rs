@@ -11,7 +11,7 @@ pub use super::rules::alternatives::Alternatives;
 pub use super::rules::breadth::Breadth;
 pub use super::rules::child_states::ChildStates;
 pub use super::rules::children::Children;
-pub use super::rules::confirmation::{Confirmation, Outcome};
+pub use super::rules::confirmation::{Confirmation, ConfirmationOutcome};
 pub use super::rules::early_states::EarlyState;
 pub use super::rules::evidence::Evidence;
 pub use super::rules::modes::Mode;
@@ -82,7 +82,7 @@ pub struct Ruleset {
     #[serde(default)]
     pub checks: Checks,
     /// Requirements for the end.
-    pub end: End,
+    pub end: EndRules,
     /// Below this minimum number of rounds, early states are kept by default; `tot_start` can override this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_early_terminal_below: Option<u32>,
@@ -94,7 +94,8 @@ pub struct Ruleset {
 /// Requirements for the end, besides complete nodes and no pending proposals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct End {
+#[schemars(rename = "End")]
+pub struct EndRules {
     /// The minimum round to reach, otherwise `MIN_ROUNDS`.
     pub min_rounds: u32,
     /// The minimum round of the deepest node, otherwise `DEPTH_TOO_SHALLOW`.

@@ -6,7 +6,7 @@ use crate::domain::StateName;
 
 /// A contradiction in a ruleset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct Contradiction {
     /// The top-level key that contains it.
     pub section: &'static str,
     /// The index in that key's list, if it is in a list item.
@@ -19,9 +19,15 @@ pub struct Fault {
     pub suggestion: Option<String>,
 }
 
-impl Fault {
+impl Contradiction {
     pub(super) fn new(section: &'static str, needle: impl ToString, reason: impl Into<String>) -> Self {
-        Fault { section, item: None, needle: needle.to_string(), reason: reason.into(), suggestion: None }
+        Contradiction {
+            section,
+            item: None,
+            needle: needle.to_string(),
+            reason: reason.into(),
+            suggestion: None,
+        }
     }
 
     pub(super) fn at(mut self, item: usize) -> Self {
@@ -67,7 +73,7 @@ const ALIKE: f64 = 0.59;
 
 /// Returns the remedy for a YAML error. For an unknown key or value it suggests the closest expected one, for a missing
 /// field the key to add.
-pub(super) fn mend(message: &str) -> Option<String> {
+pub(super) fn remedy(message: &str) -> Option<String> {
     if let Some(missing) = message.strip_prefix("missing field `") {
         return Some(format!("add the key {}", missing.split('`').next()?));
     }
@@ -82,26 +88,27 @@ pub(super) fn mend(message: &str) -> Option<String> {
 }
 
 /// Returns all contradictions in a ruleset.
-pub fn faults(ruleset: &Ruleset) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    version_and_name(ruleset, &mut faults);
+pub fn problems(ruleset: &Ruleset) -> Vec<Contradiction> {
+    let mut problems = Vec::new();
+    version_and_name(ruleset, &mut problems);
     for kind in &KINDS {
-        (kind.faults)(ruleset, &mut faults);
+        (kind.problems)(ruleset, &mut problems);
     }
-    faults
+    problems
 }
 
-fn version_and_name(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn version_and_name(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     if ruleset.version != VERSION {
         let reason =
             format!("version {} is not known; this program reads version {VERSION}", ruleset.version);
-        faults.push(
-            Fault::new("version", ruleset.version, reason).suggest(format!("write `version: {VERSION}`")),
+        problems.push(
+            Contradiction::new("version", ruleset.version, reason)
+                .suggest(format!("write `version: {VERSION}`")),
         );
     }
     if !is_plain_name(&ruleset.name) {
         let reason = format!("`{}` is not a ruleset name", ruleset.name);
-        faults.push(Fault::new("name", "name", reason).suggest(PLAIN_NAME));
+        problems.push(Contradiction::new("name", "name", reason).suggest(PLAIN_NAME));
     }
 }
 
@@ -116,12 +123,12 @@ pub(super) fn is_plain_name(name: &str) -> bool {
 }
 
 /// Adds a problem for each name that is not one of the ruleset's states.
-pub(super) fn known(
+pub(super) fn check_states(
     ruleset: &Ruleset,
     section: &'static str,
     item: Option<usize>,
     names: &[StateName],
-    faults: &mut Vec<Fault>,
+    problems: &mut Vec<Contradiction>,
 ) {
     for name in names.iter().filter(|name| ruleset.state(name).is_none()) {
         let nearest = ruleset
@@ -133,10 +140,10 @@ pub(super) fn known(
                 true => format!("did you mean {nearest}?"),
                 false => format!("the states are {}", ruleset.state_list()),
             });
-        let mut fault = Fault::new(section, name, format!("{name} is not one of the states"));
-        fault.item = item;
-        fault.suggestion = nearest;
-        faults.push(fault);
+        let mut problem = Contradiction::new(section, name, format!("{name} is not one of the states"));
+        problem.item = item;
+        problem.suggestion = nearest;
+        problems.push(problem);
     }
 }
 
@@ -187,7 +194,7 @@ modes:
 ";
 
     /// Returns the problems of the sound ruleset after some replacements.
-    fn faults(replacements: &[(&str, &str)]) -> String {
+    fn problems(replacements: &[(&str, &str)]) -> String {
         let mut text = SOUND.to_owned();
         for (from, to) in replacements {
             assert!(text.contains(from), "{from}");
@@ -201,12 +208,12 @@ modes:
 
     #[test]
     fn a_sound_ruleset_has_no_fault() {
-        assert_eq!(faults(&[]), "sound");
+        assert_eq!(problems(&[]), "sound");
     }
 
     #[test]
     fn each_contradiction_is_told_with_its_line_and_how_to_mend_it() {
-        insta::assert_snapshot!(CASES.iter().map(|(from, to)| format!("{from:?} -> {to:?}\n  {}\n", faults(&[(from, to)]).replace('\n', "\n  "))).collect::<String>(), @r##"
+        insta::assert_snapshot!(CASES.iter().map(|(from, to)| format!("{from:?} -> {to:?}\n  {}\n", problems(&[(from, to)]).replace('\n', "\n  "))).collect::<String>(), @r##"
         "version: 1" -> "version: 2"
           line 1: version 2 is not known; this program reads version 1 (write `version: 1`)
         "version: 1\n" -> ""

@@ -11,7 +11,8 @@ use super::super::wire::ReplyFields;
 use super::Outcome;
 use crate::assess::{Assessment, RunStanding};
 use crate::decide::next::{
-    Call, Coverage, Dimension, Next, NextCall, Plan, Reply, Strategy, Task, next, number_of_tasks,
+    Coverage, Dimension, LegalCall, Next, NextCall, ObjectionReply, Plan, Strategy, Task, next,
+    number_of_tasks,
 };
 use crate::domain::{Caller, Claim, CommentKind, Investigation, NodeId, SessionId};
 use crate::ruleset::rules::objections;
@@ -318,18 +319,18 @@ pub(super) fn next_call(
     let session = investigation.meta().id;
     let (tool, arguments) = match call {
         // The reply lists the tasks already. A step in this state proposes exactly them.
-        Call::Propose => ("tot_step", json!(asked)),
-        Call::Withdraw(ids) => {
+        LegalCall::Propose => ("tot_step", json!(asked)),
+        LegalCall::Withdraw(ids) => {
             let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
             ("tot_propose", json!({"withdraw": ids}))
         }
-        Call::Commit(steps) => {
+        LegalCall::Commit(steps) => {
             // State and findings are missing, since the research is not done yet.
             let results: Vec<Value> =
                 steps.iter().map(|step| json!({"nodeId": step.node.as_str()})).collect();
             ("tot_commit", json!({"results": results}))
         }
-        Call::Reclassify(step) => {
+        LegalCall::Reclassify(step) => {
             let mut arguments = json!({
                 "nodeId": step.node.as_str(),
                 "newState": "<state>",
@@ -340,14 +341,14 @@ pub(super) fn next_call(
             }
             ("tot_reclassify", arguments)
         }
-        Call::Reply(Reply { to, kind }) => {
+        LegalCall::Reply(ObjectionReply { to, kind }) => {
             let mut arguments = json!({"kind": kind, "replyTo": to.to_string(), "text": "<what you say>"});
             if let (CommentKind::Resolution, Some(fields)) = (kind, arguments.as_object_mut()) {
                 fields.insert("agentId".into(), json!(agent.unwrap_or("<yours>")));
             }
             ("tot_comment", arguments)
         }
-        Call::End(answers) => {
+        LegalCall::End(answers) => {
             let mut arguments = json!({"conclusion": "<the answer, in Markdown>"});
             if !answers.is_empty() {
                 arguments["answers"] = json!(answers);

@@ -1,7 +1,7 @@
 //! tot_next and tot_step.
 
 use serde_json::{Value, json};
-use tree_of_thoughts::decide::next::{Call, Next, NextCall, next};
+use tree_of_thoughts::decide::next::{LegalCall, Next, NextCall, next};
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::world::World;
 
@@ -25,14 +25,14 @@ fn filled_in(sandbox: &Sandbox, session: &str, plan: &Value) -> Value {
             "evidence": evidence, "agentId": format!("agent-{}", task.id),
             "alternativesConsidered": ["A wrong clock.", "A wrong file.", "A wrong host."]});
     }
-    if let Some(NextCall { call: Call::Reclassify(step), .. }) = &reckoned.next_call {
+    if let Some(NextCall { call: LegalCall::Reclassify(step), .. }) = &reckoned.next_call {
         assert_eq!((&arguments["newState"], &arguments["reason"]), (&json!("<state>"), &json!("<why>")));
         arguments["newState"] = json!(step.state.as_str());
         arguments["reason"] = json!("No lead is left.");
         arguments["evidence"] = json!(evidence);
         arguments["alternativesConsidered"] = json!(["A wrong clock.", "A wrong file.", "A wrong host."]);
     }
-    if reckoned.next_call.as_ref().is_some_and(|next| matches!(next.call, Call::End(_))) {
+    if reckoned.next_call.as_ref().is_some_and(|next| matches!(next.call, LegalCall::End(_))) {
         arguments["conclusion"] = json!("It is so.");
     }
     arguments

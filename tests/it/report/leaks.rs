@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 use tree_of_thoughts::decide::amend::Amend;
-use tree_of_thoughts::decide::attach::File;
-use tree_of_thoughts::decide::comment::{Kind, Say};
+use tree_of_thoughts::decide::attach::NewAttachment;
+use tree_of_thoughts::decide::comment::Say;
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::propose::{NewNode, Propose};
 use tree_of_thoughts::decide::reclassify::Reclassify;
-use tree_of_thoughts::decide::run::{NewRun, Record};
+use tree_of_thoughts::decide::run::{NewRun, NewRuns};
 use tree_of_thoughts::decide::start::Start;
 use tree_of_thoughts::domain::run::{Ended, Output, Ran, RunVerdict, Seconds, System};
 use tree_of_thoughts::domain::{Caller, CommentKind, Node, NodeId, RunKind};
@@ -179,7 +179,7 @@ impl Pair {
             7 => {
                 let request = Say {
                     node_id: Some(id),
-                    kind: Kind(CommentKind::Objection),
+                    kind: CommentKind::Objection,
                     text: text("objection", &word),
                     agent_id: Some("critic".into()),
                     ..Say::default()
@@ -187,8 +187,10 @@ impl Pair {
                 let _ = service.comment(&session, request, &caller);
             }
             8 => {
-                let file =
-                    File { name: format!("{word}.txt"), content: text("attachment", &word).into_bytes() };
+                let file = NewAttachment {
+                    name: format!("{word}.txt"),
+                    content: text("attachment", &word).into_bytes(),
+                };
                 let _ = service.attach(&session, &node.id, &[file], &caller);
             }
             11 => {
@@ -218,7 +220,7 @@ impl Pair {
                     }
                     None => NewRun { node: Some(node.id.clone()), note: None, what: RunKind::Captured(ran) },
                 };
-                let request = Record { runs: vec![new], attachments: Vec::new() };
+                let request = NewRuns { runs: vec![new], attachments: Vec::new() };
                 let _ = service.record(&session, request, &caller);
             }
             9 if node.is_pending() => {

@@ -6,8 +6,8 @@ use std::fmt::Write;
 
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::commit::NodeResult;
-use tree_of_thoughts::decide::end::{End, Stop};
-use tree_of_thoughts::decide::next::{Call, Next, Step, Strategy, next};
+use tree_of_thoughts::decide::end::{EarlyStop, End};
+use tree_of_thoughts::decide::next::{LegalCall, Next, Strategy, SuggestedState, next};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::{Decision, Rejection};
 use tree_of_thoughts::domain::{Caller, StopReason};
@@ -20,7 +20,7 @@ struct Agent {
     strategy: Strategy,
     /// Seconds between a proposal and its commit.
     works: i64,
-    result: fn(&Step) -> NodeResult,
+    result: fn(&SuggestedState) -> NodeResult,
     reason: Option<&'static str>,
     /// What it tries at the end, the cheapest first.
     ends: fn() -> Vec<End>,
@@ -57,7 +57,7 @@ const CHEAT: Agent = Agent {
     },
     reason: None,
     ends: || {
-        let stopped = Some(Stop { reason: StopReason::Enough, note: None });
+        let stopped = Some(EarlyStop { reason: StopReason::Enough, note: None });
         let said = || Some("It is so.".to_owned());
         vec![
             End::default(),
@@ -82,20 +82,20 @@ fn played(ruleset: &str, agent: &Agent) -> String {
         let end = try_ends(
             &mut table,
             agent,
-            matches!(plan.next_call.as_ref().map(|it| &it.call), Some(Call::End(_))),
+            matches!(plan.next_call.as_ref().map(|it| &it.call), Some(LegalCall::End(_))),
         );
         if let Some(decision) = end {
             note(&decision);
             break;
         }
         let accepted = match plan.next_call.clone().unwrap().call {
-            Call::Propose => table.try_propose(plan.proposal().nodes, &[]),
-            Call::Withdraw(ids) => {
+            LegalCall::Propose => table.try_propose(plan.proposal().nodes, &[]),
+            LegalCall::Withdraw(ids) => {
                 let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
                 table.try_propose(Vec::new(), &ids)
             }
-            Call::Commit(steps) => committed(&mut table, agent, &steps),
-            Call::Reclassify(step) => table.try_reclassify(Reclassify {
+            LegalCall::Commit(steps) => committed(&mut table, agent, &steps),
+            LegalCall::Reclassify(step) => table.try_reclassify(Reclassify {
                 node_id: step.node.to_string(),
                 new_state: step.state.to_string(),
                 reason: agent.reason.map(str::to_owned),
@@ -103,8 +103,8 @@ fn played(ruleset: &str, agent: &Agent) -> String {
                 evidence: (agent.result)(&step).evidence,
                 ..Reclassify::default()
             }),
-            Call::Reply(_) => unreachable!("nobody objects"),
-            Call::End(_) => unreachable!("it was tried"),
+            LegalCall::Reply(_) => unreachable!("nobody objects"),
+            LegalCall::End(_) => unreachable!("it was tried"),
         };
         note(&accepted.unwrap_or_else(|why| panic!("{ruleset}: {why}")));
     }
@@ -143,11 +143,11 @@ fn try_ends(table: &mut Table, agent: &Agent, may_end: bool) -> Option<Decision>
 
 /// Commits as answers what may be one, and confirms what is one above; else as the plan reckons. The honest agent has what
 /// confirms an answer done in another session.
-fn committed(table: &mut Table, agent: &Agent, steps: &[Step]) -> Result<Decision, Rejection> {
+fn committed(table: &mut Table, agent: &Agent, steps: &[SuggestedState]) -> Result<Decision, Rejection> {
     table.sleep(agent.works);
-    let claimed: Vec<Step> = steps.iter().map(|step| claimed(table, step)).collect();
-    let results = |steps: &[Step]| -> Vec<NodeResult> {
-        let result = |step: &Step| NodeResult {
+    let claimed: Vec<SuggestedState> = steps.iter().map(|step| claimed(table, step)).collect();
+    let results = |steps: &[SuggestedState]| -> Vec<NodeResult> {
+        let result = |step: &SuggestedState| NodeResult {
             node_id: step.node.to_string(),
             state: step.state.to_string(),
             ..(agent.result)(step)
@@ -166,17 +166,17 @@ fn committed(table: &mut Table, agent: &Agent, steps: &[Step]) -> Result<Decisio
 }
 
 /// What the node's parent counts as; none of a root.
-fn above(table: &Table, step: &Step) -> Option<Role> {
+fn above(table: &Table, step: &SuggestedState) -> Option<Role> {
     let parent = table.investigation.node(&step.node)?.parent.clone()?;
     let state = table.investigation.committed_node(&parent)?.state()?;
     Some(table.rules().role(state))
 }
 
-fn is_answer(table: &Table, step: &Step) -> bool {
+fn is_answer(table: &Table, step: &SuggestedState) -> bool {
     matches!(above(table, step), Some(Role::Solution | Role::AwaitingConfirmation))
 }
 
-fn claimed(table: &Table, step: &Step) -> Step {
+fn claimed(table: &Table, step: &SuggestedState) -> SuggestedState {
     let rules = table.rules();
     let wanted: &[Role] = match is_answer(table, step) {
         true => &[Role::Confirmation, Role::Solution],
@@ -195,7 +195,7 @@ fn claimed(table: &Table, step: &Step) -> Step {
         })
     };
     let state = wanted.iter().find_map(legal).map_or_else(|| step.state.clone(), |state| state.name.clone());
-    Step { state, ..step.clone() }
+    SuggestedState { state, ..step.clone() }
 }
 
 fn in_all(agent: &Agent) -> String {

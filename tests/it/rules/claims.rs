@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::claim::{Claimant, claim, release};
 use tree_of_thoughts::decide::commit::NodeResult;
-use tree_of_thoughts::decide::next::{Call, Next, Plan, claim_next, next};
+use tree_of_thoughts::decide::next::{LegalCall, Next, Plan, claim_next, next};
 use tree_of_thoughts::decide::standing::contested;
 use tree_of_thoughts::domain::{Claim, NodeId};
 
@@ -148,7 +148,7 @@ fn a_late_result_that_comes_with_a_claim_is_kept_beside_the_first() {
     assert_eq!(first.newest().state.as_str(), "DEAD");
     assert!(told(&contested(&table.investigation)).contains("EXPLORE and DEAD"));
     let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
-    assert!(matches!(plan.next_call.unwrap().call, Call::Commit(_)), "what is pending comes first");
+    assert!(matches!(plan.next_call.unwrap().call, LegalCall::Commit(_)), "what is pending comes first");
     // Sent twice, it is refused.
     assert!(said(table.try_commit(vec![late])).starts_with("NOT_PROPOSED"));
     assert_eq!(table.node("R2.A1").classification.as_ref().unwrap().other_results.len(), 1);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use insta::assert_snapshot;
 use tree_of_thoughts::check::of_facts;
-use tree_of_thoughts::decide::next::{Call, Next, next};
+use tree_of_thoughts::decide::next::{LegalCall, Next, next};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::standing::contested;
 use tree_of_thoughts::domain::{Change, Classification, Code, Node};
@@ -28,7 +28,9 @@ fn results_that_differ_keep_the_end_away_until_somebody_decides() {
     let refused = table.try_end().unwrap_err();
     assert!(told(&refused.errors).contains("CONTESTED"), "{refused}");
     let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
-    assert!(matches!(plan.next_call.unwrap().call, Call::Reclassify(step) if step.node.as_str() == "R1.A"));
+    assert!(
+        matches!(plan.next_call.unwrap().call, LegalCall::Reclassify(step) if step.node.as_str() == "R1.A")
+    );
     // To name the state in force decides, too; done twice, it changes nothing.
     let request = Reclassify {
         node_id: "R1.A".into(),

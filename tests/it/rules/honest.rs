@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::amend::Amend;
-use tree_of_thoughts::decide::backing::{Cited, Linked, Ran};
-use tree_of_thoughts::decide::comment::{Kind, Say};
+use tree_of_thoughts::decide::backing::{NewCitation, NewCommand, NewLink};
+use tree_of_thoughts::decide::comment::Say;
 use tree_of_thoughts::decide::commit::NodeResult;
-use tree_of_thoughts::decide::end::{End, Stop};
+use tree_of_thoughts::decide::end::{EarlyStop, End};
 use tree_of_thoughts::decide::reclassify::Reclassify;
-use tree_of_thoughts::decide::standing::{Turned, owed, turned};
+use tree_of_thoughts::decide::standing::{Weakened, owed, weakened};
 use tree_of_thoughts::domain::{
     Asked, Caller, Change, CitedPath, CommentKind, Commenter, Conclusion, LinkKind, LookedUp, PersonsAnswer,
     Pin, StopReason,
@@ -193,10 +193,10 @@ fn what_becomes_doubtful_is_named() {
         ..found(node, state)
     };
     let between =
-        |before: &Table, after: &Table| turned(&before.investigation, &after.investigation, &after.rules());
+        |before: &Table, after: &Table| weakened(&before.investigation, &after.investigation, &after.rules());
     let before = table.clone();
     table.try_commit(vec![by("R2.A1", "CONFIRMED")]).unwrap();
-    assert_eq!(between(&before, &table), Turned::default());
+    assert_eq!(between(&before, &table), Weakened::default());
     let confirmed = table.clone();
     table.try_amend(amend("R1.A", Some("It was 40 ms and not 30 ms."), None)).unwrap();
     assert_eq!(between(&confirmed, &table).unconfirmed, ["R1.A".parse().unwrap()]);
@@ -205,7 +205,7 @@ fn what_becomes_doubtful_is_named() {
     assert_eq!(between(&confirmed, &table).unconfirmed, []);
     let refuted = table.clone();
     table.try_commit(vec![by("R2.A3", "REFUTED")]).unwrap();
-    assert_eq!(between(&refuted, &table), Turned::default(), "it was refuted before");
+    assert_eq!(between(&refuted, &table), Weakened::default(), "it was refuted before");
 }
 
 fn amend(id: &str, findings: Option<&str>, headline: Option<&str>) -> Amend {
@@ -299,7 +299,8 @@ fn every_part_of_what_a_node_says_can_be_amended_and_voids_its_confirmation() {
         amend.evidence = Some("Measured five times, on two machines, each time with a cold cache.".into());
         amend.alternatives_considered = Some(vec!["The disk was full.".into()]);
         amend.commands = Some(vec![ran("cargo bench")]);
-        amend.references = Some(vec![Cited { target: "src/cache.rs".into(), ..Cited::default() }]);
+        amend.references =
+            Some(vec![NewCitation { target: "src/cache.rs".into(), ..NewCitation::default() }]);
     };
     let each: [(&str, Change); 6] = [
         ("evidence", |amend| amend.evidence = Some("Measured twice.".into())),
@@ -307,7 +308,8 @@ fn every_part_of_what_a_node_says_can_be_amended_and_voids_its_confirmation() {
         ("caveats", |amend| amend.caveats = Some(vec!["The other disk.".into()])),
         ("commands", |amend| amend.commands = Some(vec![ran("make")])),
         ("references", |amend| {
-            amend.references = Some(vec![Cited { target: "src/a.rs".into(), ..Cited::default() }]);
+            amend.references =
+                Some(vec![NewCitation { target: "src/a.rs".into(), ..NewCitation::default() }]);
         }),
         ("evidence alternativesConsidered commands references", all),
     ];
@@ -329,7 +331,7 @@ fn every_part_of_what_a_node_says_can_be_amended_and_voids_its_confirmation() {
         assert_eq!(table.try_amend(part(change)).unwrap().event, None, "{parts} again");
     }
     let mut table = answer("review", "ANSWER");
-    let wrong = |amend: &mut Amend| amend.references = Some(vec![Cited::default()]);
+    let wrong = |amend: &mut Amend| amend.references = Some(vec![NewCitation::default()]);
     assert_snapshot!(said(table.try_amend(part(wrong))), @"INVALID_ARGUMENT R1.A: A reference of R1.A has no target. Give its URL or path.");
     let nowhere = amend("R1.A", Some("It is the cache.\n\n## References\n- what I remember"), None);
     assert!(said(table.try_amend(nowhere)).contains("UNREADABLE_REFERENCE R1.A"));
@@ -346,7 +348,7 @@ fn a_wrong_conclusion_is_amended_and_kept() {
         ..Amend::default()
     };
     assert_snapshot!(said(table.try_amend(amend(Some("The disk."), None))), @"INVALID_ARGUMENT: There is no conclusion to amend. Give one with tot_end, or name a node in `nodeId`.");
-    let stopped = Some(Stop { reason: StopReason::Enough, note: None });
+    let stopped = Some(EarlyStop { reason: StopReason::Enough, note: None });
     let conclusion = Some("It is the cache, as the second run shows.".into());
     table.try_end_with(End { conclusion, stopped, ..End::default() }).unwrap();
     assert_snapshot!(said(table.try_amend(amend(Some("The disk."), Some("R1.A")))), @"INVALID_ARGUMENT: A node has no conclusion. Leave out `nodeId` to amend the conclusion, its `answers` or `notCovered`.");
@@ -404,8 +406,8 @@ fn research_before_its_proposal_says_when_it_began_or_what_was_run() {
     assert_snapshot!(commit(|result| result.started_at = Some("2027-01-05T09:00:00Z".into())), @"INVALID_ARGUMENT R1.A: startedAt of R1.A is in the future: it is 2026-01-05T09:00:00.000Z now. Give the time at which the research began, or leave it out.");
 }
 
-fn ran(command: &str) -> Ran {
-    Ran { command: command.into(), exit_code: Some(0), output: None }
+fn ran(command: &str) -> NewCommand {
+    NewCommand { command: command.into(), exit_code: Some(0), output: None }
 }
 
 #[test]
@@ -416,18 +418,18 @@ fn sources_and_links_are_checked() {
         change(&mut result);
         said(table.try_commit(vec![result]))
     };
-    assert_snapshot!(commit(|result| result.references = vec![Cited::default()]), @"INVALID_ARGUMENT R2.A1: A reference of R2.A1 has no target. Give its URL or path.");
+    assert_snapshot!(commit(|result| result.references = vec![NewCitation::default()]), @"INVALID_ARGUMENT R2.A1: A reference of R2.A1 has no target. Give its URL or path.");
     assert_snapshot!(commit(|result| {
-        result.references = vec![Cited { target: "a".into(), lines: Some("9-3".into()), ..Cited::default() }];
+        result.references = vec![NewCitation { target: "a".into(), lines: Some("9-3".into()), ..NewCitation::default() }];
     }), @"INVALID_ARGUMENT R2.A1: The lines `9-3` of a reference of R2.A1 are invalid. Write one line as 18, several as 18-24.");
     assert_snapshot!(commit(|result| {
-        result.links = vec![Linked { to: "R7.Q".into(), kind: LinkKind::Supports }];
+        result.links = vec![NewLink { to: "R7.Q".into(), kind: LinkKind::Supports }];
     }), @"NODE_NOT_FOUND R2.A1: R2.A1 links to `R7.Q`, but no other node has that id. Link to a node that is committed or pending.");
     assert_eq!(
         commit(|result| {
             result.references =
-                vec![Cited { target: "a".into(), lines: Some("3-9".into()), ..Cited::default() }];
-            result.links = vec![Linked { to: "R1.A".into(), kind: LinkKind::Supports }];
+                vec![NewCitation { target: "a".into(), lines: Some("3-9".into()), ..NewCitation::default() }];
+            result.links = vec![NewLink { to: "R1.A".into(), kind: LinkKind::Supports }];
         }),
         ""
     );
@@ -441,7 +443,7 @@ fn a_person_who_was_asked_is_heard() {
     let mut table = answer("single-root", "EXPLORE");
     let end = |answer: PersonsAnswer, said: Option<&str>| End {
         conclusion: Some("It is the cache, as the second run shows.".into()),
-        stopped: Some(Stop { reason: StopReason::Enough, note: None }),
+        stopped: Some(EarlyStop { reason: StopReason::Enough, note: None }),
         asked: Some(Asked { answer, said: said.map(str::to_owned) }),
         ..End::default()
     };
@@ -456,8 +458,8 @@ fn a_person_who_was_asked_is_heard() {
 #[test]
 fn an_end_says_what_it_is() {
     let mut table = answer("single-root", "EXPLORE");
-    let stop = || Some(Stop { reason: StopReason::Budget, note: Some("The day is over.".into()) });
-    let end = |stopped: Option<Stop>, conclusion: Option<&str>| End {
+    let stop = || Some(EarlyStop { reason: StopReason::Budget, note: Some("The day is over.".into()) });
+    let end = |stopped: Option<EarlyStop>, conclusion: Option<&str>| End {
         stopped,
         conclusion: conclusion.map(str::to_owned),
         ..End::default()
@@ -483,7 +485,7 @@ fn a_review_does_not_end_with_an_open_objection_to_its_answer() {
     table.commit(&[("R2.A1", "CONFIRMED")]);
     let objection = Say {
         node_id: Some("R1.A".into()),
-        kind: Kind(CommentKind::Objection),
+        kind: CommentKind::Objection,
         text: "The cache was warm.".into(),
         agent_id: Some("a reader".into()),
         ..Say::default()
@@ -497,7 +499,7 @@ fn nothing_is_stopped_where_nothing_is_owed() {
     let mut table = answer("review", "ANSWER");
     table.caller = session("two");
     table.commit(&[("R2.A1", "CONFIRMED")]);
-    let stopped = Some(Stop { reason: StopReason::Enough, note: None });
+    let stopped = Some(EarlyStop { reason: StopReason::Enough, note: None });
     let conclusion = Some("The cache was cold.".to_owned());
     assert_eq!(said(table.try_end_with(End { conclusion, stopped, ..End::default() })), "");
     assert_eq!(table.investigation.conclusion().unwrap().stopped, None);
@@ -553,7 +555,7 @@ fn in_a_review_a_command_is_evidence_and_an_answer_of_words_alone_is_warned_of()
         text: None,
     };
     table.known.insert(path, LookedUp::Found(pin));
-    let citing = Cited { target: "src/cache.rs".into(), ..Cited::default() };
+    let citing = NewCitation { target: "src/cache.rs".into(), ..NewCitation::default() };
     let citing = NodeResult { references: vec![citing], ..words() };
     assert!(!said(table.try_commit(vec![citing])).contains("NOT_RUN"));
     for (node, named) in [(Some("R1.A"), false), (None, true)] {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tree_of_thoughts::decide::comment::{Kind, Say};
+use tree_of_thoughts::decide::comment::Say;
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::next::{Next, next};
 use tree_of_thoughts::decide::start::Start;
@@ -145,7 +145,7 @@ const FIXTURES: [Fixture; 20] = [
             table.grow(&[("R1.A", "", "YES")]);
             let objection = Say {
                 node_id: Some("R1.A".into()),
-                kind: Kind(CommentKind::Objection),
+                kind: CommentKind::Objection,
                 text: "It was not measured.".into(),
                 ..Say::default()
             };

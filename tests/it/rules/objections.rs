@@ -1,8 +1,8 @@
 //! Objections: what is open, who may close it, and what rests on it.
 
 use insta::assert_snapshot;
-use tree_of_thoughts::decide::comment::{Kind, Say};
-use tree_of_thoughts::decide::next::{Call, Next, Reply, next};
+use tree_of_thoughts::decide::comment::Say;
+use tree_of_thoughts::decide::next::{LegalCall, Next, ObjectionReply, next};
 use tree_of_thoughts::domain::{Caller, CommentKind, Commenter};
 use tree_of_thoughts::ruleset::RulesetFile;
 use tree_of_thoughts::ruleset::rules::objections;
@@ -19,7 +19,7 @@ fn answered() -> Table {
 }
 
 fn say(kind: CommentKind, text: &str) -> Say {
-    Say { kind: Kind(kind), text: text.to_owned(), agent_id: Some("a reader".into()), ..Say::default() }
+    Say { kind, text: text.to_owned(), agent_id: Some("a reader".into()), ..Say::default() }
 }
 
 fn objection(node: &str) -> Say {
@@ -117,12 +117,12 @@ fn an_objection_is_a_task_until_it_is_answered() {
     };
     let task = plan(&table).unwrap();
     assert_snapshot!(task.reason, @"a reader objects to R2.A1: “The cache was warm.”. Check it, fix what is wrong, and answer it.");
-    assert!(matches!(task.call, Call::Reply(Reply { kind: CommentKind::Answer, .. })));
+    assert!(matches!(task.call, LegalCall::Reply(ObjectionReply { kind: CommentKind::Answer, .. })));
     table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default()).unwrap();
-    assert!(matches!(plan(&table).unwrap().call, Call::End(_)));
+    assert!(matches!(plan(&table).unwrap().call, LegalCall::End(_)));
     // Who is not content says so, and it is a task again.
     table.say(reply(&table, CommentKind::Comment, "a reader"), Commenter::default()).unwrap();
-    assert!(matches!(plan(&table).unwrap().call, Call::Reply(_)));
+    assert!(matches!(plan(&table).unwrap().call, LegalCall::Reply(_)));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn where_the_rules_refuse_an_end_with_objections_another_is_asked_to_resolve_the
     assert_snapshot!(said(table.try_end()).replace(&id, "ID"), @"OBJECTION_OPEN R1.A: a reader objects to R1.A: “The cache was warm.”. It is answered, and open until somebody other than R1.A's author resolves it: tot_comment with kind resolution and replyTo ID.");
     let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
     let task = plan.next_call.unwrap();
-    assert!(matches!(task.call, Call::Reply(Reply { kind: CommentKind::Resolution, .. })));
+    assert!(matches!(task.call, LegalCall::Reply(ObjectionReply { kind: CommentKind::Resolution, .. })));
     table.say(reply(&table, CommentKind::Resolution, "a judge"), Commenter::default()).unwrap();
     table.try_end().unwrap();
 }

@@ -297,7 +297,7 @@ impl Bench {
         let mut summary = Blockers::summary();
         summary.extend(blocked.iter().cloned());
         prop_assert_eq!(&outlook.blockers, &summary);
-        prop_assert_eq!(summary.debts.iter().map(|debt| debt.count).sum::<usize>(), blocked.len());
+        prop_assert_eq!(summary.counts.iter().map(|counted| counted.count).sum::<usize>(), blocked.len());
         let assessment = Assessment::new(investigation, Some(rules));
         let _ = (graph::dot(&assessment), graph::mermaid(&assessment));
         prop_assert!(!instructions(&rules).is_empty());

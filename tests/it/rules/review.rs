@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::amend::Amend;
-use tree_of_thoughts::decide::comment::{Kind, Say};
+use tree_of_thoughts::decide::comment::Say;
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::domain::{Caller, CommentKind, Commenter, Investigation};
 use tree_of_thoughts::project::Evidence;
@@ -27,7 +27,7 @@ fn told(before: Option<&Investigation>, table: &Table) -> String {
 fn object(table: &mut Table, node: &str) {
     let objection = Say {
         node_id: Some(node.into()),
-        kind: Kind(CommentKind::Objection),
+        kind: CommentKind::Objection,
         text: "The cache\nwas warm.".into(),
         ..Say::default()
     };

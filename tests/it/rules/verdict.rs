@@ -3,9 +3,9 @@
 use insta::assert_snapshot;
 use tree_of_thoughts::assess::{Outcome, Verdict};
 use tree_of_thoughts::decide::amend::Amend;
-use tree_of_thoughts::decide::comment::{Kind, Say};
+use tree_of_thoughts::decide::comment::Say;
 use tree_of_thoughts::decide::commit::NodeResult;
-use tree_of_thoughts::decide::end::{Bind, End, Stop};
+use tree_of_thoughts::decide::end::{Bind, EarlyStop, End};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::domain::{BoundAs, Caller, CommentKind, Commenter, StopReason};
 
@@ -101,7 +101,7 @@ fn what_is_written_later_opens_no_objection_again() {
     let mut table = answered();
     let say = |kind, reply_to: Option<String>, agent: &str| Say {
         node_id: Some("R1.A".into()),
-        kind: Kind(kind),
+        kind,
         reply_to,
         text: "The cache was warm in each of the runs.".into(),
         agent_id: Some(agent.into()),
@@ -154,7 +154,7 @@ fn two_answers() -> Table {
 }
 
 fn stopped(answers: &[Bind]) -> End {
-    End { stopped: Some(Stop { reason: StopReason::Enough, note: None }), ..concluded(answers) }
+    End { stopped: Some(EarlyStop { reason: StopReason::Enough, note: None }), ..concluded(answers) }
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn an_objection_to_its_answer_puts_no_other_answer_above_a_conclusion() {
         .say(
             Say {
                 node_id: Some("R2.A1".into()),
-                kind: Kind(CommentKind::Objection),
+                kind: CommentKind::Objection,
                 reply_to: None,
                 text: "The cache was warm in each of the runs.".into(),
                 agent_id: Some("critic".into()),

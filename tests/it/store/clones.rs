@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use tree_of_thoughts::check::{self, Objects, Severity};
 use tree_of_thoughts::decide::amend::Amend;
-use tree_of_thoughts::decide::attach::File;
+use tree_of_thoughts::decide::attach::NewAttachment;
 use tree_of_thoughts::decide::claim::Claimant;
-use tree_of_thoughts::decide::comment::{Kind, Say};
+use tree_of_thoughts::decide::comment::Say;
 use tree_of_thoughts::decide::commit::NodeResult;
-use tree_of_thoughts::decide::end::{Bind, End, Stop};
+use tree_of_thoughts::decide::end::{Bind, EarlyStop, End};
 use tree_of_thoughts::decide::propose::{NewNode, Propose};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::start::Start;
@@ -307,7 +307,7 @@ impl Team {
                 let node = self.random.of(&committed).filter(|_| reply_to.is_none());
                 let request = Say {
                     node_id: node.map(ToString::to_string),
-                    kind: Kind(kind),
+                    kind,
                     reply_to: reply_to.map(|comment| comment.id.to_string()),
                     text: self.text("Said"),
                     agent_id,
@@ -324,7 +324,10 @@ impl Team {
                     answers,
                     not_covered: vec![self.text("Open")],
                     agent_id,
-                    stopped: self.random.one_in(2).then_some(Stop { reason: StopReason::Enough, note: None }),
+                    stopped: self
+                        .random
+                        .one_in(2)
+                        .then_some(EarlyStop { reason: StopReason::Enough, note: None }),
                     ..End::default()
                 };
                 ("end".into(), Some(self.clones[at].service.end(&id, request, &caller)))
@@ -332,7 +335,7 @@ impl Team {
             14 => {
                 let node = self.random.of(&committed).cloned();
                 let name = ["a.log", "A.log", "b.log"][self.random.below(3)].to_owned();
-                let files = [File { name, content: self.text("Attached").into_bytes() }];
+                let files = [NewAttachment { name, content: self.text("Attached").into_bytes() }];
                 let written = node.map(|node| self.clones[at].service.attach(&id, &node, &files, &caller));
                 ("attach".into(), written)
             }

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use tree_of_thoughts::check::{self, Objects};
-use tree_of_thoughts::decide::attach::File;
+use tree_of_thoughts::decide::attach::NewAttachment;
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::propose::{NewNode, Propose};
-use tree_of_thoughts::decide::run::{NewRun, Record};
+use tree_of_thoughts::decide::run::{NewRun, NewRuns};
 use tree_of_thoughts::decide::start::Start;
 use tree_of_thoughts::domain::run::{Ended, Output, Ran, RunVerdict, Seconds, System};
 use tree_of_thoughts::domain::{Caller, Happening, NodeId, Run, RunId, RunKind};
@@ -56,8 +56,8 @@ impl Place {
         self.service.propose(&self.session, request, &Caller::default()).ok().unwrap();
     }
 
-    fn record(&self, runs: Vec<NewRun>, attachments: Vec<File>) -> Vec<Run> {
-        let request = Record { runs, attachments };
+    fn record(&self, runs: Vec<NewRun>, attachments: Vec<NewAttachment>) -> Vec<Run> {
+        let request = NewRuns { runs, attachments };
         let written: Written = self.service.record(&self.session, request, &Caller::default()).ok().unwrap();
         let changes = written.decision.event.unwrap().changes();
         let runs = changes.into_iter().filter_map(|change| match change {
@@ -114,7 +114,7 @@ fn a_run_is_one_commit_that_history_and_check_know() {
     let sandbox = Sandbox::new();
     let place = Place::new(&sandbox);
     place.at(1).propose("R1.A", "Measure");
-    let log = File { name: "load.log".into(), content: b"p99 41 ms\n".to_vec() };
+    let log = NewAttachment { name: "load.log".into(), content: b"p99 41 ms\n".to_vec() };
     let first = place.at(2).record(vec![captured(Some("R1.A"), "41")], vec![log]).remove(0);
     let repeated = place.at(3).record(vec![again(first.id, "41"), again(first.id, "42")], Vec::new());
     let judgement = NewRun {

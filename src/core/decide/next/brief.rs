@@ -135,7 +135,7 @@ pub(super) fn prompt(
     let full: Vec<String> = options
         .iter()
         .map(|state| {
-            format!("{} ({})", state.name, said(rules, state)).replace(". )", ")").replace(".)", ")")
+            format!("{} ({})", state.name, describe(rules, state)).replace(". )", ")").replace(".)", ")")
         })
         .collect();
     let mut states = format!("States in round {}: {}.", id.round(), full.join("; "));
@@ -202,7 +202,7 @@ fn path(investigation: &Investigation, parent: &Node, room: usize) -> String {
     text
 }
 
-fn said(rules: &EffectiveRules, state: &State) -> String {
+fn describe(rules: &EffectiveRules, state: &State) -> String {
     format!("{}. {}", state.meaning, of_state(rules, state)).trim_end().to_owned()
 }
 

@@ -22,14 +22,14 @@ const ROUNDS_MAX: u32 = 200;
 
 /// The place of a future node.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct NodePlace<'a> {
     /// The committed parent; `None` for a root.
     pub(super) parent: Option<&'a Node>,
     /// Whether the node must be open, even if others are.
     pub(super) keep_open: bool,
 }
 
-impl Place<'_> {
+impl NodePlace<'_> {
     fn round(&self) -> u32 {
         self.parent.map_or(1, |parent| parent.round().saturating_add(1))
     }
@@ -116,7 +116,7 @@ impl<'a> Advisor<'a> {
     }
 
     /// Returns a state for each node of a batch that is committed together; `None` if no commit could be accepted.
-    pub(super) fn suggest(&self, places: &[Place<'_>]) -> Vec<Option<Suggestion>> {
+    pub(super) fn suggest(&self, places: &[NodePlace<'_>]) -> Vec<Option<Suggestion>> {
         let mut kept_open = self.open_by_round();
         let mut continued: Vec<&NodeId> = Vec::new();
         // The number of counting children that each parent still needs, and the parents that no longer wait.
@@ -268,7 +268,7 @@ struct Choice<'a> {
     /// Whether the parent counts on this state.
     bound: bool,
     held_open: bool,
-    place: Place<'a>,
+    place: NodePlace<'a>,
 }
 
 /// Ranks states while there are no findings: the weakest claim first. Below an answer, its confirmation comes first.

@@ -1,7 +1,7 @@
 use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
 
 use super::*;
-use crate::decide::comment::{Kind, Say, comment};
+use crate::decide::comment::{Say, comment};
 use crate::decide::commit::{NodeResult, commit};
 use crate::decide::end::{Bind, End, end};
 use crate::decide::propose::propose;
@@ -115,7 +115,7 @@ impl<'r> Play<'r> {
     fn object(&mut self, node: &NodeId, text: &str) {
         let objection = Say {
             node_id: Some(node.to_string()),
-            kind: Kind(CommentKind::Objection),
+            kind: CommentKind::Objection,
             text: format!("It is wrong, since {text}."),
             agent_id: Some("a reader".into()),
             ..Say::default()
@@ -149,16 +149,16 @@ impl<'r> Play<'r> {
         let call = plan.next_call.clone().unwrap_or_else(|| panic!("{}: no next call", self.show()));
         let before = self.investigation.clone();
         let accepted = match &call.call {
-            Call::Propose => {
+            LegalCall::Propose => {
                 self.propose(plan);
                 Ok(())
             }
-            Call::Withdraw(ids) => {
+            LegalCall::Withdraw(ids) => {
                 let withdraw = ids.iter().map(ToString::to_string).collect();
                 let request = Propose { nodes: Vec::new(), withdraw };
                 self.take(|investigation, rules, at| propose(investigation, rules, request, at))
             }
-            Call::Commit(steps) => {
+            LegalCall::Commit(steps) => {
                 let states: Vec<_> =
                     steps.iter().map(|step| (step.node.clone(), step.state.to_string())).collect();
                 let accepted = self.commit(&states);
@@ -168,15 +168,15 @@ impl<'r> Play<'r> {
                 }
                 accepted
             }
-            Call::Reclassify(step) => self.reclassify(&step.node, step.state.as_str()),
-            Call::Reply(reply) => self.say(Say {
-                kind: Kind(reply.kind),
+            LegalCall::Reclassify(step) => self.reclassify(&step.node, step.state.as_str()),
+            LegalCall::Reply(reply) => self.say(Say {
+                kind: reply.kind,
                 reply_to: Some(reply.to.to_string()),
                 text: "It was looked into, and holds.".into(),
                 agent_id: Some("another".into()),
                 ..Say::default()
             }),
-            Call::End(answers) => self.take(|investigation, rules, at| {
+            LegalCall::End(answers) => self.take(|investigation, rules, at| {
                 let bind = |it: &BoundAnswer| Bind::As { id: it.id.to_string(), role: Some(it.role) };
                 let answers = answers.iter().map(bind).collect();
                 let request = End { conclusion: Some("It is so.".into()), answers, ..End::default() };
@@ -521,7 +521,7 @@ fn pending_proposals_come_first_and_are_not_proposed_again() {
     play.propose(&roots);
     let plan = play.plan(&Next::default());
     assert!(plan.tasks.is_empty());
-    let Some(NextCall { call: Call::Commit(steps), .. }) = plan.next_call else { panic!("{plan:?}") };
+    let Some(NextCall { call: LegalCall::Commit(steps), .. }) = plan.next_call else { panic!("{plan:?}") };
     assert_eq!(steps.len(), 5);
     let briefs = briefs(&play.investigation, &play.rules(), &["R1.B".parse().unwrap()]);
     assert_eq!((briefs.len(), briefs[0].title.as_str()), (1, roots.tasks[1].title.as_str()));
@@ -537,7 +537,9 @@ fn a_proposal_below_a_closed_parent_is_withdrawn() {
     node.classification.as_mut().unwrap().state = "DEAD".parse().unwrap();
     play.investigation = play.investigation.with(&[crate::domain::Change::Node(std::sync::Arc::new(node))]);
     let plan = play.plan(&Next::default());
-    assert!(matches!(&plan.next_call, Some(NextCall { call: Call::Withdraw(ids), .. }) if ids.len() == 1));
+    assert!(
+        matches!(&plan.next_call, Some(NextCall { call: LegalCall::Withdraw(ids), .. }) if ids.len() == 1)
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Committed, Kind, Reclassified, Verdict};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind};
 use crate::domain::node::says_nothing;
 use crate::domain::{Code, Diagnostic};
 use crate::ruleset::effective::EffectiveRules;
@@ -71,7 +71,8 @@ impl Enforcement {
 }
 
 /// `SUSPICIOUS`, `MISSING_AGENT`, `REUSED_AGENT`, `NO_REASON`. `tot_end` checks the conclusion itself.
-pub(super) const KIND: Kind = Kind { key: "checks", sentences, commit, reclassify, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "checks", sentences, commit, reclassify, ..RuleKind::SILENT };
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
     let checks = &rules.ruleset().checks;
@@ -87,7 +88,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     each.into_iter().flatten().collect()
 }
 
-fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
+fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     if change.reason.is_none_or(says_nothing) {
         let message = format!("{} becomes {} without a reason.", change.node.id, change.to);
         let doubt = Diagnostic::new(Code::NoReason, message)
@@ -97,7 +98,7 @@ fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
     }
 }
 
-fn commit(result: &Committed, verdict: &mut Verdict) {
+fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     let checks = &result.rules.ruleset().checks;
     let node = result.node;
     let doubt =

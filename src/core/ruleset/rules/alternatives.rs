@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::State;
-use super::{Committed, Kind, Reclassified, Verdict};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind};
 use crate::domain::node::says_nothing;
 use crate::domain::{Code, Diagnostic, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::{Fault, known};
+use crate::ruleset::validity::{Contradiction, check_states};
 
 /// The alternatives that some states require, otherwise `MISSING_ALTERNATIVES`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,8 +22,8 @@ pub struct Alternatives {
 }
 
 /// `MISSING_ALTERNATIVES`: refuses a commit, warns at a state change.
-pub(super) const KIND: Kind =
-    Kind { key: "alternatives", faults, of_state, commit, reclassify, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "alternatives", problems, of_state, commit, reclassify, ..RuleKind::SILENT };
 
 impl EffectiveRules<'_> {
     /// Returns the number of alternatives that the state requires, if any.
@@ -33,9 +33,9 @@ impl EffectiveRules<'_> {
     }
 }
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     if let Some(alternatives) = &ruleset.alternatives {
-        known(ruleset, "alternatives", None, &alternatives.states, faults);
+        check_states(ruleset, "alternatives", None, &alternatives.states, problems);
     }
 }
 
@@ -47,7 +47,7 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
     rules.alternatives(&state.name).map(sentence).into_iter().collect()
 }
 
-fn commit(result: &Committed, verdict: &mut Verdict) {
+fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     let Some(least) = result.rules.alternatives(result.state) else { return };
     let has = number(result.alternatives);
     if has < least as usize {
@@ -60,7 +60,7 @@ fn commit(result: &Committed, verdict: &mut Verdict) {
     }
 }
 
-fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
+fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     let Some(least) = change.rules.alternatives(change.to) else { return };
     let held = change.node.classification.iter().flat_map(|it| {
         let later = it.reclassified.iter().flat_map(|change| &change.alternatives_considered);

@@ -1,25 +1,27 @@
 //! `batchLimit`: the maximum number of nodes in a proposal.
 
-use super::{Kind, Proposed, Verdict};
+use super::{CallVerdict, ProposalCheck, RuleKind};
 use crate::domain::{Code, Diagnostic};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::Fault;
+use crate::ruleset::validity::Contradiction;
 
 /// `BATCH_OVERFLOW`.
-pub(super) const KIND: Kind = Kind { key: "batchLimit", faults, sentences, propose, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "batchLimit", problems, sentences, propose, ..RuleKind::SILENT };
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     let Some(limit) = ruleset.batch_limit else { return };
     if limit == 0 {
-        faults.push(
-            Fault::new("batchLimit", "batchLimit", "a batch must allow at least one node")
+        problems.push(
+            Contradiction::new("batchLimit", "batchLimit", "a batch must allow at least one node")
                 .suggest("leave batchLimit out for no limit"),
         );
     } else if limit < ruleset.roots.min {
         let reason = "batchLimit is below the minimum of roots, so no investigation could start";
-        faults.push(
-            Fault::new("batchLimit", "batchLimit", reason).suggest("raise it, or lower min under roots"),
+        problems.push(
+            Contradiction::new("batchLimit", "batchLimit", reason)
+                .suggest("raise it, or lower min under roots"),
         );
     }
 }
@@ -29,7 +31,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     limit.map(|limit| format!("At most {limit} nodes in a proposal.")).into_iter().collect()
 }
 
-fn propose(proposal: &Proposed, verdict: &mut Verdict) {
+fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
     let ruleset = proposal.rules.ruleset();
     if let Some(limit) = ruleset.batch_limit.filter(|limit| proposal.number > *limit as usize) {
         let message = format!("The batch has {} nodes; {} allows {limit}.", proposal.number, ruleset.name);

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, Proposed, Verdict};
+use super::{CallVerdict, ProposalCheck, RuleKind};
 use crate::domain::{Code, Diagnostic, NodeId};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::Fault;
+use crate::ruleset::validity::Contradiction;
 
 /// The recommended breadth of one round. Fewer nodes trigger the warning `R<round>_BREADTH`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +22,8 @@ pub struct Breadth {
 }
 
 /// `R2_BREADTH` and the codes of other rounds.
-pub(super) const KIND: Kind = Kind { key: "breadth", faults, sentences, propose, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "breadth", problems, sentences, propose, ..RuleKind::SILENT };
 
 impl EffectiveRules<'_> {
     /// Returns the recommended breadth: the round and its number of nodes.
@@ -32,10 +33,11 @@ impl EffectiveRules<'_> {
     }
 }
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     if ruleset.breadth.as_ref().is_some_and(|breadth| breadth.round == 0) {
-        faults.push(
-            Fault::new("breadth", "round", "rounds are counted from 1").suggest("write `round: 2`, say"),
+        problems.push(
+            Contradiction::new("breadth", "round", "rounds are counted from 1")
+                .suggest("write `round: 2`, say"),
         );
     }
 }
@@ -45,7 +47,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     rules.breadth().map(sentence).into_iter().collect()
 }
 
-fn propose(proposal: &Proposed, verdict: &mut Verdict) {
+fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
     let Some((round, recommended)) = proposal.rules.breadth() else { return };
     if !proposal.nodes.iter().any(|node| node.round() == round) {
         return;

@@ -1,18 +1,18 @@
 //! `childStates` of a state: the allowed states of its children.
 
 use super::states::State;
-use super::{Committed, Kind, Reclassified, Verdict};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind};
 use crate::domain::{Code, Diagnostic, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
-use crate::ruleset::validity::{Fault, known};
+use crate::ruleset::validity::{Contradiction, check_states};
 
 /// The allowed states of children.
 pub type ChildStates = Vec<StateName>;
 
 /// `INVALID_CHILD_STATE`.
-pub(super) const KIND: Kind =
-    Kind { key: "states.childStates", faults, of_state, commit, reclassify, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "states.childStates", problems, of_state, commit, reclassify, ..RuleKind::SILENT };
 
 impl<'a> EffectiveRules<'a> {
     /// Returns whether a child may have this state under a parent in that state.
@@ -26,29 +26,29 @@ impl<'a> EffectiveRules<'a> {
     }
 }
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     for (at, state) in ruleset.states.iter().enumerate() {
         let Some(allowed) = &state.child_states else { continue };
         let name = &state.name;
-        let mut fault = |reason: String, suggestion: &str| {
-            faults.push(Fault::new("states", "childStates", reason).at(at).suggest(suggestion));
+        let mut problem = |reason: String, suggestion: &str| {
+            problems.push(Contradiction::new("states", "childStates", reason).at(at).suggest(suggestion));
         };
         if state.terminal {
-            fault(
+            problem(
                 format!("{name} is terminal and can't have children"),
                 "leave childStates out, or terminal",
             );
         }
         if allowed.is_empty() {
-            fault(format!("{name} allows no child at all"), "leave childStates out to allow any");
+            problem(format!("{name} allows no child at all"), "leave childStates out to allow any");
         }
         for of in state.children.iter().filter_map(|children| children.of.as_ref()) {
             if !of.iter().any(|one| allowed.contains(one)) {
                 let reason = format!("{name} requires children in states that its childStates do not allow");
-                fault(reason, "add them to childStates");
+                problem(reason, "add them to childStates");
             }
         }
-        known(ruleset, "states", Some(at), allowed, faults);
+        check_states(ruleset, "states", Some(at), allowed, problems);
     }
 }
 
@@ -63,7 +63,7 @@ fn allowed_under(rules: &EffectiveRules, parent: &StateName) -> String {
 }
 
 /// Checks the state again, because the parent may have changed since the proposal.
-fn commit(result: &Committed, verdict: &mut Verdict) {
+fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     let (rules, node, asked, state) = (result.rules, result.node, result.asked, result.state);
     let Some(parent) = node.parent.as_ref().and_then(|parent| result.investigation.node(parent)) else {
         return;
@@ -80,7 +80,7 @@ fn commit(result: &Committed, verdict: &mut Verdict) {
 }
 
 /// Checks the new state against the node's children and its parent.
-fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
+fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     let (investigation, rules, node, to) = (change.investigation, change.rules, change.node, change.to);
     let mut refuse = |message: String, allowing: &StateName| {
         let error = Diagnostic::new(Code::InvalidChildState, message);

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::{Role, State};
-use super::{Blockers, Kind, MEND_ROUNDS, applies, in_rounds, no_round, shortened};
+use super::{Blockers, ROUNDS_REMEDY, RuleKind, applies, in_rounds, no_round, shortened};
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::schema::LAST_ROUND;
-use crate::ruleset::validity::{Fault, known};
+use crate::ruleset::validity::{Contradiction, check_states};
 
 /// Children that a node needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,8 +52,8 @@ impl Requirement<'_> {
 }
 
 /// `INSUFFICIENT_CHILDREN`, `INCOMPLETE_<STATE>`.
-pub(super) const KIND: Kind =
-    Kind { key: "states.children", faults, of_state, end, blockers, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "states.children", problems, of_state, end, blockers, ..RuleKind::SILENT };
 
 impl<'a> EffectiveRules<'a> {
     /// Returns the children that a node in this state and round needs: their number and states.
@@ -107,23 +107,23 @@ impl<'a> EffectiveRules<'a> {
     }
 }
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     for (at, state) in ruleset.states.iter().enumerate() {
         let name = &state.name;
-        let mut fault = |needle: &str, reason: String, suggestion: &str| {
-            faults.push(Fault::new("states", needle, reason).at(at).suggest(suggestion));
+        let mut problem = |needle: &str, reason: String, suggestion: &str| {
+            problems.push(Contradiction::new("states", needle, reason).at(at).suggest(suggestion));
         };
         if state.terminal && !state.children.is_empty() {
             let reason = format!("{name} is terminal and can't require children");
-            fault("children", reason, "leave children out, or terminal");
+            problem("children", reason, "leave children out, or terminal");
         }
         if !state.terminal && state.children.iter().all(|children| children.min == 0) {
             let reason = format!("{name} is open, but requires no child");
-            fault(name.as_str(), reason, "write `terminal: true`, or require one: `children: [{min: 1}]`");
+            problem(name.as_str(), reason, "write `terminal: true`, or require one: `children: [{min: 1}]`");
         }
         if let Some(reason) = state.children.iter().find_map(|rule| no_round(rule.from_round, rule.to_round))
         {
-            fault("fromRound", reason, MEND_ROUNDS);
+            problem("fromRound", reason, ROUNDS_REMEDY);
         }
         if let Some(round) = never_complete(ruleset, state) {
             let reason = format!(
@@ -131,10 +131,10 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
                  committed in round {}",
                 round + 1
             );
-            fault(name.as_str(), reason, "let them come earlier under earlyStates, or this state later");
+            problem(name.as_str(), reason, "let them come earlier under earlyStates, or this state later");
         }
         for children in &state.children {
-            known(ruleset, "states", Some(at), children.of.as_deref().unwrap_or_default(), faults);
+            check_states(ruleset, "states", Some(at), children.of.as_deref().unwrap_or_default(), problems);
         }
     }
 }

@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::{Role, State};
-use super::{Blockers, Kind};
+use super::{Blockers, RuleKind};
 use crate::domain::{
     Author, Change, Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification,
     StateName, Timestamp, Transition,
 };
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
-use crate::ruleset::validity::{Fault, known};
+use crate::ruleset::validity::{Contradiction, check_states};
 
 /// A state that waits for a child to confirm or refute it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,13 +23,14 @@ pub struct Confirmation {
     /// The waiting state.
     pub state: StateName,
     /// The effects of child states on it. The first such child decides.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<ConfirmationOutcome>,
 }
 
 /// The effect of a child's state on a waiting parent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Outcome {
+#[schemars(rename = "Outcome")]
+pub struct ConfirmationOutcome {
     /// The child's state.
     pub child: StateName,
     /// The parent's new state.
@@ -37,7 +38,8 @@ pub struct Outcome {
 }
 
 /// `AWAITING_CONFIRMATION`.
-pub(super) const KIND: Kind = Kind { key: "confirmations", faults, of_state, end, blockers, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "confirmations", problems, of_state, end, blockers, ..RuleKind::SILENT };
 
 impl<'a> EffectiveRules<'a> {
     /// Returns the confirmation rule of a waiting state.
@@ -69,39 +71,39 @@ impl<'a> EffectiveRules<'a> {
     }
 }
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     let mut waiting = HashSet::new();
     for (at, confirmation) in ruleset.confirmations.iter().enumerate() {
         let name = &confirmation.state;
-        let mut fault = |needle: &str, reason: String, suggestion: &str| {
-            faults.push(Fault::new("confirmations", needle, reason).at(at).suggest(suggestion));
+        let mut problem = |needle: &str, reason: String, suggestion: &str| {
+            problems.push(Contradiction::new("confirmations", needle, reason).at(at).suggest(suggestion));
         };
         if !waiting.insert(name) {
-            fault(name.as_str(), format!("{name} has two rules"), "put all its outcomes into one rule");
+            problem(name.as_str(), format!("{name} has two rules"), "put all its outcomes into one rule");
         }
         if confirmation.outcomes.is_empty() {
             let reason = format!("{name} waits for an outcome, but none is named");
-            fault("outcomes", reason, "add `{child: …, becomes: …}`");
+            problem("outcomes", reason, "add `{child: …, becomes: …}`");
         }
         let state = ruleset.state(name);
         if state.is_some_and(|state| state.terminal) {
             let reason = format!("{name} is terminal and takes no child that could confirm it");
-            fault(name.as_str(), reason, "leave `terminal: true` out of that state");
+            problem(name.as_str(), reason, "leave `terminal: true` out of that state");
         }
         if let Some(state) = state.filter(|state| state.role != Role::AwaitingConfirmation) {
             let reason = format!("{name} awaits confirmation, but its role is {}", state.role.label());
-            fault(name.as_str(), reason, "give that state `role: awaitingConfirmation`");
+            problem(name.as_str(), reason, "give that state `role: awaitingConfirmation`");
         }
         for outcome in &confirmation.outcomes {
             let (child, becomes) = (&outcome.child, &outcome.becomes);
             if becomes == name {
                 let reason = format!("{name} would not change");
-                fault("outcomes", reason, "name another state under becomes");
+                problem("outcomes", reason, "name another state under becomes");
             }
             let allowed = state.and_then(|state| state.child_states.as_ref()).filter(|some| !some.is_empty());
             if allowed.is_some_and(|allowed| !allowed.contains(child)) {
                 let reason = format!("{name} allows no {child} child that could make it {becomes}");
-                fault(child.as_str(), reason, "add it to that state's childStates");
+                problem(child.as_str(), reason, "add it to that state's childStates");
             }
             // A parent that allows the waiting state must also allow the states that replace it. Those states must
             // allow the children that exist by then.
@@ -110,7 +112,7 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
                 if allows(name) && !allows(becomes) {
                     let reason =
                         format!("{name} may become {becomes} below {}, which does not allow it", parent.name);
-                    fault(becomes.as_str(), reason, "add it to the childStates of that parent");
+                    problem(becomes.as_str(), reason, "add it to the childStates of that parent");
                 }
             }
             if let Some(after) = ruleset.state(becomes).and_then(|state| state.child_states.as_ref()) {
@@ -118,21 +120,23 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
                 let had = had.filter(|one| allowed.is_none_or(|allowed| allowed.contains(one)));
                 if let Some(child) = had.into_iter().find(|one| !after.contains(one)) {
                     let reason = format!("{name} may have a {child} child, which {becomes} does not allow");
-                    fault(becomes.as_str(), reason, "give both states the same childStates");
+                    problem(becomes.as_str(), reason, "give both states the same childStates");
                 }
             }
         }
-        known(ruleset, "confirmations", Some(at), std::slice::from_ref(name), faults);
+        check_states(ruleset, "confirmations", Some(at), std::slice::from_ref(name), problems);
         for outcome in &confirmation.outcomes {
             let names = [outcome.child.clone(), outcome.becomes.clone()];
-            known(ruleset, "confirmations", Some(at), &names, faults);
+            check_states(ruleset, "confirmations", Some(at), &names, problems);
         }
     }
     for (at, state) in ruleset.states.iter().enumerate() {
         if state.role == Role::AwaitingConfirmation && !waiting.contains(&state.name) {
             let reason = format!("{} awaits confirmation, but has no rule under `confirmations`", state.name);
-            faults.push(
-                Fault::new("states", "role", reason).at(at).suggest("add one, or give it another role"),
+            problems.push(
+                Contradiction::new("states", "role", reason)
+                    .at(at)
+                    .suggest("add one, or give it another role"),
             );
         }
     }

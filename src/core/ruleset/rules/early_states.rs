@@ -5,12 +5,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::State;
-use super::{Kind, MEND_ROUNDS, Reclassified, Verdict, applies, children, no_round};
+use super::{CallVerdict, ROUNDS_REMEDY, ReclassificationCheck, RuleKind, applies, children, no_round};
 use crate::domain::{Code, Diagnostic, Node, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::schema::LAST_ROUND;
-use crate::ruleset::validity::{Fault, known};
+use crate::ruleset::validity::{Contradiction, check_states};
 
 /// States that come too early in some rounds. They are stored as another state, or refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,8 +32,8 @@ pub struct EarlyState {
 }
 
 /// `DEPTH_ENFORCED` and custom codes of rulesets, `STATE_LOCKED`, `EARLY_STATE`.
-pub(super) const KIND: Kind =
-    Kind { key: "earlyStates", faults, of_state, sentences, reclassify, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "earlyStates", problems, of_state, sentences, reclassify, ..RuleKind::SILENT };
 
 impl Ruleset {
     /// Returns the first rule that makes the state too early in the round.
@@ -93,32 +93,32 @@ pub fn chosen(ruleset: &Ruleset, asked: Option<bool>, min_rounds: u32) -> Result
     }
 }
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     for (at, rule) in ruleset.early_states.iter().enumerate() {
-        known(ruleset, "earlyStates", Some(at), &rule.states, faults);
-        let mut fault = |needle: &str, reason: String, suggestion: &str| {
-            faults.push(Fault::new("earlyStates", needle, reason).at(at).suggest(suggestion));
+        check_states(ruleset, "earlyStates", Some(at), &rule.states, problems);
+        let mut problem = |needle: &str, reason: String, suggestion: &str| {
+            problems.push(Contradiction::new("earlyStates", needle, reason).at(at).suggest(suggestion));
         };
         if rule.states.is_empty() {
-            fault("states", "the rule names no state".into(), "name the states that come too early");
+            problem("states", "the rule names no state".into(), "name the states that come too early");
         }
         if let Some(reason) = no_round(rule.from_round, Some(rule.to_round)) {
-            fault("toRound", reason, MEND_ROUNDS);
+            problem("toRound", reason, ROUNDS_REMEDY);
             continue;
         }
         if rule.to_round > LAST_ROUND {
             let reason = format!("toRound {} is beyond the last round", rule.to_round);
-            fault("toRound", reason, &format!("use at most {LAST_ROUND}, which means no limit"));
+            problem("toRound", reason, &format!("use at most {LAST_ROUND}, which means no limit"));
             continue;
         }
         if let Some(code) = rule.code.as_ref().filter(|code| !is_code(code)) {
             let reason = format!("`{code}` is not a code");
-            fault("code", reason, "use A-Z, 0-9 and _, as in DEPTH_ENFORCED");
+            problem("code", reason, "use A-Z, 0-9 and _, as in DEPTH_ENFORCED");
         }
         let Some(target) = &rule.store_as else {
             if rule.code.is_some() {
                 let reason = "a rule that refuses the commit has no code of its own: it is STATE_LOCKED";
-                fault("code", reason.into(), "add storeAs, or leave code out");
+                problem("code", reason.into(), "add storeAs, or leave code out");
             }
             continue;
         };
@@ -126,9 +126,9 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
         let mut rounds = rule.from_round.unwrap_or(1)..=rule.to_round;
         if let Some(round) = rounds.find(|round| ruleset.early_rule(target, *round).is_some()) {
             let reason = format!("it stores {target}, which itself comes too early in round {round}");
-            fault("storeAs", reason, "store a state that may be committed in all these rounds");
+            problem("storeAs", reason, "store a state that may be committed in all these rounds");
         }
-        known(ruleset, "earlyStates", Some(at), std::slice::from_ref(target), faults);
+        check_states(ruleset, "earlyStates", Some(at), std::slice::from_ref(target), problems);
     }
     // Every round needs an allowed state, and an open one before the minimum round.
     let last = ruleset.early_states.iter().map(|rule| rule.to_round).max().unwrap_or(0);
@@ -139,8 +139,8 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
     };
     if let Some(round) = (1..=last.min(LAST_ROUND)).find(lacks_state) {
         let reason = format!("in round {round} no open state is left to commit");
-        faults.push(
-            Fault::new("earlyStates", "earlyStates", reason)
+        problems.push(
+            Contradiction::new("earlyStates", "earlyStates", reason)
                 .suggest("let one open state be committed in every round"),
         );
     }
@@ -162,8 +162,8 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
     // Rules that differ only in their code share a sentence.
-    type Key<'r> = (u32, u32, &'r Option<StateName>);
-    let mut early: Vec<(Key, Vec<&StateName>)> = Vec::new();
+    type EarlyKey<'r> = (u32, u32, &'r Option<StateName>);
+    let mut early: Vec<(EarlyKey, Vec<&StateName>)> = Vec::new();
     for rule in &rules.ruleset().early_states {
         let states = rule.states.iter().filter(|state| rules.early_rule(state, rule.to_round).is_some());
         let key = (rule.from_round.unwrap_or(1), rule.to_round, &rule.store_as);
@@ -172,7 +172,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
             None => early.push((key, states.collect())),
         }
     }
-    let sentence = |((from, to, stored), states): (Key, Vec<&StateName>)| {
+    let sentence = |((from, to, stored), states): (EarlyKey, Vec<&StateName>)| {
         let rounds = match to {
             LAST_ROUND if from == 1 => "any round".to_owned(),
             LAST_ROUND => format!("round {from} and later"),
@@ -230,7 +230,7 @@ pub fn stored_instead(
     Ok(Some((stored.clone(), Diagnostic::new(code, message).about(&node.id))))
 }
 
-fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
+fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     let (rules, node, to) = (change.rules, change.node, change.to);
     let round = node.round();
     if rules.early_rule(to, round).is_none() {

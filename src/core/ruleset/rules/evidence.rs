@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::runs::was_run;
 use super::states::State;
-use super::{Committed, Kind, Reclassified, Verdict};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind};
 use crate::domain::{Code, Diagnostic, Investigation, NodeId, RunId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::{Fault, known};
+use crate::ruleset::validity::{Contradiction, check_states};
 
 /// The evidence that some states require, otherwise `MISSING_EVIDENCE`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +25,8 @@ pub struct Evidence {
 }
 
 /// `MISSING_EVIDENCE`: refuses a commit, warns at a state change.
-pub(super) const KIND: Kind = Kind { key: "evidence", faults, of_state, commit, reclassify, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "evidence", problems, of_state, commit, reclassify, ..RuleKind::SILENT };
 
 impl EffectiveRules<'_> {
     /// Returns the number of characters of evidence that the state requires, if any.
@@ -41,9 +42,9 @@ impl EffectiveRules<'_> {
     }
 }
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     if let Some(evidence) = &ruleset.evidence {
-        known(ruleset, "evidence", None, &evidence.states, faults);
+        check_states(ruleset, "evidence", None, &evidence.states, problems);
     }
 }
 
@@ -54,7 +55,7 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
     rules.evidence(&state.name).map(sentence).into_iter().collect()
 }
 
-fn commit(result: &Committed, verdict: &mut Verdict) {
+fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     let Some(least) = result.rules.evidence(result.state) else { return };
     let has = result.evidence.map_or(0, characters);
     let is_run = || result.rules.is_run_evidence(result.investigation, &result.node.id, result.runs);
@@ -69,7 +70,7 @@ fn commit(result: &Committed, verdict: &mut Verdict) {
     }
 }
 
-fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
+fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     let Some(least) = change.rules.evidence(change.to) else { return };
     let (node, to) = (change.node, change.to);
     let held = node.classification.iter().flat_map(|classification| {

@@ -1,11 +1,11 @@
 //! `end.minDepth`: the minimum depth of the deepest node at the end.
 
-use super::{Blockers, Kind};
+use super::{Blockers, RuleKind};
 use crate::domain::{Code, Diagnostic, Investigation};
 use crate::ruleset::effective::EffectiveRules;
 
 /// `DEPTH_TOO_SHALLOW`.
-pub(super) const KIND: Kind = Kind { key: "end.minDepth", end, blockers, ..Kind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "end.minDepth", end, blockers, ..RuleKind::SILENT };
 
 impl EffectiveRules<'_> {
     /// Returns the round that the deepest node must reach, if the ruleset sets one.

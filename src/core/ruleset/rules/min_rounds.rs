@@ -2,17 +2,18 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Blockers, Kind};
+use super::{Blockers, RuleKind};
 use crate::domain::{Code, Diagnostic, Investigation};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::Fault;
+use crate::ruleset::validity::Contradiction;
 
 /// The range of `minRounds`, in a ruleset and at a start.
 pub(super) const BOUNDS: RangeInclusive<u32> = 1..=20;
 
 /// `MIN_ROUNDS`, `RECOVERY_REQUIRED`.
-pub(super) const KIND: Kind = Kind { key: "end.minRounds", faults, end, blockers, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "end.minRounds", problems, end, blockers, ..RuleKind::SILENT };
 
 impl EffectiveRules<'_> {
     /// Returns the round to reach before the end.
@@ -64,10 +65,10 @@ pub fn chosen(
     Ok(asked)
 }
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     if !BOUNDS.contains(&ruleset.end.min_rounds) {
         let reason = format!("minRounds is {}", ruleset.end.min_rounds);
-        faults.push(Fault::new("end", "minRounds", reason).suggest("use 1 to 20"));
+        problems.push(Contradiction::new("end", "minRounds", reason).suggest("use 1 to 20"));
     }
 }
 

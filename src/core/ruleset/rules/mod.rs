@@ -6,7 +6,7 @@
 //!
 //! # To add a rule kind
 //!
-//! 1. `src/core/ruleset/rules/evidence.rs` is a small example: copy it, and fill in the fields of [`Kind`] that the new
+//! 1. `src/core/ruleset/rules/evidence.rs` is a small example: copy it, and fill in the fields of [`RuleKind`] that the new
 //!    kind needs.
 //!    concern the new one.
 //! 2. `src/core/ruleset/rules/mod.rs`: add the module and its place in [`KINDS`].
@@ -46,12 +46,12 @@ use std::sync::Arc;
 
 use super::effective::EffectiveRules;
 use super::schema::{Enforcement, Ruleset};
-use super::validity::Fault;
+use super::validity::Contradiction;
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, RunId, StateName, Timestamp};
 use states::State;
 
 /// All kinds of rules, in the order in which they are checked and reported.
-pub const KINDS: [Kind; 20] = [
+pub const KINDS: [RuleKind; 20] = [
     min_rounds::KIND,
     min_depth::KIND,
     states::KIND,
@@ -75,11 +75,11 @@ pub const KINDS: [Kind; 20] = [
 ];
 
 /// A kind of rule, with a function for each question about it.
-pub struct Kind {
+pub struct RuleKind {
     /// The key in the ruleset file; nested keys contain a dot.
     pub key: &'static str,
     /// Reports contradictions in a ruleset.
-    pub faults: fn(&Ruleset, &mut Vec<Fault>),
+    pub problems: fn(&Ruleset, &mut Vec<Contradiction>),
     /// Describes the effect on nodes in one state, in sentences.
     pub of_state: fn(&EffectiveRules, &State) -> Vec<String>,
     /// Describes the requirements across states, in sentences.
@@ -87,24 +87,24 @@ pub struct Kind {
     /// Describes the requirement for the end, in a sentence.
     pub end: fn(&EffectiveRules) -> Option<String>,
     /// Reports errors of a proposal as a whole.
-    pub propose: fn(&Proposed, &mut Verdict),
+    pub propose: fn(&ProposalCheck, &mut CallVerdict),
     /// Reports errors of one result in a commit.
-    pub commit: fn(&Committed, &mut Verdict),
+    pub commit: fn(&ResultCheck, &mut CallVerdict),
     /// Reports errors of all nodes in a commit together. Each node comes with the state to store.
-    pub commit_together: fn(&Investigation, &EffectiveRules, &[(&Node, StateName)], &mut Verdict),
+    pub commit_together: fn(&Investigation, &EffectiveRules, &[(&Node, StateName)], &mut CallVerdict),
     /// Reports errors of a state change.
-    pub reclassify: fn(&Reclassified, &mut Verdict),
+    pub reclassify: fn(&ReclassificationCheck, &mut CallVerdict),
     /// Reports the blockers of the end.
     pub blockers: fn(&Investigation, &EffectiveRules, &mut Blockers),
     /// Returns the warnings about an end.
     pub end_warnings: fn(&Investigation, &EffectiveRules) -> Vec<Diagnostic>,
 }
 
-impl Kind {
+impl RuleKind {
     /// A kind without any effect, as the base of the others.
-    const SILENT: Kind = Kind {
+    const SILENT: RuleKind = RuleKind {
         key: "",
-        faults: |_, _| {},
+        problems: |_, _| {},
         of_state: |_, _| Vec::new(),
         sentences: |_| Vec::new(),
         end: |_| None,
@@ -119,14 +119,14 @@ impl Kind {
 
 /// The results of checking a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct CallVerdict {
     /// Reasons to refuse the call.
     pub errors: Vec<Diagnostic>,
     /// Warnings about the call.
     pub warnings: Vec<Diagnostic>,
 }
 
-impl Verdict {
+impl CallVerdict {
     /// Adds a diagnostic, unless the ruleset ignores it: as a warning or an error.
     pub fn add(&mut self, enforcement: Enforcement, diagnostic: Diagnostic) {
         match enforcement {
@@ -145,13 +145,13 @@ pub struct Blockers {
     /// All blockers; in a summary, only the first of each code.
     pub list: Vec<Diagnostic>,
     /// The counts per code, in the order of first occurrence.
-    pub debts: Vec<Debt>,
+    pub counts: Vec<BlockerCount>,
     is_summary: bool,
 }
 
 /// The blockers with one code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Debt {
+pub struct BlockerCount {
     /// The code.
     pub code: Code,
     /// The number of blockers.
@@ -170,14 +170,14 @@ impl Blockers {
     pub fn add(&mut self, code: Code, node: Option<&str>, word: impl FnOnce() -> Diagnostic) {
         /// Maximum number of nodes to name.
         const NAMED: usize = 3;
-        let at = self.debts.iter().position(|debt| debt.code == code).unwrap_or_else(|| {
-            self.debts.push(Debt { code, count: 0, nodes: Vec::new() });
-            self.debts.len() - 1
+        let at = self.counts.iter().position(|counted| counted.code == code).unwrap_or_else(|| {
+            self.counts.push(BlockerCount { code, count: 0, nodes: Vec::new() });
+            self.counts.len() - 1
         });
-        let debt = &mut self.debts[at];
-        debt.count += 1;
-        debt.nodes.extend(node.filter(|_| debt.nodes.len() < NAMED).map(str::to_owned));
-        if !self.is_summary || debt.count == 1 {
+        let counted = &mut self.counts[at];
+        counted.count += 1;
+        counted.nodes.extend(node.filter(|_| counted.nodes.len() < NAMED).map(str::to_owned));
+        if !self.is_summary || counted.count == 1 {
             self.list.push(word());
         }
     }
@@ -196,7 +196,7 @@ impl Extend<Diagnostic> for Blockers {
 }
 
 /// A proposal to be judged by the rules.
-pub struct Proposed<'a> {
+pub struct ProposalCheck<'a> {
     /// The investigation.
     pub investigation: &'a Investigation,
     /// The rules in force.
@@ -212,7 +212,7 @@ pub struct Proposed<'a> {
 }
 
 /// A result in a commit, to be judged by the rules.
-pub struct Committed<'a> {
+pub struct ResultCheck<'a> {
     /// The investigation.
     pub investigation: &'a Investigation,
     /// The rules in force.
@@ -246,7 +246,7 @@ pub struct Committed<'a> {
 }
 
 /// A state change, to be judged by the rules.
-pub struct Reclassified<'a> {
+pub struct ReclassificationCheck<'a> {
     /// The investigation.
     pub investigation: &'a Investigation,
     /// The rules in force.
@@ -291,7 +291,7 @@ fn no_round(from: Option<u32>, to: Option<u32>) -> Option<String> {
 }
 
 /// The remedy for bounds that contain no round.
-const MEND_ROUNDS: &str = "rounds are counted from 1, and toRound is the later one";
+const ROUNDS_REMEDY: &str = "rounds are counted from 1, and toRound is the later one";
 
 /// Formats rounds: `in round 3`, `in rounds 1 to 4`, `from round 4`.
 fn in_rounds(from: u32, to: Option<u32>) -> String {

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, min_rounds};
+use super::{RuleKind, min_rounds};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::{Fault, PLAIN_NAME, is_plain_name};
+use crate::ruleset::validity::{Contradiction, PLAIN_NAME, is_plain_name};
 
 /// The mode of a ruleset that defines none.
 pub const ONLY_MODE: &str = "deep";
@@ -39,7 +39,7 @@ pub struct Mode {
 }
 
 /// Modes refuse nothing themselves.
-pub(super) const KIND: Kind = Kind { key: "modes", faults, sentences, ..Kind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "modes", problems, sentences, ..RuleKind::SILENT };
 
 impl Ruleset {
     /// Returns the names of the modes, the default first.
@@ -74,24 +74,24 @@ impl<'a> EffectiveRules<'a> {
     }
 }
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     let mut seen = HashSet::new();
     for (at, mode) in ruleset.modes.iter().enumerate() {
-        let mut fault = |needle: &str, reason: String, suggestion: &str| {
-            faults.push(Fault::new("modes", needle, reason).at(at).suggest(suggestion));
+        let mut problem = |needle: &str, reason: String, suggestion: &str| {
+            problems.push(Contradiction::new("modes", needle, reason).at(at).suggest(suggestion));
         };
         if !is_plain_name(&mode.name) {
-            fault(&mode.name, format!("`{}` is not a mode name", mode.name), PLAIN_NAME);
+            problem(&mode.name, format!("`{}` is not a mode name", mode.name), PLAIN_NAME);
         }
         if !seen.insert(&mode.name) {
-            fault(&mode.name, format!("the mode {} is repeated", mode.name), "each mode has one entry");
+            problem(&mode.name, format!("the mode {} is repeated", mode.name), "each mode has one entry");
         }
         if let Some(rounds) = mode.min_rounds.filter(|rounds| !min_rounds::BOUNDS.contains(rounds)) {
-            fault("minRounds", format!("minRounds is {rounds}"), "use 1 to 20");
+            problem("minRounds", format!("minRounds is {rounds}"), "use 1 to 20");
         }
         if mode.max_children_owed == Some(0) {
             let reason = "maxChildrenOwed 0 would let open nodes end an investigation";
-            fault("maxChildrenOwed", reason.into(), "use at least 1");
+            problem("maxChildrenOwed", reason.into(), "use at least 1");
         }
     }
 }

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::agents::Enforcement;
-use super::verification::{Who, writers};
-use super::{Blockers, Kind};
+use super::verification::{ClaimedAuthor, writers};
+use super::{Blockers, RuleKind};
 use crate::domain::{
     Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Investigation, Node, NodeId, Timestamp,
 };
@@ -16,7 +16,8 @@ use crate::ruleset::effective::EffectiveRules;
 use crate::text::{one_line, shorten};
 
 /// `OBJECTION_OPEN`.
-pub(super) const KIND: Kind = Kind { key: "objections", end, blockers, end_warnings, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "objections", end, blockers, end_warnings, ..RuleKind::SILENT };
 
 /// Maximum number of characters of an objection quoted in a message.
 const QUOTED: usize = 200;
@@ -94,8 +95,8 @@ pub fn may_resolve(
     at: Option<Timestamp>,
 ) -> bool {
     let Some(node) = node.filter(|node| node.classification.is_some()) else { return true };
-    let who = Who::of(author.agent_id.as_deref(), &author.caller);
-    who.apart_from(&writers(investigation, node, at)).is_confirmed()
+    let who = ClaimedAuthor::of(author.agent_id.as_deref(), &author.caller);
+    who.independence_from(&writers(investigation, node, at)).is_confirmed()
 }
 
 impl EffectiveRules<'_> {
@@ -124,15 +125,15 @@ fn end(rules: &EffectiveRules) -> Option<String> {
 }
 
 fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
-    blockers.extend(told(investigation, rules, Enforcement::Reject));
+    blockers.extend(unresolved(investigation, rules, Enforcement::Reject));
 }
 
 fn end_warnings(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    told(investigation, rules, Enforcement::Warn)
+    unresolved(investigation, rules, Enforcement::Warn)
 }
 
 /// Returns the open objections to current answers, if the ruleset treats objections with this enforcement.
-fn told(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
+fn unresolved(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
     if rules.ruleset().objections != asked {
         return Vec::new();
     }

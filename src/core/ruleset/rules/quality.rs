@@ -3,14 +3,15 @@
 use serde::Serialize;
 
 use super::states::Role;
-use super::{Blockers, Kind};
+use super::{Blockers, RuleKind};
 use crate::domain::{Code, Diagnostic, Investigation};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::Fault;
+use crate::ruleset::validity::Contradiction;
 
 /// `QUALITY_TOO_LOW`.
-pub(super) const KIND: Kind = Kind { key: "end.minQualityPercent", faults, end, blockers, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "end.minQualityPercent", problems, end, blockers, ..RuleKind::SILENT };
 
 /// Quality scores; all 0 without nodes. By state role, solutions count as valid and dead ends as dead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -89,10 +90,10 @@ pub fn quality(investigation: &Investigation, rules: &EffectiveRules) -> Quality
     }
 }
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     if ruleset.end.min_quality_percent.is_some_and(|percent| percent > 100) {
-        faults.push(
-            Fault::new("end", "minQualityPercent", "the quality can't be above 100 %")
+        problems.push(
+            Contradiction::new("end", "minQualityPercent", "the quality can't be above 100 %")
                 .suggest("use at most 100; 50 is already high"),
         );
     }

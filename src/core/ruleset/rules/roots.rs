@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, Proposed, Verdict};
+use super::{CallVerdict, ProposalCheck, RuleKind};
 use crate::domain::{Code, Diagnostic, NodeId};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
-use crate::ruleset::validity::Fault;
+use crate::ruleset::validity::Contradiction;
 
 /// Requirements for roots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,7 +33,7 @@ impl Default for Roots {
 }
 
 /// `INSUFFICIENT_ROOTS`, `TOO_MANY_ROOTS`, `INVALID_ROOT_ID`.
-pub(super) const KIND: Kind = Kind { key: "roots", faults, sentences, propose, ..Kind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "roots", problems, sentences, propose, ..RuleKind::SILENT };
 
 impl EffectiveRules<'_> {
     /// Returns the minimum number of roots.
@@ -63,22 +63,22 @@ pub fn chosen(ruleset: &Ruleset, asked: Option<u32>) -> Result<u32, Diagnostic> 
     Err(Diagnostic::new(Code::InvalidArgument, message).suggest(suggestion))
 }
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     let roots = &ruleset.roots;
-    let mut fault = |needle: &str, reason: &str, suggestion: &str| {
-        faults.push(Fault::new("roots", needle, reason).suggest(suggestion));
+    let mut problem = |needle: &str, reason: &str, suggestion: &str| {
+        problems.push(Contradiction::new("roots", needle, reason).suggest(suggestion));
     };
     if roots.min == 0 {
-        fault("min", "there must be at least one root", "write `min: 1`, or leave it out");
+        problem("min", "there must be at least one root", "write `min: 1`, or leave it out");
     }
     if roots.max.is_some_and(|max| max < roots.min) {
-        fault("max", "max is below min", "raise max, or lower min");
+        problem("max", "max is below min", "raise max, or lower min");
     }
     if roots.ids.as_ref().is_some_and(|ids| ids.iter().any(|id| id.round() != 1)) {
-        fault("ids", "a root is in round 1", "use ids like R1.A");
+        problem("ids", "a root is in round 1", "use ids like R1.A");
     }
     if roots.ids.as_ref().is_some_and(|ids| (ids.len() as u64) < u64::from(roots.min)) {
-        fault("ids", "there are fewer ids than roots", "name as many as min, or leave ids out");
+        problem("ids", "there are fewer ids than roots", "name as many as min, or leave ids out");
     }
 }
 
@@ -109,8 +109,8 @@ pub(in crate::ruleset) fn first_step(rules: &EffectiveRules) -> String {
 }
 
 /// Checks the limits on roots, counting committed and pending ones.
-fn propose(proposal: &Proposed, verdict: &mut Verdict) {
-    let Proposed { investigation, rules, nodes, asked_roots, withdrawn, .. } = proposal;
+fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
+    let ProposalCheck { investigation, rules, nodes, asked_roots, withdrawn, .. } = proposal;
     let new: Vec<&NodeId> = nodes.iter().filter(|node| node.parent.is_none()).map(|node| &node.id).collect();
     let roots = &rules.ruleset().roots;
     let name = &rules.ruleset().name;

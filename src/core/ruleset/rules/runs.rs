@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::State;
-use super::{Committed, Kind, Reclassified, Verdict};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind};
 use crate::domain::{Code, Diagnostic, Investigation, NodeId, RunId, RunKind, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
-use crate::ruleset::validity::{Fault, known};
+use crate::ruleset::validity::{Contradiction, check_states};
 
 /// States whose evidence should be a command captured by `tot run`, or a cited file that was found. Otherwise the
 /// commit gets the warning `NOT_RUN`. It is never refused, because some questions have nothing to run.
@@ -20,7 +20,8 @@ pub struct Runs {
 }
 
 /// `NOT_RUN`: warns at a commit and at a state change.
-pub(super) const KIND: Kind = Kind { key: "runs", faults, of_state, commit, reclassify, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "runs", problems, of_state, commit, reclassify, ..RuleKind::SILENT };
 
 /// Returns whether a command was run for the node, or a result names a run.
 pub fn was_run(investigation: &Investigation, node: &NodeId, named: &[RunId]) -> bool {
@@ -30,9 +31,9 @@ pub fn was_run(investigation: &Investigation, node: &NodeId, named: &[RunId]) ->
     !named.is_empty() || investigation.runs().any(|run| captured(&run.node, &run.what))
 }
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     if let Some(runs) = &ruleset.runs {
-        known(ruleset, "runs", None, &runs.states, faults);
+        check_states(ruleset, "runs", None, &runs.states, problems);
     }
 }
 
@@ -45,14 +46,14 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
     asks(rules, &state.name).then(|| sentence.to_owned()).into_iter().collect()
 }
 
-fn commit(result: &Committed, verdict: &mut Verdict) {
+fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     let has_evidence = || result.cites_a_file || was_run(result.investigation, &result.node.id, result.runs);
     if asks(result.rules, result.state) && !has_evidence() {
         verdict.warnings.push(warning(&result.node.id, result.state));
     }
 }
 
-fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
+fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     let node = change.node;
     let has_evidence = || {
         node.pins().next().is_some()

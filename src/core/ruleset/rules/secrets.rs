@@ -1,6 +1,6 @@
 //! `checks.secretSuspected`: texts that seem to contain a credential, which git would store permanently.
 
-use super::{Kind, Verdict};
+use super::{CallVerdict, RuleKind};
 use crate::domain::{Code, Diagnostic};
 use crate::ruleset::Enforcement;
 use crate::ruleset::effective::EffectiveRules;
@@ -10,7 +10,7 @@ use crate::secrets::suspects;
 const NAMED: usize = 3;
 
 /// `SECRET_SUSPECTED`, for every text of every call.
-pub(super) const KIND: Kind = Kind { key: "checks.secretSuspected", sentences, ..Kind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "checks.secretSuspected", sentences, ..RuleKind::SILENT };
 
 impl EffectiveRules<'_> {
     /// Applies an operator's choice to refuse suspected credentials, whatever the ruleset says.
@@ -34,7 +34,7 @@ pub fn check<'a>(
     enforcement: Enforcement,
     node: &str,
     texts: impl IntoIterator<Item = (&'a str, &'a str)>,
-    verdict: &mut Verdict,
+    verdict: &mut CallVerdict,
 ) {
     if enforcement == Enforcement::Off {
         return;

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::child_states::ChildStates;
 use super::children::Children;
-use super::{Committed, Kind, Reclassified, Verdict, shortened};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, shortened};
 use crate::domain::{Code, Diagnostic, NodeId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
-use crate::ruleset::validity::Fault;
+use crate::ruleset::validity::Contradiction;
 use crate::text::one_line;
 
 /// A state of nodes.
@@ -104,7 +104,8 @@ pub fn as_words(name: &StateName) -> String {
 }
 
 /// `UNKNOWN_STATE`, `TERMINAL_PARENT`, `HAS_CHILDREN`.
-pub(super) const KIND: Kind = Kind { key: "states", faults, of_state, commit, reclassify, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "states", problems, of_state, commit, reclassify, ..RuleKind::SILENT };
 
 impl Ruleset {
     /// Returns the state with this name.
@@ -157,24 +158,24 @@ impl EffectiveRules<'_> {
     }
 }
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     let mut seen = HashSet::new();
-    let whole = |reason: &str| Fault::new("states", "states", reason);
+    let whole = |reason: &str| Contradiction::new("states", "states", reason);
     if ruleset.states.is_empty() {
-        faults.push(whole("there must be at least one state"));
+        problems.push(whole("there must be at least one state"));
     }
     for (at, state) in ruleset.states.iter().enumerate() {
         let name = &state.name;
-        let mut fault = |needle: &str, reason: String, suggestion: &str| {
-            faults.push(Fault::new("states", needle, reason).at(at).suggest(suggestion));
+        let mut problem = |needle: &str, reason: String, suggestion: &str| {
+            problems.push(Contradiction::new("states", needle, reason).at(at).suggest(suggestion));
         };
         if !seen.insert(name) {
-            fault(name.as_str(), format!("{name} is repeated"), "each state has one entry");
+            problem(name.as_str(), format!("{name} is repeated"), "each state has one entry");
         }
         if let Some(label) = &state.label {
             let is_plain = one_line(label) == *label && !label.is_empty() && label.chars().count() <= LABEL;
             if !is_plain {
-                fault(
+                problem(
                     "label",
                     format!("the label of {name} is not a short word"),
                     "give a word or two, at most 30 characters",
@@ -186,7 +187,7 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
                 .any(|other| other.name != *name && ruleset.label_of(&other.name) == *label)
             {
                 let reason = format!("the label of {name} is that of another state");
-                fault("label", reason, "give each state its own");
+                problem("label", reason, "give each state its own");
             }
         }
         let rgb = state
@@ -196,17 +197,17 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
         let named = state.colour.bytes().all(|b| b.is_ascii_alphanumeric()) && !state.colour.is_empty();
         if !rgb && !named {
             let reason = format!("`{}` is not a colour", state.colour);
-            fault("colour", reason, "give a name that Graphviz knows, like lightblue, or \"#rrggbb\"");
+            problem("colour", reason, "give a name that Graphviz knows, like lightblue, or \"#rrggbb\"");
         }
     }
     if !ruleset.states.is_empty() && !ruleset.states.iter().any(|state| state.terminal) {
-        faults.push(
+        problems.push(
             whole("no state is terminal, so no investigation could end")
                 .suggest("write `terminal: true` in those that need nothing further"),
         );
     }
     if ruleset.states.iter().all(|state| state.terminal) && ruleset.end.min_rounds > 1 {
-        faults.push(
+        problems.push(
             whole("every state is terminal, so no round after the first could be reached")
                 .suggest("add an open state, or `minRounds: 1` under end"),
         );
@@ -218,7 +219,7 @@ fn of_state(_: &EffectiveRules, state: &State) -> Vec<String> {
 }
 
 /// Checks that the parent has not become terminal since the proposal.
-fn commit(result: &Committed, verdict: &mut Verdict) {
+fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     let node = result.node;
     let Some(parent) = node.parent.as_ref().and_then(|parent| result.investigation.node(parent)) else {
         return;
@@ -232,7 +233,7 @@ fn commit(result: &Committed, verdict: &mut Verdict) {
     }
 }
 
-fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
+fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     let (node, to) = (change.node, change.to);
     if !change.rules.is_terminal(to) {
         return;
@@ -278,9 +279,9 @@ mod tests {
             ("Refuted", "that of another state"),
             ("Explored", "that of another state"),
         ] {
-            let faults = RulesetFile::parse(&RULESET.replace("It is so", label)).unwrap_err();
-            assert!(faults.iter().any(|fault| fault.reason.contains(reason)), "{label}: {faults:?}");
-            assert!(faults.iter().all(|fault| fault.line == Some(8)), "{label}: {faults:?}");
+            let problems = RulesetFile::parse(&RULESET.replace("It is so", label)).unwrap_err();
+            assert!(problems.iter().any(|problem| problem.reason.contains(reason)), "{label}: {problems:?}");
+            assert!(problems.iter().all(|problem| problem.line == Some(8)), "{label}: {problems:?}");
         }
     }
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, MEND_ROUNDS, Verdict, applies, in_rounds, no_round};
+use super::{CallVerdict, ROUNDS_REMEDY, RuleKind, applies, in_rounds, no_round};
 use crate::domain::{Code, Diagnostic, Investigation, Node, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
-use crate::ruleset::validity::{Fault, known};
+use crate::ruleset::validity::{Contradiction, check_states};
 
 /// Limits on the share of one commit that may be closed, by round, otherwise `TERMINAL_RATIO_EXCEEDED`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -55,8 +55,8 @@ pub struct NotCounted {
 }
 
 /// `TERMINAL_RATIO_EXCEEDED`.
-pub(super) const KIND: Kind =
-    Kind { key: "terminalRatio", faults, sentences, commit_together, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "terminalRatio", problems, sentences, commit_together, ..RuleKind::SILENT };
 
 impl EffectiveRules<'_> {
     /// Returns the maximum percentage of a round's nodes that one commit may close; `None` for no limit.
@@ -86,19 +86,21 @@ impl EffectiveRules<'_> {
     }
 }
 
-fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     let Some(ratio) = &ruleset.terminal_ratio else { return };
     let named = ratio.not_counted.iter().flat_map(|rule| [&rule.states, &rule.children_of]);
     for states in [&ratio.also_closed].into_iter().chain(named.flatten()) {
-        known(ruleset, "terminalRatio", None, states, faults);
+        check_states(ruleset, "terminalRatio", None, states, problems);
     }
     for limit in &ratio.limits {
         if limit.max_percent > 100 {
             let reason = format!("{} % is over 100 %", limit.max_percent);
-            faults.push(Fault::new("terminalRatio", limit.max_percent, reason).suggest("use at most 100"));
+            problems.push(
+                Contradiction::new("terminalRatio", limit.max_percent, reason).suggest("use at most 100"),
+            );
         }
         if let Some(reason) = no_round(limit.from_round, limit.to_round) {
-            faults.push(Fault::new("terminalRatio", "limits", reason).suggest(MEND_ROUNDS));
+            problems.push(Contradiction::new("terminalRatio", "limits", reason).suggest(ROUNDS_REMEDY));
         }
     }
 }
@@ -134,7 +136,7 @@ fn commit_together(
     investigation: &Investigation,
     rules: &EffectiveRules,
     states: &[(&Node, StateName)],
-    verdict: &mut Verdict,
+    verdict: &mut CallVerdict,
 ) {
     // Per round: the number of counted nodes, and of the closed ones among them.
     let mut rounds: BTreeMap<u32, (u64, u64)> = BTreeMap::new();

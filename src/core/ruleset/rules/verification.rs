@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agents::Enforcement;
 use super::states::Role;
-use super::{Blockers, Kind};
+use super::{Blockers, RuleKind};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Person, StateName, Timestamp,
@@ -58,7 +58,8 @@ pub struct Confirming {
 }
 
 /// `UNCONFIRMED_ANSWER`, `NOT_INDEPENDENT`.
-pub(super) const KIND: Kind = Kind { key: "verification", sentences, blockers, end_warnings, ..Kind::SILENT };
+pub(super) const KIND: RuleKind =
+    RuleKind { key: "verification", sentences, blockers, end_warnings, ..RuleKind::SILENT };
 
 impl Grade {
     /// Returns whether someone else has confirmed the answer.
@@ -136,12 +137,12 @@ impl EffectiveRules<'_> {
     /// Returns whether the end must wait for a confirmation of this answer, or for a stronger one.
     pub fn lacks_confirmation(&self, investigation: &Investigation, node: &Node) -> bool {
         let Some(asked) = &self.ruleset().verification else { return false };
-        self.lacks(asked, Enforcement::Reject, investigation, node).is_some()
+        self.missing_confirmation(asked, Enforcement::Reject, investigation, node).is_some()
     }
 
     /// Returns the code of the confirmation that an answer lacks under this enforcement, its current grade, and who
     /// could confirm it. Only answers that nobody has refuted need a confirmation.
-    fn lacks(
+    fn missing_confirmation(
         &self,
         asked: &Verification,
         enforcement: Enforcement,
@@ -193,21 +194,21 @@ impl EffectiveRules<'_> {
 ///
 /// A confirmation does not cover later amendments of the answer. Agents that amend the text of a confirmation count
 /// among its authors.
-fn grade(answer: &Classification, others: &[Who<'_>], confirmation: &Classification) -> Grade {
+fn grade(answer: &Classification, others: &[ClaimedAuthor<'_>], confirmation: &Classification) -> Grade {
     let (by, text) = author(confirmation);
     if answer.amended.last().is_some_and(|amendment| confirmation.current_since() <= amendment.at) {
         return Grade::None;
     }
     match text {
-        Text::Findings(findings) if says_nothing(findings) => return Grade::None,
+        StateText::Findings(findings) if says_nothing(findings) => return Grade::None,
         // Reclassifying a node to a confirmation is not a check without new evidence.
-        Text::Change(evidence) if evidence.is_none_or(says_nothing) => return Grade::SelfChecked,
-        Text::Findings(_) | Text::Change(_) => {}
+        StateText::Change(evidence) if evidence.is_none_or(says_nothing) => return Grade::SelfChecked,
+        StateText::Findings(_) | StateText::Change(_) => {}
     }
     let of_findings = |part| !matches!(part, "title" | "headline");
     let amended = confirmation.amended.iter().filter(|amendment| amendment.parts().any(of_findings));
-    let also = amended.map(|amendment| Who::of(amendment.agent_id.as_deref(), &amendment.caller));
-    std::iter::once(by).chain(also).map(|who| who.apart_from(others)).min().unwrap_or_default()
+    let also = amended.map(|amendment| ClaimedAuthor::of(amendment.agent_id.as_deref(), &amendment.caller));
+    std::iter::once(by).chain(also).map(|who| who.independence_from(others)).min().unwrap_or_default()
 }
 
 /// Returns all authors of a node's claims, optionally up to a moment: of its commit, its last explicit state change,
@@ -216,7 +217,7 @@ pub(crate) fn writers<'a>(
     investigation: &'a Investigation,
     node: &'a Node,
     until: Option<Timestamp>,
-) -> Vec<Who<'a>> {
+) -> Vec<ClaimedAuthor<'a>> {
     let Some(classification) = &node.classification else { return Vec::new() };
     let by_hand = investigation.by_hand().writers.get(&node.id).into_iter().flatten();
     let is_before = |at: Timestamp| until.is_none_or(|until| at <= until);
@@ -224,35 +225,35 @@ pub(crate) fn writers<'a>(
         classification.reclassified.iter().rev().find(|it| it.by.child().is_none() && is_before(it.at));
     let amended = classification.amended.iter();
     let amended = amended.filter(|it| is_before(it.at) && it.parts().any(|part| part != "title"));
-    std::iter::once(Who::of(classification.agent_id.as_deref(), &classification.caller))
-        .chain(given.map(|change| Who::of(change.by.agent(), &change.caller)))
-        .chain(amended.map(|it| Who::of(it.agent_id.as_deref(), &it.caller)))
-        .chain(by_hand.map(|caller| Who::of(None, caller)))
+    std::iter::once(ClaimedAuthor::of(classification.agent_id.as_deref(), &classification.caller))
+        .chain(given.map(|change| ClaimedAuthor::of(change.by.agent(), &change.caller)))
+        .chain(amended.map(|it| ClaimedAuthor::of(it.agent_id.as_deref(), &it.caller)))
+        .chain(by_hand.map(|caller| ClaimedAuthor::of(None, caller)))
         .collect()
 }
 
 /// An author as identified by the caller.
 #[derive(Clone, Copy)]
-pub(crate) struct Who<'a> {
+pub(crate) struct ClaimedAuthor<'a> {
     agent: Option<&'a str>,
     /// The caller, even if a person acts for an agent.
     pub(crate) caller: &'a Caller,
 }
 
-impl<'a> Who<'a> {
+impl<'a> ClaimedAuthor<'a> {
     pub(crate) fn of(agent: Option<&'a str>, caller: &'a Caller) -> Self {
-        Who { agent, caller }
+        ClaimedAuthor { agent, caller }
     }
 
     /// Returns the strength of a confirmation by this author of a text by others.
-    pub(crate) fn apart_from(self, others: &[Who<'_>]) -> Grade {
-        if self.is_disowned() || others.iter().any(Who::is_disowned) {
+    pub(crate) fn independence_from(self, others: &[ClaimedAuthor<'_>]) -> Grade {
+        if self.is_disowned() || others.iter().any(ClaimedAuthor::is_disowned) {
             Grade::None
-        } else if !self.has_name() || others.iter().any(|other| self.is(other)) {
+        } else if !self.has_name() || others.iter().any(|other| self.is_same_as(other)) {
             Grade::SelfChecked
-        } else if others.iter().all(|other| self.is_elsewhere(other)) {
+        } else if others.iter().all(|other| self.is_independent_of(other)) {
             Grade::Independent
-        } else if others.iter().any(Who::has_name) {
+        } else if others.iter().any(ClaimedAuthor::has_name) {
             Grade::SecondAgent
         } else {
             Grade::SelfChecked
@@ -276,7 +277,7 @@ impl<'a> Who<'a> {
 
     /// Returns whether both are the same author. Two named agents are compared by name. Otherwise two known persons are
     /// compared, by email if both have one, because names are spelled in many ways.
-    pub(crate) fn is(&self, other: &Who<'_>) -> bool {
+    pub(crate) fn is_same_as(&self, other: &ClaimedAuthor<'_>) -> bool {
         let is_same = |a: &str, b: &str| a.trim().eq_ignore_ascii_case(b.trim());
         match (self.agent, other.agent, &self.caller.person, &other.caller.person) {
             (Some(a), Some(b), ..) => is_same(a, b),
@@ -289,12 +290,12 @@ impl<'a> Who<'a> {
     }
 
     /// Returns whether both belong to the same known session.
-    pub(crate) fn shares_session(&self, other: &Who<'_>) -> bool {
+    pub(crate) fn shares_session(&self, other: &ClaimedAuthor<'_>) -> bool {
         self.caller.session.is_some() && self.caller.session == other.caller.session
     }
 
     /// Returns whether neither can have dictated the other's work: their sessions differ, or one is a person.
-    fn is_elsewhere(&self, other: &Who<'_>) -> bool {
+    fn is_independent_of(&self, other: &ClaimedAuthor<'_>) -> bool {
         let sessions = (&self.caller.session, &other.caller.session);
         self.person_alone().is_some()
             || other.person_alone().is_some()
@@ -303,7 +304,7 @@ impl<'a> Who<'a> {
 }
 
 /// The text that was given with a state.
-pub(crate) enum Text<'a> {
+pub(crate) enum StateText<'a> {
     Findings(&'a str),
     /// The evidence of a later state change.
     Change(Option<&'a str>),
@@ -311,16 +312,16 @@ pub(crate) enum Text<'a> {
 
 /// Returns the author of the node's current state, and the text given with it. If a child changed the state, these are
 /// the author and findings of the node's commit.
-pub(crate) fn author(classification: &Classification) -> (Who<'_>, Text<'_>) {
-    let committed = Who::of(classification.agent_id.as_deref(), &classification.caller);
+pub(crate) fn author(classification: &Classification) -> (ClaimedAuthor<'_>, StateText<'_>) {
+    let committed = ClaimedAuthor::of(classification.agent_id.as_deref(), &classification.caller);
     let Some(change) = classification.reclassified.last() else {
-        return (committed, Text::Findings(&classification.findings));
+        return (committed, StateText::Findings(&classification.findings));
     };
     if change.by.child().is_some() {
-        return (committed, Text::Findings(&classification.findings));
+        return (committed, StateText::Findings(&classification.findings));
     }
-    let text = Text::Change(change.evidence.as_deref());
-    (Who::of(change.by.agent(), &change.caller), text)
+    let text = StateText::Change(change.evidence.as_deref());
+    (ClaimedAuthor::of(change.by.agent(), &change.caller), text)
 }
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
@@ -352,7 +353,7 @@ fn end_warnings(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Di
 fn missing(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
     let Some(verification) = &rules.ruleset().verification else { return Vec::new() };
     let lacking = investigation.committed().filter_map(|(node, state)| {
-        let (code, grade, by) = rules.lacks(verification, asked, investigation, node)?;
+        let (code, grade, by) = rules.missing_confirmation(verification, asked, investigation, node)?;
         let message = format!("{} is {state} and {}.", node.id, grade.label());
         let how = format!("Let {by} try to refute it, and commit a child with the result.");
         Some(Diagnostic::new(code, message).about(&node.id).suggest(how))
