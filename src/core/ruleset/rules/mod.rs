@@ -6,9 +6,8 @@
 //!
 //! # To add a rule kind
 //!
-//! 1. `src/core/ruleset/rules/evidence.rs` is a small example: copy it, and fill in the fields of [`RuleKind`] that the new
+//! 1. `src/core/ruleset/rules/evidence.rs` is a small example: copy it, and fill in the fields of [`RuleKind`] that the
 //!    kind needs.
-//!    concern the new one.
 //! 2. `src/core/ruleset/rules/mod.rs`: add the module and its place in [`KINDS`].
 //! 3. `src/core/ruleset/schema.rs`: add its key in the ruleset file.
 //! 4. `src/core/domain/code.rs`: add its codes, each with its meaning.
