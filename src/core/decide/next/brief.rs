@@ -115,7 +115,7 @@ fn counts(advisor: &Advisor<'_>, parent: Option<&Node>) -> String {
     format!("{states}{}", asked.unwrap_or_default())
 }
 
-/// Returns the requirements of a state besides findings, in parentheses; empty if there are none.
+/// Returns the requirements of a state besides findings, in parentheses; empty if nothing is required.
 pub fn needs(rules: &EffectiveRules, state: &State) -> String {
     let evidence = rules.evidence(&state.name).map(|least| format!("evidence: {least} characters"));
     let alternatives = rules.alternatives(&state.name).map(|least| format!("{least} alternatives"));
