@@ -23,7 +23,7 @@ use crate::domain::SessionId;
 use crate::remote::{Deadline, GitProgram};
 use crate::service::Service;
 use crate::service::changes::ServiceChange;
-use crate::service::sharing::{InvestigationUse, SyncMessage, UseKind};
+use crate::service::sharing::{SyncMessage, UseKind};
 use crate::sync::{Done, SyncError, SyncOptions, SyncOutcome, Syncing};
 use crate::text::{counted, one_line, shorten};
 
@@ -126,7 +126,7 @@ impl Syncer {
                 None => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match told {
-                Ok(SyncMessage::Used(used)) => self.hear(used),
+                Ok(SyncMessage::Used { session, path, kind }) => self.hear(session, path, kind),
                 Err(RecvTimeoutError::Timeout) => self.sync(|due| due <= Instant::now()),
                 Ok(SyncMessage::Shutdown) | Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -134,7 +134,7 @@ impl Syncer {
         self.sync(|_| true);
     }
 
-    fn hear(&mut self, InvestigationUse { session, path, kind }: InvestigationUse) {
+    fn hear(&mut self, session: SessionId, path: PathBuf, kind: UseKind) {
         let new = Job { path, due: None, tried: None, failures: 0, error: None };
         let job = self.jobs.entry(session).or_insert(new);
         let now = Instant::now();

@@ -11,20 +11,8 @@ use std::sync::{Arc, PoisonError, Weak};
 use tokio::sync::Mutex;
 
 /// A set of queues by key. A queue exists while a call is in it, and has a value that the call at its head may use.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Queues<T>(Arc<std::sync::Mutex<HashMap<String, Weak<Mutex<T>>>>>);
-
-impl<T> Clone for Queues<T> {
-    fn clone(&self) -> Self {
-        Queues(Arc::clone(&self.0))
-    }
-}
-
-impl<T> Default for Queues<T> {
-    fn default() -> Self {
-        Queues(Arc::default())
-    }
-}
 
 impl<T: Default> Queues<T> {
     /// Returns the queue for a key.

@@ -12,6 +12,8 @@ use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::Service;
 use crate::domain::{Code, Diagnostic, SessionId, Timestamp};
 use crate::remote::{GitProgram, RemoteError, shown_address};
@@ -38,20 +40,16 @@ pub struct Sharing {
 #[derive(Clone, Debug)]
 pub enum SyncMessage {
     /// A call used an investigation.
-    Used(InvestigationUse),
+    Used {
+        /// The investigation.
+        session: SessionId,
+        /// Its folder.
+        path: PathBuf,
+        /// The kind of use.
+        kind: UseKind,
+    },
     /// The server is shutting down. No message follows.
     Shutdown,
-}
-
-/// The use of an investigation by a call.
-#[derive(Clone, Debug)]
-pub struct InvestigationUse {
-    /// The investigation.
-    pub session: SessionId,
-    /// Its folder.
-    pub path: PathBuf,
-    /// The kind of use.
-    pub kind: UseKind,
 }
 
 /// The kind of use of an investigation.
@@ -66,24 +64,34 @@ pub enum UseKind {
 }
 
 /// The outcome of the last sync of an investigation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Synced {
     /// The time of the last complete sync.
+    #[serde(rename = "lastSynced", skip_serializing_if = "Option::is_none")]
     pub last: Option<Timestamp>,
-    /// The error, if the last sync was incomplete.
+    /// The error, if the last sync was incomplete. It is retried.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The latest notice for people.
+    /// The latest notice for people: changed rules, manual edits, forged names.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
 }
 
 /// An investigation compared with its remote.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RemoteStanding {
     /// The address, without a password.
     pub remote: String,
-    /// The numbers of commits that exist only locally and only on the remote, as last seen.
-    pub apart: Option<(usize, usize)>,
+    /// The number of local commits that the remote lacked when last seen; absent before the first sync.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<usize>,
+    /// The number of remote commits that are missing locally.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub behind: Option<usize>,
     /// The outcome of this server's last sync.
+    #[serde(flatten)]
     pub synced: Synced,
 }
 
@@ -109,7 +117,8 @@ impl Service {
             .and_then(|sharing| lock(&sharing.synced).get(&snapshot.investigation.meta().id).cloned());
         Some(RemoteStanding {
             remote: shown_address(&upstream.address),
-            apart: upstream.apart,
+            ahead: upstream.apart.map(|(ahead, _)| ahead),
+            behind: upstream.apart.map(|(_, behind)| behind),
             synced: synced.unwrap_or_default(),
         })
     }
@@ -136,11 +145,7 @@ impl Service {
         if let Some(syncer) = self.sharing.as_ref().and_then(|sharing| sharing.syncer.as_ref()) {
             let session = snapshot.investigation.meta().id;
             // During shutdown, nobody receives the message.
-            let _ = syncer.send(SyncMessage::Used(InvestigationUse {
-                session,
-                path: snapshot.path.clone(),
-                kind,
-            }));
+            let _ = syncer.send(SyncMessage::Used { session, path: snapshot.path.clone(), kind });
         }
     }
 

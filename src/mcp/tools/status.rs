@@ -160,7 +160,7 @@ pub(super) struct StatusFacts {
     next_cursor: Option<String>,
     /// The status against its remote; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    sync: Option<SyncStatus>,
+    sync: Option<RemoteStanding>,
     /// The quality metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
     quality: Option<Value>,
@@ -170,42 +170,6 @@ pub(super) struct StatusFacts {
     /// The number of lines left out, by list.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     omitted: BTreeMap<&'static str, usize>,
-}
-
-/// The status of an investigation against its remote.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SyncStatus {
-    /// The address, without a password.
-    remote: String,
-    /// The number of local commits that the remote lacked when last seen; absent before the first sync.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ahead: Option<usize>,
-    /// The number of remote commits that are missing locally.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    behind: Option<usize>,
-    /// The time of this server's last sync.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last_synced: Option<String>,
-    /// The error of the last sync. It is retried.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    /// A notice for people from the last import: changed rules, manual edits, forged names.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    notice: Option<String>,
-}
-
-impl SyncStatus {
-    fn of(standing: RemoteStanding) -> Self {
-        SyncStatus {
-            remote: shorten(&standing.remote, ADDRESS),
-            ahead: standing.apart.map(|(ahead, _)| ahead),
-            behind: standing.apart.map(|(_, behind)| behind),
-            last_synced: standing.synced.last.map(|at| at.to_string()),
-            error: standing.synced.error,
-            notice: standing.synced.notice,
-        }
-    }
 }
 
 /// A node of the list.
@@ -347,7 +311,8 @@ fn facts(service: &Service, snapshot: &Snapshot, input: &StatusInput, start: usi
         *active.entry(state.to_string()).or_default() += 1;
     }
     let total = active.values().sum();
-    let sync = service.remote_standing(snapshot).map(SyncStatus::of);
+    let sync = service.remote_standing(snapshot);
+    let sync = sync.map(|it| RemoteStanding { remote: shorten(&it.remote, ADDRESS), ..it });
     let (listed, next_cursor) = match input.detail {
         StatusDetail::Full => {
             let room = LISTED.saturating_sub(sync.as_ref().map_or(0, sent));
