@@ -33,7 +33,7 @@ use tokio::{
     runtime::{Builder, Runtime},
 };
 
-use super::{drain::Drain, log::Log, server::Server};
+use super::{drain::Drain, server::Server};
 use crate::background;
 use crate::platform::Signals;
 
@@ -41,14 +41,33 @@ use crate::platform::Signals;
 pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
     // A single thread for the protocol starts fastest.
     let runtime = start(Builder::new_current_thread().enable_all()).map_err(ServeError::Start)?;
+    serve_until_signal(runtime, server, ServeError::Interrupted, |server, stop| {
+        let (input, output) = rmcp::transport::stdio_pipes();
+        serve(server, input, output, stop.arrived(1))
+    })
+}
+
+/// Serves until `serve` completes, which it does after the first signal, and finishes the background work. Returns the error
+/// `interrupted` after a second signal.
+pub(super) fn serve_until_signal<E, F: Future<Output = Result<(), E>>>(
+    runtime: Runtime,
+    server: Server,
+    interrupted: E,
+    serve: impl FnOnce(Server, Signals) -> F,
+) -> Result<(), E> {
     let (log, whole) = (server.log.clone(), server.clone());
     let outcome = run(runtime, async {
-        let (input, output) = rmcp::transport::stdio_pipes();
-        let signals = signals(&log);
-        let serving = finishing(server.clone(), serve(server, input, output, signals.clone().arrived(1)));
+        let signals =
+            Signals::listen(true, |name, fault| log.warn(format_args!("cannot listen for {name}: {fault}")));
+        let serving = async {
+            let outcome = serve(server.clone(), signals.clone()).await;
+            // If the thread panicked, the log has it.
+            let _ = tokio::task::spawn_blocking(move || server.finish(background::PATIENCE)).await;
+            outcome
+        };
         tokio::select! {
             outcome = serving => outcome,
-            () = signals.arrived(2) => Err(ServeError::Interrupted),
+            () = signals.clone().arrived(2) => Err(interrupted),
         }
     });
     // After a second signal, calls may still be running.
@@ -77,14 +96,6 @@ pub(super) fn start(builder: &mut Builder) -> io::Result<Runtime> {
 pub(super) fn run<T>(runtime: Runtime, future: impl Future<Output = T>) -> T {
     let outcome = runtime.block_on(future);
     runtime.shutdown_background();
-    outcome
-}
-
-/// Serves, and then finishes the background work.
-pub(super) async fn finishing<T>(server: Server, serving: impl Future<Output = T>) -> T {
-    let outcome = serving.await;
-    // If the thread panicked, the log has it.
-    let _ = tokio::task::spawn_blocking(move || server.finish(background::PATIENCE)).await;
     outcome
 }
 
@@ -143,11 +154,6 @@ pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
 /// How long shutdown waits for an answer that no tool is working on.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Listens for the signals that end the server.
-pub(super) fn signals(log: &Log) -> Signals {
-    Signals::listen(true, |name, fault| log.warn(format_args!("cannot listen for {name}: {fault}")))
-}
 
 #[cfg(test)]
 mod tests {

@@ -41,7 +41,7 @@ use tokio::net::TcpListener;
 
 use super::log::Log;
 use super::server::Server;
-use super::stdio::{finishing, run, signals, start};
+use super::stdio::{serve_until_signal, start};
 use crate::connections::{self, ConnectionEvent, Limits};
 use gate::HttpGate;
 pub use token::{BearerToken, TokenError};
@@ -136,19 +136,9 @@ pub fn serve_http(server: Server, options: HttpOptions) -> Result<(), HttpError>
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime =
         start(builder.enable_all().max_blocking_threads(calls_at_once())).map_err(HttpError::Start)?;
-    let (log, whole) = (server.log.clone(), server.clone());
-    let outcome = run(runtime, async {
-        let signals = signals(&log);
-        let serving = finishing(server.clone(), serve(server, options, signals.clone().arrived(1)));
-        tokio::select! {
-            outcome = serving => outcome,
-            () = signals.arrived(2) => Err(HttpError::Interrupted),
-        }
-    });
-    // After a second signal, calls may still be running.
-    whole.finish(Duration::ZERO);
-    log.flush();
-    outcome
+    serve_until_signal(runtime, server, HttpError::Interrupted, |server, stop| {
+        serve(server, options, stop.arrived(1))
+    })
 }
 
 /// Returns the number of calls to run at once. More than the processor and the disk can handle only slow each other

@@ -195,32 +195,24 @@ fn judgment(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<Str
     const NAMED: usize = 5;
     /// The maximum length of a limit, in characters.
     const LIMIT: usize = 200;
-    let mut judgment = Map::new();
-    let Some(answer) = answer else { return judgment };
-    judgment.insert("verdict".to_owned(), json!(answer.words()));
+    let Some(answer) = answer else { return Map::new() };
     if answer.verdict == Verdict::Refuted {
-        judgment
-            .insert("refutedBy".to_owned(), json!(answer.refuted_by.iter().take(NAMED).collect::<Vec<_>>()));
-        return judgment;
+        let by: Vec<&NodeId> = answer.refuted_by.iter().take(NAMED).collect();
+        return present(json!({"verdict": answer.words(), "refutedBy": by}));
     }
-    judgment.insert("confirmation".to_owned(), json!(answer.grade));
-    let distances = answer
-        .confirming
-        .iter()
-        .take(NAMED)
-        .filter_map(|by| Some(format!("{}: {}", by.node, assessment.distance(answer.node, by)?)));
-    judgment.insert("confirmedBy".to_owned(), distances.collect());
-    if !answer.runs.is_empty() {
-        judgment.insert("evidenceVerdict".to_owned(), json!(assessment.evidence_words(answer)));
-    }
+    let confirming = answer.confirming.iter().take(NAMED);
+    let distances =
+        confirming.filter_map(|by| Some(format!("{}: {}", by.node, assessment.distance(answer.node, by)?)));
     let limits = assessment.caveats(answer).take(NAMED).map(|limit| shorten(&limit.to_string(), LIMIT));
-    judgment.insert("limits".to_owned(), limits.collect());
-    judgment.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
-    let against: Vec<String> = answer.against.iter().take(NAMED).map(ToString::to_string).collect();
-    if !against.is_empty() {
-        judgment.insert("contestedBy".to_owned(), json!(against));
-    }
-    judgment
+    let against = answer.against.iter().take(NAMED).map(ToString::to_string);
+    present(json!({
+        "verdict": answer.words(),
+        "confirmation": answer.grade,
+        "confirmedBy": distances.collect::<Vec<_>>(),
+        "evidenceVerdict": (!answer.runs.is_empty()).then(|| assessment.evidence_words(answer)),
+        "limits": limits.collect::<Vec<_>>(),
+        "contestedBy": against.collect::<Vec<_>>(),
+    }))
 }
 
 /// Returns a piece of a text from a character offset, at most `room` bytes in JSON, and the offset of the next piece.
@@ -268,40 +260,30 @@ fn fields(
     view.findings = view.findings.map(|_| Cow::default());
     let more_children = view.children.len().saturating_sub(entries);
     view.children.truncate(entries);
-    let mut fields = Map::new();
     // Calls use `nodeId`, so the reply does too.
-    fields.insert("nodeId".to_owned(), Value::from(view.id.as_str()));
-    let mut cut = Vec::new();
-    if let Ok(Value::Object(mut all)) = serde_json::to_value(&view) {
-        cut = view::shorten(&mut all, characters, entries);
-        fields.extend(all.into_iter().filter(|(name, _)| name != "id"));
-    }
-    let said: Vec<_> = investigation.comments_on(view.id).collect();
+    let mut fields = Map::from_iter([("nodeId".to_owned(), Value::from(view.id.as_str()))]);
+    let mut viewed = present(serde_json::to_value(&view).unwrap_or_default());
+    let cut = view::shorten(&mut viewed, characters, entries);
+    fields.extend(viewed.into_iter().filter(|(name, _)| name != "id"));
+    let comments: Vec<_> = investigation.comments_on(view.id).collect();
     // The newest comments: open ones are mostly among them.
-    let more_comments = said.len().saturating_sub(entries);
-    let comments = said[more_comments..]
+    let more_comments = comments.len().saturating_sub(entries);
+    let comments = comments[more_comments..]
         .iter()
         .map(|comment| Comment { text: shorten(&comment.text, characters), ..(***comment).clone() });
-    fields.insert("comments".to_owned(), json!(comments.collect::<Vec<_>>()));
-    fields.insert("attachments".to_owned(), attachments(investigation, view.id));
     let (runs, more_runs) = newest_runs(assessment.runs_of(view.id), entries);
     let shown = runs.iter().map(|run| run.entry(characters, entries));
-    fields.insert("runs".to_owned(), json!(shown.collect::<Vec<_>>()));
-    if more_runs > 0 {
-        fields.insert("moreRuns".to_owned(), Value::from(more_runs));
-    }
-    if more_comments > 0 {
-        fields.insert("moreComments".to_owned(), Value::from(more_comments));
-    }
-    if more_children > 0 {
-        fields.insert("moreChildren".to_owned(), Value::from(more_children));
-    }
-    if !cut.is_empty() {
-        let address = ResourceAddress::Node(investigation.meta().id.to_string(), view.id.to_string());
-        fields.insert("cut".to_owned(), Value::from(cut));
-        fields.insert("resource".to_owned(), Value::from(address.to_string()));
-    }
-    without_absent(&mut fields);
+    let address = ResourceAddress::Node(investigation.meta().id.to_string(), view.id.to_string());
+    fields.extend(present(json!({
+        "comments": comments.collect::<Vec<_>>(),
+        "attachments": attachments(investigation, view.id),
+        "runs": shown.collect::<Vec<_>>(),
+        "moreRuns": (more_runs > 0).then_some(more_runs),
+        "moreComments": (more_comments > 0).then_some(more_comments),
+        "moreChildren": (more_children > 0).then_some(more_children),
+        "cut": &cut,
+        "resource": (!cut.is_empty()).then(|| address.to_string()),
+    })));
     fields
 }
 
@@ -310,6 +292,13 @@ fn attachments(investigation: &Investigation, node: &NodeId) -> Value {
     let files = investigation.attachments_of(node).iter();
     let file = |(name, bytes): (&AttachmentName, &u64)| json!({"name": name.as_str(), "bytes": bytes, "path": layout::attachment(node, name)});
     files.map(file).collect()
+}
+
+/// Returns the fields of an object without `null` and empty lists, at every depth.
+fn present(object: Value) -> Map<String, Value> {
+    let Value::Object(mut fields) = object else { return Map::new() };
+    without_absent(&mut fields);
+    fields
 }
 
 /// Removes `null` fields and empty lists, at every depth.
