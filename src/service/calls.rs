@@ -1,5 +1,6 @@
 //! The calls that write. Each applies the decision of the same name. All interfaces write through them.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::changes::ServiceChange;
@@ -89,7 +90,7 @@ impl Service {
     ) -> Result<Turn, Refusal> {
         let nodes = nodes.as_deref();
         let known = self.look_up(&cited_by_results(&results));
-        let written = self.transact(session, caller, |investigation, rules, now| {
+        let written = self.transact(&self.find(session)?.0, caller, |investigation, rules, now| {
             if results.is_empty() {
                 return Ok((propose_next(investigation, rules, nodes, plan, now)?, None));
             }
@@ -212,8 +213,9 @@ impl Service {
     ///
     /// Returns the errors of [`Service::write`].
     pub fn comment(&self, session: &str, request: Say, caller: &Caller) -> Result<Written, Refusal> {
-        let author = self.commenter(session, caller)?;
-        self.write(session, caller, |investigation, rules, now| {
+        let (path, _) = self.find(session)?;
+        let author = self.commenter(&path, caller)?;
+        self.write_to(&path, caller, |investigation, rules, now| {
             let id = self.world.comment_id(now);
             comment(investigation, rules, request.clone(), author.clone(), id, now)
         })
@@ -225,16 +227,16 @@ impl Service {
     ///
     /// Returns the errors of [`Service::write`].
     pub fn record(&self, session: &str, request: NewRuns, caller: &Caller) -> Result<Written, Refusal> {
-        let author = self.commenter(session, caller)?;
-        self.write(session, caller, |investigation, rules, now| {
+        let (path, _) = self.find(session)?;
+        let author = self.commenter(&path, caller)?;
+        self.write_to(&path, caller, |investigation, rules, now| {
             record(investigation, rules, request.clone(), &author, self.world.run_id(now), now)
         })
     }
 
     /// Returns the author for comments and runs.
-    fn commenter(&self, session: &str, caller: &Caller) -> Result<Commenter, Refusal> {
-        let (path, _) = self.find(session)?;
-        let (name, email) = self.store.identity(&path)?;
+    fn commenter(&self, path: &Path, caller: &Caller) -> Result<Commenter, Refusal> {
+        let (name, email) = self.store.identity(path)?;
         Ok(Commenter { name, email, agent_id: None, caller: caller.clone() })
     }
 

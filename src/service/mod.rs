@@ -351,7 +351,17 @@ impl Service {
         caller: &Caller,
         decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Result<Decision, Rejection>,
     ) -> Result<Written, Refusal> {
-        let written = self.transact(session, caller, |investigation, rules, now| {
+        self.write_to(&self.find(session)?.0, caller, decide)
+    }
+
+    /// Decides on the committed state in a folder and writes the decision as one commit.
+    fn write_to(
+        &self,
+        path: &Path,
+        caller: &Caller,
+        decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Result<Decision, Rejection>,
+    ) -> Result<Written, Refusal> {
+        let written = self.transact(path, caller, |investigation, rules, now| {
             decide(investigation, rules, now).map(|decision| (decision, None))
         })?;
         let Transacted { before, after, tag, decided, .. } = written;
@@ -359,10 +369,10 @@ impl Service {
         Ok(Written { standing, before: before.investigation, decision: decided.first, tag })
     }
 
-    /// Decides on the committed state and writes each decision as one commit.
+    /// Decides on the committed state in a folder and writes each decision as one commit.
     fn transact(
         &self,
-        session: &str,
+        path: &Path,
         caller: &Caller,
         decide: impl Fn(
             &Investigation,
@@ -370,10 +380,9 @@ impl Service {
             Timestamp,
         ) -> Result<(Decision, Option<Decision>), Rejection>,
     ) -> Result<Transacted<Decided>, Refusal> {
-        let (path, _) = self.find(session)?;
-        let written = self.store.transact(&path, |snapshot| {
+        let written = self.store.transact(path, |snapshot| {
             let standing =
-                with_rules(&path, snapshot.clone()).map_err(|unjudged| Refusal::from(unjudged.error))?;
+                with_rules(path, snapshot.clone()).map_err(|unjudged| Refusal::from(unjudged.error))?;
             if let Some(fault) =
                 snapshot.faults.iter().find(|fault| fault.is_unreadable() && fault.path == layout::CONCLUSION)
             {
@@ -416,7 +425,7 @@ impl Service {
             self.used(&written.after, if has_ended { UseKind::Ended } else { UseKind::Wrote });
         }
         if written.wants_upkeep {
-            self.maintain(&path);
+            self.maintain(path);
         }
         Ok(written)
     }
