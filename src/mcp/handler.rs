@@ -242,10 +242,9 @@ impl ServerHandler for Server {
         let found =
             self.with_service(move |service| complete(service, &name, &value, session.as_deref())).await?;
         // While a person is typing the id, an unknown investigation simply has no nodes.
-        let found = found.unwrap_or_default();
-        let more = found.total > found.values.len();
-        let total = u32::try_from(found.total).ok();
-        let info = CompletionInfo::with_pagination(found.values, total, more);
+        let (values, total) = found.unwrap_or_default();
+        let more = total > values.len();
+        let info = CompletionInfo::with_pagination(values, u32::try_from(total).ok(), more);
         info.map(CompleteResult::new).map_err(|fault| ErrorData::internal_error(fault, None))
     }
 

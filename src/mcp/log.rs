@@ -73,18 +73,6 @@ pub struct CallOutcome {
     pub commit: Option<String>,
 }
 
-/// A call of a tool, as logged.
-pub(super) struct LoggedCall<'a> {
-    /// The tool.
-    pub tool: &'a str,
-    /// The end of the id in the arguments, see [`short`].
-    pub session: Option<String>,
-    /// Its outcome.
-    pub outcome: &'a CallOutcome,
-    /// Its duration.
-    pub time: Duration,
-}
-
 impl Log {
     /// Returns a log with a level and a format.
     pub fn new(level: Level, format: LogFormat) -> Log {
@@ -122,9 +110,9 @@ impl Log {
         self.line(Level::Info, &format!("listening on {url}"), json!({"message": "listening", "url": url}));
     }
 
-    /// Logs a call.
-    pub(super) fn call(&self, call: &LoggedCall) {
-        let CallOutcome { session, rejected, codes, commit } = call.outcome;
+    /// Logs a call. `named` is the end of the id in its arguments, see [`short`].
+    pub(super) fn call(&self, tool: &str, named: Option<String>, outcome: &CallOutcome, time: Duration) {
+        let CallOutcome { session, rejected, codes, commit } = outcome;
         let codes = &codes[..codes.len().min(CODES)];
         let broken =
             codes.iter().any(|code| matches!(code, Code::InternalError | Code::StoreError | Code::TimedOut));
@@ -133,11 +121,11 @@ impl Log {
             return;
         }
         let outcome = if *rejected { "rejected" } else { "ok" };
-        let milliseconds = (call.time.as_secs_f64() * 10_000.0).round() / 10.0;
+        let milliseconds = (time.as_secs_f64() * 10_000.0).round() / 10.0;
         let commit = commit.as_deref().and_then(|id| id.get(..10));
-        let mut text = call.tool.to_owned();
-        let mut fields = json!({"tool": call.tool});
-        let session = call.session.clone().or_else(|| session.map(|id| end_of(&id.to_string())));
+        let mut text = tool.to_owned();
+        let mut fields = json!({"tool": tool});
+        let session = named.or_else(|| session.map(|id| end_of(&id.to_string())));
         if let Some(session) = &session {
             text.push_str(&format!(" {session}"));
             fields["session"] = json!(session);

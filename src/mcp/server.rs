@@ -184,12 +184,7 @@ impl Server {
         if let Some(question) = reply.question {
             return Ok(Called::Asks(question));
         }
-        self.log.call(&log::LoggedCall {
-            tool: name,
-            session: named,
-            outcome: &reply.outcome,
-            time: since.elapsed(),
-        });
+        self.log.call(name, named, &reply.outcome, since.elapsed());
         let text = vec![ContentBlock::text(reply.content.to_string())];
         Ok(Called::Done(match reply.outcome.rejected {
             true => CallToolResult::error(text),
