@@ -6,8 +6,8 @@ use crate::store::{ListFilter, ListState};
 /// The protocol's limit on the number of values in one answer.
 pub const MAX_VALUES: usize = 100;
 
-/// Returns the first [`MAX_VALUES`] values of an argument that start with `value`, and the number of all. `session` is the
-/// value of `sessionId`, if known. An unknown argument has no values.
+/// Returns the first [`MAX_VALUES`] values of an argument that start with `value`, and the number of all. `session`
+/// is the value of `sessionId`, if known. An unknown argument has no values.
 ///
 /// # Errors
 ///

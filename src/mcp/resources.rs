@@ -64,8 +64,8 @@ pub fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// Returns a page of the resources and the cursor of the next page. The first entry is the list of investigations; then come
-/// the investigations, newest first.
+/// Returns a page of the resources and the cursor of the next page. The first entry is the list of investigations;
+/// then come the investigations, newest first.
 ///
 /// # Errors
 ///

@@ -47,8 +47,8 @@ pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
     })
 }
 
-/// Serves until `serve` completes, which it does after the first signal, and finishes the background work. Returns the error
-/// `interrupted` after a second signal.
+/// Serves until `serve` completes, which it does after the first signal, and finishes the background work. Returns
+/// the error `interrupted` after a second signal.
 pub(super) fn serve_until_signal<E, F: Future<Output = Result<(), E>>>(
     runtime: Runtime,
     server: Server,

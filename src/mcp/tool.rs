@@ -1,7 +1,7 @@
 //! A tool (its description, input schema and function) and the reply to a call.
 //!
-//! Every reply is an [`ToolAnswer`]: the fields common to all replies ([`ReplyFields`]), a body with the result of the call,
-//! and advice. The body is sent whole. Advice is cut if the reply exceeds the tool's budget.
+//! Every reply is a [`ToolAnswer`]: the fields common to all replies ([`ReplyFields`]), a body with the result of the
+//! call, and advice. The body is sent whole. Advice is cut if the reply exceeds the tool's budget.
 //!
 //! # Why replies are text, without `structuredContent`
 //!

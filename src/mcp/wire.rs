@@ -57,8 +57,8 @@ pub struct ReplyFields {
     /// The highest round with a committed node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_round: Option<u32>,
-    /// Whether tot_end would be accepted now. Absent if the call does not determine an investigation; false if that does not
-    /// exist.
+    /// Whether tot_end would be accepted now. Absent if the call does not determine an investigation; false if that
+    /// does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub can_end: Option<bool>,
     /// All reasons why tot_end would be rejected now.

@@ -122,8 +122,7 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
     ]
 }
 
-/// Calls the named tool in this process, without a client. Commands of the command line that do what a tool does use
-/// it.
+/// Calls the named tool in this process, without a client. The command line uses it for commands that match a tool.
 ///
 /// # Errors
 ///
@@ -163,8 +162,8 @@ where
 
 /// Turns the outcome of a call into an answer.
 fn answer<B, A>(service: &Service, outcome: Outcome<B, A>) -> ToolAnswer<B, A> {
-    // Every reply about an investigation reports moved folders. A rejection has no warnings, and the move may be its
-    // cause.
+    // Every reply about an investigation reports moved history. A rejection has no warnings, so it becomes an error
+    // there.
     let moves =
         |shared: &ReplyFields| shared.session.map(|session| service.moves(session)).unwrap_or_default();
     match outcome {

@@ -131,7 +131,7 @@ pub(super) struct NextBody {
 /// The advice with a plan.
 #[derive(Serialize)]
 pub(super) struct NextAdvice {
-    /// How many combinations of `dimensions` are covered, pending nodes included.
+    /// The coverage of the combinations of `dimensions`, including pending nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<Coverage>,
     /// Pending nodes that other agents have claimed.

@@ -148,7 +148,7 @@ fn read<'n>(
     let mut room = ROOM;
     let mut read = NodesRead { nodes: Vec::new(), next: Vec::new(), rest: Vec::new() };
     let share = ROOM / nodes.len().max(1);
-    // A call that continues one node has read the beginnings of the others before.
+    // A call that continues one node already has the beginnings of the others.
     let is_shared = offset == 0 && share >= SHARE;
     let assessment = Assessment::new(investigation, rules);
     let parts = nodes.iter().map(|node| {
@@ -238,7 +238,7 @@ fn bytes(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(usize::MAX, |text| text.len())
 }
 
-/// How far to cut the texts of a node: characters of a text and entries of a list. The mildest cut comes first.
+/// The limits to try for the texts of a node, mildest first: characters of a text and entries of a list.
 const CUTS: [(usize, usize); 3] = [(1_000, 8), (300, 4), (60, 2)];
 
 /// Returns the fields of a node without its findings, cut as far as necessary to leave room for a piece of them.
@@ -266,7 +266,7 @@ fn fields(
     let cut = view::shorten(&mut viewed, characters, entries);
     fields.extend(viewed.into_iter().filter(|(name, _)| name != "id"));
     let comments: Vec<_> = investigation.comments_on(view.id).collect();
-    // The newest comments: open ones are mostly among them.
+    // The newest comments, since most open ones are among them.
     let more_comments = comments.len().saturating_sub(entries);
     let comments = comments[more_comments..]
         .iter()

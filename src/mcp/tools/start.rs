@@ -44,7 +44,7 @@ pub(super) struct StartBody {
     mode: String,
     /// The number of rounds required before the end.
     min_rounds: u32,
-    /// Whether terminal states are stored in rounds that are too early for them.
+    /// Whether terminal states are accepted in early rounds.
     allow_early_terminal: bool,
     /// The number of roots required in the first proposal.
     min_roots: u32,
