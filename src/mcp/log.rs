@@ -22,7 +22,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::domain::{Code, SessionId};
+use super::wire::ReplyFields;
+use crate::domain::Code;
 use crate::text::one_line;
 use crate::world::World;
 
@@ -58,19 +59,6 @@ pub struct Log {
     level: Level,
     format: LogFormat,
     writer: Arc<LogWriter>,
-}
-
-/// The outcome of a call, as logged.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CallOutcome {
-    /// The investigation, if known.
-    pub session: Option<SessionId>,
-    /// Whether the call was rejected.
-    pub rejected: bool,
-    /// The codes of the errors.
-    pub codes: Vec<Code>,
-    /// The commit that was written.
-    pub commit: Option<String>,
 }
 
 impl Log {
@@ -111,16 +99,17 @@ impl Log {
     }
 
     /// Logs a call. `named` is the end of the id in its arguments, see [`short`].
-    pub(super) fn call(&self, tool: &str, named: Option<String>, outcome: &CallOutcome, time: Duration) {
-        let CallOutcome { session, rejected, codes, commit } = outcome;
-        let codes = &codes[..codes.len().min(CODES)];
+    pub(super) fn call(&self, tool: &str, named: Option<String>, reply: &ReplyFields, time: Duration) {
+        let ReplyFields { session, commit, .. } = reply;
+        let rejected = reply.is_rejected();
+        let codes: Vec<&Code> = reply.errors.iter().map(|error| &error.code).take(CODES).collect();
         let broken =
             codes.iter().any(|code| matches!(code, Code::InternalError | Code::StoreError | Code::TimedOut));
-        let level = if *rejected && broken { Level::Error } else { Level::Info };
+        let level = if rejected && broken { Level::Error } else { Level::Info };
         if !self.tells(level) {
             return;
         }
-        let outcome = if *rejected { "rejected" } else { "ok" };
+        let outcome = if rejected { "rejected" } else { "ok" };
         let milliseconds = (time.as_secs_f64() * 10_000.0).round() / 10.0;
         let commit = commit.as_deref().and_then(|id| id.get(..10));
         let mut text = tool.to_owned();
@@ -132,7 +121,7 @@ impl Log {
         }
         text.push_str(&format!(" {outcome}"));
         fields["outcome"] = json!(outcome);
-        if *rejected {
+        if rejected {
             let names: Vec<String> = codes.iter().map(ToString::to_string).collect();
             text.push_str(&format!(" {}", names.join(",")));
             fields["codes"] = json!(names);

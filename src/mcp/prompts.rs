@@ -156,11 +156,7 @@ fn research(service: &Service, session: &str, node: &str) -> Result<String, Refu
     let standing = service.read(session)?;
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let found = node.parse::<NodeId>().ok().and_then(|id| investigation.node(&id));
-    let node = found.ok_or_else(|| {
-        let message = format!("There is no node `{}`.", shorten(node, 60));
-        Diagnostic::new(Code::NodeNotFound, message)
-            .suggest("tot_status with `detail: full` lists the nodes.")
-    })?;
+    let node = found.ok_or_else(|| no_such("node", node))?;
     Ok(brief(investigation, &rules, node))
 }
 
@@ -169,11 +165,9 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let id = investigation.meta().id;
     let found = node.parse::<NodeId>().ok().and_then(|id| investigation.committed_node(&id));
-    let (node, it) = found.and_then(|node| Some((node, node.classification.as_ref()?))).ok_or_else(|| {
-        let message = format!("There is no committed node `{}`.", shorten(node, 60));
-        Diagnostic::new(Code::NodeNotFound, message)
-            .suggest("tot_status with `detail: full` lists the nodes.")
-    })?;
+    let (node, it) = found
+        .and_then(|node| Some((node, node.classification.as_ref()?)))
+        .ok_or_else(|| no_such("committed node", node))?;
     let state = it.current_state();
     let mut text = format!(
         "Check the node {} of the investigation {id}, whose state is {state}: “{}”. Try to refute it; confirm it only if it \
@@ -219,6 +213,12 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
         )),
     }
     Ok(text)
+}
+
+fn no_such(what: &str, node: &str) -> Refusal {
+    Diagnostic::new(Code::NodeNotFound, format!("There is no {what} `{}`.", shorten(node, 60)))
+        .suggest("tot_status with `detail: full` lists the nodes.")
+        .into()
 }
 
 /// Returns the question and the context.

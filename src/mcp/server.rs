@@ -31,10 +31,10 @@ use super::{
     handler::Notifier,
     log::{self, Log},
     queues::Queues,
-    tool::{Tool, ToolReply, error, internal_error, rejection},
+    tool::{Tool, ToolReply, internal_error, rejection},
 };
 use crate::background::Background;
-use crate::domain::{Caller, Code};
+use crate::domain::{Caller, Code, Diagnostic};
 use crate::service::Service;
 use crate::text::{one_line, shorten};
 
@@ -184,9 +184,9 @@ impl Server {
         if let Some(question) = reply.question {
             return Ok(Called::Asks(question));
         }
-        self.log.call(name, named, &reply.outcome, since.elapsed());
+        self.log.call(name, named, &reply.shared, since.elapsed());
         let text = vec![ContentBlock::text(reply.content.to_string())];
-        Ok(Called::Done(match reply.outcome.rejected {
+        Ok(Called::Done(match reply.shared.is_rejected() {
             true => CallToolResult::error(text),
             false => CallToolResult::success(text),
         }))
@@ -291,10 +291,8 @@ fn timed_out() -> ToolReply {
         "The call has taken longer than {} seconds and continues. See tot_status for its outcome before you call again.",
         PATIENCE.as_secs()
     );
-    rejection(
-        &message,
-        vec![error(Code::TimedOut, &message, Some("Call tot_status to see what was written."))],
-    )
+    let error = Diagnostic::new(Code::TimedOut, &message).suggest("Call tot_status to see what was written.");
+    rejection(&message, vec![error])
 }
 
 fn not_begun() -> ToolReply {
@@ -304,17 +302,15 @@ fn not_begun() -> ToolReply {
     );
     let suggestion =
         "Call again. If this persists, a process that writes there may hang. tot_status still works.";
-    rejection(&message, vec![error(Code::Busy, &message, Some(suggestion))])
+    rejection(&message, vec![Diagnostic::new(Code::Busy, &message).suggest(suggestion)])
 }
 
 fn read_only(name: &str) -> ToolReply {
     let what =
         format!("`{name}` writes, but this server is read-only: its operator started it with --read-only.");
     let suggestion = "Use tot_status, tot_next and the other listed tools, or a server without --read-only.";
-    rejection(
-        "Nothing was done: this server is read-only.",
-        vec![error(Code::ReadOnly, &what, Some(suggestion))],
-    )
+    let error = Diagnostic::new(Code::ReadOnly, what).suggest(suggestion);
+    rejection("Nothing was done: this server is read-only.", vec![error])
 }
 
 #[cfg(test)]

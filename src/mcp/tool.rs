@@ -25,7 +25,6 @@ use super::{
     ask::Asking,
     bounded::{OMITTED, bounded, sent},
     coercion::{self, Misfit},
-    log::CallOutcome,
     schema,
     wire::{ReplyFields, each_once},
 };
@@ -68,7 +67,7 @@ impl Tool {
         let call = Arc::new(call);
         let tool = Tool::with(about, move |input, caller, asking| {
             let call = Arc::clone(&call);
-            blocking(move || ToolReply::of(&call(input, &caller, asking), about.budget))
+            blocking(move || ToolReply::of(call(input, &caller, asking), about.budget))
         });
         Tool { queues: !about.read_only, ..tool }
     }
@@ -84,7 +83,7 @@ impl Tool {
     {
         Tool::with(about, move |input, _, _| {
             let answer = call(input);
-            async move { ToolReply::of(&answer.await, about.budget) }
+            async move { ToolReply::of(answer.await, about.budget) }
         })
     }
 
@@ -151,7 +150,7 @@ fn understand<I: DeserializeOwned>(
     let (errors, example) = match coercion::understand(schema, &arguments) {
         Ok(input) => match serde_json::from_value(input) {
             Ok(input) => return Ok(input),
-            Err(misfit) => (vec![error(Code::InvalidArgument, &misfit.to_string(), None)], String::new()),
+            Err(misfit) => (vec![Diagnostic::new(Code::InvalidArgument, misfit.to_string())], String::new()),
         },
         Err(misfits) => (misfitting(&misfits), coercion::example_like(schema, &arguments).to_string()),
     };
@@ -166,13 +165,15 @@ fn understand<I: DeserializeOwned>(
 }
 
 fn misfitting(misfits: &[Misfit]) -> Vec<Diagnostic> {
-    let invalid =
-        |misfit: &Misfit| error(Code::InvalidArgument, &misfit.message(), misfit.suggestion.as_deref());
+    let invalid = |misfit: &Misfit| Diagnostic {
+        suggestion: misfit.suggestion.clone(),
+        ..Diagnostic::new(Code::InvalidArgument, misfit.message())
+    };
     let errors: Vec<Diagnostic> = misfits.iter().map(invalid).collect();
     let mut errors = each_once(errors);
     if errors.len() > MAX_ERRORS {
         let rest = errors.split_off(MAX_ERRORS).len();
-        errors.push(error(Code::InvalidArgument, &format!("{rest} more errors are not shown"), None));
+        errors.push(Diagnostic::new(Code::InvalidArgument, format!("{rest} more errors are not shown")));
     }
     errors
 }
@@ -270,41 +271,36 @@ pub enum ToolAnswer<B, A = Nothing> {
 pub struct Nothing {}
 
 /// A reply as sent to the client.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ToolReply {
     /// The reply: an object, sent as compact JSON text.
     pub content: Value,
-    /// The outcome, for the log. A rejection is sent with `isError`.
-    pub outcome: CallOutcome,
-    /// The question to a person. If present, `content` is null.
+    /// The fields common to all replies, for the log. A rejection is sent with `isError`.
+    pub shared: ReplyFields,
+    /// The question to a person. If present, there is no other content.
     pub question: Option<String>,
 }
 
 impl ToolReply {
     /// Returns the reply, cut to a budget in bytes as sent.
-    fn of<B: Serialize, A: Serialize>(answer: &ToolAnswer<B, A>, budget: usize) -> ToolReply {
+    fn of<B: Serialize, A: Serialize>(answer: ToolAnswer<B, A>, budget: usize) -> ToolReply {
         let (shared, content) = match answer {
             ToolAnswer::Asks(question) => {
-                return ToolReply {
-                    content: Value::Null,
-                    outcome: CallOutcome::default(),
-                    question: Some(question.clone()),
-                };
+                let (content, shared) = Default::default();
+                return ToolReply { content, shared, question: Some(question) };
             }
             ToolAnswer::Done { shared, body, advice } => {
-                (shared, ToolReply::content(shared, body, advice, budget - ENVELOPE))
+                let content = ToolReply::content(&shared, &body, &advice, budget - ENVELOPE);
+                (shared, content)
             }
             ToolAnswer::Rejected { shared } => {
-                (shared, fields(shared).map(|content| bounded(content, budget - ENVELOPE)))
+                let content = fields(&shared).map(|content| bounded(content, budget - ENVELOPE));
+                (shared, content)
             }
         };
         match content {
-            Ok(content) => ToolReply {
-                content: Value::Object(content),
-                outcome: CallOutcome::of(shared),
-                question: None,
-            },
-            Err(fault) => internal_error(&format!("cannot write the reply as JSON: {fault}")),
+            Ok(content) => ToolReply { content: Value::Object(content), shared, question: None },
+            Err(error) => internal_error(&format!("cannot write the reply as JSON: {error}")),
         }
     }
 
@@ -352,30 +348,14 @@ fn list(name: &str, entries: &[impl Serialize]) -> serde_json::Result<Map<String
 /// The size of a result without its text, in bytes: the other fields, and a link if the investigation has ended.
 const ENVELOPE: usize = 240;
 
-impl CallOutcome {
-    fn of(shared: &ReplyFields) -> CallOutcome {
-        CallOutcome {
-            session: shared.session,
-            rejected: shared.is_rejected(),
-            codes: shared.errors.iter().map(|error| error.code.clone()).collect(),
-            commit: shared.commit.clone(),
-        }
-    }
-}
-
 /// Returns the rejection of a call that did not reach a tool's function.
 pub fn rejection(message: &str, errors: Vec<Diagnostic>) -> ToolReply {
     let shared = ReplyFields { message: message.to_owned(), errors, ..ReplyFields::default() };
-    ToolReply::of::<Nothing, Nothing>(&ToolAnswer::Rejected { shared }, REJECTION)
+    ToolReply::of::<Nothing, Nothing>(ToolAnswer::Rejected { shared }, REJECTION)
 }
 
 /// The maximum size of such a rejection, in bytes.
 const REJECTION: usize = 4_000;
-
-/// Returns one error of a rejection.
-pub fn error(code: Code, message: &str, suggestion: Option<&str>) -> Diagnostic {
-    Diagnostic { suggestion: suggestion.map(str::to_owned), ..Diagnostic::new(code, message) }
-}
 
 /// The maximum number of errors in one reply. An agent that makes twenty has misread the schema.
 const MAX_ERRORS: usize = 20;
@@ -386,10 +366,9 @@ const MAX_EXAMPLE: usize = 1000;
 pub(super) fn internal_error(what: &str) -> ToolReply {
     let message = "The tool failed. tot_status shows whether anything was written: check it before you call \
                    again. Please file a bug with what the server wrote to stderr.";
-    rejection(
-        message,
-        vec![error(Code::InternalError, what, Some("Call tot_status to see what was written."))],
-    )
+    let error =
+        Diagnostic::new(Code::InternalError, what).suggest("Call tot_status to see what was written.");
+    rejection(message, vec![error])
 }
 
 fn object(schema: &Value) -> JsonObject {

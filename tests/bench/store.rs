@@ -286,7 +286,7 @@ impl Call {
     fn call(&self, name: &str, arguments: Value) {
         let tool = self.tools.iter().find(|tool| tool.about().name == name).unwrap();
         let reply = self.runtime.block_on(tool.answer(arguments, Caller::default()));
-        assert!(!reply.outcome.rejected, "{}", reply.content);
+        assert!(!reply.shared.is_rejected(), "{}", reply.content);
         assert!(reply.content["commit"].is_string());
     }
 }

@@ -601,7 +601,7 @@ impl Root {
     fn call(&self, name: &str, input: Value) -> Value {
         let tool = self.tools.iter().find(|tool| tool.about().name == name).unwrap();
         let reply = self.runtime.block_on(tool.answer(input, Caller::default()));
-        let status = if reply.outcome.rejected { "REJECTED" } else { "OK" };
+        let status = if reply.shared.is_rejected() { "REJECTED" } else { "OK" };
         assert_eq!(reply.content["status"], status, "{}", reply.content);
         let errors = reply.content["errors"].as_array();
         for error in errors.into_iter().flatten() {
@@ -609,7 +609,7 @@ impl Root {
             let broken = ["STORE_ERROR", "REPORT_ERROR", "INVALID_INVESTIGATION", "INTERNAL_ERROR"];
             assert!(!broken.contains(&code), "{}", reply.content);
         }
-        assert_eq!(errors.is_none_or(Vec::is_empty), !reply.outcome.rejected);
+        assert_eq!(errors.is_none_or(Vec::is_empty), !reply.shared.is_rejected());
         reply.content
     }
 

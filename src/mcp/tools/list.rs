@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Nothing};
 use super::super::wire::ReplyFields;
-use super::Outcome;
+use super::{Outcome, invalid_cursor};
 use crate::assess::Assessment;
-use crate::domain::{Caller, Code, Diagnostic};
-use crate::service::{Refusal, Service};
+use crate::domain::Caller;
+use crate::service::Service;
 use crate::store::{ListEntry, ListFilter, ListState, StoreError};
 use crate::text::shorten;
 
@@ -95,10 +95,7 @@ pub(super) fn run(service: &Service, input: ListInput, _: &Caller) -> Outcome<Li
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let filter = ListFilter { state, text: given(input.text), after: given(input.cursor), limit: PAGE };
     let listing = service.store().list(&filter).map_err(|error| match error {
-        StoreError::UnknownCursor { .. } => Refusal::from(
-            Diagnostic::new(Code::InvalidArgument, "cursor: not a cursor from a reply.")
-                .suggest("Pass the previous reply's `nextCursor`, or omit it for the first page."),
-        ),
+        StoreError::UnknownCursor { .. } => invalid_cursor(),
         error => error.into(),
     })?;
     let shown = listing.entries.len();

@@ -39,7 +39,7 @@ use super::bounded::sent;
 use super::stdio;
 use super::tool::{About, Nothing, Tool, ToolAnswer, ToolReply, plain_list};
 use super::wire::{Graph, GraphForm, GraphNode, ReplyFields};
-use crate::domain::{Caller, Code, Node};
+use crate::domain::{Caller, Code, Diagnostic, Node};
 use crate::graph;
 use crate::ruleset::{builtin, effective};
 use crate::service::{Refusal, Service, Standing};
@@ -179,6 +179,13 @@ fn answer<B, A>(service: &Service, outcome: Outcome<B, A>) -> ToolAnswer<B, A> {
             ToolAnswer::Rejected { shared }
         }
     }
+}
+
+/// Returns the refusal of an invalid cursor.
+fn invalid_cursor() -> Refusal {
+    Diagnostic::new(Code::InvalidArgument, "cursor: not a cursor from a reply.")
+        .suggest("Pass the previous reply's `nextCursor`, or omit it for the first page.")
+        .into()
 }
 
 /// Returns the graph in the requested form, or the address of the resource that has it.

@@ -269,7 +269,7 @@ mod tests {
             let proposal = json!({"sessionId": self.id.to_string(),
                 "nodes": [{"id": "R1.A", "title": "t", "plannedAction": "p"}]});
             let tot_propose = &super::super::all(&self.reports.service)[1];
-            assert!(!tot_propose.answer(proposal, Caller::default()).await.outcome.rejected);
+            assert!(!tot_propose.answer(proposal, Caller::default()).await.shared.is_rejected());
         }
     }
 

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use super::super::bounded::sent;
 use super::super::tool::About;
 use super::super::wire::{GraphForm, ReplyFields, figures, pending};
-use super::{Outcome, graph_of};
+use super::{Outcome, graph_of, invalid_cursor};
 use crate::assess::{self, Assessment};
 use crate::decide::quality::quality;
 use crate::decide::standing::{NextRound, at_odds, outlook};
-use crate::domain::{Caller, Code, Diagnostic, Node};
+use crate::domain::{Caller, Node};
 use crate::markdown;
 use crate::ruleset::rules::children::children;
 use crate::service::sharing::RemoteStanding;
@@ -189,10 +189,7 @@ pub(super) fn run(service: &Service, input: StatusInput, _: &Caller) -> Outcome<
     let seen = service.look(&input.session_id)?;
     let start = match input.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty()) {
         None => 0,
-        Some(cursor) => cursor.parse::<usize>().map_err(|_| {
-            Diagnostic::new(Code::InvalidArgument, "cursor: not a cursor from a reply.")
-                .suggest("Pass the previous reply's `nextCursor`, or omit it for the first page.")
-        })?,
+        Some(cursor) => cursor.parse::<usize>().map_err(|_| invalid_cursor())?,
     };
     let session = |snapshot: &Snapshot| snapshot.investigation.meta().id.to_string();
     Ok(match seen {
