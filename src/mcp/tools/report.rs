@@ -9,11 +9,11 @@
 //!   the system releases it if the process dies.
 //!
 //! A report delays no other call. It is rendered from a snapshot, and at most [`at_once`] are rendered at the same
-//! time. Calls that wait for another report of the same investigation share it if nothing was committed since.
-//! Waiting, even for another process, occupies no thread.
+//! time. Calls that wait for another report of the same investigation share the next one. Waiting, even for another
+//! process, occupies no thread.
 
 use std::fs::{File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,6 @@ use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
 use crate::report::{self, ReadError, Reading, ReportError, SiteOptions, Sources};
 use crate::service::{Refusal, Service};
-use crate::store::CommitId;
 use crate::text::{causes, sentence};
 use crate::withhold::WithheldError;
 
@@ -97,7 +96,6 @@ struct Reports {
 struct WrittenReport {
     /// The time before the state was read.
     began: Instant,
-    head: CommitId,
     reply: (ReplyFields, ReportBody),
 }
 
@@ -108,17 +106,12 @@ impl Reports {
 
     async fn report(&self, session: String) -> Result<(ReplyFields, ReportBody), Refusal> {
         let asked = Instant::now();
-        let (id, path) = self.blocking(move |service| find(service, &session)).await?;
+        let find = move |service: &Service| Ok(service.snapshot(&session)?.investigation.meta().id);
+        let id = self.blocking(find).await?;
         let queue = self.calls.of(&id.to_string());
         let mut before = queue.lock().await;
-        if let Some(written) = before.take() {
-            let is_same = self.blocking(move |service| {
-                let store = service.store();
-                Ok(store.head(&path)? == Some(written.head) && !store.has_uncommitted_list(&path)?)
-            });
-            if asked <= written.began || is_same.await? {
-                return Ok(before.insert(written).reply.clone());
-            }
+        if let Some(written) = before.as_ref().filter(|written| asked <= written.began) {
+            return Ok(written.reply.clone());
         }
         let _lock = self.lock(id, asked).await?;
         let _place = self.places.acquire().await;
@@ -150,12 +143,6 @@ impl Reports {
     }
 }
 
-/// Returns the investigation's id and the path of its repository.
-fn find(service: &Service, session: &str) -> Result<(SessionId, PathBuf), Refusal> {
-    let snapshot = service.snapshot(session)?;
-    Ok((snapshot.investigation.meta().id, snapshot.path))
-}
-
 /// Writes the report of the current state.
 fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
     let began = Instant::now();
@@ -163,7 +150,6 @@ fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
         Ok(standing) => (ReplyFields::done(&standing, None, &[]), standing.snapshot),
         Err(unjudged) => (ReplyFields::unjudged(&unjudged), unjudged.snapshot),
     };
-    let head = snapshot.head;
     let reading = Reading { project: service.project().cloned(), ..Reading::default() };
     let (folders, store) = ([snapshot.path.clone()], Some(service.store()));
     let sources = Sources { folders: &folders, missing: &[], reading: &reading, store };
@@ -179,7 +165,7 @@ fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
     let index = std::path::absolute(&index).unwrap_or(index).display().to_string();
     shared.message = format!("Report written: open {index} in a browser.");
     let reply = (shared, ReportBody { index, nodes, commits, files: published.files() });
-    Ok(WrittenReport { began, head, reply })
+    Ok(WrittenReport { began, reply })
 }
 
 fn open_lock(service: &Service, id: SessionId) -> Result<File, Refusal> {
