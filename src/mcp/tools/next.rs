@@ -14,7 +14,7 @@ use crate::decide::next::{
     Coverage, Dimension, LegalCall, Next, NextCall, ObjectionReply, Plan, Strategy, Task, next,
     number_of_tasks,
 };
-use crate::domain::{Caller, Claim, CommentKind, Investigation, NodeId, SessionId};
+use crate::domain::{Caller, Claim, CommentKind, Investigation, NodeId};
 use crate::ruleset::rules::objections;
 use crate::service::{Refusal, Service, Standing};
 use crate::text::{one_line, shorten};
@@ -336,15 +336,16 @@ pub(super) fn next_call(
                 "newState": "<state>",
                 "reason": "<why>",
             });
-            if let (Some(least), Some(fields)) = (step.evidence, arguments.as_object_mut()) {
-                fields.insert("evidence".into(), evidence(least));
+            if let Some(least) = step.evidence {
+                // Too short to pass as evidence if sent unchanged.
+                arguments["evidence"] = json!(format!("<{least} characters or more>"));
             }
             ("tot_reclassify", arguments)
         }
         LegalCall::Reply(ObjectionReply { to, kind }) => {
             let mut arguments = json!({"kind": kind, "replyTo": to.to_string(), "text": "<what you say>"});
-            if let (CommentKind::Resolution, Some(fields)) = (kind, arguments.as_object_mut()) {
-                fields.insert("agentId".into(), json!(agent.unwrap_or("<yours>")));
+            if *kind == CommentKind::Resolution {
+                arguments["agentId"] = json!(agent.unwrap_or("<yours>"));
             }
             ("tot_comment", arguments)
         }
@@ -357,21 +358,9 @@ pub(super) fn next_call(
         }
     };
     let message = shorten(&format!("Next: {tool}. {reason}"), MESSAGE);
-    Some(NextCallEntry { tool, arguments: with_session(session, arguments), message })
-}
-
-fn with_session(session: SessionId, arguments: Value) -> Map<String, Value> {
-    let mut all = Map::new();
-    all.insert("sessionId".into(), json!(session.to_string()));
-    if let Value::Object(arguments) = arguments {
-        all.extend(arguments);
-    }
-    all
-}
-
-/// Returns a placeholder. It is too short to pass as evidence if sent unchanged.
-fn evidence(least: u32) -> Value {
-    json!(format!("<{least} characters or more>"))
+    let mut all = Map::from_iter([("sessionId".to_owned(), json!(session.to_string()))]);
+    all.extend(arguments.as_object().cloned().unwrap_or_default());
+    Some(NextCallEntry { tool, arguments: all, message })
 }
 
 impl TaskEntry {
