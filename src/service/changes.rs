@@ -9,7 +9,7 @@ use tokio::sync::broadcast;
 use crate::domain::{Change, Investigation, NodeId, SessionId};
 
 /// The number of changes that a listener may lag behind.
-const BEHIND: usize = 256;
+pub(super) const BEHIND: usize = 256;
 
 /// The effect of one write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,36 +66,10 @@ impl ServiceChange {
 pub struct Missed;
 
 /// The channel from the calls to the listeners.
-#[derive(Clone, Debug)]
-pub struct Changes(broadcast::Sender<ServiceChange>);
-
-impl Default for Changes {
-    fn default() -> Self {
-        Changes(broadcast::Sender::new(BEHIND))
-    }
-}
-
-impl Changes {
-    /// Sends a change to all listeners. Does not block.
-    pub fn tell(&self, change: ServiceChange) {
-        // Fails only without listeners.
-        let _ = self.0.send(change);
-    }
-
-    /// Returns a listener to all later changes.
-    pub fn listen(&self) -> Listener {
-        Listener(self.0.subscribe())
-    }
-
-    /// Returns the number of listeners.
-    #[cfg(test)]
-    pub(super) fn listeners(&self) -> usize {
-        self.0.receiver_count()
-    }
-}
+pub(super) type Changes = broadcast::Sender<ServiceChange>;
 
 /// Receives changes.
-pub struct Listener(broadcast::Receiver<ServiceChange>);
+pub struct Listener(pub(super) broadcast::Receiver<ServiceChange>);
 
 impl Listener {
     /// Returns the next change, or `None` if there will be no more.

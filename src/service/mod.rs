@@ -27,7 +27,7 @@ use crate::store::git::GitError;
 use crate::store::{CommitId, Draft, Durability, FindError, Snapshot, Store, StoreError, Transacted};
 use crate::text::{causes, sentence, shorten};
 use crate::world::{World, WorldError};
-use changes::{Changes, Listener, ServiceChange};
+use changes::{BEHIND, Changes, Listener, ServiceChange};
 use sharing::{Sharing, UseKind};
 
 /// The maximum number of candidates to list for an ambiguous id.
@@ -131,7 +131,7 @@ impl Service {
     pub fn new(root: PathBuf, world: World, min_rounds: Option<u32>) -> Self {
         Service {
             site: root.join("site"),
-            changes: Changes::default(),
+            changes: Changes::new(BEHIND),
             store: Store::new(root),
             world,
             min_rounds,
@@ -200,18 +200,19 @@ impl Service {
 
     /// Returns a listener to all later writes of this service.
     pub fn listen(&self) -> Listener {
-        self.changes.listen()
+        Listener(self.changes.subscribe())
     }
 
     /// Returns the number of listeners.
     #[cfg(test)]
     pub(crate) fn listeners(&self) -> usize {
-        self.changes.listeners()
+        self.changes.receiver_count()
     }
 
-    /// Sends a change to all listeners.
+    /// Sends a change to all listeners. Does not block.
     pub fn tell(&self, change: ServiceChange) {
-        self.changes.tell(change);
+        // Fails only without listeners.
+        let _ = self.changes.send(change);
     }
 
     /// Returns the rules for this investigation, with the operator's settings.
