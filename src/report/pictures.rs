@@ -150,7 +150,7 @@ impl<'i> Pictures<'i> {
             let options = SvgOptions {
                 href: Some(&inner),
                 page_href: Some(&beside),
-                id_prefix: Some(""),
+                has_ids: true,
                 standalone: Some(ruleset),
             };
             for (number, name) in names.iter().enumerate() {
@@ -216,12 +216,8 @@ impl PageModels<'_, '_> {
         let root = if number == 0 { "" } else { "../" };
         let href = |id: &NodeId| format!("{root}{}", self.report.href(id));
         let page_href = |page: usize, id: &NodeId| format!("{root}{}#{id}", page_path(self.names, page));
-        let options = SvgOptions {
-            href: Some(&href),
-            page_href: Some(&page_href),
-            id_prefix: Some(""),
-            standalone: None,
-        };
+        let options =
+            SvgOptions { href: Some(&href), page_href: Some(&page_href), has_ids: true, standalone: None };
         let drawing = Drawing::of(&graph::svg(self.drawn, number, &options), page.shown, page.hidden);
         let (before, after) = self.drawn.neighbours(number);
         let split = self.names.len() > 1;

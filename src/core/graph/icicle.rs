@@ -476,7 +476,7 @@ mod tests {
         let options = SvgOptions {
             href: Some(&link),
             page_href: Some(&page_href),
-            id_prefix: Some(""),
+            has_ids: true,
             standalone: standalone.then_some(samples::ruleset()),
         };
         let markup = super::super::svg(&pages, 0, &options).markup;

@@ -40,15 +40,14 @@ pub struct SvgOptions<'a> {
     /// Otherwise the picture is coloured by the stylesheet of its page and contains neither `<style>` nor `style`
     /// attributes.
     pub standalone: Option<&'a Ruleset>,
-    /// The prefix of the `id` of each card, which ends with the node id. Two pictures on one page need different
-    /// prefixes. If absent, cards have no `id`.
-    pub id_prefix: Option<&'a str>,
+    /// True if the `id` of each card is its node id.
+    pub has_ids: bool,
 }
 
 impl SvgOptions<'_> {
     /// The `id` of a node's card or cell.
     pub(super) fn id(&self, id: &NodeId) -> Option<String> {
-        self.id_prefix.map(|prefix| format!("{prefix}{id}"))
+        self.has_ids.then(|| id.to_string())
     }
 }
 

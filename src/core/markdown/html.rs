@@ -35,7 +35,7 @@ pub struct HtmlOptions<'a> {
     ///
     /// Characters other than ASCII letters, digits, `_`, `.` and `-` become `-`. An empty prefix becomes `md`.
     pub prefix: &'a str,
-    /// The level of `# ` headings, clamped to 2–6. Deeper headings follow, down to `h6`.
+    /// The level of the highest heading, clamped to 2–6. Deeper headings follow, down to `h6`.
     pub heading_level: u8,
 }
 
@@ -69,6 +69,8 @@ impl Parsed<'_> {
 struct HtmlWriter {
     prefix: String,
     heading_level: u8,
+    /// The level of the highest heading in the text. Many texts begin with `##`.
+    highest_heading: u8,
     out: String,
     /// Suspended outputs while a footnote is written.
     outer: Vec<String>,
@@ -143,6 +145,10 @@ impl HtmlWriter {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
         let prefix: String = options.prefix.chars().map(|c| if allowed(c) { c } else { '-' }).collect();
         let slugs = slugs(events);
+        let levels = events.iter().filter_map(|(event, _)| match event {
+            Event::Start(Tag::Heading { level, .. }) => Some(*level as u8),
+            _ => None,
+        });
         let mut footnotes = Footnotes::default();
         for (event, _) in events {
             if let Event::FootnoteReference(label) = event {
@@ -152,6 +158,7 @@ impl HtmlWriter {
         Self {
             prefix: if prefix.is_empty() { "md".to_owned() } else { prefix },
             heading_level: options.heading_level.clamp(2, 6),
+            highest_heading: levels.min().unwrap_or(1),
             out: String::new(),
             outer: Vec::new(),
             open: Vec::new(),
@@ -413,7 +420,7 @@ impl HtmlWriter {
 
     fn heading(&mut self, level: u8) -> Open {
         const NAMES: [&str; 5] = ["h2", "h3", "h4", "h5", "h6"];
-        let level = (self.heading_level + level.saturating_sub(1)).min(6);
+        let level = (self.heading_level + level.saturating_sub(self.highest_heading)).min(6);
         let slug = self.slugs.get(self.next_slug).cloned().unwrap_or_default();
         self.next_slug += 1;
         let id = format!("{}-h-{slug}", self.prefix);

@@ -645,6 +645,10 @@ fn honest_text_looks_as_it_should() {
             "<h3 id=\"R1.A-h-one\">One<a class=\"anchor\" href=\"#R1.A-h-one\" aria-label=\"Link to this section\">#</a></h3>\n<h6 id=\"R1.A-h-six\">Six<a class=\"anchor\" href=\"#R1.A-h-six\" aria-label=\"Link to this section\">#</a></h6>\n",
         ),
         (
+            "## A\n### B",
+            "<h3 id=\"R1.A-h-a\">A<a class=\"anchor\" href=\"#R1.A-h-a\" aria-label=\"Link to this section\">#</a></h3>\n<h4 id=\"R1.A-h-b\">B<a class=\"anchor\" href=\"#R1.A-h-b\" aria-label=\"Link to this section\">#</a></h4>\n",
+        ),
+        (
             "# A b\n[x](#a-b)",
             "<h3 id=\"R1.A-h-a-b\">A b<a class=\"anchor\" href=\"#R1.A-h-a-b\" aria-label=\"Link to this section\">#</a></h3>\n<p><a href=\"#R1.A-h-a-b\">x</a></p>\n",
         ),

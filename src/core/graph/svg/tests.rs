@@ -36,9 +36,9 @@ fn card<'a>(markup: &'a str, id: &str) -> &'a str {
 
 #[test]
 fn each_card_says_what_it_is_without_colour() {
-    let options = SvgOptions { href: Some(&link), id_prefix: Some("g-"), ..SvgOptions::default() };
+    let options = SvgOptions { href: Some(&link), has_ids: true, ..SvgOptions::default() };
     let svg = drawn(&small(), &options);
-    let start = "<a class=\"card role-solution confirmed on-path best-answer\" id=\"g-R3.A1a\" \
+    let start = "<a class=\"card role-solution confirmed on-path best-answer\" id=\"R3.A1a\" \
                  href=\"nodes/R3.A1a.html?a=1&amp;b=&quot;2&quot;\"><title>R3.A1a (Answer, confirmed by another agent, same session): Stale entries</title>";
     assert!(card(&svg.markup, "R3.A1a").starts_with(start), "{}", svg.markup);
     assert!(card(&svg.markup, "R3.A1a").contains(">✓ confirmed</text>"));
@@ -70,12 +70,8 @@ fn a_map_of_cards_leads_back_to_the_map_of_which_it_is_a_part() {
     let tree = samples::tree(&samples::complete(150, 3), |_| Some("EXPLORE"));
     let pages = Pages::new(&samples::assessed(&tree));
     let page_href = |page: usize, id: &NodeId| format!("{page}.html#{id}");
-    let options = SvgOptions {
-        href: Some(&link),
-        page_href: Some(&page_href),
-        id_prefix: Some(""),
-        ..SvgOptions::default()
-    };
+    let options =
+        SvgOptions { href: Some(&link), page_href: Some(&page_href), has_ids: true, ..SvgOptions::default() };
     let root = pages.all()[1].root.as_ref().unwrap();
     let markup = svg(&pages, 1, &options).markup;
     assert!(
@@ -104,11 +100,7 @@ fn hostile_texts_stay_text() {
             ("R1.B", None, None, "\u{202e}"),
             ("R1.C", None, None, " \n"),
         ]),
-        &SvgOptions {
-            href: Some(&|_| "\"><x\n".to_owned()),
-            id_prefix: Some("\"<&"),
-            ..SvgOptions::default()
-        },
+        &SvgOptions { href: Some(&|_| "\"><x\n".to_owned()), has_ids: true, ..SvgOptions::default() },
     );
     well_formed(&svg.markup);
     assert!(!svg.markup.contains("<script") && !svg.markup.contains('\u{202e}'));
@@ -187,10 +179,10 @@ proptest! {
     }
 
     #[test]
-    fn any_title_yields_well_formed_markup(title in any::<String>(), prefix in any::<String>()) {
+    fn any_title_yields_well_formed_markup(title in any::<String>(), address in any::<String>()) {
         let sample = samples::build(&[("R1.A", None, Some("FOUND"), &title)]);
-        let href = |_: &NodeId| prefix.clone();
-        let options = SvgOptions { href: Some(&href), id_prefix: Some(&prefix), ..file() };
+        let href = |_: &NodeId| address.clone();
+        let options = SvgOptions { href: Some(&href), has_ids: true, ..file() };
         well_formed(&drawn(&sample, &options).markup);
     }
 }
