@@ -90,13 +90,20 @@ struct Lane {
     stops: Vec<LaneStop>,
     /// The CSS class: the class of the verdict, or `open`.
     class: &'static str,
-    is_dashed: bool,
+}
+
+impl Lane {
+    fn is_dashed(&self) -> bool {
+        matches!(self.class, "unconfirmed" | "open")
+    }
 }
 
 /// A point on a lane.
 #[derive(Debug, Default)]
 struct LaneStop {
     sort: Sort,
+    /// The nodes, as indexes in preorder. A fold has several nodes, the question has none.
+    nodes: Vec<usize>,
     /// The finding.
     text: String,
     /// The verdict on the answer at the end of a lane.
@@ -215,11 +222,9 @@ impl Model {
             links,
             taken: ways.iter().flatten().copied().collect(),
             joined: BTreeSet::new(),
-            shown: Vec::new(),
             model: Model::default(),
         };
         let question = sketch.question();
-        sketch.shown.push(vec![Vec::new()]);
         sketch.model.lanes.push(Lane { stops: vec![question], class: "open", ..Lane::default() });
         for (end, way) in ends.iter().zip(&ways) {
             sketch.lane(end, way);
@@ -307,8 +312,6 @@ struct Sketch<'a, 'i> {
     taken: HashSet<usize>,
     /// The nodes that join the lanes.
     joined: BTreeSet<NodeId>,
-    /// The nodes of each stop of each lane, as indexes in preorder. A fold has several nodes, the question has none.
-    shown: Vec<Vec<Vec<usize>>>,
     model: Model,
 }
 
@@ -334,8 +337,8 @@ impl<'i> Sketch<'_, 'i> {
             answer.confirming.iter().map(|it| &it.node).chain(&answer.refuted_by).cloned()
         }));
         let mut best = (0, (0, 0));
-        for (lane, stops) in self.shown.iter().enumerate() {
-            for (stop, nodes) in stops.iter().enumerate() {
+        for (lane, Lane { stops, .. }) in self.model.lanes.iter().enumerate() {
+            for (stop, LaneStop { nodes, .. }) in stops.iter().enumerate() {
                 let at = |node: &usize| way.iter().position(|at| at == node).map_or(0, |at| at + 1);
                 let shared = if let [node] = &nodes[..] { at(node) } else { 0 };
                 best = best.max((shared, (lane, stop)));
@@ -347,7 +350,8 @@ impl<'i> Sketch<'_, 'i> {
             let end = self.end(end, way);
             let stop = &mut self.model.lanes[from.0].stops[from.1];
             if stop.sort == Sort::Step {
-                *stop = LaneStop { sort: Sort::Step, twigs: end.joins, joins: Vec::new(), ..end };
+                let nodes = std::mem::take(&mut stop.nodes);
+                *stop = LaneStop { sort: Sort::Step, nodes, twigs: end.joins, joins: Vec::new(), ..end };
             }
             return;
         }
@@ -359,22 +363,22 @@ impl<'i> Sketch<'_, 'i> {
             shown.insert(first, folded);
         }
         let last = shown.len() - 1;
-        let stop = |(at, nodes): (usize, &Vec<usize>)| match nodes[..] {
-            [_] if at == last => self.end(end, way),
-            [node] => self.step(node),
-            _ => self.fold(nodes),
+        let stop = |(at, nodes): (usize, Vec<usize>)| {
+            let stop = match nodes[..] {
+                [_] if at == last => self.end(end, way),
+                [node] => self.step(node),
+                _ => self.fold(&nodes),
+            };
+            LaneStop { nodes, ..stop }
         };
-        let mut stops: Vec<LaneStop> = shown.iter().enumerate().map(stop).collect();
-        let is_dashed = matches!(end.class, "unconfirmed" | "open");
+        let mut stops: Vec<LaneStop> = shown.into_iter().enumerate().map(stop).collect();
         if self.model.lanes[0].stops.len() == 1 {
             // The question is the first stop of the first lane.
             let lane = &mut self.model.lanes[0];
             lane.stops.append(&mut stops);
-            (lane.class, lane.is_dashed) = (end.class, is_dashed);
-            self.shown[0].extend(shown);
+            lane.class = end.class;
         } else {
-            self.model.lanes.push(Lane { from: Some(from), stops, class: end.class, is_dashed });
-            self.shown.push(shown);
+            self.model.lanes.push(Lane { from: Some(from), stops, class: end.class });
         }
     }
 
@@ -504,10 +508,11 @@ impl<'i> Sketch<'_, 'i> {
 
     /// Adds branches to each stop: one of each kind in turn, larger ones first, up to a limit. The rest is counted.
     fn branch_off(&mut self) {
-        let stops = self.shown.iter().enumerate();
-        let stops = stops.flat_map(|(lane, stops)| (0..stops.len()).map(move |stop| (lane, stop)));
+        let lanes = self.model.lanes.iter().enumerate();
+        let stops =
+            lanes.flat_map(|(lane, it)| it.stops.iter().enumerate().map(move |(at, it)| ((lane, at), it)));
         let mut all: Vec<((usize, usize), Vec<Branch>)> =
-            stops.map(|(lane, stop)| ((lane, stop), self.branches(&self.shown[lane][stop]))).collect();
+            stops.map(|(place, stop)| (place, self.branches(&stop.nodes))).collect();
         // Stops close to an answer choose first.
         all.reverse();
         let counts: Vec<usize> = all.iter().map(|(_, branches)| branches.len()).collect();

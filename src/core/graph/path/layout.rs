@@ -467,7 +467,7 @@ fn place(twig: &Twig, what: &str, mut texts: Vec<PathText>) -> PathPlace {
 }
 
 fn line(lane: &Lane, course: String) -> Stroke {
-    Stroke { class: format!("line {}", lane.class), width: 7.0, is_dashed: lane.is_dashed, course }
+    Stroke { class: format!("line {}", lane.class), width: 7.0, is_dashed: lane.is_dashed(), course }
 }
 
 fn stroke(what: &str, twig: &Twig, course: String) -> Stroke {

@@ -70,7 +70,7 @@ fn one_line_leads_to_the_answer_and_all_else_joins_or_leaves_it() {
     let found = "Looked, and measured it";
     let end = format!("{found} ✓ confirmed by another agent, same session");
     assert_eq!(stops(lane), ["Question", found, found, &end]);
-    assert_eq!((lane.class, lane.is_dashed), ("confirmed", false));
+    assert_eq!((lane.class, lane.is_dashed()), ("confirmed", false));
     let [_, first, second, last] = &lane.stops[..] else { panic!("{lane:?}") };
     // Leaves below one node are grouped, as are the nodes of a branch.
     assert_eq!(twigs(&first.twigs), ["× The disk · The network (2)", "× A longer timeout · Retry (2)"]);
@@ -99,11 +99,11 @@ fn what_is_not_checked_or_refuted_is_no_green_line() {
     let mut nodes = sample();
     nodes[9].classification.as_mut().unwrap().refutes = true;
     let refuted = model(&ended(&samples::of(nodes.clone()), &["R3.A1a"]));
-    assert_eq!((refuted.lanes[0].class, refuted.lanes[0].is_dashed), ("refuted", false));
+    assert_eq!((refuted.lanes[0].class, refuted.lanes[0].is_dashed()), ("refuted", false));
     assert_eq!(twigs(&refuted.lanes[0].stops[3].joins), ["✗ 164,302 more, and no error"]);
     nodes.remove(9);
     let unchecked = model(&ended(&samples::of(nodes), &["R3.A1a"]));
-    assert_eq!((unchecked.lanes[0].class, unchecked.lanes[0].is_dashed), ("unconfirmed", true));
+    assert_eq!((unchecked.lanes[0].class, unchecked.lanes[0].is_dashed()), ("unconfirmed", true));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn without_an_answer_it_leads_to_what_is_looked_at_or_shows_what_was_ruled_out()
     let running = samples::of(nodes);
     let lane = &model(&running).lanes[0];
     assert_eq!(stops(lane)[3], "The next thing ○ proposed, not yet looked at");
-    assert_eq!((lane.class, lane.is_dashed), ("open", true));
+    assert_eq!((lane.class, lane.is_dashed()), ("open", true));
     let lanes = model(&ended(&running, &[])).lanes;
     assert_eq!(lanes.iter().map(|lane| lane.stops.len()).collect::<Vec<_>>(), [1]);
     let ruled_out = ["× The disk · The network (2)", "× A longer timeout · Retry (2)", "○ The next thing"];
