@@ -163,7 +163,7 @@ pub struct Answer<'a> {
     pub verdict: Verdict,
     /// The grade of the best confirmation, even if the answer is contested.
     pub grade: Grade,
-    /// True if the answer or one of its confirmations was edited outside of tool calls.
+    /// True if the answer or one of its confirmations, present or removed, was edited outside of tool calls.
     pub is_by_hand: bool,
     /// The confirming nodes, best first.
     pub confirming: Vec<Confirming>,

@@ -415,7 +415,7 @@ impl<'a> Assessment<'a> {
 
     /// The answers that the overall verdict rests on: those of the conclusion or, without a conclusion, the first
     /// answer.
-    pub(super) fn carrying(&self) -> Vec<&Answer<'a>> {
+    pub(super) fn supporting(&self) -> Vec<&Answer<'a>> {
         let bound =
             self.bound().filter(|bound| bound.role != BoundAs::Rival).filter_map(|bound| bound.answer);
         bound.chain(self.first().filter(|_| self.end().is_none())).collect()
@@ -424,19 +424,19 @@ impl<'a> Assessment<'a> {
     /// The nodes that the overall verdict rests on: the paths to its answers, and their confirmations.
     pub fn whole_nodes(&self) -> Vec<&'a Arc<Node>> {
         let mut seen = HashSet::new();
-        let carrying = self.carrying().into_iter();
-        let ids = carrying.flat_map(|answer| self.rests_on(answer.node, &answer.confirming));
+        let supporting = self.supporting().into_iter();
+        let ids = supporting.flat_map(|answer| self.rests_on(answer.node, &answer.confirming));
         ids.filter(|id| seen.insert(*id)).filter_map(|id| self.investigation.node(id)).collect()
     }
 
     /// The commands that the overall verdict rests on.
     pub fn whole_runs(&self) -> impl Iterator<Item = &CapturedRun<'a>> {
-        self.runs_behind(self.carrying())
+        self.runs_behind(self.supporting())
     }
 
     /// The strength of the overall evidence in words. `None` if the verdict rests on no answer.
     pub fn whole_evidence(&self) -> Option<String> {
-        let answers = self.carrying();
+        let answers = self.supporting();
         (!answers.is_empty()).then(|| self.in_words(&answers))
     }
 

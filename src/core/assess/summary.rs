@@ -156,7 +156,7 @@ impl<'a> Assessment<'a> {
 
     fn evidence_clause(&self, verdict: Verdict) -> Option<String> {
         // Evidence does not strengthen a contested or refuted answer.
-        if verdict <= Verdict::Contested || self.carrying().is_empty() {
+        if verdict <= Verdict::Contested || self.supporting().is_empty() {
             return None;
         }
         let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
@@ -188,14 +188,14 @@ impl<'a> Assessment<'a> {
         if let Some(gone) = gone {
             return Some(line(Sign::Against, format!("{} is no longer an answer", gone.id)));
         }
-        let carrying = self.carrying();
+        let supporting = self.supporting();
         let is_refuted = |answer: &&&Answer<'_>| answer.verdict == Verdict::Refuted;
-        if let Some(by) = carrying.iter().find(is_refuted).and_then(|answer| answer.refuted_by.first()) {
+        if let Some(by) = supporting.iter().find(is_refuted).and_then(|answer| answer.refuted_by.first()) {
             let refuted =
                 line(Sign::Against, "Another step refutes it".to_owned()).with(self.attributed_name(by));
             return Some(VerdictLine { node: Some(by.clone()), ..refuted });
         }
-        let worst = carrying.iter().min_by_key(|answer| answer.checked())?;
+        let worst = supporting.iter().min_by_key(|answer| answer.checked())?;
         if !self.method_confirms {
             return Some(line(Sign::Note, "This method does not confirm answers".to_owned()));
         }
@@ -217,10 +217,10 @@ impl<'a> Assessment<'a> {
             }
             _ => (Sign::Doubt, "Nobody has checked it".to_owned()),
         };
-        let text = match carrying.len() {
+        let text = match supporting.len() {
             1 => text,
             all => {
-                let confirmed = carrying.iter().filter(|answer| answer.grade.is_confirmed()).count();
+                let confirmed = supporting.iter().filter(|answer| answer.grade.is_confirmed()).count();
                 format!("{confirmed} of {all} answers were confirmed by others")
             }
         };
@@ -272,9 +272,9 @@ impl<'a> Assessment<'a> {
 
     /// The line that quotes the first open objection, preferring objections to the answer.
     fn objections_line(&self) -> Option<VerdictLine> {
-        let carrying = self.carrying();
-        let against: HashSet<_> = carrying.iter().flat_map(|answer| &answer.against).collect();
-        let differing: Vec<&NodeId> = carrying.iter().flat_map(|answer| &answer.differing).collect();
+        let supporting = self.supporting();
+        let against: HashSet<_> = supporting.iter().flat_map(|answer| &answer.against).collect();
+        let differing: Vec<&NodeId> = supporting.iter().flat_map(|answer| &answer.differing).collect();
         let differing = differing
             .first()
             .map(|node| format!("Results of {node} differ, and nobody has decided between them"));
@@ -288,8 +288,8 @@ impl<'a> Assessment<'a> {
         };
         let by = shorten(&one_line(first.comment.author.label()), TITLE);
         let place = match &first.comment.node {
-            Some(node) if carrying.iter().any(|answer| answer.node.id == *node) => String::new(),
-            Some(node) if carrying.is_empty() => format!(" to {node}"),
+            Some(node) if supporting.iter().any(|answer| answer.node.id == *node) => String::new(),
+            Some(node) if supporting.is_empty() => format!(" to {node}"),
             Some(node) if is_against(&first) => format!(" to {node}, on its path"),
             Some(node) => format!(" to {node}, outside its path"),
             None => " to the whole investigation".to_owned(),

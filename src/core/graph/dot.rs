@@ -22,7 +22,7 @@ pub fn dot(assessment: &Assessment<'_>) -> String {
         dot.push('\n');
     }
     for node in &order {
-        dot.push_str(&node_line(node, ruleset, &beside(assessment, node)));
+        dot.push_str(&node_line(node, ruleset, &verdict_suffix(assessment, node)));
     }
     let edges = order.iter().filter_map(|node| Some((node.parent.as_ref()?, *node)));
     for (at, (parent, node)) in edges.enumerate() {
@@ -66,11 +66,11 @@ pub(super) fn links(investigation: &Investigation) -> impl Iterator<Item = (&Nod
 }
 
 /// The verdict shown after a state: `, confirmed in another session`.
-pub(super) fn beside(assessment: &Assessment<'_>, node: &Node) -> String {
+pub(super) fn verdict_suffix(assessment: &Assessment<'_>, node: &Node) -> String {
     assessment.verdict_of(&node.id).map(|verdict| format!(", {}", verdict.label())).unwrap_or_default()
 }
 
-fn node_line(node: &Node, ruleset: Option<&Ruleset>, beside: &str) -> String {
+fn node_line(node: &Node, ruleset: Option<&Ruleset>, verdict_suffix: &str) -> String {
     let (name, round, title) = (name(&node.id), node.round(), escape(&one_line(node.name())));
     match node.state() {
         Some(state) => {
@@ -78,7 +78,9 @@ fn node_line(node: &Node, ruleset: Option<&Ruleset>, beside: &str) -> String {
             let known = ruleset.and_then(|ruleset| ruleset.state(state));
             let colour = known.map_or("white", |state| &state.colour);
             let colour = attribute_value(colour);
-            format!("  {name} [fillcolor={colour}, label=\"R{round} | {title}\\n({state}{beside})\"];\n")
+            format!(
+                "  {name} [fillcolor={colour}, label=\"R{round} | {title}\\n({state}{verdict_suffix})\"];\n"
+            )
         }
         None => format!(
             "  {name} [fillcolor=white, label=\"R{round} | {title}\\n(proposed)\", style=\"filled,dashed\"];\n"

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::dot::{beside, links, name};
+use super::dot::{links, name, verdict_suffix};
 use super::palette;
 use super::text::one_line;
 use crate::assess::Assessment;
@@ -36,10 +36,10 @@ pub fn mermaid_of(assessment: &Assessment<'_>, is_shown: impl Fn(&NodeId) -> boo
             None => ("proposed", "proposed".to_owned()),
         };
         let title = escape(&one_line(node.name()));
-        let beside = beside(assessment, node);
+        let verdict_suffix = verdict_suffix(assessment, node);
         let _ = writeln!(
             chart,
-            "    {}[\"{}: {title}<br/>({state}{beside})\"]:::{class}",
+            "    {}[\"{}: {title}<br/>({state}{verdict_suffix})\"]:::{class}",
             name(&node.id),
             node.id
         );

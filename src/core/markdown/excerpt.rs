@@ -76,7 +76,7 @@ impl Parsed<'_> {
                     continue;
                 }
             };
-            let (kept, left) = paragraph.map_or_else(Default::default, |block| cut(block, room));
+            let (kept, left) = paragraph.map_or_else(Default::default, |block| split_paragraph(block, room));
             lead.extend(kept);
             rest.extend(left);
             if is_code {
@@ -124,7 +124,7 @@ fn blocks<'e, 's>(events: &'e [parse::Located<'s>]) -> impl Iterator<Item = &'e 
 }
 
 /// Splits a paragraph after as many sentences as fit. If the first sentence is too long, it is cut.
-fn cut<'s>(
+fn split_paragraph<'s>(
     paragraph: &[parse::Located<'s>],
     max_chars: usize,
 ) -> (Vec<parse::Located<'s>>, Vec<parse::Located<'s>>) {

@@ -84,7 +84,7 @@ static BUILDER: LazyLock<Builder<'static>> = LazyLock::new(|| {
         .url_relative(UrlRelative::PassThrough)
         .link_rel(None)
         .attribute_filter(|element, attribute, value| {
-            is_ours(element, attribute, value).then_some(Cow::Borrowed(value))
+            is_allowed(element, attribute, value).then_some(Cow::Borrowed(value))
         });
     builder
 });
@@ -95,7 +95,7 @@ pub(super) fn sanitize(html: &str) -> String {
 }
 
 /// Returns true if `html` could have written the value. Only `title` and `aria-label` may contain free text.
-pub(super) fn is_ours(element: &str, attribute: &str, value: &str) -> bool {
+pub(super) fn is_allowed(element: &str, attribute: &str, value: &str) -> bool {
     match attribute {
         "href" => value.starts_with('#') || value.starts_with("mailto:") || is_web_url(value),
         "rel" => value == REL,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{
     HtmlOptions, Mention, MentionKind, Source, excerpt, own_path, plain_text, references,
-    sanitize::{ALLOWED, is_ours, sanitize},
+    sanitize::{ALLOWED, is_allowed, sanitize},
     text::file_lines,
     to_html, unreadable_references,
 };
@@ -399,7 +399,7 @@ fn read_start(tag: &str) -> Option<(Start, &str)> {
 fn check_start((name, attributes): &Start) -> Result<(), String> {
     let (_, allowed) = ALLOWED.iter().find(|(tag, _)| tag == name).ok_or_else(|| format!("<{name}>"))?;
     for (key, value) in attributes {
-        if !allowed.contains(&key.as_str()) || key.starts_with("on") || !is_ours(name, key, value) {
+        if !allowed.contains(&key.as_str()) || key.starts_with("on") || !is_allowed(name, key, value) {
             return Err(format!("<{name} {key}={value:?}>"));
         }
         let lower = value.to_lowercase();

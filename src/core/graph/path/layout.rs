@@ -202,7 +202,7 @@ impl Wide<'_> {
             self.stop(own, stop, y);
         }
         for stop in (0..=last).rev() {
-            let places = self.hanging(own, stop, y);
+            let places = self.place_twigs(own, stop, y);
             // In reading order, each stop is followed by its twigs.
             let at = first + stop + 1;
             self.layout.places.splice(at..at, places);
@@ -251,13 +251,13 @@ impl Wide<'_> {
     }
 
     /// Places the twigs of a stop: joining ones first, then those that branch off.
-    fn hanging(&mut self, lane: usize, at: usize, y: f64) -> Vec<PathPlace> {
+    fn place_twigs(&mut self, lane: usize, at: usize, y: f64) -> Vec<PathPlace> {
         let stop = &self.model.lanes[lane].stops[at];
         let x = self.x(lane, at);
         let mut places = Vec::new();
         for twig in &stop.joins {
             let left = x + 66.0;
-            let texts = self.drop(twig, left, 2, y - LINE / 2.0 - 3.0);
+            let texts = self.place_texts(twig, left, 2, y - LINE / 2.0 - 3.0);
             let row = texts[0].y - 4.5;
             let is_level = (row - y).abs() < 1.0;
             let (from, y, row, to) = (x + END_RADIUS, number(y), number(row), number(left - 8.0));
@@ -271,7 +271,7 @@ impl Wide<'_> {
         }
         for twig in &stop.twigs {
             let left = x + 28.0;
-            let texts = self.drop(twig, left, 1, y + 22.0);
+            let texts = self.place_texts(twig, left, 1, y + 22.0);
             let row = texts[0].y - 4.5;
             let course = turn((x, y), row, 10.0, left - 7.0);
             self.taken.push(Area { left: x - 3.0, top: y, right: x + 3.0, bottom: row });
@@ -282,7 +282,7 @@ impl Wide<'_> {
     }
 
     /// Places the texts of a twig at the first free height.
-    fn drop(&mut self, twig: &Twig, left: f64, most: usize, from: f64) -> Vec<PathText> {
+    fn place_texts(&mut self, twig: &Twig, left: f64, most: usize, from: f64) -> Vec<PathText> {
         let lines = twig_lines(twig, left, (WIDTH - left).min(560.0), most);
         let height = LINE * (lines.len() - 1) as f64 + ROW;
         let right = lines.iter().map(|it| it.area().right).fold(left, f64::max);
