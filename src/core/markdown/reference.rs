@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     parse::{self, Definition, Parsed, Source},
-    text::{bare_urls, is_web_url},
+    text::{bare_urls, is_web_url, lines_at},
 };
 use crate::text::{first_bytes, is_hidden, one_line, shorten};
 
@@ -733,23 +733,10 @@ fn path_in_repository(word: &str, quoted: bool) -> Option<(String, Option<Span>)
 /// Splits `:42`, `:42-50`, `:42:7`, `#L42` or `#L42-L50` from the end.
 fn split_line(word: &str) -> (&str, Option<Span>) {
     for (at, _) in word.match_indices([':', '#']) {
-        let behind = &word[at + 1..];
-        let behind = match behind.strip_prefix(['L', 'l']) {
-            Some(number) => number,
-            // `#42` is an issue.
-            None if word[at..].starts_with('#') => continue,
-            None => behind,
-        };
-        let digits = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let range = behind[digits..]
-            .chars()
-            .all(|c| c.is_ascii_digit() || matches!(c, '-' | '–' | ':' | ',' | 'L' | 'C'));
-        if digits > 0 && range {
-            let first = behind[..digits].parse().ok().filter(|line| *line > 0);
-            let last = behind[digits..].strip_prefix(['-', '–']).unwrap_or_default();
-            let last = last.trim_start_matches('L').split(|c: char| !c.is_ascii_digit()).next();
-            let last = last.and_then(|last| last.parse().ok());
-            return (&word[..at], first.map(|first| (first, last.filter(|last| *last > first))));
+        let behind = word[at..].replace('–', "-");
+        let Some((first, last, length)) = lines_at(&behind) else { continue };
+        if behind[length..].chars().all(|c| c.is_ascii_digit() || "-:,LC".contains(c)) {
+            return (&word[..at], Some((first, Some(last).filter(|last| *last > first))));
         }
     }
     (word, None)

@@ -125,7 +125,7 @@ pub(super) fn file_lines(text: &str) -> Vec<FileLines<'_>> {
 }
 
 /// The lines at the beginning of a text, and their length in bytes: `:12`, `:12-14`, `:12:5`, `#L12-L14`.
-fn lines_at(text: &str) -> Option<(u32, u32, usize)> {
+pub(super) fn lines_at(text: &str) -> Option<(u32, u32, usize)> {
     let number = |text: &str| {
         let digits = text.bytes().take(8).take_while(u8::is_ascii_digit).count();
         Some((text[..digits].parse::<u32>().ok().filter(|number| *number > 0 && digits < 8)?, digits))
