@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::domain::{
-    AmendedConclusion, Amendment, Asked, Author, BoundAnswer, Caller, Citation, Claim, Classification, Code,
+    AmendedConclusion, Amendment, Asked, Author, BoundAnswer, Caller, Citation, Claim, Classification,
     Command, Investigation, Link, NamedIn, Node, NodeId, PersonsAnswer, Pin, Reclassification, RunId,
     StateName, Warning,
 };
@@ -42,7 +42,7 @@ pub struct NodeView<'a> {
     /// The time of the proposal.
     pub proposed_at: String,
     /// The values of the ruleset's dimensions that the node covers, each as `engine=gix`.
-    pub covers: Vec<String>,
+    pub covers: &'a [String],
     /// The id under which it was proposed, if a merge assigned another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<&'a NodeId>,
@@ -74,16 +74,16 @@ pub struct NodeView<'a> {
     #[serde(flatten)]
     pub texts: BackingTexts<'a>,
     /// The commands that the agent ran.
-    pub commands: Vec<Command>,
+    pub commands: &'a [Command],
     /// The runs cited as evidence.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub runs: Vec<RunId>,
+    #[serde(skip_serializing_if = "<[RunId]>::is_empty")]
+    pub runs: &'a [RunId],
     /// The sources, including those recognized in the texts.
-    pub references: Vec<Citation>,
+    pub references: &'a [Citation],
     /// Links to nodes elsewhere in the tree.
-    pub links: Vec<Link>,
+    pub links: &'a [Link],
     /// The warnings of the commit.
-    pub warnings: Vec<WarningView<'a>>,
+    pub warnings: &'a [Warning],
     /// Every later change of state, oldest first.
     pub reclassified: Vec<ChangeView<'a>>,
     /// Every later change of the texts, oldest first.
@@ -208,7 +208,7 @@ pub struct ChangeView<'a> {
     #[serde(flatten)]
     pub texts: BackingTexts<'a>,
     /// The warnings of the change.
-    pub warnings: Vec<WarningView<'a>>,
+    pub warnings: &'a [Warning],
     /// The number of other results that it decided between; absent if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settles: Option<usize>,
@@ -222,15 +222,6 @@ pub enum ChangeOrigin<'a> {
     Child(&'a NodeId),
     /// The client that sent it.
     Caller(Caller),
-}
-
-/// A stored warning.
-#[derive(Clone, Debug, Serialize)]
-pub struct WarningView<'a> {
-    /// The kind of warning.
-    pub code: &'a Code,
-    /// The message, in one sentence.
-    pub message: Cow<'a, str>,
 }
 
 /// The texts that back findings or a change of state. Each becomes a field of the surrounding JSON object.
@@ -354,7 +345,7 @@ impl<'a> NodeView<'a> {
             role: None,
             planned_action: Cow::from(&node.planned_action),
             proposed_at: node.proposed_at.to_string(),
-            covers: node.covers.clone(),
+            covers: &node.covers,
             renamed_from: node.renamed_from.as_ref(),
             claim: node.claim.as_ref().map(ClaimView::new),
             contested: result.and_then(|it| it.is_contested().then_some(true)),
@@ -372,11 +363,11 @@ impl<'a> NodeView<'a> {
                     .and_caveats(&it.caveats),
                 None => texts(&None, &None, &[]),
             },
-            commands: result.map_or_else(Vec::new, |it| it.commands.clone()),
-            runs: result.map_or_else(Vec::new, |it| it.runs.clone()),
-            references: result.map_or_else(Vec::new, |it| it.references.clone()),
-            links: result.map_or_else(Vec::new, |it| it.links.clone()),
-            warnings: result.map_or_else(Vec::new, |it| warnings(&it.warnings)),
+            commands: result.map_or(&[], |it| &it.commands),
+            runs: result.map_or(&[], |it| &it.runs),
+            references: result.map_or(&[], |it| &it.references),
+            links: result.map_or(&[], |it| &it.links),
+            warnings: result.map_or(&[], |it| &it.warnings),
             reclassified: result.into_iter().flat_map(|it| &it.reclassified).map(ChangeView::new).collect(),
             amended: result.into_iter().flat_map(|it| &it.amended).map(AmendmentView::new).collect(),
             other_results: Vec::new(),
@@ -404,7 +395,7 @@ impl<'a> NodeView<'a> {
     /// Returns the fields of the result, including its later changes. Empty while the node is pending.
     pub fn result(self) -> Vec<NodeField<'a>> {
         let (Some(state), Some(findings)) = (self.committed_as, self.findings) else { return Vec::new() };
-        let warnings: Vec<String> = self.warnings.iter().map(WarningView::line).collect();
+        let warnings: Vec<String> = self.warnings.iter().map(Warning::line).collect();
         let changes: Vec<String> = self.reclassified.iter().map(ChangeView::line).collect();
         let person = self.by.as_ref().and_then(|by| by.person.as_ref()).map(|person| person.name.clone());
         let mut fields = vec![
@@ -492,7 +483,7 @@ impl<'a> ChangeView<'a> {
             by,
             reason: optional(&change.reason),
             texts: texts(&change.evidence, &change.verification_method, &change.alternatives_considered),
-            warnings: warnings(&change.warnings),
+            warnings: &change.warnings,
             settles: (change.settles > 0).then_some(change.settles),
         }
     }
@@ -514,7 +505,7 @@ impl<'a> ChangeView<'a> {
         if let Some(number) = self.settles {
             line.push_str(&format!("; decided between this and {}", text::counted(number, "other result")));
         }
-        for text in texts.map(str::to_owned).chain(self.warnings.iter().map(WarningView::line)) {
+        for text in texts.map(str::to_owned).chain(self.warnings.iter().map(Warning::line)) {
             line.push_str("; ");
             line.push_str(&text);
         }
@@ -646,13 +637,6 @@ fn link_line(link: &Link) -> String {
     format!("{} {}", link.kind.as_str(), link.to)
 }
 
-impl WarningView<'_> {
-    /// Formats the warning as `CODE: message`.
-    pub fn line(&self) -> String {
-        format!("{}: {}", self.code, self.message)
-    }
-}
-
 impl<'a> BackingTexts<'a> {
     /// Returns the texts in reading order.
     pub fn iter(&self) -> impl Iterator<Item = &BackingText<'a>> {
@@ -717,11 +701,6 @@ fn known(caller: &Caller) -> Option<Caller> {
 
 fn optional(text: &Option<String>) -> Option<Cow<'_, str>> {
     text.as_ref().map(Cow::from)
-}
-
-fn warnings<'a>(warnings: &'a [Warning]) -> Vec<WarningView<'a>> {
-    let view = |it: &'a Warning| WarningView { code: &it.code, message: Cow::from(&it.message) };
-    warnings.iter().map(view).collect()
 }
 
 /// Shortens every text of a serialized view to `characters`, and every list to `entries`. Ids and lists of ids are not

@@ -428,7 +428,7 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
         view.links.iter().map(|it| format!("{} {}", it.kind.label(), link(investigation, &it.to, links)));
     listing(&mut text, view::LINKS, linked, view.links.len());
     let changes = view.reclassified.iter();
-    let later = changes.clone().flat_map(|change| &change.warnings);
+    let later = changes.clone().flat_map(|change| change.warnings);
     let warnings: Vec<String> =
         view.warnings.iter().chain(later).map(|warning| one_line(&warning.line())).collect();
     let number = warnings.len();

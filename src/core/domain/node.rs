@@ -222,7 +222,7 @@ pub enum LinkKind {
 
 /// A change of a node's texts after the commit. It stores the previous texts: an empty text if there was none, and
 /// nothing for unchanged fields.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Amendment {
     /// The time of the amendment.
@@ -373,7 +373,7 @@ pub struct Reclassification {
 }
 
 /// The conclusion of an investigation, as stored by `tot_end`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Conclusion {
     /// The time of the end.
@@ -467,6 +467,13 @@ pub enum StopReason {
     Stuck,
 }
 
+impl Warning {
+    /// Formats the warning as `CODE: message`.
+    pub fn line(&self) -> String {
+        format!("{}: {}", self.code, self.message)
+    }
+}
+
 impl Author {
     /// Returns the agent, if an agent caused the change.
     pub fn agent(&self) -> Option<&str> {
@@ -536,20 +543,7 @@ impl Amendment {
 
     /// Creates an amendment without changes.
     pub fn new(at: Timestamp, reason: impl Into<String>) -> Self {
-        Amendment {
-            at,
-            agent_id: None,
-            caller: Caller::default(),
-            reason: reason.into(),
-            title: None,
-            headline: None,
-            findings: None,
-            evidence: None,
-            alternatives_considered: None,
-            caveats: None,
-            commands: None,
-            references: None,
-        }
+        Amendment { at, reason: reason.into(), ..Amendment::default() }
     }
 
     /// Returns the keys of the changed parts.
@@ -728,19 +722,7 @@ impl Conclusion {
 
     /// Creates a conclusion without any text.
     pub fn new(ended_at: Timestamp) -> Self {
-        Conclusion {
-            ended_at,
-            agent_id: None,
-            caller: Caller::default(),
-            stopped: None,
-            asked: None,
-            concluded_at: None,
-            conclusion: None,
-            answers: Vec::new(),
-            not_covered: Vec::new(),
-            other_conclusions: Vec::new(),
-            amended: Vec::new(),
-        }
+        Conclusion { ended_at, ..Conclusion::default() }
     }
 }
 

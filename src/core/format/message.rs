@@ -65,12 +65,7 @@ pub fn started_with(meta: &Meta, warnings: &[Diagnostic], caller: &Caller) -> St
 
 /// Returns the message of a merge of two commits, with a line for each decision. `parents` are their short ids.
 pub fn merged(parents: &[String; 2], decisions: &[String]) -> String {
-    let mut message = format!("Merge {} and {}\n", parents[0], parents[1]);
-    if !decisions.is_empty() {
-        message.push('\n');
-        decisions.iter().for_each(|decision| trailer(&mut message, "Merged", decision));
-    }
-    message
+    with_decisions(format!("Merge {} and {}\n", parents[0], parents[1]), decisions)
 }
 
 /// Returns the message of a commit that resolves the conflict markers in these files, with a line for each decision.
@@ -79,11 +74,12 @@ pub fn resolved(files: &[String], decisions: &[String]) -> String {
         Place::Node(id) => id.to_string(),
         _ => path.clone(),
     };
-    let mut message = listed("Resolve the conflict in", files.iter().map(name).collect()) + "\n";
-    if !decisions.is_empty() {
-        message.push('\n');
-        decisions.iter().for_each(|decision| trailer(&mut message, "Merged", decision));
-    }
+    with_decisions(listed("Resolve the conflict in", files.iter().map(name)) + "\n", decisions)
+}
+
+fn with_decisions(mut message: String, decisions: &[String]) -> String {
+    message.push_str(if decisions.is_empty() { "" } else { "\n" });
+    decisions.iter().for_each(|decision| trailer(&mut message, "Merged", decision));
     message
 }
 
@@ -134,8 +130,8 @@ pub fn message(
 fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> String {
     match event {
         Event::Proposed { nodes, withdrawn } => {
-            let propose = listed("Propose", nodes.iter().map(|node| node.id.to_string()).collect());
-            let withdraw = listed("Withdraw", withdrawn.iter().map(ToString::to_string).collect());
+            let propose = listed("Propose", ids(nodes));
+            let withdraw = listed("Withdraw", withdrawn.iter().map(ToString::to_string));
             match (nodes.is_empty(), withdrawn.is_empty()) {
                 (_, true) => propose,
                 (true, false) => withdraw,
@@ -145,14 +141,12 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
         Event::Claimed { nodes } => {
             let agent =
                 nodes.iter().find_map(|node| node.claim.as_ref()).map(|claim| line(&claim.agent_id, 60));
-            let claim = listed("Claim", nodes.iter().map(|node| node.id.to_string()).collect());
+            let claim = listed("Claim", ids(nodes));
             format!("{claim} for {}", agent.unwrap_or_default())
         }
-        Event::Released { nodes } => {
-            listed("Release", nodes.iter().map(|node| node.id.to_string()).collect())
-        }
+        Event::Released { nodes } => listed("Release", ids(nodes)),
         Event::Committed { nodes, transitions, attachments } => {
-            let results = nodes.iter().map(|node| format!("{} {}", node.id, committed_state(node))).collect();
+            let results = nodes.iter().map(|node| format!("{} {}", node.id, committed_state(node)));
             format!(
                 "{}{}{}",
                 listed("Commit", results),
@@ -223,6 +217,10 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
     }
 }
 
+fn ids(nodes: &[Arc<Node>]) -> impl Iterator<Item = String> {
+    nodes.iter().map(|node| node.id.to_string())
+}
+
 /// Returns `Run R2.A1: python3 load.py (exit 0, 55 s)` or `Run R2.A1 again: python3 load.py (differs)`.
 fn run_subject(run: &Run) -> String {
     let about = run.node.as_ref().map_or_else(|| "the whole".to_owned(), ToString::to_string);
@@ -280,7 +278,8 @@ fn transition_list(transitions: &[Transition]) -> String {
 }
 
 /// Returns `Commit R2.A1 EXPLORE, R2.A2 DEAD`, or `Commit 40 nodes: R2.A1 EXPLORE, …` if that would be too long.
-fn listed(verb: &str, items: Vec<String>) -> String {
+fn listed(verb: &str, items: impl Iterator<Item = String>) -> String {
+    let items: Vec<String> = items.collect();
     let whole = format!("{verb} {}", items.join(", "));
     if whole.chars().count() <= SUBJECT_MAX {
         return whole;
@@ -309,15 +308,10 @@ fn body(before: &Investigation, rules: &EffectiveRules, event: &Event) -> String
                 body.push_str(&entry(&node.id, &format!("(withdrawn) {}", node.title)));
             }
         }
-        Event::Claimed { nodes } => {
+        Event::Claimed { nodes } | Event::Released { nodes } => {
             for node in nodes {
                 let until = node.claim.as_ref().map(|claim| format!(" (until {})", claim.until));
                 body.push_str(&entry(&node.id, &format!("{}{}", node.title, until.unwrap_or_default())));
-            }
-        }
-        Event::Released { nodes } => {
-            for node in nodes {
-                body.push_str(&entry(&node.id, &node.title));
             }
         }
         Event::Committed { nodes, transitions, attachments } => {
@@ -516,20 +510,15 @@ fn caller_trailers(text: &mut String, caller: &Caller) {
 /// Returns the warning codes that the event's nodes store. Codes that only describe the current state are not part of
 /// the history.
 fn stored_codes(event: &Event) -> BTreeSet<&Code> {
-    let nodes: Vec<&Node> = match event {
-        Event::Committed { nodes, .. } => nodes.iter().map(AsRef::as_ref).collect(),
-        Event::Reclassified { transition, .. } => vec![&transition.node],
-        Event::Amended { node } => vec![node],
-        Event::Proposed { .. }
-        | Event::Claimed { .. }
-        | Event::Released { .. }
-        | Event::Ended { .. }
-        | Event::Commented { .. }
-        | Event::Attached { .. }
-        | Event::Ran { .. } => Vec::new(),
+    let nodes: &[Arc<Node>] = match event {
+        Event::Committed { nodes, .. } => nodes,
+        Event::Reclassified { transition: Transition { node, .. }, .. } | Event::Amended { node } => {
+            std::slice::from_ref(node)
+        }
+        _ => &[],
     };
     nodes
-        .into_iter()
+        .iter()
         .filter_map(|node| node.classification.as_ref())
         .flat_map(|classification| classification.all_warnings().chain(&classification.newest().warnings))
         .map(|warning| &warning.code)

@@ -3,12 +3,15 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use super::{comment_file, layout, run_file};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::layout;
 use crate::domain::{Comment, CommentId, Commenter, Investigation, NodeId, Run, RunId, Timestamp};
 use crate::yaml::YamlError;
 
 /// A comment or a run.
-pub trait Record: Clone + PartialEq {
+pub trait Record: Clone + PartialEq + Serialize + DeserializeOwned {
     /// The type of the id, which is the file's name.
     type Id: Copy + Display + PartialEq;
 
@@ -31,17 +34,21 @@ pub trait Record: Clone + PartialEq {
     /// # Errors
     ///
     /// None in practice; see [`super::files`].
-    fn write(&self) -> Result<String, YamlError>;
+    fn write(&self) -> Result<String, YamlError> {
+        super::write(self)
+    }
     /// Parses the file.
     ///
     /// # Errors
     ///
     /// The file is invalid. The error has the line, if known.
-    fn read(text: &str) -> Result<Self, YamlError>;
+    fn read(text: &str) -> Result<Self, YamlError> {
+        super::read(text)
+    }
 }
 
 macro_rules! record {
-    ($type:ty, $id:ty, $name:ident, $file:ident) => {
+    ($type:ty, $id:ty, $name:ident) => {
         impl Record for $type {
             type Id = $id;
 
@@ -72,17 +79,9 @@ macro_rules! record {
             fn path(id: $id) -> String {
                 layout::$name(id)
             }
-
-            fn write(&self) -> Result<String, YamlError> {
-                $file::write(self)
-            }
-
-            fn read(text: &str) -> Result<Self, YamlError> {
-                $file::read(text)
-            }
         }
     };
 }
 
-record!(Comment, CommentId, comment, comment_file);
-record!(Run, RunId, run, run_file);
+record!(Comment, CommentId, comment);
+record!(Run, RunId, run);
