@@ -8,7 +8,7 @@
 //!    quotations of their texts in commit messages.
 //! 3. [`Withheld`] replaces their texts in any state of the investigation, and in its history.
 //!
-//! # What is replaced
+//! # Replaced texts
 //!
 //! - Every text of the nodes, past and present, including texts before amendments.
 //! - Their attachments, including the names.

@@ -97,7 +97,7 @@ pub struct NodeView<'a> {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimView<'a> {
-    /// The claimant.
+    /// The agent that made the claim.
     pub agent_id: Cow<'a, str>,
     /// The time of the claim.
     pub at: String,
@@ -192,9 +192,9 @@ pub struct AmendedConclusionView<'a> {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeView<'a> {
-    /// The state before.
+    /// The previous state.
     pub from: &'a StateName,
-    /// The state after.
+    /// The new state.
     pub to: &'a StateName,
     /// The time of the change.
     pub at: String,

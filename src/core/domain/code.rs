@@ -60,7 +60,7 @@ macro_rules! codes {
 }
 
 codes! {
-    // Any call.
+    // Codes of any call.
     SessionNotFound "SESSION_NOT_FOUND" "no such investigation"
     AmbiguousSession "AMBIGUOUS_SESSION" "several investigations match, or one id is in two folders"
     InvalidArgument "INVALID_ARGUMENT" "an invalid argument"

@@ -106,9 +106,9 @@ pub enum Event {
 pub struct Transition {
     /// The node after the change. Its last reclassification is this change.
     pub node: Arc<Node>,
-    /// The state before.
+    /// The previous state.
     pub from: StateName,
-    /// The state after.
+    /// The new state.
     pub to: StateName,
     /// The child that caused the change; `None` if an agent requested it.
     pub by: Option<NodeId>,

@@ -91,7 +91,7 @@ pub struct NodeClass {
     pub is_promoted: bool,
     /// The number of committed children in each state, which is the same for each of these nodes.
     pub children: Vec<(StateName, u32)>,
-    /// The nodes, by suffix.
+    /// The nodes, in the order of their ids.
     pub nodes: Vec<Arc<Node>>,
 }
 

@@ -61,7 +61,7 @@ pub struct Node {
 pub struct Claim {
     /// The time of the claim.
     pub at: Timestamp,
-    /// The claimant.
+    /// The agent that made the claim.
     #[serde(serialize_with = "yaml::text")]
     pub agent_id: String,
     /// The time when the claim expires.
@@ -347,9 +347,9 @@ pub enum Author {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredReclassification", into = "StoredReclassification")]
 pub struct Reclassification {
-    /// The state before.
+    /// The previous state.
     pub from: StateName,
-    /// The state after.
+    /// The new state.
     pub to: StateName,
     /// The time of the change.
     pub at: Timestamp,
@@ -378,7 +378,7 @@ pub struct Reclassification {
 pub struct Conclusion {
     /// The time of the end.
     pub ended_at: Timestamp,
-    /// The agent that ended it.
+    /// The agent that ended the investigation.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// The client that sent the call.
@@ -398,7 +398,7 @@ pub struct Conclusion {
     /// The time of the conclusion, if it was added after the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concluded_at: Option<Timestamp>,
-    /// The answer, in Markdown.
+    /// The conclusion in Markdown.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub conclusion: Option<String>,
     /// The answers that the conclusion names. Files of older versions name none; a single answer is then meant.

@@ -9,7 +9,7 @@ use super::id::as_text;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 
-/// An invalid time.
+/// An error for text that is not a valid time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a time like 2026-11-20T09:15:02.114Z")]
 pub struct TimeError {
