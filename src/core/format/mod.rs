@@ -5,7 +5,7 @@
 //!
 //! - A written file reads back to the same value, and writing that value again produces the same bytes.
 //! - Keys have a fixed order and multi-line text is a literal block, so a diff shows nothing but the change.
-//! - Every file has a version.
+//! - Every file of facts has a version.
 //! - An invalid file is an error with its line, if known, and never a guess.
 //!
 //! # Versions
