@@ -12,7 +12,7 @@ use crate::decide::quality::Quality;
 use crate::decide::standing::{self, Outlook, Weakened, weakened};
 use crate::domain::{Code, Diagnostic, Investigation, SessionId, Transition};
 use crate::markdown;
-use crate::ruleset::rules::{self, Blockers, shortened};
+use crate::ruleset::rules::shortened;
 use crate::service::{Refusal, Standing, Unjudged, Written};
 use crate::store::CommitId;
 use crate::text::counted;
@@ -185,7 +185,7 @@ impl ReplyFields {
             status: CallStatus::Ok,
             message: outlook.next_action.clone(),
             current_round: Some(investigation.current_round()),
-            can_end: Some(outlook.blockers.list.is_empty()),
+            can_end: Some(outlook.blockers.is_empty()),
             owed: blocker_entries(&outlook.blockers),
             ..ReplyFields::default()
         }
@@ -224,8 +224,6 @@ impl ReplyFields {
     pub fn unjudged(unjudged: &Unjudged) -> ReplyFields {
         let investigation = &unjudged.snapshot.investigation;
         let error = std::slice::from_ref(&unjudged.error);
-        let mut blockers = Blockers::default();
-        blockers.push(unjudged.error.clone());
         ReplyFields {
             session: Some(investigation.meta().id),
             status: CallStatus::Ok,
@@ -233,7 +231,7 @@ impl ReplyFields {
             warnings: error.to_vec(),
             current_round: Some(investigation.current_round()),
             can_end: Some(false),
-            owed: blocker_entries(&blockers),
+            owed: blocker_entries(error),
             ..ReplyFields::default()
         }
     }
@@ -241,8 +239,7 @@ impl ReplyFields {
     /// Returns the fields for a refused call.
     pub fn refused(refusal: &Refusal) -> ReplyFields {
         let standing = refusal.standing.as_ref();
-        let can_end =
-            |it: &Standing| standing::outlook(it.investigation(), &it.rules()).blockers.list.is_empty();
+        let can_end = |it: &Standing| standing::outlook(it.investigation(), &it.rules()).blockers.is_empty();
         let unknown = refusal.errors.iter().any(|error| error.code == Code::SessionNotFound);
         ReplyFields {
             session: standing.map(|it| it.investigation().meta().id),
@@ -260,18 +257,26 @@ impl ReplyFields {
 }
 
 /// Returns the blockers by kind.
-fn blocker_entries(blockers: &Blockers) -> Vec<BlockerEntry> {
-    let told = |debt: &rules::BlockerCount| {
-        let first = blockers.list.iter().find(|blocker| blocker.code == debt.code);
+fn blocker_entries(blockers: &[Diagnostic]) -> Vec<BlockerEntry> {
+    let mut by_code: Vec<Vec<&Diagnostic>> = Vec::new();
+    for blocker in blockers {
+        match by_code.iter_mut().find(|same| same[0].code == blocker.code) {
+            Some(same) => same.push(blocker),
+            None => by_code.push(vec![blocker]),
+        }
+    }
+    let entry = |same: Vec<&Diagnostic>| {
+        let count = Some(same.len()).filter(|count| *count > 1);
+        // The message already names a single node.
+        let nodes = same.iter().filter(|_| count.is_some()).filter_map(|blocker| blocker.node.clone());
         BlockerEntry {
-            code: debt.code.clone(),
-            count: (debt.count > 1).then_some(debt.count),
-            // The message already names a single node.
-            node_ids: if debt.count > 1 { debt.nodes.clone() } else { Vec::new() },
-            message: first.map(|first| first.message.clone()).unwrap_or_default(),
+            code: same[0].code.clone(),
+            count,
+            node_ids: nodes.take(3).collect(),
+            message: same[0].message.clone(),
         }
     };
-    blockers.counts.iter().map(told).collect()
+    by_code.into_iter().map(entry).collect()
 }
 
 /// Merges errors that repeat the same mistake. The first one names the other places.

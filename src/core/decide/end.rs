@@ -13,8 +13,8 @@ use crate::domain::{
     Asked, BoundAnswer, BoundAs, Code, Conclusion, Diagnostic, Event, Investigation, NodeId, PersonsAnswer,
     StopReason, Stopped, Timestamp,
 };
-use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{CallVerdict, KINDS, secrets, shortened};
+use crate::ruleset::{EffectiveRules, Enforcement};
 use crate::text::one_line;
 
 /// The unvalidated input of `tot_end`. Agents see the field docs in the schema.
@@ -225,7 +225,9 @@ pub fn end(
             verdict.add(rules.ruleset().checks.conclusion_unbound, doubt);
         }
     }
-    verdict.warnings.extend(KINDS.iter().flat_map(|kind| (kind.end_warnings)(investigation, rules)));
+    verdict
+        .warnings
+        .extend(KINDS.iter().flat_map(|kind| (kind.end_checks)(investigation, rules, Enforcement::Warn)));
     Rejection::unless_empty(verdict.errors)?;
     verdict.warnings.extend(request.asked.as_ref().map(judge_reply).transpose()?.flatten());
     let conclusion = Arc::new(Conclusion {

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use crate::domain::{Classification, Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName};
 use crate::ruleset::rules::objections::{self, diagnostic};
-use crate::ruleset::rules::{Blockers, KINDS, children::children, shortened};
-use crate::ruleset::{EffectiveRules, Role, effective};
+use crate::ruleset::rules::{KINDS, children::children, shortened};
+use crate::ruleset::{EffectiveRules, Enforcement, Role, effective};
 
 /// Everything that an investigation still needs, for callers that report it in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outlook {
-    /// A summary of the [`blockers`].
-    pub blockers: Blockers,
+    /// The [`blockers`].
+    pub blockers: Vec<Diagnostic>,
     /// The steps required in the next round; `None` after the end.
     pub next_round: Option<NextRound>,
     /// The next legal step, in one line.
@@ -77,13 +77,11 @@ pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook
     if investigation.end_in_force().is_some() {
         let next_action =
             "The investigation has ended. tot_reclassify of a node to another, open state reopens it.".into();
-        return Outlook { blockers: Blockers::default(), next_round: None, next_action };
+        return Outlook { blockers: Vec::new(), next_round: None, next_action };
     }
-    let mut blockers = Blockers::summary();
-    find_blockers(investigation, rules, &mut blockers);
-    blockers.extend(file_problems(investigation, rules));
+    let blockers = blockers(investigation, rules);
     let next_round = next_round(investigation, rules);
-    let next_action = next_action(investigation, rules, next_round.as_ref(), blockers.list.first());
+    let next_action = next_action(investigation, rules, next_round.as_ref(), blockers.first());
     Outlook { blockers, next_round, next_action }
 }
 
@@ -111,16 +109,12 @@ pub fn file_problems(investigation: &Investigation, rules: &EffectiveRules) -> V
 /// Returns all required steps that are missing, even after the end: a merge or a manual commit can leave an ended
 /// investigation in conflict with its rules.
 pub fn owed(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    let mut blockers = Blockers::default();
-    find_blockers(investigation, rules, &mut blockers);
-    blockers.list
-}
-
-/// Adds the blockers that [`owed`] returns.
-fn find_blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
-    blockers.extend(nothing_committed(investigation));
-    KINDS.iter().for_each(|kind| (kind.blockers)(investigation, rules, blockers));
+    let mut blockers: Vec<Diagnostic> = nothing_committed(investigation).into_iter().collect();
+    for kind in &KINDS {
+        blockers.extend((kind.blockers)(investigation, rules));
+        blockers.extend((kind.end_checks)(investigation, rules, Enforcement::Reject));
+    }
     blockers.extend(contested(investigation));
     if !pending.is_empty() {
         let message = format!("Proposed, but not committed: {}.", shortened(&pending, 10));
@@ -129,6 +123,7 @@ fn find_blockers(investigation: &Investigation, rules: &EffectiveRules, blockers
             _ => "Commit them, or take them back with tot_propose's `withdraw`.",
         }));
     }
+    blockers
 }
 
 /// Returns the blocker for an investigation without committed nodes.

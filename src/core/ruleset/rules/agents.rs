@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
 use crate::domain::node::says_nothing;
 use crate::domain::{Code, Diagnostic};
 use crate::ruleset::effective::EffectiveRules;
@@ -71,8 +71,7 @@ impl Enforcement {
 }
 
 /// `SUSPICIOUS`, `MISSING_AGENT`, `REUSED_AGENT`, `NO_REASON`. `tot_end` checks the conclusion itself.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "checks", sentences, commit, reclassify, ..RuleKind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "checks", sentences, commit, reclassify, ..SILENT };
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
     let checks = &rules.ruleset().checks;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::State;
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
 use crate::domain::node::says_nothing;
 use crate::domain::{Code, Diagnostic, StateName};
 use crate::ruleset::Ruleset;
@@ -23,7 +23,7 @@ pub struct Alternatives {
 
 /// `MISSING_ALTERNATIVES`: refuses a commit, warns at a state change.
 pub(super) const KIND: RuleKind =
-    RuleKind { key: "alternatives", problems, of_state, commit, reclassify, ..RuleKind::SILENT };
+    RuleKind { key: "alternatives", problems, of_state, commit, reclassify, ..SILENT };
 
 impl EffectiveRules<'_> {
     /// Returns the number of alternatives that the state requires, if any.

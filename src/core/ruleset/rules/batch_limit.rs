@@ -1,14 +1,13 @@
 //! `batchLimit`: the maximum number of nodes in a proposal.
 
-use super::{CallVerdict, ProposalCheck, RuleKind};
+use super::{CallVerdict, ProposalCheck, RuleKind, SILENT};
 use crate::domain::{Code, Diagnostic};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Contradiction;
 
 /// `BATCH_OVERFLOW`.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "batchLimit", problems, sentences, propose, ..RuleKind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "batchLimit", problems, sentences, propose, ..SILENT };
 
 fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     let Some(limit) = ruleset.batch_limit else { return };

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CallVerdict, ProposalCheck, RuleKind};
+use super::{CallVerdict, ProposalCheck, RuleKind, SILENT};
 use crate::domain::{Code, Diagnostic, NodeId};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -22,8 +22,7 @@ pub struct Breadth {
 }
 
 /// `R2_BREADTH` and the codes of other rounds.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "breadth", problems, sentences, propose, ..RuleKind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "breadth", problems, sentences, propose, ..SILENT };
 
 impl EffectiveRules<'_> {
     /// Returns the recommended breadth: the round and its number of nodes.

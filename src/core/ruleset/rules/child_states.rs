@@ -1,7 +1,7 @@
 //! `childStates` of a state: the allowed states of its children.
 
 use super::states::State;
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
 use crate::domain::{Code, Diagnostic, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
@@ -12,7 +12,7 @@ pub type ChildStates = Vec<StateName>;
 
 /// `INVALID_CHILD_STATE`.
 pub(super) const KIND: RuleKind =
-    RuleKind { key: "states.childStates", problems, of_state, commit, reclassify, ..RuleKind::SILENT };
+    RuleKind { key: "states.childStates", problems, of_state, commit, reclassify, ..SILENT };
 
 impl<'a> EffectiveRules<'a> {
     /// Returns whether a child may have this state under a parent in that state.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::{Role, State};
-use super::{Blockers, ROUNDS_REMEDY, RuleKind, applies, in_rounds, no_round, shortened};
+use super::{ROUNDS_REMEDY, RuleKind, SILENT, applies, in_rounds, no_round, shortened};
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
@@ -53,7 +53,7 @@ impl Requirement<'_> {
 
 /// `INSUFFICIENT_CHILDREN`, `INCOMPLETE_<STATE>`.
 pub(super) const KIND: RuleKind =
-    RuleKind { key: "states.children", problems, of_state, end, blockers, ..RuleKind::SILENT };
+    RuleKind { key: "states.children", problems, of_state, end, blockers, ..SILENT };
 
 impl<'a> EffectiveRules<'a> {
     /// Returns the children that a node in this state and round needs: their number and states.
@@ -195,7 +195,7 @@ fn end(_: &EffectiveRules) -> Option<String> {
     Some("Every open node has the children it needs.".to_owned())
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
+fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     // The child that would confirm an answer may also be a required child. Only `verification` reports it.
     let is_confirmation = |of: &[StateName]| of.iter().any(|state| rules.role(state) == Role::Confirmation);
     let told_there = |node: &Node, requirement: &Requirement| {
@@ -203,15 +203,14 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mu
             && requirement.of.is_none_or(is_confirmation)
             && rules.lacks_confirmation(investigation, node)
     };
-    for (node, requirement) in rules.incomplete(investigation) {
-        let Some(state) = node.state().filter(|_| !told_there(node, &requirement)) else { continue };
-        blockers.add(Code::InsufficientChildren, Some(node.id.as_str()), || {
-            let (needs, has) = (requirement.describe(), requirement.has);
-            let message = format!("{} is {state} and needs {needs}; it has {has}.", node.id);
-            let how = how_to_complete(investigation, node, &requirement);
-            Diagnostic::new(Code::InsufficientChildren, message).about(&node.id).suggest(how)
-        });
-    }
+    let blocker = |(node, requirement): (&Node, Requirement)| {
+        let state = node.state().filter(|_| !told_there(node, &requirement))?;
+        let (needs, has) = (requirement.describe(), requirement.has);
+        let message = format!("{} is {state} and needs {needs}; it has {has}.", node.id);
+        let how = how_to_complete(investigation, node, &requirement);
+        Some(Diagnostic::new(Code::InsufficientChildren, message).about(&node.id).suggest(how))
+    };
+    rules.incomplete(investigation).into_iter().filter_map(blocker).collect()
 }
 
 /// Returns the remedy for missing children. Pending children need no further proposal.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::{Role, State};
-use super::{Blockers, RuleKind};
+use super::{RuleKind, SILENT};
 use crate::domain::{
     Author, Change, Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification,
     StateName, Timestamp, Transition,
@@ -39,7 +39,7 @@ pub struct ConfirmationOutcome {
 
 /// `AWAITING_CONFIRMATION`.
 pub(super) const KIND: RuleKind =
-    RuleKind { key: "confirmations", problems, of_state, end, blockers, ..RuleKind::SILENT };
+    RuleKind { key: "confirmations", problems, of_state, end, blockers, ..SILENT };
 
 impl<'a> EffectiveRules<'a> {
     /// Returns the confirmation rule of a waiting state.
@@ -152,10 +152,7 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     any.then(|| "No node awaits confirmation.".to_owned())
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
-    if rules.ruleset().confirmations.is_empty() {
-        return;
-    }
+fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let blocker = |(node, state): (&Arc<Node>, &StateName)| {
         let outcomes = rules.confirmation(state)?.outcomes.iter();
         let outcomes = list(outcomes.map(|it| format!("{} makes it {}", it.child, it.becomes)));
@@ -163,7 +160,7 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mu
         let how = format!("Commit a child below it ({outcomes}), or reclassify it.");
         Some(Diagnostic::new(Code::AwaitingConfirmation, message).about(&node.id).suggest(how))
     };
-    blockers.extend(investigation.committed().filter_map(blocker));
+    investigation.committed().filter_map(blocker).collect()
 }
 
 /// Returns all state changes of waiting parents caused by their children, deepest first. A parent that changes may in

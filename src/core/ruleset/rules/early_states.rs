@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::State;
-use super::{CallVerdict, ROUNDS_REMEDY, ReclassificationCheck, RuleKind, applies, children, no_round};
+use super::{
+    CallVerdict, ROUNDS_REMEDY, ReclassificationCheck, RuleKind, SILENT, applies, children, no_round,
+};
 use crate::domain::{Code, Diagnostic, Node, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
@@ -33,7 +35,7 @@ pub struct EarlyState {
 
 /// `DEPTH_ENFORCED` and custom codes of rulesets, `STATE_LOCKED`, `EARLY_STATE`.
 pub(super) const KIND: RuleKind =
-    RuleKind { key: "earlyStates", problems, of_state, sentences, reclassify, ..RuleKind::SILENT };
+    RuleKind { key: "earlyStates", problems, of_state, sentences, reclassify, ..SILENT };
 
 impl Ruleset {
     /// Returns the first rule that makes the state too early in the round.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::runs::was_run;
 use super::states::State;
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
 use crate::domain::{Code, Diagnostic, Investigation, NodeId, RunId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -26,7 +26,7 @@ pub struct Evidence {
 
 /// `MISSING_EVIDENCE`: refuses a commit, warns at a state change.
 pub(super) const KIND: RuleKind =
-    RuleKind { key: "evidence", problems, of_state, commit, reclassify, ..RuleKind::SILENT };
+    RuleKind { key: "evidence", problems, of_state, commit, reclassify, ..SILENT };
 
 impl EffectiveRules<'_> {
     /// Returns the number of characters of evidence that the state requires, if any.

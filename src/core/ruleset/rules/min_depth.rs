@@ -1,11 +1,11 @@
 //! `end.minDepth`: the minimum depth of the deepest node at the end.
 
-use super::{Blockers, RuleKind};
+use super::{RuleKind, SILENT};
 use crate::domain::{Code, Diagnostic, Investigation};
 use crate::ruleset::effective::EffectiveRules;
 
 /// `DEPTH_TOO_SHALLOW`.
-pub(super) const KIND: RuleKind = RuleKind { key: "end.minDepth", end, blockers, ..RuleKind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "end.minDepth", end, blockers, ..SILENT };
 
 impl EffectiveRules<'_> {
     /// Returns the round that the deepest node must reach, if the ruleset sets one.
@@ -18,11 +18,11 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     rules.min_depth().map(|depth| format!("The deepest node is in round {depth} or later."))
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
+fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let round = investigation.current_round();
     let blocker = |depth| {
         let message = format!("The depth is too shallow: the deepest node is in round {round}, not {depth}.");
         Diagnostic::new(Code::DepthTooShallow, message).suggest("Go deeper on the most promising branch.")
     };
-    blockers.extend(rules.min_depth().filter(|depth| round < *depth).map(blocker));
+    rules.min_depth().filter(|depth| round < *depth).map(blocker).into_iter().collect()
 }

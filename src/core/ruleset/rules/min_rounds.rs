@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Blockers, RuleKind};
+use super::{RuleKind, SILENT};
 use crate::domain::{Code, Diagnostic, Investigation};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -12,8 +12,7 @@ use crate::ruleset::validity::Contradiction;
 pub(super) const BOUNDS: RangeInclusive<u32> = 1..=20;
 
 /// `MIN_ROUNDS`, `RECOVERY_REQUIRED`.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "end.minRounds", problems, end, blockers, ..RuleKind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "end.minRounds", problems, end, blockers, ..SILENT };
 
 impl EffectiveRules<'_> {
     /// Returns the round to reach before the end.
@@ -76,7 +75,8 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     Some(format!("Round {} is reached.", rules.min_rounds()))
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
+fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    let mut blockers = Vec::new();
     let (round, least) = (investigation.current_round(), rules.min_rounds());
     if rules.recovery_required(investigation) {
         let is_pending = investigation.pending().next().is_some();
@@ -105,4 +105,5 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mu
         }
         blockers.push(blocker);
     }
+    blockers
 }

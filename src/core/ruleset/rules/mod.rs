@@ -46,7 +46,7 @@ use std::sync::Arc;
 use super::effective::EffectiveRules;
 use super::schema::{Enforcement, Ruleset};
 use super::validity::Contradiction;
-use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, RunId, StateName, Timestamp};
+use crate::domain::{Diagnostic, Investigation, Node, NodeId, RunId, StateName, Timestamp};
 use states::State;
 
 /// All kinds of rules, in the order in which they are checked and reported.
@@ -93,28 +93,26 @@ pub struct RuleKind {
     pub commit_together: fn(&Investigation, &EffectiveRules, &[(&Node, StateName)], &mut CallVerdict),
     /// Reports errors of a state change.
     pub reclassify: fn(&ReclassificationCheck, &mut CallVerdict),
-    /// Reports the blockers of the end.
-    pub blockers: fn(&Investigation, &EffectiveRules, &mut Blockers),
-    /// Returns the warnings about an end.
-    pub end_warnings: fn(&Investigation, &EffectiveRules) -> Vec<Diagnostic>,
+    /// Returns the blockers of the end.
+    pub blockers: fn(&Investigation, &EffectiveRules) -> Vec<Diagnostic>,
+    /// Returns the doubts about an end for which the ruleset has this enforcement.
+    pub end_checks: fn(&Investigation, &EffectiveRules, Enforcement) -> Vec<Diagnostic>,
 }
 
-impl RuleKind {
-    /// A kind without any effect, as the base of the others.
-    const SILENT: RuleKind = RuleKind {
-        key: "",
-        problems: |_, _| {},
-        of_state: |_, _| Vec::new(),
-        sentences: |_| Vec::new(),
-        end: |_| None,
-        propose: |_, _| {},
-        commit: |_, _| {},
-        commit_together: |_, _, _, _| {},
-        reclassify: |_, _| {},
-        blockers: |_, _, _| {},
-        end_warnings: |_, _| Vec::new(),
-    };
-}
+/// A kind without any effect, as the base of the others.
+const SILENT: RuleKind = RuleKind {
+    key: "",
+    problems: |_, _| {},
+    of_state: |_, _| Vec::new(),
+    sentences: |_| Vec::new(),
+    end: |_| None,
+    propose: |_, _| {},
+    commit: |_, _| {},
+    commit_together: |_, _, _, _| {},
+    reclassify: |_, _| {},
+    blockers: |_, _| Vec::new(),
+    end_checks: |_, _, _| Vec::new(),
+};
 
 /// The results of checking a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,64 +131,6 @@ impl CallVerdict {
             Enforcement::Warn => self.warnings.push(diagnostic),
             Enforcement::Reject => self.errors.push(diagnostic),
         }
-    }
-}
-
-/// The blockers of the end, in the order in which they are found.
-///
-/// A summary words only the first blocker of each code, because thousands of nodes may need children.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Blockers {
-    /// All blockers; in a summary, only the first of each code.
-    pub list: Vec<Diagnostic>,
-    /// The counts per code, in the order of first occurrence.
-    pub counts: Vec<BlockerCount>,
-    is_summary: bool,
-}
-
-/// The blockers with one code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BlockerCount {
-    /// The code.
-    pub code: Code,
-    /// The number of blockers.
-    pub count: usize,
-    /// The nodes of the first three blockers.
-    pub nodes: Vec<String>,
-}
-
-impl Blockers {
-    /// Creates a summary, which words only the first blocker of each code.
-    pub fn summary() -> Blockers {
-        Blockers { is_summary: true, ..Blockers::default() }
-    }
-
-    /// Adds a blocker. `word` is called only if the blocker is listed.
-    pub fn add(&mut self, code: Code, node: Option<&str>, word: impl FnOnce() -> Diagnostic) {
-        /// Maximum number of nodes to name.
-        const NAMED: usize = 3;
-        let at = self.counts.iter().position(|counted| counted.code == code).unwrap_or_else(|| {
-            self.counts.push(BlockerCount { code, count: 0, nodes: Vec::new() });
-            self.counts.len() - 1
-        });
-        let counted = &mut self.counts[at];
-        counted.count += 1;
-        counted.nodes.extend(node.filter(|_| counted.nodes.len() < NAMED).map(str::to_owned));
-        if !self.is_summary || counted.count == 1 {
-            self.list.push(word());
-        }
-    }
-
-    /// Adds a blocker.
-    pub fn push(&mut self, blocker: Diagnostic) {
-        let node = blocker.node.clone();
-        self.add(blocker.code.clone(), node.as_deref(), || blocker);
-    }
-}
-
-impl Extend<Diagnostic> for Blockers {
-    fn extend<T: IntoIterator<Item = Diagnostic>>(&mut self, blockers: T) {
-        blockers.into_iter().for_each(|blocker| self.push(blocker));
     }
 }
 

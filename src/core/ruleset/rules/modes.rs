@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RuleKind, min_rounds};
+use super::{RuleKind, SILENT, min_rounds};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Contradiction, PLAIN_NAME, is_plain_name};
@@ -39,7 +39,7 @@ pub struct Mode {
 }
 
 /// Modes refuse nothing themselves.
-pub(super) const KIND: RuleKind = RuleKind { key: "modes", problems, sentences, ..RuleKind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "modes", problems, sentences, ..SILENT };
 
 impl Ruleset {
     /// Returns the names of the modes, the default first.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::agents::Enforcement;
 use super::verification::{ClaimedAuthor, writers};
-use super::{Blockers, RuleKind};
+use super::{RuleKind, SILENT};
 use crate::domain::{
     Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Investigation, Node, NodeId, Timestamp,
 };
@@ -16,8 +16,7 @@ use crate::ruleset::effective::EffectiveRules;
 use crate::text::{one_line, shorten};
 
 /// `OBJECTION_OPEN`.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "objections", end, blockers, end_warnings, ..RuleKind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "objections", end, end_checks, ..SILENT };
 
 /// Maximum number of characters of an objection quoted in a message.
 const QUOTED: usize = 200;
@@ -124,16 +123,8 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     asked.then(|| "No objection is open.".to_owned())
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
-    blockers.extend(unresolved(investigation, rules, Enforcement::Reject));
-}
-
-fn end_warnings(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    unresolved(investigation, rules, Enforcement::Warn)
-}
-
 /// Returns the open objections to current answers, if the ruleset treats objections with this enforcement.
-fn unresolved(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
+fn end_checks(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
     if rules.ruleset().objections != asked {
         return Vec::new();
     }

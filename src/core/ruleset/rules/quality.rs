@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::states::Role;
-use super::{Blockers, RuleKind};
+use super::{RuleKind, SILENT};
 use crate::domain::{Code, Diagnostic, Investigation};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -11,7 +11,7 @@ use crate::ruleset::validity::Contradiction;
 
 /// `QUALITY_TOO_LOW`.
 pub(super) const KIND: RuleKind =
-    RuleKind { key: "end.minQualityPercent", problems, end, blockers, ..RuleKind::SILENT };
+    RuleKind { key: "end.minQualityPercent", problems, end, blockers, ..SILENT };
 
 /// Quality scores; all 0 without nodes. By state role, solutions count as valid and dead ends as dead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -108,12 +108,12 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     least(rules).map(|least| format!("The quality is {least:.2} or more."))
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
-    let Some(least) = least(rules) else { return };
+fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    let Some(least) = least(rules) else { return Vec::new() };
     let figures = quality(investigation, rules);
     // The scores are sums of thirds and fifths, so rounding errors must not count.
     if figures.composite_score + 1e-9 >= least {
-        return;
+        return Vec::new();
     }
     let message = format!(
         "The quality is {:.2}, below {least:.2}: depth {:.2}, breadth {:.2}, balance {:.2}, exploration {:.2}.",
@@ -123,7 +123,7 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mu
         figures.balance_score,
         figures.exploration_score
     );
-    blockers.push(Diagnostic::new(Code::QualityTooLow, message).suggest(weakest(&figures)));
+    vec![Diagnostic::new(Code::QualityTooLow, message).suggest(weakest(&figures))]
 }
 
 /// Returns the advice that would raise the quality most.

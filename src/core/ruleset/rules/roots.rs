@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CallVerdict, ProposalCheck, RuleKind};
+use super::{CallVerdict, ProposalCheck, RuleKind, SILENT};
 use crate::domain::{Code, Diagnostic, NodeId};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
@@ -33,7 +33,7 @@ impl Default for Roots {
 }
 
 /// `INSUFFICIENT_ROOTS`, `TOO_MANY_ROOTS`, `INVALID_ROOT_ID`.
-pub(super) const KIND: RuleKind = RuleKind { key: "roots", problems, sentences, propose, ..RuleKind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "roots", problems, sentences, propose, ..SILENT };
 
 impl EffectiveRules<'_> {
     /// Returns the minimum number of roots.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::states::State;
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
 use crate::domain::{Code, Diagnostic, Investigation, NodeId, RunId, RunKind, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
@@ -20,8 +20,7 @@ pub struct Runs {
 }
 
 /// `NOT_RUN`: warns at a commit and at a state change.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "runs", problems, of_state, commit, reclassify, ..RuleKind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "runs", problems, of_state, commit, reclassify, ..SILENT };
 
 /// Returns whether a command was run for the node, or a result names a run.
 pub fn was_run(investigation: &Investigation, node: &NodeId, named: &[RunId]) -> bool {

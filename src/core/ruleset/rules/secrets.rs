@@ -1,6 +1,6 @@
 //! `checks.secretSuspected`: texts that seem to contain a credential, which git would store permanently.
 
-use super::{CallVerdict, RuleKind};
+use super::{CallVerdict, RuleKind, SILENT};
 use crate::domain::{Code, Diagnostic};
 use crate::ruleset::Enforcement;
 use crate::ruleset::effective::EffectiveRules;
@@ -10,7 +10,7 @@ use crate::secrets::suspects;
 const NAMED: usize = 3;
 
 /// `SECRET_SUSPECTED`, for every text of every call.
-pub(super) const KIND: RuleKind = RuleKind { key: "checks.secretSuspected", sentences, ..RuleKind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "checks.secretSuspected", sentences, ..SILENT };
 
 impl EffectiveRules<'_> {
     /// Applies an operator's choice to refuse suspected credentials, whatever the ruleset says.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::child_states::ChildStates;
 use super::children::Children;
-use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, shortened};
+use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT, shortened};
 use crate::domain::{Code, Diagnostic, NodeId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
@@ -105,7 +105,7 @@ pub fn as_words(name: &StateName) -> String {
 
 /// `UNKNOWN_STATE`, `TERMINAL_PARENT`, `HAS_CHILDREN`.
 pub(super) const KIND: RuleKind =
-    RuleKind { key: "states", problems, of_state, commit, reclassify, ..RuleKind::SILENT };
+    RuleKind { key: "states", problems, of_state, commit, reclassify, ..SILENT };
 
 impl Ruleset {
     /// Returns the state with this name.

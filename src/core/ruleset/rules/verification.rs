@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agents::Enforcement;
 use super::states::Role;
-use super::{Blockers, RuleKind};
+use super::{RuleKind, SILENT};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Person, StateName, Timestamp,
@@ -58,8 +58,7 @@ pub struct Confirming {
 }
 
 /// `UNCONFIRMED_ANSWER`, `NOT_INDEPENDENT`.
-pub(super) const KIND: RuleKind =
-    RuleKind { key: "verification", sentences, blockers, end_warnings, ..RuleKind::SILENT };
+pub(super) const KIND: RuleKind = RuleKind { key: "verification", sentences, end_checks, ..SILENT };
 
 impl Grade {
     /// Returns whether someone else has confirmed the answer.
@@ -341,16 +340,8 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     each.into_iter().filter_map(sentence).collect()
 }
 
-fn blockers(investigation: &Investigation, rules: &EffectiveRules, blockers: &mut Blockers) {
-    blockers.extend(missing(investigation, rules, Enforcement::Reject));
-}
-
-fn end_warnings(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    missing(investigation, rules, Enforcement::Warn)
-}
-
 /// The answers that lack a confirmation for which the ruleset has that enforcement.
-fn missing(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
+fn end_checks(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
     let Some(verification) = &rules.ruleset().verification else { return Vec::new() };
     let lacking = investigation.committed().filter_map(|(node, state)| {
         let (code, grade, by) = rules.missing_confirmation(verification, asked, investigation, node)?;
