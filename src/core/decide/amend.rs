@@ -9,14 +9,14 @@ use super::backing::{self, LINE_MAX, NewCitation, NewCommand};
 use super::citing;
 use super::commit::unreadable_references;
 use super::end::{Bind, BindSchema, bound_answers};
-use super::{Decision, Rejection, TITLE_MAX, check_lengths, not_blank, quoted, refuse_if_ended};
+use super::{Decision, Rejection, TITLE_MAX, check_line, check_texts, not_blank, quoted, refuse_if_ended};
 use crate::domain::{
     AmendedConclusion, Amendment, Caller, Citation, Classification, Code, Conclusion, Diagnostic, Event,
     Investigation, LookedUp, LookedUpPaths, NamedIn, Node, NodeId, Timestamp,
 };
 use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::CallVerdict;
 use crate::ruleset::rules::confirmation::stamp;
-use crate::ruleset::rules::{CallVerdict, secrets};
 
 /// The unvalidated input of `tot_amend`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -91,14 +91,10 @@ pub fn amend(
     let about = request.node_id.clone().unwrap_or_default();
     if request.reason.trim().is_empty() {
         let what = if about.is_empty() { "the conclusion" } else { &about };
-        verdict.errors.push(
-            Diagnostic::new(Code::MissingReason, format!("The amendment of {what} has no reason."))
-                .about(&about)
-                .suggest("Say in `reason` what was wrong."),
-        );
+        let message = format!("The amendment of {what} has no reason.");
+        verdict.refuse(Code::MissingReason, &about, message, "Say in `reason` what was wrong.");
     }
-    check_lengths(&about, texts(&request), &mut verdict.errors);
-    secrets::check(rules.secrets(), &about, texts(&request), &mut verdict);
+    check_texts(rules, &about, texts(&request), &mut verdict);
     match request.node_id {
         Some(_) => of_node(investigation, request, (known, now), verdict),
         None => of_conclusion(investigation, rules, request, now, verdict),
@@ -136,7 +132,6 @@ fn of_node(
         .into());
     };
     let line = |text: Option<String>| not_blank(text).map(|text| text.trim().to_owned());
-    let errors = &mut verdict.errors;
     let mut amendment = Amendment {
         agent_id: line(request.agent_id),
         title: line(request.title),
@@ -144,15 +139,15 @@ fn of_node(
         findings: not_blank(request.findings),
         evidence: not_blank(request.evidence),
         alternatives_considered: request.alternatives_considered,
-        caveats: request.caveats.map(|given| backing::caveats(&about, given, errors)),
-        commands: request.commands.map(|given| backing::commands(&about, given, errors)),
-        references: request.references.map(|given| backing::references(&about, given, errors)),
+        caveats: request.caveats.map(|given| backing::caveats(&about, given, &mut verdict)),
+        commands: request.commands.map(|given| backing::commands(&about, given, &mut verdict)),
+        references: request.references.map(|given| backing::references(&about, given, &mut verdict)),
         ..Amendment::new(stamp(investigation, node, now), request.reason)
     };
-    check_line(&about, "title", amendment.title.as_deref(), TITLE_MAX, errors);
-    check_line(&about, "headline", amendment.headline.as_deref(), LINE_MAX, errors);
+    check_line(&about, "title", amendment.title.as_deref(), TITLE_MAX, "the findings", &mut verdict);
+    check_line(&about, "headline", amendment.headline.as_deref(), LINE_MAX, "the findings", &mut verdict);
     if amendment.parts().next().is_none() {
-        errors.push(nothing_given().about(&about));
+        verdict.errors.push(nothing_given().about(&about));
     }
     Rejection::unless_empty(verdict.errors)?;
     let unreadable = amendment.findings.as_deref().and_then(|text| unreadable_references(&about, text));
@@ -259,25 +254,4 @@ fn texts(request: &Amend) -> impl Iterator<Item = (&str, &str)> + Clone {
         .chain(request.caveats.iter().flatten().map(|text| ("caveats", text.as_str())))
         .chain(request.commands.iter().flatten().flat_map(NewCommand::texts))
         .chain(request.references.iter().flatten().flat_map(NewCitation::texts))
-}
-
-/// Adds `TEXT_TOO_LONG` for a line over `most` characters.
-pub(super) fn check_line(
-    about: &str,
-    field: &str,
-    text: Option<&str>,
-    most: usize,
-    errors: &mut Vec<Diagnostic>,
-) {
-    let length = text.map_or(0, |text| text.chars().count());
-    if length > most {
-        errors.push(
-            Diagnostic::new(
-                Code::TextTooLong,
-                format!("The {field} has {length} characters; the limit is {most}."),
-            )
-            .about(about)
-            .suggest("Shorten it, and say the rest in the findings."),
-        );
-    }
 }

@@ -87,13 +87,11 @@ pub(super) fn of_result(
         };
         match content {
             Ok(content) => files.push(NewAttachment { name, content }),
-            Err(reason) => verdict.errors.push(
-                Diagnostic::new(
-                    Code::InvalidArgument,
-                    format!("The attachment {} of {node} can't be stored: {reason}.", quoted(&name)),
-                )
-                .about(node)
-                .suggest("Give its text, or all of its bytes as standard base64."),
+            Err(reason) => verdict.refuse(
+                Code::InvalidArgument,
+                node,
+                format!("The attachment {} of {node} can't be stored: {reason}.", quoted(&name)),
+                "Give its text, or all of its bytes as standard base64.",
             ),
         }
     }
@@ -108,22 +106,16 @@ pub(super) fn checked(
     files: Vec<NewAttachment>,
     verdict: &mut CallVerdict,
 ) -> Vec<Arc<Attached>> {
-    check_number(node.as_str(), "attachments", files.len(), &mut verdict.errors);
+    check_number(node.as_str(), "attachments", files.len(), verdict);
     let there = investigation.attachments_of(node).keys();
     let mut taken: BTreeSet<String> = there.map(AttachmentName::without_case).collect();
     let mut attached = Vec::with_capacity(files.len());
     for NewAttachment { name, content } in files {
-        let mut wrong = |code, message: String, how: &str| {
-            verdict.errors.push(Diagnostic::new(code, message).about(node).suggest(how));
-        };
         let name = match name.trim().parse::<AttachmentName>() {
             Ok(name) => name,
             Err(error) => {
-                wrong(
-                    Code::InvalidArgument,
-                    format!("{node}: {error}."),
-                    "Give it a plain file name, such as plot.png.",
-                );
+                let how = "Give it a plain file name, such as plot.png.";
+                verdict.refuse(Code::InvalidArgument, node, format!("{node}: {error}."), how);
                 continue;
             }
         };
@@ -134,21 +126,15 @@ pub(super) fn checked(
                 true => format!("{node} already has {name}, and attachments are never replaced."),
                 false => format!("The call attaches {name} to {node} twice."),
             };
-            wrong(
-                Code::InvalidArgument,
-                message,
-                "Give this one another name; letter case makes no difference.",
-            );
+            let how = "Give this one another name; letter case makes no difference.";
+            verdict.refuse(Code::InvalidArgument, node, message, how);
         }
         let most = rules.attachment_max();
         if content.len() as u64 > most {
             let has = counted(content.len(), "byte");
             let message = format!("The attachment {name} of {node} has {has}; the limit is {most}.");
-            wrong(
-                Code::TextTooLong,
-                message,
-                "Attach the part that matters, or keep it in the project and cite its path.",
-            );
+            let how = "Attach the part that matters, or keep it in the project and cite its path.";
+            verdict.refuse(Code::TextTooLong, node, message, how);
         }
         // In another encoding, the readable part of a log is checked.
         let text = String::from_utf8_lossy(&content);

@@ -5,8 +5,9 @@ use serde::Deserialize;
 
 use super::{not_blank, quoted};
 use crate::domain::{
-    Citation, Code, Command, Diagnostic, Investigation, Lines, Link, LinkKind, Node, NodeId, RunId, Timestamp,
+    Citation, Code, Command, Investigation, Lines, Link, LinkKind, Node, NodeId, RunId, Timestamp,
 };
+use crate::ruleset::rules::CallVerdict;
 use crate::text::one_line;
 
 /// A command that was run.
@@ -94,7 +95,7 @@ pub(super) fn started_at(
     about: &str,
     text: Option<&str>,
     now: Timestamp,
-    errors: &mut Vec<Diagnostic>,
+    verdict: &mut CallVerdict,
 ) -> Option<Timestamp> {
     let text = text.map(str::trim).filter(|text| !text.is_empty())?;
     let wrong = match text.parse::<Timestamp>() {
@@ -102,23 +103,20 @@ pub(super) fn started_at(
         Ok(_) => format!("startedAt of {about} is in the future: it is {now} now."),
         Err(error) => format!("startedAt of {about}: {error}."),
     };
-    errors.push(
-        Diagnostic::new(Code::InvalidArgument, wrong)
-            .about(about)
-            .suggest("Give the time at which the research began, or leave it out."),
-    );
+    let how = "Give the time at which the research began, or leave it out.";
+    verdict.refuse(Code::InvalidArgument, about, wrong, how);
     None
 }
 
 /// Returns the caveats as single lines, without blank ones.
-pub(super) fn caveats(about: &str, given: Vec<String>, errors: &mut Vec<Diagnostic>) -> Vec<String> {
-    check_number(about, "caveats", given.len(), errors);
+pub(super) fn caveats(about: &str, given: Vec<String>, verdict: &mut CallVerdict) -> Vec<String> {
+    check_number(about, "caveats", given.len(), verdict);
     given.into_iter().filter_map(|text| not_blank(Some(one_line(&text)))).collect()
 }
 
 /// Returns the commands, without blank ones.
-pub(super) fn commands(about: &str, given: Vec<NewCommand>, errors: &mut Vec<Diagnostic>) -> Vec<Command> {
-    check_number(about, "commands", given.len(), errors);
+pub(super) fn commands(about: &str, given: Vec<NewCommand>, verdict: &mut CallVerdict) -> Vec<Command> {
+    check_number(about, "commands", given.len(), verdict);
     let given = given.into_iter().filter(|ran| !ran.command.trim().is_empty());
     let command = |ran: NewCommand| Command {
         command: ran.command,
@@ -133,40 +131,34 @@ pub(super) fn runs(
     investigation: &Investigation,
     about: &str,
     given: &[String],
-    errors: &mut Vec<Diagnostic>,
+    verdict: &mut CallVerdict,
 ) -> Vec<RunId> {
-    check_number(about, "runs", given.len(), errors);
+    check_number(about, "runs", given.len(), verdict);
     let mut runs = Vec::with_capacity(given.len());
     for named in given.iter().map(|named| named.trim()).filter(|named| !named.is_empty()) {
         match super::run::captured(investigation, named) {
             Ok(run) if runs.contains(&run.id) => {}
             Ok(run) => runs.push(run.id),
-            Err(error) => errors.push(error.about(about)),
+            Err(error) => verdict.errors.push(error.about(about)),
         }
     }
     runs
 }
 
 /// Returns the sources. Each needs a target.
-pub(super) fn references(
-    about: &str,
-    given: Vec<NewCitation>,
-    errors: &mut Vec<Diagnostic>,
-) -> Vec<Citation> {
-    check_number(about, "references", given.len(), errors);
+pub(super) fn references(about: &str, given: Vec<NewCitation>, verdict: &mut CallVerdict) -> Vec<Citation> {
+    check_number(about, "references", given.len(), verdict);
     let mut references = Vec::with_capacity(given.len());
     for cited in given {
-        let mut wrong = |what: String, how: &str| {
-            errors.push(Diagnostic::new(Code::InvalidArgument, what).about(about).suggest(how));
-        };
         if cited.target.trim().is_empty() {
-            wrong(format!("A reference of {about} has no target."), "Give its URL or path.");
+            let what = format!("A reference of {about} has no target.");
+            verdict.refuse(Code::InvalidArgument, about, what, "Give its URL or path.");
             continue;
         }
         let lines = not_blank(cited.lines);
         if let Some(lines) = lines.as_deref().filter(|lines| lines.parse::<Lines>().is_err()) {
             let what = format!("The lines {} of a reference of {about} are invalid.", quoted(lines));
-            wrong(what, "Write one line as 18, several as 18-24.");
+            verdict.refuse(Code::InvalidArgument, about, what, "Write one line as 18, several as 18-24.");
         }
         references.push(Citation {
             target: cited.target.trim().to_owned(),
@@ -185,9 +177,9 @@ pub(super) fn links(
     investigation: &Investigation,
     node: &Node,
     given: &[NewLink],
-    errors: &mut Vec<Diagnostic>,
+    verdict: &mut CallVerdict,
 ) -> Vec<Link> {
-    check_number(node.id.as_str(), "links", given.len(), errors);
+    check_number(node.id.as_str(), "links", given.len(), verdict);
     let mut links: Vec<Link> = Vec::with_capacity(given.len());
     for linked in given {
         let to = linked.to.trim().parse::<NodeId>().ok();
@@ -195,23 +187,21 @@ pub(super) fn links(
         match known.map(|to| Link { to, kind: linked.kind }) {
             Some(link) if links.contains(&link) => {}
             Some(link) => links.push(link),
-            None => errors.push(
-                Diagnostic::new(
-                    Code::NodeNotFound,
-                    format!("{} links to {}, but no other node has that id.", node.id, quoted(&linked.to)),
-                )
-                .about(&node.id)
-                .suggest("Link to a node that is committed or pending."),
+            None => verdict.refuse(
+                Code::NodeNotFound,
+                &node.id,
+                format!("{} links to {}, but no other node has that id.", node.id, quoted(&linked.to)),
+                "Link to a node that is committed or pending.",
             ),
         }
     }
     links
 }
 
-pub(super) fn check_number(about: &str, field: &str, number: usize, errors: &mut Vec<Diagnostic>) {
+pub(super) fn check_number(about: &str, field: &str, number: usize, verdict: &mut CallVerdict) {
     if number > MOST {
         let message = format!("{field} of {about} has {number} entries; the limit is {MOST}.");
         let how = "Keep what matters, and put the rest into a file that you cite.";
-        errors.push(Diagnostic::new(Code::InvalidArgument, message).about(about).suggest(how));
+        verdict.refuse(Code::InvalidArgument, about, message, how);
     }
 }

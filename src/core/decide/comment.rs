@@ -6,14 +6,14 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Decision, Rejection, check_lengths, not_blank, quoted};
+use super::{Decision, Rejection, check_texts, not_blank, quoted};
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Event, Investigation, NodeId, Timestamp,
+    Code, Comment, CommentId, CommentKind, Commenter, Event, Investigation, NodeId, Timestamp,
 };
 use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::CallVerdict;
 use crate::ruleset::rules::objections::{first_of, may_resolve};
-use crate::ruleset::rules::{CallVerdict, secrets};
 
 /// An unvalidated comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -75,30 +75,27 @@ pub fn comment(
     let kind = request.kind;
     let author = Commenter { agent_id: not_blank(request.agent_id), ..author };
     let mut verdict = CallVerdict::default();
-    let reply_to = reply_to(investigation, kind, request.reply_to.as_deref(), &mut verdict.errors);
-    let node = node(investigation, request.node_id.as_deref(), reply_to, &mut verdict.errors);
+    let reply_to = reply_to(investigation, kind, request.reply_to.as_deref(), &mut verdict);
+    let node = node(investigation, request.node_id.as_deref(), reply_to, &mut verdict);
     if kind == CommentKind::Objection && node.is_none() && verdict.errors.is_empty() {
-        let error = Diagnostic::new(Code::InvalidArgument, "An objection needs a node.");
-        verdict.errors.push(error.suggest("Name it with nodeId."));
+        verdict.refuse(Code::InvalidArgument, "", "An objection needs a node.", "Name it with nodeId.");
     }
     let text = request.text.trim().to_owned();
     let is_empty = text.is_empty()
         || (text.starts_with('<') && says_nothing(&text))
         || (!author.is_person() && kind != CommentKind::Comment && says_nothing(&text));
     if is_empty {
-        let error =
-            Diagnostic::new(Code::InvalidArgument, format!("The text of the {} says nothing.", kind.label()));
+        let message = format!("The text of the {} says nothing.", kind.label());
         let how = match kind {
             CommentKind::Answer => {
                 "Say in a sentence what was done and why, such as “Amended: the line is 144.”"
             }
             _ => "Say in a sentence what is meant, and why.",
         };
-        verdict.errors.push(error.suggest(how));
+        verdict.refuse(Code::InvalidArgument, "", message, how);
     }
     let about = node.as_ref().map_or("", NodeId::as_str);
-    check_lengths(about, [("text", text.as_str())], &mut verdict.errors);
-    secrets::check(rules.secrets(), about, [("text", text.as_str())], &mut verdict);
+    check_texts(rules, about, [("text", text.as_str())], &mut verdict);
     if kind == CommentKind::Resolution && reply_to.is_some() {
         let node = node.as_ref().and_then(|id| investigation.node(id));
         if !may_resolve(investigation, node.map(AsRef::as_ref), &author, None) {
@@ -108,12 +105,8 @@ pub fn comment(
                     "Resolving an objection to {about} needs a name, and not that of {about}'s author."
                 ),
             };
-            let error = Diagnostic::new(Code::ResolvedByAuthor, message);
-            verdict.errors.push(
-                error
-                    .about(about)
-                    .suggest("Answer the objection; let somebody else check the answer and resolve it."),
-            );
+            let how = "Answer the objection; let somebody else check the answer and resolve it.";
+            verdict.refuse(Code::ResolvedByAuthor, about, message, how);
         }
     }
     Rejection::unless_empty(verdict.errors)?;
@@ -146,14 +139,14 @@ fn reply_to(
     investigation: &Investigation,
     kind: CommentKind,
     named: Option<&str>,
-    errors: &mut Vec<Diagnostic>,
+    verdict: &mut CallVerdict,
 ) -> Option<CommentId> {
     let must = matches!(kind, CommentKind::Answer | CommentKind::Resolution);
     let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else {
         if must {
-            let error =
-                Diagnostic::new(Code::InvalidArgument, format!("The {} names no comment.", kind.label()));
-            errors.push(error.suggest("Name the comment with replyTo; tot_read of the node lists them."));
+            let message = format!("The {} names no comment.", kind.label());
+            let how = "Name the comment with replyTo; tot_read of the node lists them.";
+            verdict.refuse(Code::InvalidArgument, "", message, how);
         }
         return None;
     };
@@ -166,8 +159,8 @@ fn reply_to(
     };
     if found.is_none() {
         let what = if kind == CommentKind::Resolution { "objection" } else { "comment" };
-        let error = Diagnostic::new(Code::CommentNotFound, format!("There is no {what} {}.", quoted(named)));
-        errors.push(error.suggest("tot_read of the node lists its comments."));
+        let message = format!("There is no {what} {}.", quoted(named));
+        verdict.refuse(Code::CommentNotFound, "", message, "tot_read of the node lists its comments.");
     }
     found.map(|it| it.id)
 }
@@ -177,22 +170,22 @@ fn node(
     investigation: &Investigation,
     named: Option<&str>,
     reply_to: Option<CommentId>,
-    errors: &mut Vec<Diagnostic>,
+    verdict: &mut CallVerdict,
 ) -> Option<NodeId> {
     let replied = reply_to.and_then(|id| investigation.comment(id));
     let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else {
         return replied?.node.clone();
     };
     let Some(node) = named.parse().ok().and_then(|id| investigation.node(&id)) else {
-        let error = Diagnostic::new(Code::NodeNotFound, format!("There is no node {}.", quoted(named)));
-        errors.push(error.suggest("tot_status lists the nodes."));
+        let message = format!("There is no node {}.", quoted(named));
+        verdict.refuse(Code::NodeNotFound, "", message, "tot_status lists the nodes.");
         return None;
     };
     if let Some(replied) = replied.filter(|replied| replied.node.as_ref() != Some(&node.id)) {
         let about = replied.node.as_ref().map_or("the whole investigation", NodeId::as_str);
-        let error =
-            Diagnostic::new(Code::InvalidArgument, format!("The comment {} is on {about}.", replied.id));
-        errors.push(error.suggest("Leave out nodeId: an answer is about the same node."));
+        let message = format!("The comment {} is on {about}.", replied.id);
+        let how = "Leave out nodeId: an answer is about the same node.";
+        verdict.refuse(Code::InvalidArgument, "", message, how);
     }
     Some(node.id.clone())
 }

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::amend;
 use super::attach::{self, Attach};
 use super::backing::{self, LINE_MAX, NewCitation, NewCommand, NewLink};
 use super::citing;
 use super::claim;
 use super::propose::pending_list;
-use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_ended, stored};
+use super::{Decision, Rejection, check_line, check_texts, not_blank, quoted, refuse_if_ended, stored};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Attached, Caller, Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, NamedIn,
@@ -139,14 +138,8 @@ pub fn commit(
     let mut agents = known_agents(investigation, &results);
     for result in results {
         if !seen.insert(result.node_id.clone()) {
-            verdict.errors.push(
-                Diagnostic::new(
-                    Code::DuplicateInBatch,
-                    format!("{} is in the batch twice.", quoted(&result.node_id)),
-                )
-                .about(&result.node_id)
-                .suggest("Give one result per node."),
-            );
+            let message = format!("{} is in the batch twice.", quoted(&result.node_id));
+            verdict.refuse(Code::DuplicateInBatch, &result.node_id, message, "Give one result per node.");
             continue;
         }
         // The ratio counts the state even if the result has other errors, which the agent will fix.
@@ -207,12 +200,11 @@ fn judge(
             ),
             None => pending_list(investigation),
         };
-        verdict.errors.push(Diagnostic::new(Code::NotProposed, message).about(&about).suggest(suggestion));
+        verdict.refuse(Code::NotProposed, &about, message, suggestion);
         return None;
     };
     let mut own = CallVerdict::default();
-    check_lengths(&about, texts(&result), &mut own.errors);
-    secrets::check(rules.secrets(), &about, texts(&result), &mut own);
+    check_texts(rules, &about, texts(&result), &mut own);
     // The proposal's texts were judged when it was proposed, but only the node's file can store the warning.
     if rules.secrets() == Enforcement::Warn {
         let proposed = [("title", node.title.as_str()), ("plannedAction", node.planned_action.as_str())];
@@ -245,33 +237,25 @@ fn judge(
         } else {
             "with findings that say nothing"
         };
-        own.warnings.push(
-            Diagnostic::new(Code::EmptyFindings, format!("{about} was committed {said}."))
-                .about(&about)
-                .suggest("Say what was tried and what was found: a state alone convinces nobody."),
-        );
+        let how = "Say what was tried and what was found: a state alone convinces nobody.";
+        own.warn(Code::EmptyFindings, &about, format!("{about} was committed {said}."), how);
     }
     own.warnings.extend(unreadable_references(&about, &result.findings));
-    amend::check_line(&about, "headline", result.headline.as_deref(), LINE_MAX, &mut own.errors);
-    let started_at = backing::started_at(&about, result.started_at.as_deref(), now, &mut own.errors);
+    check_line(&about, "headline", result.headline.as_deref(), LINE_MAX, "the findings", &mut own);
+    let started_at = backing::started_at(&about, result.started_at.as_deref(), now, &mut own);
     if result.refutes && (node.parent.is_none() || !rules.is_terminal(&asked)) {
-        let message = format!(
-            "{about} can't refute its parent: {}.",
-            match &node.parent {
-                None => "it is a root".to_owned(),
-                Some(_) => format!("{asked} is not terminal"),
-            }
-        );
-        own.errors.push(
-            Diagnostic::new(Code::InvalidArgument, message)
-                .about(&about)
-                .suggest("Leave `refutes` out, or commit a child in a terminal state with it."),
-        );
+        let why = match &node.parent {
+            None => "it is a root".to_owned(),
+            Some(_) => format!("{asked} is not terminal"),
+        };
+        let message = format!("{about} can't refute its parent: {why}.");
+        let how = "Leave `refutes` out, or commit a child in a terminal state with it.";
+        own.refuse(Code::InvalidArgument, &about, message, how);
     }
-    let caveats = backing::caveats(&about, result.caveats, &mut own.errors);
-    let commands = backing::commands(&about, result.commands, &mut own.errors);
-    let runs = backing::runs(investigation, &about, &result.runs, &mut own.errors);
-    let mut references = backing::references(&about, result.references, &mut own.errors);
+    let caveats = backing::caveats(&about, result.caveats, &mut own);
+    let commands = backing::commands(&about, result.commands, &mut own);
+    let runs = backing::runs(investigation, &about, &result.runs, &mut own);
+    let mut references = backing::references(&about, result.references, &mut own);
     let mut missing = citing::pin_given(&mut references, known);
     let texts = [
         (NamedIn::Findings, result.findings.as_str()),
@@ -281,7 +265,7 @@ fn judge(
         missing.extend(citing::pin_named(&mut references, named_in, text, known));
     }
     own.warnings.extend(citing::not_found(&about, missing));
-    let links = backing::links(investigation, node, &result.links, &mut own.errors);
+    let links = backing::links(investigation, node, &result.links, &mut own);
     let attachments = attach::of_result(investigation, rules, &node.id, result.attachments, &mut own);
     let committed = ResultCheck {
         investigation,

@@ -7,13 +7,13 @@ use serde::Deserialize;
 
 use super::backing::check_number;
 use super::standing::{blockers, file_problems, nothing_committed, owed};
-use super::{Decision, Rejection, check_lengths, not_blank, quoted};
+use super::{Decision, Rejection, check_texts, not_blank, quoted};
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Asked, BoundAnswer, BoundAs, Code, Conclusion, Diagnostic, Event, Investigation, NodeId, PersonsAnswer,
     StopReason, Stopped, Timestamp,
 };
-use crate::ruleset::rules::{CallVerdict, KINDS, secrets, shortened};
+use crate::ruleset::rules::{CallVerdict, KINDS, shortened};
 use crate::ruleset::{EffectiveRules, Enforcement};
 use crate::text::one_line;
 
@@ -158,11 +158,8 @@ pub fn end(
             not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
         if let Some(text) = new_conclusion.as_ref().filter(|_| ended.conclusion.is_none()) {
             let mut verdict = CallVerdict::default();
-            check_texts(
-                rules,
-                [("conclusion", Some(text)), ("agentId", request.agent_id.as_ref())],
-                &mut verdict,
-            );
+            let texts = [("conclusion", Some(text)), ("agentId", request.agent_id.as_ref())];
+            check_texts(rules, "", texts.into_iter().filter_map(given), &mut verdict);
             let (answers, not_covered) =
                 bound_answers(investigation, rules, &request.answers, request.not_covered, &mut verdict);
             Rejection::unless_empty(verdict.errors)?;
@@ -202,7 +199,7 @@ pub fn end(
         ("stopped.note", note),
         ("what the person said", request.asked.as_ref().and_then(|asked| asked.said.as_ref())),
     ];
-    check_texts(rules, texts, &mut verdict);
+    check_texts(rules, "", texts.into_iter().filter_map(given), &mut verdict);
     let conclusion = not_blank(request.conclusion);
     if conclusion.as_deref().is_none_or(says_nothing) {
         let doubt = Diagnostic::new(Code::MissingConclusion, "It ends without a conclusion.")
@@ -265,17 +262,11 @@ pub(super) fn bound_answers(
     verdict: &mut CallVerdict,
 ) -> (Vec<BoundAnswer>, Vec<String>) {
     let standing = current_answers(investigation, rules);
-    check_number("", "answers", named.len(), &mut verdict.errors);
-    check_number("", "notCovered", not_covered.len(), &mut verdict.errors);
+    check_number("", "answers", named.len(), verdict);
+    check_number("", "notCovered", not_covered.len(), verdict);
     let not_covered: Vec<String> =
         not_covered.into_iter().filter_map(|text| not_blank(Some(one_line(&text)))).collect();
-    check_lengths("", not_covered.iter().map(|text| ("notCovered", text.as_str())), &mut verdict.errors);
-    secrets::check(
-        rules.secrets(),
-        "",
-        not_covered.iter().map(|text| ("notCovered", text.as_str())),
-        verdict,
-    );
+    check_texts(rules, "", not_covered.iter().map(|text| ("notCovered", text.as_str())), verdict);
     if named.is_empty() {
         let only = <[&NodeId; 1]>::try_from(standing).ok();
         let only = only.map(|[id]| BoundAnswer { id: id.clone(), role: BoundAs::Main });
@@ -285,9 +276,8 @@ pub(super) fn bound_answers(
     let is_rival = |bind: &&Bind| matches!(bind, Bind::As { role: Some(BoundAs::Rival), .. });
     let alone =
         if named.iter().filter(|bind| !is_rival(bind)).count() == 1 { BoundAs::Main } else { BoundAs::Part };
-    let mut wrong = |about: &str, what: String, how: String| {
-        verdict.errors.push(Diagnostic::new(Code::InvalidArgument, what).about(about).suggest(how));
-    };
+    let mut wrong =
+        |about: &str, what: String, how: String| verdict.refuse(Code::InvalidArgument, about, what, how);
     for bind in named {
         let (id, role) = match bind {
             Bind::Id(id) => (id, alone),
@@ -338,13 +328,6 @@ fn judge_reply(asked: &Asked) -> Result<Option<Diagnostic>, Rejection> {
     }
 }
 
-fn check_texts<'a>(
-    rules: &EffectiveRules,
-    texts: impl IntoIterator<Item = (&'a str, Option<&'a String>)>,
-    verdict: &mut CallVerdict,
-) {
-    let texts: Vec<(&str, &str)> =
-        texts.into_iter().filter_map(|(field, text)| Some((field, text?.as_str()))).collect();
-    check_lengths("", texts.iter().copied(), &mut verdict.errors);
-    secrets::check(rules.secrets(), "", texts, verdict);
+fn given<'a>((field, text): (&'a str, Option<&'a String>)) -> Option<(&'a str, &'a str)> {
+    Some((field, text?.as_str()))
 }

@@ -26,7 +26,9 @@ pub mod standing;
 pub mod start;
 
 use crate::domain::{Code, Diagnostic, Event, Investigation, Warning};
+use crate::ruleset::EffectiveRules;
 pub use crate::ruleset::rules::quality;
+use crate::ruleset::rules::{CallVerdict, secrets};
 use crate::text::shorten;
 
 /// Maximum number of characters in a title.
@@ -76,23 +78,44 @@ fn refuse_if_ended(investigation: &Investigation) -> Result<(), Rejection> {
     }
 }
 
+/// Checks texts, given with their field names, for their length and for suspected credentials.
+fn check_texts<'a>(
+    rules: &EffectiveRules,
+    node: &str,
+    texts: impl IntoIterator<Item = (&'a str, &'a str)>,
+    verdict: &mut CallVerdict,
+) {
+    let texts: Vec<(&str, &str)> = texts.into_iter().collect();
+    check_lengths(node, texts.iter().copied(), verdict);
+    secrets::check(rules.secrets(), node, texts, verdict);
+}
+
 /// Adds `TEXT_TOO_LONG` for each text over the limit.
 fn check_lengths<'a>(
     node: &str,
     texts: impl IntoIterator<Item = (&'a str, &'a str)>,
-    errors: &mut Vec<Diagnostic>,
+    verdict: &mut CallVerdict,
 ) {
-    for (field, text) in texts {
-        if text.len() > TEXT_MAX {
-            errors.push(
-                Diagnostic::new(
-                    Code::TextTooLong,
-                    format!("{field} has {} bytes; the limit is {TEXT_MAX}.", text.len()),
-                )
-                .about(node)
-                .suggest("Shorten it, or keep the long material in a file and cite its path."),
-            );
-        }
+    for (field, text) in texts.into_iter().filter(|(_, text)| text.len() > TEXT_MAX) {
+        let message = format!("{field} has {} bytes; the limit is {TEXT_MAX}.", text.len());
+        let how = "Shorten it, or keep the long material in a file and cite its path.";
+        verdict.refuse(Code::TextTooLong, node, message, how);
+    }
+}
+
+/// Adds `TEXT_TOO_LONG` for a line over `most` characters.
+fn check_line(
+    node: &str,
+    field: &str,
+    text: Option<&str>,
+    most: usize,
+    rest: &str,
+    verdict: &mut CallVerdict,
+) {
+    let length = text.map_or(0, |text| text.chars().count());
+    if length > most {
+        let message = format!("The {field} has {length} characters; the limit is {most}.");
+        verdict.refuse(Code::TextTooLong, node, message, format!("Shorten it, and say the rest in {rest}."));
     }
 }
 

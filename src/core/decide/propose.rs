@@ -6,10 +6,10 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Decision, Rejection, TITLE_MAX, check_lengths, quoted, refuse_if_ended};
+use super::{Decision, Rejection, TITLE_MAX, check_line, check_texts, quoted, refuse_if_ended};
 use crate::domain::{Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::{CallVerdict, KINDS, ProposalCheck, secrets, shortened};
+use crate::ruleset::rules::{CallVerdict, KINDS, ProposalCheck, shortened};
 
 /// The unvalidated input of `tot_propose`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -87,10 +87,10 @@ pub fn propose(
             .into());
     }
     let mut verdict = CallVerdict::default();
-    let withdrawn = withdrawn(investigation, &request, &mut verdict.errors);
+    let withdrawn = withdrawn(investigation, &request, &mut verdict);
     for new in &request.nodes {
         let texts = [("title", new.title.as_str()), ("plannedAction", new.planned_action.as_str())];
-        secrets::check(rules.secrets(), &new.id, texts, &mut verdict);
+        check_texts(rules, &new.id, texts, &mut verdict);
     }
     let mut spellings = Spellings::new(investigation, &request.nodes, &withdrawn);
     let asked_roots: HashSet<String> = request
@@ -102,7 +102,7 @@ pub fn propose(
     let number = request.nodes.len();
     let mut nodes = Vec::with_capacity(number);
     for new in request.nodes {
-        let node = check_node(investigation, rules, new, now, &mut spellings, &mut verdict.errors);
+        let node = check_node(investigation, rules, new, now, &mut spellings, &mut verdict);
         nodes.extend(node.map(Arc::new));
     }
     let proposed = ProposalCheck {
@@ -126,7 +126,7 @@ fn is_committed(investigation: &Investigation, id: &str) -> bool {
 }
 
 /// Returns the proposals to withdraw, in request order.
-fn withdrawn(investigation: &Investigation, request: &Propose, errors: &mut Vec<Diagnostic>) -> Vec<NodeId> {
+fn withdrawn(investigation: &Investigation, request: &Propose, verdict: &mut CallVerdict) -> Vec<NodeId> {
     let mut withdrawn: Vec<NodeId> = Vec::new();
     for text in &request.withdraw {
         let pending = text
@@ -135,22 +135,18 @@ fn withdrawn(investigation: &Investigation, request: &Propose, errors: &mut Vec<
             .filter(|id| investigation.node(id).is_some_and(|node| node.is_pending()));
         match pending {
             Some(id) if withdrawn.contains(&id) => {}
-            Some(id) if request.nodes.iter().any(|node| node.id == id.as_str()) => errors.push(
-                Diagnostic::new(
-                    Code::DuplicateInBatch,
-                    format!("{id} is proposed and withdrawn in one call."),
-                )
-                .about(&id)
-                .suggest("Proposing a pending id already replaces the proposal: leave it out of `withdraw`."),
+            Some(id) if request.nodes.iter().any(|node| node.id == id.as_str()) => verdict.refuse(
+                Code::DuplicateInBatch,
+                &id,
+                format!("{id} is proposed and withdrawn in one call."),
+                "Proposing a pending id already replaces the proposal: leave it out of `withdraw`.",
             ),
             Some(id) => withdrawn.push(id),
-            None => errors.push(
-                Diagnostic::new(
-                    Code::NotProposed,
-                    format!("{} is not a pending proposal, so it can't be withdrawn.", quoted(text)),
-                )
-                .about(text)
-                .suggest(pending_list(investigation)),
+            None => verdict.refuse(
+                Code::NotProposed,
+                text,
+                format!("{} is not a pending proposal, so it can't be withdrawn.", quoted(text)),
+                pending_list(investigation),
             ),
         }
     }
@@ -195,23 +191,15 @@ fn check_node(
     new: NewNode,
     now: Timestamp,
     spellings: &mut Spellings,
-    errors: &mut Vec<Diagnostic>,
+    verdict: &mut CallVerdict,
 ) -> Option<Node> {
-    let before = errors.len();
+    let before = verdict.errors.len();
     let about = new.id.clone();
-    let mut error = |code: Code, message: String, suggestion: String| {
-        errors.push(Diagnostic::new(code, message).about(&about).suggest(suggestion));
-    };
+    check_line(&about, "title", Some(&new.title), TITLE_MAX, "plannedAction", verdict);
+    let mut error = |code, message, suggestion: String| verdict.refuse(code, &about, message, suggestion);
     if new.title.trim().is_empty() {
         let node = if about.is_empty() { "A node".to_owned() } else { quoted(&about) };
         error(Code::MissingTitle, format!("{node} has no title."), "Give it a title of one line.".into());
-    } else if new.title.chars().count() > TITLE_MAX {
-        let length = new.title.chars().count();
-        error(
-            Code::TextTooLong,
-            format!("The title has {length} characters; the limit is {TITLE_MAX}."),
-            "Shorten it, and say the rest in plannedAction.".into(),
-        );
     }
     let id = match new.id.parse::<NodeId>() {
         Ok(id) => Some(id),
@@ -321,11 +309,10 @@ fn check_node(
             }
         }
     }
-    check_lengths(&about, [("plannedAction", new.planned_action.as_str())], errors);
     let id = id?;
     spellings.in_use.insert(id.as_str().to_ascii_lowercase(), id.clone());
     spellings.in_batch.insert(id.clone());
-    (errors.len() == before).then(|| Node {
+    (verdict.errors.len() == before).then(|| Node {
         planned_action: new.planned_action,
         covers: new.covers,
         claim: investigation.node(&id).and_then(|node| node.claim.clone()),

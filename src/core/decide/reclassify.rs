@@ -5,14 +5,14 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Decision, Rejection, check_lengths, not_blank, quoted, stored};
+use super::{Decision, Rejection, check_texts, not_blank, quoted, stored};
 use crate::domain::{
     Author, Change, Code, Diagnostic, Event, Investigation, Node, NodeId, Reclassification, Timestamp,
     Transition,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
-use crate::ruleset::rules::{CallVerdict, KINDS, ReclassificationCheck, secrets};
+use crate::ruleset::rules::{CallVerdict, KINDS, ReclassificationCheck};
 
 /// The unvalidated input of `tot_reclassify`. Agents see the field docs in the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -89,14 +89,9 @@ pub fn reclassify(
     let mut verdict = CallVerdict::default();
     let ended = investigation.end_in_force().is_some();
     if ended && rules.is_terminal(&to) {
-        verdict.errors.push(
-            Diagnostic::new(
-                Code::InvestigationEnded,
-                format!("This investigation has ended; {to} would not reopen it."),
-            )
-            .about(&about)
-            .suggest("Reclassify a node to an open state first."),
-        );
+        let message = format!("This investigation has ended; {to} would not reopen it.");
+        let how = "Reclassify a node to an open state first.";
+        verdict.refuse(Code::InvestigationEnded, &about, message, how);
     }
     let evidence = request.evidence.as_deref();
     let reason = request.reason.as_deref();
@@ -106,8 +101,7 @@ pub fn reclassify(
     for kind in &KINDS {
         (kind.reclassify)(&change, &mut verdict);
     }
-    check_lengths(&about, texts(&request), &mut verdict.errors);
-    secrets::check(rules.secrets(), &about, texts(&request), &mut verdict);
+    check_texts(rules, &about, texts(&request), &mut verdict);
     Rejection::unless_empty(verdict.errors)?;
     let warnings = verdict.warnings;
     let from = from.clone();

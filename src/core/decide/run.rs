@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::attach::{self, NewAttachment};
-use super::{Decision, Rejection, check_lengths, not_blank, quoted};
+use super::{Decision, Rejection, check_texts, not_blank, quoted};
 use crate::domain::run::RunVerdict;
 use crate::domain::{
     Code, Commenter, Diagnostic, Event, Investigation, NodeId, Run, RunId, RunKind, Timestamp,
 };
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::{CallVerdict, secrets};
+use crate::ruleset::rules::CallVerdict;
 
 /// Runs to store in one commit, not yet validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,8 +56,8 @@ pub fn record(
             continue;
         };
         if matches!(what, RunKind::Judged { .. }) && note.is_none() {
-            let error = Diagnostic::new(Code::MissingReason, "The judgement has no reason.");
-            verdict.errors.push(error.suggest("Say why the evidence holds or fails despite the difference."));
+            let how = "Say why the evidence holds or fails despite the difference.";
+            verdict.refuse(Code::MissingReason, "", "The judgement has no reason.", how);
         }
         while investigation.run(id).is_some() {
             id = id.next();
@@ -65,9 +65,7 @@ pub fn record(
         let run = Run { id, node, author: author.clone(), at: now, note, what };
         id = id.next();
         let about = run.node.as_ref().map_or("", NodeId::as_str);
-        let texts: Vec<(&str, &str)> = texts(&run).collect();
-        check_lengths(about, texts.iter().copied(), &mut verdict.errors);
-        secrets::check(rules.secrets(), about, texts, &mut verdict);
+        check_texts(rules, about, texts(&run), &mut verdict);
         runs.push(run);
     }
     let mut attachments = Vec::new();
@@ -77,10 +75,11 @@ pub fn record(
                 attachments = attach::checked(investigation, rules, node, request.attachments, &mut verdict);
                 ran.attachments = attachments.iter().map(|file| file.name.clone()).collect();
             }
-            _ => verdict.errors.push(
-                Diagnostic::new(Code::InvalidArgument, "Attachments need a node, and the call names none.")
-                    .suggest("Name the node that the command was run for."),
-            ),
+            _ => {
+                let message = "Attachments need a node, and the call names none.";
+                let how = "Name the node that the command was run for.";
+                verdict.refuse(Code::InvalidArgument, "", message, how);
+            }
         }
     }
     Rejection::unless_empty(verdict.errors)?;
@@ -187,7 +186,7 @@ fn one<'a>(
 }
 
 /// Returns every text of a run that comes from outside, with its field name.
-fn texts(run: &Run) -> impl Iterator<Item = (&'static str, &str)> {
+fn texts(run: &Run) -> impl Iterator<Item = (&str, &str)> {
     let note = run.note.iter().map(|note| ("note", note.as_str()));
     note.chain(run.ran().into_iter().flat_map(|ran| {
         let patch = ran.project.iter().filter_map(|project| Some(("patch", project.patch.as_deref()?)));

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Rejection, TEXT_MAX, TITLE_MAX, not_blank};
+use super::{Rejection, TITLE_MAX, check_lengths, check_line, not_blank};
 use crate::domain::{Code, Diagnostic, Meta, SessionId, Timestamp};
 use crate::ruleset::rules::{self, CallVerdict, early_states, min_rounds, roots};
 use crate::ruleset::{Enforcement, Ruleset, effective};
@@ -43,46 +43,34 @@ pub fn start(
     id: SessionId,
     now: Timestamp,
 ) -> Result<Meta, Rejection> {
-    let mut errors = Vec::new();
+    let mut verdict = CallVerdict::default();
     let name = &ruleset.name;
-    let mut invalid = |message: String, suggestion: String| {
-        errors.push(Diagnostic::new(Code::InvalidArgument, message).suggest(suggestion));
-    };
     if request.query.trim().is_empty() {
-        invalid("query is empty.".into(), "Say what to find out, in a sentence or more.".into());
+        let how = "Say what to find out, in a sentence or more.";
+        verdict.refuse(Code::InvalidArgument, "", "query is empty.", how);
     }
     let modes = ruleset.mode_names();
     let mode = request.mode.as_deref().map_or(modes[0], str::trim);
     if !modes.contains(&mode) {
-        invalid(
-            format!("mode: {name} has no mode `{mode}`."),
-            format!("Choose one of {}, or leave it out.", effective::list(&modes)),
-        );
+        let how = format!("Choose one of {}, or leave it out.", effective::list(&modes));
+        verdict.refuse(Code::InvalidArgument, "", format!("mode: {name} has no mode `{mode}`."), how);
     }
-    let mut choice = |chosen: Result<u32, Diagnostic>| chosen.map_err(|error| errors.push(error)).ok();
+    let mut choice =
+        |chosen: Result<u32, Diagnostic>| chosen.map_err(|error| verdict.errors.push(error)).ok();
     let min_rounds = choice(min_rounds::chosen(ruleset, mode, request.min_rounds, floor));
     let min_roots = choice(roots::chosen(ruleset, request.min_roots));
     let keeps = early_states::chosen(ruleset, request.allow_early_terminal, min_rounds.unwrap_or(0));
-    let allow_early_terminal = keeps.map_err(|error| errors.push(error)).ok();
+    let allow_early_terminal = keeps.map_err(|error| verdict.errors.push(error)).ok();
     let title = not_blank(request.title).unwrap_or_else(|| title_of(&request.query));
-    if title.chars().count() > TITLE_MAX {
-        let message = format!("title has {} characters; the limit is {TITLE_MAX}.", title.chars().count());
-        errors.push(
-            Diagnostic::new(Code::TextTooLong, message).suggest("Shorten it; the query says the rest."),
-        );
-    }
-    for (field, text) in [("query", Some(&request.query)), ("context", request.context.as_ref())] {
-        if let Some(text) = text.filter(|text| text.len() > TEXT_MAX) {
-            let message = format!("{field} has {} bytes; the limit is {TEXT_MAX}.", text.len());
-            errors.push(Diagnostic::new(Code::TextTooLong, message).suggest("Shorten it."));
-        }
-    }
+    check_line("", "title", Some(&title), TITLE_MAX, "the query", &mut verdict);
+    let context = request.context.iter().map(|text| ("context", text.as_str()));
+    check_lengths("", std::iter::once(("query", request.query.as_str())).chain(context), &mut verdict);
     let (Some(min_rounds), Some(min_roots), Some(allow_early_terminal)) =
         (min_rounds, min_roots, allow_early_terminal)
     else {
-        return Err(Rejection { errors });
+        return Err(Rejection { errors: verdict.errors });
     };
-    Rejection::unless_empty(errors)?;
+    Rejection::unless_empty(verdict.errors)?;
     Ok(Meta {
         id,
         title,

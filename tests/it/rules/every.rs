@@ -61,8 +61,8 @@ fn a_start_asks_for_a_query_and_known_settings() {
     INVALID_ARGUMENT: query is empty. Say what to find out, in a sentence or more.
     INVALID_ARGUMENT: mode: single-root has no mode `fast`. Choose one of deep, exhaustive, smoke, or leave it out.
     INVALID_ARGUMENT: minRoots: single-root has a fixed number of 1. Leave minRoots out.
-    TEXT_TOO_LONG: title has 301 characters; the limit is 300. Shorten it; the query says the rest.
-    TEXT_TOO_LONG: context has 1048577 bytes; the limit is 1048576. Shorten it.
+    TEXT_TOO_LONG: The title has 301 characters; the limit is 300. Shorten it, and say the rest in the query.
+    TEXT_TOO_LONG: context has 1048577 bytes; the limit is 1048576. Shorten it, or keep the long material in a file and cite its path.
     ");
     let request = Start {
         query: "q".into(),
@@ -181,8 +181,8 @@ fn texts() {
     };
     assert_snapshot!(said(table.try_propose(vec![node(" \n", String::new())], &[])), @"MISSING_TITLE R3.A1a: `R3.A1a` has no title. Give it a title of one line.");
     assert_snapshot!(said(table.try_propose(vec![node(&"é".repeat(301), "x".repeat((1 << 20) + 1))], &[])), @"
-    TEXT_TOO_LONG R3.A1a: The title has 301 characters; the limit is 300. Shorten it, and say the rest in plannedAction.
     TEXT_TOO_LONG R3.A1a: plannedAction has 1048577 bytes; the limit is 1048576. Shorten it, or keep the long material in a file and cite its path.
+    TEXT_TOO_LONG R3.A1a: The title has 301 characters; the limit is 300. Shorten it, and say the rest in plannedAction.
     ");
     assert_eq!(said(table.try_propose(vec![node(&"é".repeat(300), "x".repeat(1 << 20))], &[])), "");
     table.sleep(60);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::states::State;
 use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
 use crate::domain::node::says_nothing;
-use crate::domain::{Code, Diagnostic, StateName};
+use crate::domain::{Code, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Contradiction, check_states};
@@ -52,11 +52,8 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     let has = number(result.alternatives);
     if has < least as usize {
         let message = format!("{} needs {least} in alternativesConsidered; there are {has}.", result.state);
-        verdict.errors.push(
-            Diagnostic::new(Code::MissingAlternatives, message)
-                .about(&result.node.id)
-                .suggest("Say what else could be the answer, and why it is not, each in a sentence."),
-        );
+        let how = "Say what else could be the answer, and why it is not, each in a sentence.";
+        verdict.refuse(Code::MissingAlternatives, &result.node.id, message, how);
     }
 }
 
@@ -72,11 +69,8 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
             "{} became {} without the {least} alternatives that a commit needs.",
             change.node.id, change.to
         );
-        verdict.warnings.push(
-            Diagnostic::new(Code::MissingAlternatives, message)
-                .about(&change.node.id)
-                .suggest("Give `alternativesConsidered` with the reclassify."),
-        );
+        let how = "Give `alternativesConsidered` with the reclassify.";
+        verdict.warn(Code::MissingAlternatives, &change.node.id, message, how);
     }
 }
 

@@ -1,7 +1,7 @@
 //! `batchLimit`: the maximum number of nodes in a proposal.
 
 use super::{CallVerdict, ProposalCheck, RuleKind, SILENT};
-use crate::domain::{Code, Diagnostic};
+use crate::domain::Code;
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Contradiction;
@@ -34,9 +34,7 @@ fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
     let ruleset = proposal.rules.ruleset();
     if let Some(limit) = ruleset.batch_limit.filter(|limit| proposal.number > *limit as usize) {
         let message = format!("The batch has {} nodes; {} allows {limit}.", proposal.number, ruleset.name);
-        verdict.errors.push(
-            Diagnostic::new(Code::BatchOverflow, message)
-                .suggest(format!("Propose at most {limit} nodes in a call.")),
-        );
+        let how = format!("Propose at most {limit} nodes in a call.");
+        verdict.refuse(Code::BatchOverflow, "", message, how);
     }
 }

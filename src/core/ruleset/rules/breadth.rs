@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CallVerdict, ProposalCheck, RuleKind, SILENT};
-use crate::domain::{Code, Diagnostic, NodeId};
+use crate::domain::{Code, NodeId};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Contradiction;
@@ -62,9 +62,7 @@ fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
     if ids.len() < recommended as usize {
         let message =
             format!("Round {round} has {} nodes so far; {recommended} or more are recommended.", ids.len());
-        verdict.warnings.push(
-            Diagnostic::new(Code::Breadth(round), message)
-                .suggest("Propose more, clearly different directions in this round."),
-        );
+        let how = "Propose more, clearly different directions in this round.";
+        verdict.warn(Code::Breadth(round), "", message, how);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::states::State;
 use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
-use crate::domain::{Code, Diagnostic, StateName};
+use crate::domain::{Code, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::{Contradiction, check_states};
@@ -74,8 +74,7 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
             false => format!(" (stored for {asked} in round {})", node.round()),
         };
         let message = format!("{} can't be {state}{stored} under {}, which is {above}.", node.id, parent.id);
-        let error = Diagnostic::new(Code::InvalidChildState, message);
-        verdict.errors.push(error.about(&node.id).suggest(allowed_under(rules, above)));
+        verdict.refuse(Code::InvalidChildState, &node.id, message, allowed_under(rules, above));
     }
 }
 
@@ -83,8 +82,7 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
 fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
     let (investigation, rules, node, to) = (change.investigation, change.rules, change.node, change.to);
     let mut refuse = |message: String, allowing: &StateName| {
-        let error = Diagnostic::new(Code::InvalidChildState, message);
-        verdict.errors.push(error.about(&node.id).suggest(allowed_under(rules, allowing)));
+        verdict.refuse(Code::InvalidChildState, &node.id, message, allowed_under(rules, allowing));
     };
     for (child, state) in investigation.committed_children(&node.id) {
         if !rules.allows_child(to, state) {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::runs::was_run;
 use super::states::State;
 use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
-use crate::domain::{Code, Diagnostic, Investigation, NodeId, RunId, StateName};
+use crate::domain::{Code, Investigation, NodeId, RunId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Contradiction, check_states};
@@ -62,11 +62,8 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     if has < least as usize && !is_run() {
         let message =
             format!("{} needs evidence of at least {least} characters; there are {has}.", result.state);
-        verdict.errors.push(
-            Diagnostic::new(Code::MissingEvidence, message)
-                .about(&result.node.id)
-                .suggest("Put what was measured or read into `evidence`."),
-        );
+        let how = "Put what was measured or read into `evidence`.";
+        verdict.refuse(Code::MissingEvidence, &result.node.id, message, how);
     }
 }
 
@@ -86,11 +83,7 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
             "{} became {to} without the {least} characters of evidence that a commit needs.",
             node.id
         );
-        verdict.warnings.push(
-            Diagnostic::new(Code::MissingEvidence, message)
-                .about(&node.id)
-                .suggest("Give `evidence` with the reclassify."),
-        );
+        verdict.warn(Code::MissingEvidence, &node.id, message, "Give `evidence` with the reclassify.");
     }
 }
 

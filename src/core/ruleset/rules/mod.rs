@@ -41,12 +41,13 @@ pub mod terminal_ratio;
 pub mod verification;
 
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 
 use super::effective::EffectiveRules;
 use super::schema::{Enforcement, Ruleset};
 use super::validity::Contradiction;
-use crate::domain::{Diagnostic, Investigation, Node, NodeId, RunId, StateName, Timestamp};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, RunId, StateName, Timestamp};
 use states::State;
 
 /// All kinds of rules, in the order in which they are checked and reported.
@@ -124,6 +125,28 @@ pub struct CallVerdict {
 }
 
 impl CallVerdict {
+    /// Adds an error about a node, or about the whole call if `node` is empty.
+    pub fn refuse(
+        &mut self,
+        code: Code,
+        node: impl fmt::Display,
+        message: impl Into<String>,
+        how: impl Into<String>,
+    ) {
+        self.errors.push(Diagnostic::new(code, message).about(node).suggest(how));
+    }
+
+    /// Adds a warning about a node, or about the whole call if `node` is empty.
+    pub fn warn(
+        &mut self,
+        code: Code,
+        node: impl fmt::Display,
+        message: impl Into<String>,
+        how: impl Into<String>,
+    ) {
+        self.warnings.push(Diagnostic::new(code, message).about(node).suggest(how));
+    }
+
     /// Adds a diagnostic, unless the ruleset ignores it: as a warning or an error.
     pub fn add(&mut self, enforcement: Enforcement, diagnostic: Diagnostic) {
         match enforcement {

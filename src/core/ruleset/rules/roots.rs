@@ -117,11 +117,8 @@ fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
     let recovery = rules.recovery_required(investigation);
     if let Some(ids) = roots.ids.as_ref().filter(|_| !recovery) {
         for id in new.iter().filter(|id| !ids.contains(id)) {
-            verdict.errors.push(
-                Diagnostic::new(Code::InvalidRootId, format!("{id} can't be a root in {name}."))
-                    .about(id)
-                    .suggest(format!("The root is {}; propose other nodes below it.", list(ids))),
-            );
+            let how = format!("The root is {}; propose other nodes below it.", list(ids));
+            verdict.refuse(Code::InvalidRootId, id, format!("{id} can't be a root in {name}."), how);
         }
     }
     let kept = || investigation.roots().filter(|node| !withdrawn.contains(&node.id));
@@ -137,7 +134,7 @@ fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
             false => "Propose the node as a child of a committed one.",
         };
         let message = format!("There would be {total} roots; {name} allows {most} here.");
-        verdict.errors.push(Diagnostic::new(Code::TooManyRoots, message).about(last).suggest(suggestion));
+        verdict.refuse(Code::TooManyRoots, last, message, suggestion);
     }
     let least = rules.min_roots() as usize;
     let kept = kept().filter(|node| !asked_roots.contains(node.id.as_str())).count();
@@ -153,6 +150,6 @@ fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
                 format!("Give {missing} roots in this batch (parent: null), from different angles.")
             }
         };
-        verdict.errors.push(Diagnostic::new(Code::InsufficientRoots, message).suggest(suggestion));
+        verdict.refuse(Code::InsufficientRoots, "", message, suggestion);
     }
 }

@@ -226,10 +226,11 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     };
     if let Some(state) = parent.state().filter(|state| result.rules.is_terminal(state)) {
         let message = format!("{} has become {state} since {} was proposed.", parent.id, node.id);
-        verdict.errors.push(Diagnostic::new(Code::TerminalParent, message).about(&node.id).suggest(format!(
+        let how = format!(
             "Take the proposal back (tot_propose with `withdraw: [{}]`), or revive {} with tot_reclassify.",
             node.id, parent.id
-        )));
+        );
+        verdict.refuse(Code::TerminalParent, &node.id, message, how);
     }
 }
 
@@ -246,8 +247,7 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
             false => "A node with committed children stays open: close its last descendants instead.",
         };
         let message = format!("{} has children ({}), and {to} takes none.", node.id, shortened(&children, 5));
-        let error = Diagnostic::new(Code::HasChildren, message);
-        verdict.errors.push(error.about(&node.id).suggest(suggestion));
+        verdict.refuse(Code::HasChildren, &node.id, message, suggestion);
     }
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CallVerdict, ROUNDS_REMEDY, RuleKind, SILENT, applies, in_rounds, no_round};
-use crate::domain::{Code, Diagnostic, Investigation, Node, StateName};
+use crate::domain::{Code, Investigation, Node, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::{Contradiction, check_states};
@@ -154,10 +154,9 @@ fn commit_together(
             let message = format!(
                 "{closed} of {counted} nodes of round {round} would be closed; the limit is {percent} %, here {most}."
             );
-            verdict.errors.push(Diagnostic::new(Code::TerminalRatioExceeded, message).suggest(
-                "Commit more nodes of that round as open in the same call; the last open leaves are closed with \
-                 tot_reclassify.",
-            ));
+            let how = "Commit more nodes of that round as open in the same call; the last open leaves are closed with \
+                       tot_reclassify.";
+            verdict.refuse(Code::TerminalRatioExceeded, "", message, how);
         }
     }
 }
