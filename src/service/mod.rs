@@ -23,7 +23,7 @@ use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file, readme};
 use crate::project::Project;
 use crate::ruleset::{ATTACHMENT_MAX, EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
-use crate::store::git::GitError;
+use crate::store::git::{GitError, GitErrorKind};
 use crate::store::{CommitId, Draft, Durability, FindError, Snapshot, Store, StoreError, Transacted};
 use crate::text::{causes, sentence, shorten};
 use crate::world::{World, WorldError};
@@ -533,8 +533,8 @@ impl From<FindError> for Refusal {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let code = match error {
-            StoreError::Git(GitError::InProgress { .. }) => Code::OperationInProgress,
-            StoreError::Git(GitError::Busy { .. } | GitError::Held { .. }) => Code::Busy,
+            StoreError::Git(GitError { kind: GitErrorKind::InProgress, .. }) => Code::OperationInProgress,
+            StoreError::Git(GitError { kind: GitErrorKind::Busy | GitErrorKind::Held, .. }) => Code::Busy,
             StoreError::NotAnInvestigation { .. } => Code::InvalidInvestigation,
             StoreError::ReadOnly => Code::ReadOnly,
             StoreError::Full { .. } => Code::InvestigationFull,

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::git::{BlobId, CommitId, Descent, FileKind, Git, GitError, Tree, TreeFile};
+use super::git::{BlobId, CommitId, Descent, FileKind, Git, GitError, GitErrorKind, Tree, TreeFile};
 use super::{ATTEMPTS, Snapshot, Store, StoreError, limits, read, resolve};
 use crate::format::layout::{self, Place};
 use crate::format::{FileChange, message, readme};
@@ -211,7 +211,7 @@ impl Store {
                 }
             };
             match joined {
-                Err(GitError::HeadMoved { .. }) => continue,
+                Err(GitError { kind: GitErrorKind::HeadMoved, .. }) => continue,
                 joined => {
                     let joined = joined?;
                     self.load_from(&git, path)?;
@@ -219,7 +219,7 @@ impl Store {
                 }
             }
         }
-        Err(GitError::Busy { path: path.to_owned() }.into())
+        Err(GitError::busy(path).into())
     }
 
     /// Returns the commits being merged by a stopped `git merge`, provided that [`Store::join`] could merge them once

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::git::{Git, GitError, GitOptions};
+use super::git::{Git, GitError, GitErrorKind, GitOptions};
 use super::{StoreError, read};
 use crate::domain::{SessionId, Timestamp};
 use crate::format::layout::{self, Place};
@@ -135,7 +135,7 @@ fn read_investigation(path: &Path, is_named: bool) -> Result<Option<FolderConten
     let failed = |error: GitError| error.with_hint();
     let missing = |reason: String| if is_named { Err(reason) } else { Ok(None) };
     let git = match Git::open(path, GitOptions::ISOLATED) {
-        Err(GitError::NotARepository { source: None, .. }) if !is_named => return Ok(None),
+        Err(GitError { kind: GitErrorKind::NotARepository, .. }) if !is_named => return Ok(None),
         opened => opened.map_err(failed)?,
     };
     git.check_objects().map_err(failed)?;

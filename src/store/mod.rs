@@ -48,7 +48,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use catalog::FindError;
 pub use git::{CommitId, Durability, Left, LostChain};
-use git::{Descent, Git, GitError, GitOptions, GitWriter, Head};
+use git::{Descent, Git, GitError, GitErrorKind, GitOptions, GitWriter, Head};
 pub use join::{BY_HAND, JoinError, Joined, LeftOut};
 pub use limits::Size;
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
@@ -385,7 +385,9 @@ impl Store {
             let (mut after, mut commits) = (before.clone(), Vec::new());
             for draft in &drafts {
                 after = match self.publish(&writer, &after, draft) {
-                    Err(StoreError::Git(GitError::HeadMoved { .. })) if commits.is_empty() => {
+                    Err(StoreError::Git(GitError { kind: GitErrorKind::HeadMoved, .. }))
+                        if commits.is_empty() =>
+                    {
                         continue 'attempts;
                     }
                     published => published?,
@@ -398,7 +400,7 @@ impl Store {
             let wants_upkeep = !commits.is_empty() && git.wants_upkeep();
             return Ok(Transacted { before, after, commits, tag, wants_upkeep, decided });
         }
-        Err(StoreError::from(GitError::Busy { path: path.to_owned() }).into())
+        Err(StoreError::from(GitError::busy(path)).into())
     }
 
     /// Recovers the leftovers of a killed writer, such as a lock file that blocks git, unless another writer is active.
@@ -659,7 +661,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns [`GitError::InProgress`], and fails without a repository.
+    /// Returns [`GitErrorKind::InProgress`](git::GitErrorKind::InProgress), and fails without a repository.
     pub fn refuse_in_progress(&self, path: &Path) -> Result<(), StoreError> {
         Ok(self.open(path)?.refuse_in_progress()?)
     }

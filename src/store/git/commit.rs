@@ -19,7 +19,7 @@ use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, WriterLock};
 use super::paths::check_changes;
 use super::tree::Leaf;
 use super::worktree::optional_metadata;
-use super::{CommitId, Git, GitError, Head, JOURNAL_FILE};
+use super::{CommitId, Git, GitError, GitErrorKind, Head, JOURNAL_FILE};
 use crate::format::FileChange;
 
 /// The number of retries after races with git, which are short.
@@ -85,7 +85,7 @@ impl GitWriter<'_> {
         let git = self.git;
         let head = git.head()?;
         if head.commit != Some(expected) {
-            return Err(GitError::HeadMoved { path: git.location(), expected, actual: head.commit });
+            return Err(git.head_moved(expected, head.commit));
         }
         git.refuse_in_progress()?;
         let draft = draft(git)?;
@@ -149,11 +149,12 @@ impl GitWriter<'_> {
         let synced = git.sync_new_objects(&written);
         let edited = synced.and_then(|()| git.edit_reference(edit, tagger, &references[0], &[]));
         journal.finish();
-        edited?.map_err(|source| match git.reference_error("create a tag", &references, source) {
-            GitError::Library { source, .. } if source.is_conflict() => {
-                GitError::TagExists { path: git.location(), name: name.to_owned() }
+        edited?.map_err(|source| match source.is_conflict() && !source.is_retryable() {
+            true => {
+                let message = format!("the tag {name:?} already exists in {}", git.location().display());
+                GitError::new(GitErrorKind::TagExists, message)
             }
-            error => error,
+            false => git.reference_error("create a tag", &references, source),
         })?;
         let synced = git.protect(&written).and_then(|()| git.sync_names(&references, &[]));
         synced.map_err(unconfirmed(&git.location(), format!("the tag {name:?}")))
@@ -234,11 +235,7 @@ impl Git {
                 self.disk.sync(&files, &[])
             };
             match synced {
-                Err(GitError::Io { source, .. })
-                    if source.kind() == io::ErrorKind::NotFound && attempts < RACE_RETRIES =>
-                {
-                    attempts += 1;
-                }
+                Err(error) if error.is_not_found() && attempts < RACE_RETRIES => attempts += 1,
                 synced => return synced,
             }
         }
@@ -445,11 +442,7 @@ impl Git {
                 return Ok(());
             }
             if let Some(parent) = draft.parent.filter(|parent| now != Some(*parent)) {
-                return Err(GitError::HeadMoved {
-                    path: self.location(),
-                    expected: CommitId(parent),
-                    actual: head.commit,
-                });
+                return Err(self.head_moved(CommitId(parent), head.commit));
             }
             // The head is as expected, but gix saw an older one. See `Git::head`.
             let saw_older =

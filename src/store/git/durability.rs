@@ -32,8 +32,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::GitError;
 use super::error::{GitResult, io_error};
+use super::{GitError, GitErrorKind};
 use crate::platform;
 
 /// The durability level: which data is on the disk before a write returns.
@@ -159,8 +159,8 @@ fn components(value: &str) -> u8 {
 
 /// Wraps an error that occurred after the head has moved: the commit exists, but may not be on the disk.
 pub(super) fn unconfirmed(path: &Path, what: String) -> impl FnOnce(GitError) -> GitError {
-    let path = path.to_owned();
-    move |error| GitError::Unconfirmed { path: path, what, source: Box::new(error) }
+    let message = format!("{what} in {} was created, but the disk did not confirm it", path.display());
+    move |error| GitError::new(GitErrorKind::Unconfirmed, message).caused_by(error)
 }
 
 #[cfg(test)]

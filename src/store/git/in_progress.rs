@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 
 use super::error::{GitResult, io_error};
-use super::{CommitId, Git, GitError};
+use super::{CommitId, Git, GitError, GitErrorKind};
 
 /// The commits being merged by git, one per line.
 const MERGE: &str = "MERGE_HEAD";
@@ -57,7 +57,15 @@ impl Git {
         let is_there = |name: &str| name != accepted && self.git_dir.join(name).symlink_metadata().is_ok();
         match IN_PROGRESS.iter().find(|(name, ..)| is_there(name)) {
             None => Ok(()),
-            Some((_, what, hint)) => Err(GitError::InProgress { path: self.location(), what, hint }),
+            Some((_, what, hint)) => {
+                let path = self.location();
+                let message = format!(
+                    "{what} is in progress in {}: a commit now would become part of it",
+                    path.display()
+                );
+                let error = GitError::new(GitErrorKind::InProgress, message);
+                Err(error.hinting(format!("{hint}, then try again")))
+            }
         }
     }
 }

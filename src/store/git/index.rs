@@ -20,7 +20,7 @@ use super::lock::IndexLock;
 use super::refuse::refuse_link;
 use super::tree::{Leaf, TreeWalk};
 use super::worktree::{Placed, optional_metadata};
-use super::{Git, GitError, STAGING_FILE};
+use super::{Git, GitError, GitErrorKind, STAGING_FILE};
 
 impl Git {
     /// Steps 7 and 8: updates the work tree, and writes the new index into the lock file.
@@ -54,14 +54,14 @@ impl Git {
             let index = self.index_of_tree(base_tree)?;
             return Ok(File::from_state(index, path));
         }
-        let failed = |source| GitError::Index { path: path.clone(), source: Box::new(source) };
+        let failed = |source: gix::Error| {
+            let message = format!("git's index {} cannot be read", path.display());
+            GitError::new(GitErrorKind::Index, message).caused_by(source)
+        };
         let mut index = File::at(&path, gix::hash::Kind::Sha1, true, Default::default()).map_err(failed)?;
         if index.is_sparse() {
-            return Err(GitError::Unsupported {
-                path: self.location(),
-                reason: "its index is sparse".into(),
-                hint: "Run `git sparse-checkout disable` there",
-            });
+            let hint = "Run `git sparse-checkout disable` there";
+            return Err(GitError::unsupported(&self.location(), "its index is sparse", hint));
         }
         let key = |entry: &gix::index::Entry| (entry.path(&index), entry.stage_raw());
         if !index.entries().is_sorted_by(|a, b| key(a) < key(b)) {

@@ -36,7 +36,7 @@ use super::paths::check_path;
 use super::refuse::refuse_link;
 use super::tree::{Leaf, MAX_TREE_BYTES};
 use super::worktree::{optional_metadata, remove_if_there};
-use super::{Git, GitError, JOURNAL_FILE, STAGING_FILE};
+use super::{Git, GitError, GitErrorKind, JOURNAL_FILE, STAGING_FILE};
 use crate::platform::{file_identity, machine_start};
 
 pub(super) const JOURNAL_FIRST_LINE: &str = "tot-journal 2";
@@ -180,7 +180,7 @@ impl Leftover {
                 return remove_if_there(path);
             }
             if waited || (settled && !patient) {
-                return Err(GitError::Locked { path: path.to_owned() });
+                return Err(GitError::locked(path));
             }
             thread::sleep(Duration::from_millis(10));
         }
@@ -267,7 +267,7 @@ impl Git {
             let to = match self.leaf(tree, &path) {
                 Ok(to) => to,
                 // The user has since replaced the file with a folder.
-                Err(GitError::PathConflict { .. }) => continue,
+                Err(error) if error.kind == GitErrorKind::PathConflict => continue,
                 Err(error) => return Err(error),
             };
             // If an object is missing, the head does not use this state.

@@ -8,7 +8,7 @@ use std::{process, thread};
 
 use super::error::{GitResult, io_error};
 use super::refuse::refuse_link;
-use super::{GitError, LOCK_FILE, TURN_FILE};
+use super::{GitError, GitErrorKind, LOCK_FILE, TURN_FILE};
 use crate::platform::{file_identity, hide_from_readers, host_name};
 
 /// The maximum wait for the writer lock. Its holder needs milliseconds unless it hangs or was stopped.
@@ -55,7 +55,9 @@ impl WriterLock {
                 return Ok(WriterLock::of(file));
             }
             if since.elapsed() >= limit {
-                return Err(GitError::Held { path: git_dir.to_owned(), holder: holder(&path) });
+                let (path, holder) = (git_dir.display(), holder(&path));
+                let message = format!("another process is writing to {path}: {holder}");
+                return Err(GitError::new(GitErrorKind::Held, message));
             }
             thread::sleep(if is_next { NEXT } else { OTHERS });
         }
@@ -134,7 +136,7 @@ impl IndexLock {
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     if since.elapsed() >= FOREIGN_LOCK_WAIT {
-                        return Err(GitError::Locked { path: path });
+                        return Err(GitError::locked(&path));
                     }
                     thread::sleep(Duration::from_millis(5));
                 }
@@ -252,7 +254,7 @@ mod tests {
             for _ in 0..20 {
                 scope.spawn(|| {
                     let error = WriterLock::wait_for(folder.path(), Duration::from_millis(300)).unwrap_err();
-                    assert!(matches!(error, GitError::Held { .. }), "{error}");
+                    assert!(matches!(error, GitError { kind: GitErrorKind::Held, .. }), "{error}");
                 });
             }
         });

@@ -10,13 +10,13 @@ use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use gix::zlib::Compression;
 
 use super::durability::Disk;
-use super::error::{GitResult, io_error};
+use super::error::{GitResult, io_error, library_error};
 use super::identity::identity;
 use super::lock::IndexLock;
 use super::paths::check_changes;
 use super::refuse::{check_format, check_layout, check_locations, refuse_strange_entries};
 use super::worktree::optional_metadata;
-use super::{CommitId, Configuration, Durability, Git, GitError, GitOptions};
+use super::{CommitId, Configuration, Durability, Git, GitError, GitErrorKind, GitOptions};
 use crate::format::FileChange;
 
 /// The maximum size of a decompressed object, in bytes.
@@ -41,8 +41,10 @@ impl Git {
         at: i64,
     ) -> GitResult<(Git, CommitId)> {
         check_changes(files)?;
+        let already_exists =
+            || GitError::new(GitErrorKind::AlreadyExists, format!("{} already exists", dir.display()));
         if fs::symlink_metadata(dir).is_ok() {
-            return Err(GitError::AlreadyExists { path: dir.to_owned() });
+            return Err(already_exists());
         }
         let parent = match dir.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -53,10 +55,8 @@ impl Git {
         fs::create_dir(&aside).map_err(io_error("create", &aside))?;
         let built = build_in(options, &aside, files, message, at).and_then(|commit| {
             fs::rename(&aside, dir).map_err(|source| match fs::symlink_metadata(dir) {
-                Ok(_) => GitError::AlreadyExists { path: dir.to_owned() },
-                Err(_) => {
-                    GitError::Io { action: "rename the new repository to", path: dir.to_owned(), source }
-                }
+                Ok(_) => already_exists(),
+                Err(_) => io_error("rename the new repository to", dir)(source),
             })?;
             Ok(commit)
         });
@@ -125,11 +125,7 @@ pub(super) fn build_in(
         gix::create::Options::default(),
         open_options(options.configuration),
     );
-    created.map_err(|source| GitError::Library {
-        action: "create a repository",
-        path: aside.to_owned(),
-        source: Box::new(source),
-    })?;
+    created.map_err(library_error("create a repository", aside))?;
     // Sample hooks are only clutter.
     let hooks = aside.join(".git").join("hooks");
     fs::remove_dir_all(&hooks).map_err(io_error("remove", &hooks))?;
@@ -155,11 +151,10 @@ pub(super) fn build_in(
             }
             Ok(draft.commit)
         }
-        false => Err(GitError::Io {
-            action: "replace",
-            path: git.git_dir.join("index"),
-            source: io::Error::other("the index could not be renamed"),
-        }),
+        false => {
+            let error = io::Error::other("the index could not be renamed");
+            Err(io_error("replace", &git.git_dir.join("index"))(error))
+        }
     }
 }
 
@@ -212,18 +207,16 @@ pub(super) fn locate(dir: &Path) -> GitResult<(PathBuf, bool)> {
     let inner = dir.join(".git");
     match optional_metadata(&inner)? {
         Some(metadata) if metadata.is_dir() => Ok((inner, true)),
-        Some(metadata) if metadata.is_symlink() => Err(GitError::Refused {
-            path: inner,
-            reason: "is a symbolic link",
-            hint: "Open the repository it points to, or make a clone",
-        }),
-        Some(_) => Err(GitError::Refused {
-            path: inner,
-            reason: "is a file that points to another folder",
-            hint: "Open the main work tree, or make a clone",
-        }),
+        Some(metadata) if metadata.is_symlink() => {
+            let hint = "Open the repository it points to, or make a clone";
+            Err(GitError::refused(&inner, "is a symbolic link", hint))
+        }
+        Some(_) => {
+            let hint = "Open the main work tree, or make a clone";
+            Err(GitError::refused(&inner, "is a file that points to another folder", hint))
+        }
         None if dir.join("HEAD").is_file() && dir.join("objects").is_dir() => Ok((dir.to_owned(), false)),
-        None => Err(GitError::NotARepository { path: dir.to_owned(), source: None }),
+        None => Err(not_a_repository(GitErrorKind::NotARepository, dir)),
     }
 }
 
@@ -232,11 +225,14 @@ pub(super) fn open_error(dir: &Path, git_dir: &Path, source: gix::Error) -> GitE
     let config = fs::read_to_string(git_dir.join("config")).unwrap_or_default().to_ascii_lowercase();
     let formats = config.lines().filter_map(|line| line.trim().strip_prefix("objectformat"));
     if formats.into_iter().any(|value| value.contains("sha256")) {
-        return GitError::Unsupported {
-            path: dir.to_owned(),
-            reason: "its object ids are SHA-256".into(),
-            hint: "Make a repository with `git init --object-format=sha1` and copy the files",
-        };
+        let hint = "Make a repository with `git init --object-format=sha1` and copy the files";
+        return GitError::unsupported(dir, "its object ids are SHA-256", hint);
     }
-    GitError::NotARepository { path: dir.to_owned(), source: Some(Box::new(source)) }
+    not_a_repository(GitErrorKind::Unopenable, dir).caused_by(source)
+}
+
+fn not_a_repository(kind: GitErrorKind, dir: &Path) -> GitError {
+    let dir = dir.display();
+    GitError::new(kind, format!("{dir} is not a git repository that can be opened"))
+        .hinting(format!("Check the path, or run `git -C {dir} status`"))
 }

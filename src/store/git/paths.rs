@@ -63,18 +63,13 @@ pub(super) fn check_changes(changes: &[FileChange]) -> GitResult<()> {
     for change in changes {
         check_path(&change.path)?;
         if !paths.insert(change.path.as_str()) {
-            let reason = "it is changed twice".to_owned();
-            return Err(GitError::InvalidPath { path: change.path.clone(), reason });
+            return Err(GitError::invalid_path(&change.path, "it is changed twice"));
         }
     }
     for change in changes.iter().filter(|change| change.content.is_some()) {
         let folders = change.path.match_indices('/').map(|(at, _)| &change.path[..at]);
         if let Some(blocker) = folders.into_iter().find(|folder| paths.contains(folder)) {
-            return Err(GitError::PathConflict {
-                path: change.path.clone(),
-                blocker: blocker.to_owned(),
-                is: "a file",
-            });
+            return Err(GitError::path_conflict(&change.path, blocker, "a file"));
         }
     }
     Ok(())
@@ -82,16 +77,16 @@ pub(super) fn check_changes(changes: &[FileChange]) -> GitResult<()> {
 
 /// Accepts only paths that can be checked out on every platform.
 pub(super) fn check_path(path: &str) -> GitResult<()> {
-    let invalid = |reason: String| GitError::InvalidPath { path: path.to_owned(), reason };
+    let invalid = |reason: &str| GitError::invalid_path(path, reason);
     if path.split('/').count() > MAX_DEPTH {
-        return Err(invalid(format!("it has more than {MAX_DEPTH} parts")));
+        return Err(invalid(&format!("it has more than {MAX_DEPTH} parts")));
     }
     for part in path.split('/') {
         if part.chars().any(|c| c == '\\' || c.is_control()) {
-            return Err(invalid("it has a backslash or a control character".to_owned()));
+            return Err(invalid("it has a backslash or a control character"));
         }
         gix::validate::path::component(BStr::new(part), None, Default::default())
-            .map_err(|error| invalid(error.to_string()))?;
+            .map_err(|error| invalid(&error.to_string()))?;
     }
     Ok(())
 }

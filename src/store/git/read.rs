@@ -12,7 +12,9 @@ use super::commit::RACE_RETRIES;
 use super::error::GitResult;
 use super::paths::is_safe_name;
 use super::tree::{MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
-use super::{BlobId, CommitId, CommitInfo, FileKind, Git, GitError, Head, PathChange, Tree, TreeFile};
+use super::{
+    BlobId, CommitId, CommitInfo, FileKind, Git, GitError, GitErrorKind, Head, PathChange, Tree, TreeFile,
+};
 
 /// The maximum size of a commit in bytes. A commit can only be read as a whole.
 const MAX_COMMIT_BYTES: u64 = 256 << 20;
@@ -64,7 +66,10 @@ impl Git {
             Ok(spec) => Ok(spec.single().and_then(|id| self.peel(id.detach()))),
             Err(error) => match error.downcast_any_ref::<gix::revision::spec::parse::Error>() {
                 Some(gix::revision::spec::parse::Error::AmbiguousPrefix { .. }) => {
-                    Err(GitError::Ambiguous { path: self.location(), rev: rev.to_owned() })
+                    let path = self.location();
+                    let message =
+                        format!("{rev:?} is ambiguous in {}: several ids begin with it", path.display());
+                    Err(GitError::new(GitErrorKind::Ambiguous, message))
                 }
                 _ => Ok(None),
             },
@@ -92,11 +97,7 @@ impl Git {
     pub fn commit_info(&self, id: CommitId) -> GitResult<CommitInfo> {
         let header = self.repository.try_find_header(id.0).map_err(self.library("read a commit"))?;
         if header.is_some_and(|header| header.size() > MAX_COMMIT_BYTES) {
-            return Err(GitError::TooMuch {
-                path: self.location(),
-                what: format!("the commit {id}"),
-                limit: format!("{MAX_COMMIT_BYTES} bytes"),
-            });
+            return Err(self.too_much(&format!("the commit {id}"), &format!("{MAX_COMMIT_BYTES} bytes")));
         }
         let data = self.object(id.0, Kind::Commit)?;
         let commit = gix::objs::CommitRef::from_bytes(&data, gix::hash::Kind::Sha1)
@@ -165,7 +166,10 @@ impl Git {
     pub fn read(&self, blob: BlobId, max_len: u64) -> GitResult<Vec<u8>> {
         let size = self.blob_size(blob.0)?;
         if size > max_len {
-            return Err(GitError::TooLarge { path: self.location(), blob, size, limit: max_len });
+            let path = self.location();
+            let message =
+                format!("the file {blob} in {} has {size} bytes; the limit is {max_len}", path.display());
+            return Err(GitError::new(GitErrorKind::TooLarge, message));
         }
         self.object(blob.0, Kind::Blob)
     }
@@ -234,11 +238,10 @@ impl Git {
         match outcome {
             Ok(()) => {}
             Err(gix::diff::tree::Error::Cancelled) => {
-                return Err(GitError::TooMuch {
-                    path: self.location(),
-                    what: format!("the difference of the trees {before} and {after}"),
-                    limit: format!("{MAX_CHANGES} files, {MAX_ENTRIES} entries or {MAX_DEPTH} levels"),
-                });
+                let limit = format!("{MAX_CHANGES} files, {MAX_ENTRIES} entries or {MAX_DEPTH} levels");
+                return Err(
+                    self.too_much(&format!("the difference of the trees {before} and {after}"), &limit)
+                );
             }
             Err(gix::diff::tree::Error::Failure(source)) => {
                 return Err(self.library("compare two trees")(source));

@@ -71,29 +71,22 @@ pub(super) fn check_format(repository: &gix::Repository, git_dir: &Path) -> GitR
     let is_new = config.integer("core.repositoryFormatVersion").is_some_and(|version| version > 0);
     match names.find(|name| is_new && !KNOWN_EXTENSIONS.contains(&name.to_ascii_lowercase().as_str())) {
         None => Ok(()),
-        Some(name) => Err(GitError::Unsupported {
-            path: git_dir.to_owned(),
-            reason: format!("its format has the extension {name:?}, which this program does not support"),
-            hint: "Make a clone without it",
-        }),
+        Some(name) => {
+            let reason =
+                format!("its format has the extension {name:?}, which this program does not support");
+            Err(GitError::unsupported(git_dir, &reason, "Make a clone without it"))
+        }
     }
 }
 
 pub(super) fn refuse_link(path: &Path) -> GitResult<()> {
-    match optional_metadata(path)? {
-        Some(metadata) if metadata.is_symlink() => Err(GitError::Refused {
-            path: path.to_owned(),
-            reason: "is a symbolic link",
-            hint: "Make a clone, which has no such link",
-        }),
+    let reason = match optional_metadata(path)? {
+        Some(metadata) if metadata.is_symlink() => "is a symbolic link",
         // Opening a pipe would block until it has a writer.
-        Some(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(GitError::Refused {
-            path: path.to_owned(),
-            reason: "is neither a file nor a folder",
-            hint: "Make a clone, which has no such link",
-        }),
-        _ => Ok(()),
-    }
+        Some(metadata) if !metadata.is_file() && !metadata.is_dir() => "is neither a file nor a folder",
+        _ => return Ok(()),
+    };
+    Err(GitError::refused(path, reason, "Make a clone, which has no such link"))
 }
 
 /// Refuses links that could redirect reads or writes, and features that gix does not support.
@@ -124,7 +117,7 @@ pub(super) fn check_layout(git_dir: &Path) -> GitResult<()> {
     ] {
         let path = git_dir.join(name);
         if optional_metadata(&path)?.is_some() {
-            return Err(GitError::Refused { path: path, reason, hint });
+            return Err(GitError::refused(&path, reason, hint));
         }
     }
     if optional_metadata(&git_dir.join("reftable"))?.is_some() {
@@ -145,11 +138,8 @@ pub(super) fn check_locations(
         return Err(unsupported_references(git_dir));
     }
     if !is_same_place(local.git_dir(), git_dir)? || !is_same_place(local.common_dir(), git_dir)? {
-        return Err(GitError::Refused {
-            path: git_dir.to_owned(),
-            reason: "points to another repository",
-            hint: "Open that repository, or make a clone",
-        });
+        let hint = "Open that repository, or make a clone";
+        return Err(GitError::refused(git_dir, "points to another repository", hint));
     }
     let leads_out = match local.workdir() {
         None => false,
@@ -157,11 +147,8 @@ pub(super) fn check_locations(
         Some(work_dir) => !has_work_tree || !is_same_place(work_dir, dir).unwrap_or(false),
     };
     if leads_out {
-        return Err(GitError::Refused {
-            path: git_dir.to_owned(),
-            reason: "has its work tree in another folder",
-            hint: "Remove core.worktree from its configuration and GIT_WORK_TREE from the environment",
-        });
+        let hint = "Remove core.worktree from its configuration and GIT_WORK_TREE from the environment";
+        return Err(GitError::refused(git_dir, "has its work tree in another folder", hint));
     }
     Ok(())
 }
@@ -174,9 +161,6 @@ fn is_same_place(one: &Path, other: &Path) -> GitResult<bool> {
 }
 
 pub(super) fn unsupported_references(git_dir: &Path) -> GitError {
-    GitError::Unsupported {
-        path: git_dir.to_owned(),
-        reason: "its references are stored in the reftable format".into(),
-        hint: "Run `git refs migrate --ref-format=files` there",
-    }
+    let hint = "Run `git refs migrate --ref-format=files` there";
+    GitError::unsupported(git_dir, "its references are stored in the reftable format", hint)
 }

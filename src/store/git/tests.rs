@@ -194,7 +194,7 @@ fn a_new_repository_is_clean_and_whole() {
     // Nothing else remains in the folder.
     assert_eq!(fs::read_dir(bench.folder.path()).unwrap().count(), 1);
     let again = Git::init(GitOptions::ISOLATED, &bench.dir(), "y", &[], "Start", AT);
-    assert!(matches!(again, Err(GitError::AlreadyExists { .. })));
+    assert!(matches!(again, Err(GitError { kind: GitErrorKind::AlreadyExists, .. })));
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_failed_init_leaves_nothing() {
     let folder = crate::testing::folder();
     let blocked = [change("a", "1"), change("a/b", "2")];
     let made = Git::init(GitOptions::ISOLATED, &folder.path().join("it"), "x", &blocked, "Start", AT);
-    assert!(matches!(made, Err(GitError::PathConflict { .. })));
+    assert!(matches!(made, Err(GitError { kind: GitErrorKind::PathConflict, .. })));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -333,8 +333,7 @@ fn a_moved_head_is_told_and_nothing_is_written() {
     let bench = Bench::new();
     let second = bench.commit(&[change("a", "1\n")]);
     let error = bench.git.commit_now(bench.first, &[change("b", "2\n")], "Late", AT).unwrap_err();
-    assert!(matches!(error, GitError::HeadMoved { expected, actual, .. }
-        if expected == bench.first && actual == Some(second)));
+    assert!(matches!(error, GitError { kind: GitErrorKind::HeadMoved, .. }));
     assert!(error.to_string().contains(&format!("is {second}, not {}", bench.first)), "{error}");
     assert!(!bench.file("b").exists());
     assert_eq!(bench.head(), second);
@@ -351,7 +350,7 @@ fn a_head_that_moves_during_the_commit_puts_the_files_back() {
         let lock = IndexLock::take(bench.git.path()).unwrap();
         bench.git.publish(&draft, Some(lock), Some(&mut journal)).unwrap_err()
     };
-    assert!(matches!(error, GitError::HeadMoved { .. }), "{error}");
+    assert!(matches!(error, GitError { kind: GitErrorKind::HeadMoved, .. }), "{error}");
     assert_eq!(bench.text("new"), "n\n");
     assert!(bench.git.recover().unwrap());
     assert_eq!(bench.text("investigation.yaml"), "id: 1\n");
@@ -485,13 +484,13 @@ fn paths_that_lead_out_or_are_gits_own_are_refused() {
         "a\0b",
     ] {
         let error = bench.git.commit_now(bench.first, &[change(path, "x")], "Bad", AT).unwrap_err();
-        assert!(matches!(error, GitError::InvalidPath { .. }), "{path:?}: {error}");
+        assert!(matches!(error, GitError { kind: GitErrorKind::InvalidPath, .. }), "{path:?}: {error}");
     }
     let twice = bench.git.commit_now(bench.first, &[change("a", "1"), change("a", "2")], "Bad", AT);
-    assert!(matches!(twice, Err(GitError::InvalidPath { .. })));
+    assert!(matches!(twice, Err(GitError { kind: GitErrorKind::InvalidPath, .. })));
     for path in ["nodes", "nodes/R1", "investigation.yaml/x"] {
         let error = bench.git.commit_now(bench.first, &[change(path, "x")], "Bad", AT).unwrap_err();
-        assert!(matches!(error, GitError::PathConflict { .. }), "{path:?}: {error}");
+        assert!(matches!(error, GitError { kind: GitErrorKind::PathConflict, .. }), "{path:?}: {error}");
     }
     bench.assert_clean();
     assert_eq!(bench.head(), bench.first);
@@ -599,7 +598,7 @@ fn threads_lose_no_commit() {
                             AT,
                         ) {
                             Ok(_) => break,
-                            Err(GitError::HeadMoved { .. }) => {}
+                            Err(GitError { kind: GitErrorKind::HeadMoved, .. }) => {}
                             Err(error) => panic!("{error}"),
                         }
                     }
@@ -803,7 +802,7 @@ fn an_empty_lock_of_a_living_git_beside_no_journal_is_respected() {
     let lock = bench.git.path().join("index.lock");
     fs::write(&lock, "").unwrap();
     let error = bench.git.commit_now(bench.first, &[change("a", "2\n")], "x", AT).unwrap_err();
-    assert!(matches!(&error, GitError::Locked { path } if *path == lock), "{error}");
+    assert!(error.to_string() == format!("{} is locked by another process", lock.display()), "{error}");
     assert!(lock.exists());
 }
 
@@ -826,7 +825,7 @@ fn a_lock_that_recovery_cannot_remove_costs_no_reader_a_second() {
         while matches!(told, Ok(false)) && since.elapsed() < FOREIGN_LOCK_WAIT {
             told = bench.git.recover();
         }
-        assert!(matches!(told, Err(GitError::Locked { .. })), "{told:?}");
+        assert!(matches!(told, Err(GitError { kind: GitErrorKind::Locked, .. })), "{told:?}");
     }
     assert!(since.elapsed() < 5 * FOREIGN_LOCK_WAIT, "{:?} for ten", since.elapsed());
     assert!(lock.exists());
@@ -847,7 +846,10 @@ fn the_lock_of_a_living_git_is_respected() {
         fs::write(&lock, "someone else").unwrap();
         let error =
             bench.git.commit_now(bench.first, &[change("investigation.yaml", "2\n")], "x", AT).unwrap_err();
-        assert!(matches!(&error, GitError::Locked { path } if *path == lock), "{name}: {error}");
+        assert!(
+            error.to_string() == format!("{} is locked by another process", lock.display()),
+            "{name}: {error}"
+        );
         assert_eq!(fs::read_to_string(&lock).unwrap(), "someone else");
         fs::remove_file(&lock).unwrap();
         bench.assert_clean();
@@ -881,7 +883,7 @@ fn a_merge_that_begins_meanwhile_is_not_committed_into() {
         });
         bench.git.commit_now(bench.first, &[change("investigation.yaml", "2\n")], "x", AT).unwrap_err()
     });
-    assert!(matches!(error, GitError::InProgress { what: "a merge", .. }), "{error}");
+    assert!(error.to_string().starts_with("a merge is in progress"), "{error}");
     fs::remove_file(&merge).unwrap();
     assert_eq!(bench.head(), bench.first);
     bench.assert_clean();
@@ -970,7 +972,7 @@ fn commits_go_on_while_git_collects_garbage() {
                 let head = bench.git.head()?.commit.unwrap();
                 let path = format!("n{}", round % 7);
                 match bench.git.commit_now(head, &[change(&path, &format!("{round}\n"))], "x", AT) {
-                    Err(GitError::Locked { .. }) => Ok(head),
+                    Err(GitError { kind: GitErrorKind::Locked, .. }) => Ok(head),
                     other => other,
                 }
             })
@@ -1048,7 +1050,7 @@ fn a_detached_head_and_another_branch_are_followed() {
         Head { branch: Some("refs/heads/unborn".to_owned()), commit: None }
     );
     let error = bench.git.commit_now(side, &[], "x", AT).unwrap_err();
-    assert!(matches!(error, GitError::HeadMoved { actual: None, .. }));
+    assert!(error.to_string().contains("without a commit"));
 }
 
 #[test]
@@ -1139,7 +1141,7 @@ fn the_beginning_of_several_ids_is_told_as_that() {
         (!seen.insert(prefix.clone())).then_some(prefix)
     });
     let error = bench.git.resolve(&prefix.unwrap()).unwrap_err();
-    assert!(matches!(error, GitError::Ambiguous { .. }), "{error}");
+    assert!(matches!(error, GitError { kind: GitErrorKind::Ambiguous, .. }), "{error}");
 }
 
 #[test]
@@ -1151,16 +1153,16 @@ fn tags_are_made_once_and_listed() {
     bench.run(&["tag", "light"]);
     bench.run(&["tag", "on-a-tree", "HEAD^{tree}"]);
     let error = bench.git.tag_now("ended/1", second, "Again", AT).unwrap_err();
-    assert!(matches!(error, GitError::TagExists { .. }));
+    assert!(matches!(error, GitError { kind: GitErrorKind::TagExists, .. }));
     for name in ["", "a b", "a..b", "x.lock", "a//b", "x/"] {
         let error = bench.git.tag_now(name, second, "x", AT).unwrap_err();
-        assert!(
-            matches!(error, GitError::Library { action: "validate a reference name", .. }),
-            "{name:?}: {error}"
-        );
+        assert!(error.to_string().starts_with("could not validate a reference name"), "{name:?}: {error}");
     }
     let unknown = CommitId::from_str(&"1".repeat(40)).unwrap();
-    assert!(matches!(bench.git.tag_now("x", unknown, "x", AT), Err(GitError::Missing { .. })));
+    assert!(matches!(
+        bench.git.tag_now("x", unknown, "x", AT),
+        Err(GitError { kind: GitErrorKind::Missing, .. })
+    ));
     let tags = [("ended/1", bench.first), ("ended/2", second), ("light", second)];
     assert_eq!(bench.git.tags().unwrap(), tags.map(|(name, id)| (name.to_owned(), id)));
     assert_eq!(bench.run(&["cat-file", "-t", "ended/1"]), "tag\n");
@@ -1206,7 +1208,7 @@ fn the_log_follows_first_parents() {
     assert_eq!(log[1].message, "On main\n\nNode: R1.A\n");
     assert_eq!(log[1].seconds, AT + 60);
     let unknown = CommitId::from_str(&"1".repeat(40)).unwrap();
-    assert!(matches!(bench.git.story(unknown), Err(GitError::Missing { .. })));
+    assert!(matches!(bench.git.story(unknown), Err(GitError { kind: GitErrorKind::Missing, .. })));
 }
 
 #[test]
@@ -1278,9 +1280,12 @@ fn a_file_over_the_limit_is_not_read() {
     let bench = Bench::with(&[change("big", &"x".repeat(100_000))]);
     let blob = bench.git.files(bench.first).unwrap()[0].blob;
     let error = bench.git.read(blob, 99_999).unwrap_err();
-    assert!(matches!(error, GitError::TooLarge { size: 100_000, limit: 99_999, .. }));
+    assert!(error.to_string().ends_with("has 100000 bytes; the limit is 99999"));
     assert_eq!(bench.git.read(blob, 100_000).unwrap().len(), 100_000);
-    assert!(matches!(bench.git.read(BlobId(bench.first.0), 10), Err(GitError::Missing { .. })));
+    assert!(matches!(
+        bench.git.read(BlobId(bench.first.0), 10),
+        Err(GitError { kind: GitErrorKind::Missing, .. })
+    ));
 }
 
 #[test]
@@ -1356,32 +1361,36 @@ fn commits_as_the_environment_says() {
 fn a_repository_that_leads_elsewhere_is_refused() {
     let bench = Bench::new();
     let refused = |dir: &Path| match open(dir).err() {
-        Some(GitError::Refused { reason, .. }) => reason,
+        Some(error @ GitError { kind: GitErrorKind::Refused, .. }) => error.to_string(),
         other => panic!("{other:?}"),
     };
     bench.run(&["config", "core.worktree", "/etc"]);
-    assert_eq!(refused(&bench.dir()), "has its work tree in another folder");
+    assert!(refused(&bench.dir()).ends_with("has its work tree in another folder"));
     bench.run(&["config", "--unset", "core.worktree"]);
     open(&bench.dir()).unwrap();
 
     run_in(bench.folder.path(), &["clone", "-q", "--shared", "it", "shared"]);
-    assert_eq!(refused(&bench.folder.path().join("shared")), "points to the objects of another repository");
+    assert!(
+        refused(&bench.folder.path().join("shared")).ends_with("points to the objects of another repository")
+    );
 
     bench.run(&["worktree", "add", "-q", "../linked"]);
-    assert_eq!(refused(&bench.folder.path().join("linked")), "is a file that points to another folder");
+    assert!(
+        refused(&bench.folder.path().join("linked")).ends_with("is a file that points to another folder")
+    );
 
     let empty = bench.folder.path().join("empty");
     fs::create_dir(&empty).unwrap();
-    assert!(matches!(open(&empty), Err(GitError::NotARepository { .. })));
-    assert!(matches!(open(&bench.file("nodes")), Err(GitError::NotARepository { .. })));
+    assert!(matches!(open(&empty), Err(GitError { kind: GitErrorKind::NotARepository, .. })));
+    assert!(matches!(open(&bench.file("nodes")), Err(GitError { kind: GitErrorKind::NotARepository, .. })));
     #[cfg(unix)]
     {
         use std::os::unix::fs::symlink;
         symlink(bench.file(".git"), empty.join(".git")).unwrap();
-        assert_eq!(refused(&empty), "is a symbolic link");
+        assert!(refused(&empty).ends_with("is a symbolic link"));
         fs::rename(bench.file(".git/objects"), bench.folder.path().join("objects")).unwrap();
         symlink(bench.folder.path().join("objects"), bench.file(".git/objects")).unwrap();
-        assert_eq!(refused(&bench.dir()), "is a symbolic link");
+        assert!(refused(&bench.dir()).ends_with("is a symbolic link"));
     }
 }
 
@@ -1392,7 +1401,7 @@ fn formats_that_cannot_be_read_are_named() {
         let name = option.split('=').next_back().unwrap();
         run_in(folder.path(), &["init", "-q", option, name]);
         let error = open(&folder.path().join(name)).err().unwrap();
-        assert!(matches!(error, GitError::Unsupported { .. }), "{error}");
+        assert!(matches!(error, GitError { kind: GitErrorKind::Unsupported, .. }), "{error}");
         assert!(error.to_string().contains(reason), "{error}");
     }
 }
@@ -1422,15 +1431,15 @@ fn hostile_trees_are_capped_and_marked() {
         bomb = raw(&entries);
     }
     let bomb = commit_of(bomb);
-    assert!(matches!(bench.git.files(bomb), Err(GitError::TooMuch { .. })));
-    assert!(matches!(bench.git.diff(None, bomb), Err(GitError::TooMuch { .. })));
+    assert!(matches!(bench.git.files(bomb), Err(GitError { kind: GitErrorKind::TooMuch, .. })));
+    assert!(matches!(bench.git.diff(None, bomb), Err(GitError { kind: GitErrorKind::TooMuch, .. })));
     let mut deep = raw(&[("100644", "f", blob)]);
     for _ in 0..200 {
         deep = raw(&[("40000", "d", deep)]);
     }
     let deep = commit_of(deep);
-    assert!(matches!(bench.git.files(deep), Err(GitError::TooMuch { .. })));
-    assert!(matches!(bench.git.diff(None, deep), Err(GitError::TooMuch { .. })));
+    assert!(matches!(bench.git.files(deep), Err(GitError { kind: GitErrorKind::TooMuch, .. })));
+    assert!(matches!(bench.git.diff(None, deep), Err(GitError { kind: GitErrorKind::TooMuch, .. })));
 
     let inner = raw(&[("100644", "config", blob)]);
     let odd = raw(&[
@@ -1457,7 +1466,7 @@ fn hostile_trees_are_capped_and_marked() {
     bench.run(&["update-ref", "HEAD", &unsorted.to_string()]);
     for path in ["a", "nodes/x", "q"] {
         let error = bench.git.commit_now(unsorted, &[change(path, "1")], "x", AT).unwrap_err();
-        assert!(matches!(error, GitError::Damaged { .. }), "{error}");
+        assert!(matches!(error, GitError { kind: GitErrorKind::Damaged, .. }), "{error}");
     }
 }
 

@@ -49,22 +49,14 @@ impl Git {
 
     /// Returns the entry at `path` in the tree `root`. Fails if the entries of a folder on the way are out of order.
     pub(super) fn leaf(&self, root: ObjectId, path: &str) -> GitResult<Option<Leaf>> {
-        let conflict = |blocker: &str, is| GitError::PathConflict {
-            path: path.to_owned(),
-            blocker: blocker.to_owned(),
-            is,
-        };
+        let conflict = |blocker: &str, is| GitError::path_conflict(path, blocker, is);
         let mut folder = root;
         let mut end = 0;
         for part in path.split('/') {
             end += part.len();
             let is_last = end == path.len();
             let tree = self.object(folder, Kind::Tree)?;
-            check_order(&tree).map_err(|reason| GitError::Damaged {
-                path: self.location(),
-                id: folder.to_string(),
-                reason,
-            })?;
+            check_order(&tree).map_err(|reason| self.damaged(folder, &reason))?;
             let found = entries(&tree).flatten().find(|entry| entry.filename == part);
             let Some(EntryRef { mode, oid, .. }) = found else { return Ok(None) };
             match (mode.kind(), is_last) {
@@ -103,11 +95,7 @@ impl<'a> TreeWalk<'a> {
         let data = self.git.object(tree, Kind::Tree)?;
         self.bytes += data.len();
         for entry in entries(&data) {
-            let entry = entry.map_err(|source| GitError::Damaged {
-                path: self.git.location(),
-                id: tree.to_string(),
-                reason: source.to_string(),
-            })?;
+            let entry = entry.map_err(|source| self.git.damaged(tree, &source.to_string()))?;
             let path = format!("{prefix}{}", entry.filename.to_str_lossy());
             self.entries += 1;
             self.bytes += path.len();
@@ -132,7 +120,7 @@ impl<'a> TreeWalk<'a> {
     }
 
     fn too_much(&self, limit: String) -> GitError {
-        GitError::TooMuch { path: self.git.location(), what: self.what.clone(), limit }
+        self.git.too_much(&self.what, &limit)
     }
 }
 
