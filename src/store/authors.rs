@@ -37,37 +37,27 @@ impl Ancestry<'_> {
         runs: &mut [Arc<Run>],
         conclusion: &mut Option<Conclusion>,
     ) {
-        let before = self.before.map(|before| before.investigation.as_ref());
-        let is_new = |node: &Arc<Node>| {
-            !before.and_then(|it| it.node(&node.id)).is_some_and(|it| Arc::ptr_eq(it, node))
-        };
         let mut claims = Claims::new();
-        for claim in nodes.iter().filter(|node| is_new(node)).flat_map(|node| of_node(node)) {
+        for claim in claims_in(nodes.iter(), comments.iter(), runs.iter(), conclusion.as_ref()) {
             *claims.entry(claim).or_default() += 1;
         }
-        let (said, ran) = (of_new(comments, before), of_new(runs, before));
-        for claim in said.chain(ran).chain(conclusion.iter().flat_map(of_conclusion)) {
-            *claims.entry(claim).or_default() += 1;
+        let moved = nodes.iter().filter(|node| node.renamed_from.is_some());
+        let moved: HashSet<String> = moved.map(|node| layout::node(&node.id)).collect();
+        let before = self.before.map(|before| before.investigation.as_ref());
+        for claim in before.into_iter().flat_map(|before| {
+            claims_in(before.nodes(), before.comments(), before.runs(), before.conclusion())
+        }) {
+            take(&mut claims, &moved, claim);
         }
         if claims.is_empty() {
             return;
         }
-        let moved = nodes.iter().filter(|node| node.renamed_from.is_some());
-        let moved: HashSet<String> = moved.map(|node| layout::node(&node.id)).collect();
         let disowned = before.map(disowned).unwrap_or_default();
         let mut unfounded = Claims::new();
         claims.retain(|claim, number| {
             let is_known = disowned.contains(&(claim.person.clone(), claim.at));
             is_known.then(|| unfounded.insert(claim.clone(), *number)).is_none()
         });
-        if let Some(before) = before {
-            let known = before.nodes().flat_map(|node| of_node(node));
-            let known = known.chain(before.comments().filter_map(|it| of_record(it.as_ref())));
-            let known = known.chain(before.runs().filter_map(|it| of_record(it.as_ref())));
-            for claim in known.chain(before.conclusion().into_iter().flat_map(of_conclusion)) {
-                take(&mut claims, &moved, claim);
-            }
-        }
         self.confirm(&mut claims, &moved);
         unfounded.extend(claims);
         if unfounded.is_empty() {
@@ -207,15 +197,17 @@ fn of_record<T: Record>(record: &T) -> Option<Attribution> {
     })
 }
 
-/// Returns [`of_record`] for each record that is new or changed since `before`.
-fn of_new<'r, T: Record>(
-    records: &'r [Arc<T>],
-    before: Option<&'r Investigation>,
-) -> impl Iterator<Item = Attribution> + 'r {
-    let is_new = move |record: &&Arc<T>| {
-        !before.and_then(|it| T::known(it, record.id())).is_some_and(|it| Arc::ptr_eq(it, record))
-    };
-    records.iter().filter(is_new).filter_map(|record| of_record(record.as_ref()))
+/// Returns all claims in these facts.
+fn claims_in<'f>(
+    nodes: impl Iterator<Item = &'f Arc<Node>>,
+    comments: impl Iterator<Item = &'f Arc<Comment>>,
+    runs: impl Iterator<Item = &'f Arc<Run>>,
+    conclusion: Option<&'f Conclusion>,
+) -> impl Iterator<Item = Attribution> {
+    let claims = nodes.flat_map(|node| of_node(node));
+    let claims = claims.chain(comments.filter_map(|comment| of_record(comment.as_ref())));
+    let claims = claims.chain(runs.filter_map(|run| of_record(run.as_ref())));
+    claims.chain(conclusion.into_iter().flat_map(of_conclusion))
 }
 
 /// Disowns the authors of records with unfounded claims.

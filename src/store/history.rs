@@ -233,13 +233,12 @@ type ReadResult<T> = Result<Arc<T>, Fault>;
 /// The budget for files is used up.
 struct NoRoom;
 
-/// The files of the history. Each version is read once, although two commits refer to it.
+/// The files of the history. Each version of a node is read once, although two commits refer to it.
 pub(super) struct HistoryFiles<'a> {
     git: &'a Git,
     investigation: &'a Investigation,
     budget: HistoryBudget,
     nodes: HashMap<(BlobId, NodeId), ReadResult<Node>>,
-    conclusions: HashMap<BlobId, ReadResult<Conclusion>>,
     /// The persons disowned by the snapshot, and therefore in its history.
     disowned: HashSet<(Person, Timestamp)>,
 }
@@ -248,8 +247,7 @@ impl<'a> HistoryFiles<'a> {
     /// Creates an empty cache.
     pub(super) fn new(git: &'a Git, investigation: &'a Investigation, budget: HistoryBudget) -> Self {
         let disowned = authors::disowned(investigation);
-        let (nodes, conclusions) = (HashMap::new(), HashMap::new());
-        HistoryFiles { git, investigation, budget, nodes, conclusions, disowned }
+        HistoryFiles { git, investigation, budget, nodes: HashMap::new(), disowned }
     }
 
     /// Adds the nodes at `head`, the commit of the investigation.
@@ -326,17 +324,11 @@ impl<'a> HistoryFiles<'a> {
     }
 
     fn conclusion(&mut self, path: &str, blob: BlobId) -> Result<ReadResult<Conclusion>, NoRoom> {
-        let read = match self.conclusions.entry(blob) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                take(self.git, &mut self.budget.texts, blob)?;
-                let is_false = |person: &Person, at| self.disowned.contains(&(person.clone(), at));
-                let mut end = read::conclusion(self.git, path, blob);
-                end.iter_mut().for_each(|end| end.visit_callers(authors::disowning(is_false)));
-                new.insert(end.map(Arc::new))
-            }
-        };
-        Ok(read.clone())
+        take(self.git, &mut self.budget.texts, blob)?;
+        let is_false = |person: &Person, at| self.disowned.contains(&(person.clone(), at));
+        let mut end = read::conclusion(self.git, path, blob);
+        end.iter_mut().for_each(|end| end.visit_callers(authors::disowning(is_false)));
+        Ok(end.map(Arc::new))
     }
 }
 

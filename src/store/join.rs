@@ -9,9 +9,9 @@
 //! 5. The README of the merged investigation is regenerated.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub use super::git::LeftOut;
 use super::git::{BlobId, CommitId, Descent, FileKind, Git, GitError, GitErrorKind, Tree, TreeFile};
 use super::{ATTEMPTS, Snapshot, Store, StoreError, limits, read, resolve};
 use crate::format::layout::{self, Place};
@@ -176,8 +176,7 @@ impl Store {
         before: Option<CommitId>,
         after: CommitId,
     ) -> Result<Vec<LeftOut>, StoreError> {
-        let left_out = self.open(path)?.left_out(before, after)?;
-        Ok(left_out.into_iter().map(|(file, reason)| LeftOut { file, reason }).collect())
+        Ok(self.open(path)?.left_out(before, after)?)
     }
 
     /// Integrates a commit whose objects are in the repository. HEAD moves to the commit or to a merge with it.
@@ -315,21 +314,6 @@ struct MergePlan {
 /// A path that is not checked out, with its new tree entry.
 type Unfit = (String, Option<(BlobId, FileKind)>);
 
-/// A committed file that is not checked out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
-    /// The path.
-    pub file: String,
-    /// The reason.
-    pub reason: String,
-}
-
-impl fmt::Display for LeftOut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file, self.reason)
-    }
-}
-
 /// Returns both parent ids, shortened and sorted.
 fn ids(ours: CommitId, theirs: CommitId) -> [String; 2] {
     let mut ids = [ours.to_string(), theirs.to_string()];
@@ -371,6 +355,21 @@ pub(super) fn common(
 
 /// A merged tree, the file contents that are not stored as objects, and the decisions.
 pub(super) type MergedFlat = (Flat, BlobContents, Vec<MergeDecision>);
+
+/// Merges two commits node by node. Only files for which `is_merged` returns true are considered on either side.
+pub(super) fn merge_commits(
+    git: &Git,
+    [one, other]: [CommitId; 2],
+    is_merged: fn(&str) -> bool,
+    made: Option<&Flat>,
+) -> Result<Result<MergedFlat, Vec<Conflict>>, StoreError> {
+    let mut kept = BlobContents::new();
+    let base = common(git, &git.merge_bases(one, &[other])?, 0, &mut kept)?;
+    let (mut one, mut other) = (flat(git, one)?, flat(git, other)?);
+    one.retain(|path, _| is_merged(path));
+    other.retain(|path, _| is_merged(path));
+    merge_flat(git, &kept, &base, [&one, &other], made)
+}
 
 /// Merges two trees against their base. If an existing merge is being verified, proposals that must be renamed reuse
 /// the ids from `made`.
@@ -484,7 +483,7 @@ pub(super) fn render_page(
     let Some((blob, kind)) = tree.get(layout::README).filter(|(_, kind)| kind.is_plain()).copied() else {
         return Ok(());
     };
-    let text = contents.get(&blob).cloned().map_or_else(|| git.read(blob, read::FILE_MAX), Ok)?;
+    let text = content(git, contents, blob)?;
     if !std::str::from_utf8(&text).is_ok_and(readme::is_ours) {
         return Ok(());
     }
@@ -505,6 +504,11 @@ pub(super) fn render_page(
     Ok(())
 }
 
+/// Returns content that may not be stored as an object.
+pub(super) fn content(git: &Git, contents: &BlobContents, blob: BlobId) -> Result<Vec<u8>, GitError> {
+    contents.get(&blob).cloned().map_or_else(|| git.read(blob, read::FILE_MAX), Ok)
+}
+
 /// Returns the changes that turn the tree `before` into `after`.
 fn changes(
     before: &Flat,
@@ -521,10 +525,7 @@ fn changes(
             unfit.push((path.clone(), Some(*entry)));
             continue;
         }
-        let content = match contents.get(&entry.0) {
-            Some(content) => content.clone(),
-            None => git.read(entry.0, read::FILE_MAX)?,
-        };
+        let content = content(git, contents, entry.0)?;
         changes.push(FileChange { path: path.clone(), content: Some(content) });
     }
     for (path, entry) in before.iter().filter(|(path, _)| !after.contains_key(*path)) {

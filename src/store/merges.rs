@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::StoreError;
 use super::git::{BlobId, CommitId, CommitInfo};
 use super::hands::{Ancestry, FileText, ManualEdit, is_judged, is_marked};
-use super::join::{BlobContents, Flat, common, flat, merge_flat};
+use super::join::{BlobContents, Flat, flat, merge_commits};
 use crate::format::layout::{self, Place};
 use crate::format::{comment_file, conclusion_file, node_file, run_file};
 use crate::yaml::YamlError;
@@ -104,18 +104,12 @@ pub(super) fn edits(
 fn remade(
     past: &Ancestry<'_>,
     made: CommitId,
-    [first, other]: [CommitId; 2],
+    parents: [CommitId; 2],
 ) -> Result<Option<(Flat, BlobContents)>, StoreError> {
-    let git = past.git;
-    let files = |commit| -> Result<Flat, StoreError> {
-        let mut files = flat(git, commit)?;
-        // Conflicts in the user's own files are irrelevant here.
-        files.retain(|path, _| is_judged(path));
-        Ok(files)
-    };
-    let mut kept = BlobContents::new();
-    let base = common(git, &git.merge_bases(first, &[other])?, 0, &mut kept)?;
-    let merged = merge_flat(git, &kept, &base, [&files(first)?, &files(other)?], Some(&files(made)?))?;
+    // Conflicts in the user's own files are irrelevant here.
+    let mut made = flat(past.git, made)?;
+    made.retain(|path, _| is_judged(path));
+    let merged = merge_commits(past.git, parents, is_judged, Some(&made))?;
     Ok(merged.ok().map(|(files, contents, _)| (files, contents)))
 }
 

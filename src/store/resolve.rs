@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::git::{CommitId, FileKind, Git};
-use super::join::{BlobContents, Flat, JoinError, common, flat, merge_flat, render_page};
+use super::join::{self, BlobContents, Flat, JoinError, flat, merge_commits, render_page};
 use super::{Draft, Snapshot, Store, StoreError, history, read};
 use crate::domain::Timestamp;
 use crate::format::layout::{self, Place};
@@ -150,13 +150,11 @@ fn merge_of(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<MergeC
 fn again(
     git: &Git,
     tree: &Flat,
-    (merge, [one, other]): &MergeCommit,
+    (merge, parents): &MergeCommit,
     marked: &[String],
     made: Option<&Flat>,
 ) -> Result<Option<Resolution>, StoreError> {
-    let mut kept = BlobContents::new();
-    let base = common(git, &git.merge_bases(*one, &[*other])?, 0, &mut kept)?;
-    let merged = merge_flat(git, &kept, &base, [&flat(git, *one)?, &flat(git, *other)?], made)?;
+    let merged = merge_commits(git, *parents, |_| true, made)?;
     let Ok((after, contents, decisions)) = merged else {
         return Ok(None);
     };
@@ -182,10 +180,7 @@ fn again(
         let path = path.clone();
         let content = match merged {
             None => None,
-            Some((blob, _)) => {
-                let content = contents.get(blob).cloned();
-                Some(content.map_or_else(|| git.read(*blob, read::FILE_MAX), Ok)?)
-            }
+            Some((blob, _)) => Some(join::content(git, &contents, *blob)?),
         };
         files.push(FileChange { path, content });
     }

@@ -94,7 +94,7 @@ pub use durability::Durability;
 pub use error::{GitError, GitErrorKind};
 use identity::Identity;
 pub use paths::FILE_MAX;
-pub use read::MAX_CHANGES;
+pub use read::{LeftOut, MAX_CHANGES};
 pub use shared::TrackedRemote;
 pub use tag::{Annotation, TagInfo};
 pub use tree::{MAX_ENTRIES, MAX_TREE_BYTES};

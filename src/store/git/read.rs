@@ -1,7 +1,6 @@
 //! Reads heads, revisions, files, differences, commits and tags.
 
-use std::fs;
-use std::iter;
+use std::{fmt, fs, iter};
 
 use gix::ObjectId;
 use gix::bstr::{BStr, ByteSlice};
@@ -199,7 +198,7 @@ impl Git {
     }
 
     /// Returns the entries of `after` that differ from `before` and are not checked out, each with the reason.
-    pub fn left_out(&self, before: Option<CommitId>, after: CommitId) -> GitResult<Vec<(String, String)>> {
+    pub fn left_out(&self, before: Option<CommitId>, after: CommitId) -> GitResult<Vec<LeftOut>> {
         let entries: Vec<(String, TreeEntry)> = match before {
             None => self.files(after)?.into_iter().map(|file| (file.path, (file.blob, file.kind))).collect(),
             Some(_) => {
@@ -208,9 +207,9 @@ impl Git {
             }
         };
         let mut left_out = Vec::new();
-        for (path, entry) in entries {
-            let reason = self.unfit(&path, entry)?;
-            left_out.extend(reason.map(|reason| (path, reason)));
+        for (file, entry) in entries {
+            let reason = self.unfit(&file, entry)?;
+            left_out.extend(reason.map(|reason| LeftOut { file, reason }));
         }
         Ok(left_out)
     }
@@ -315,6 +314,21 @@ fn abbreviate(message: &BStr) -> (String, usize) {
     let end = end.find_byte(b'\n').map_or(end, |at| &end[at..]);
     let left_out = message.len() - begin.len() - end.len();
     (format!("{}\n\n[{left_out} bytes omitted]\n{}", begin.to_str_lossy(), end.to_str_lossy()), left_out)
+}
+
+/// A committed file that is not checked out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The path.
+    pub file: String,
+    /// The reason.
+    pub reason: String,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.reason)
+    }
 }
 
 /// A tree entry that is not a folder.
