@@ -11,7 +11,7 @@ use super::print::say_json;
 use super::{Outcome, finish, say};
 use crate::merge::MergeDecision;
 use crate::remote::GitProgram;
-use crate::store::{BY_HAND, CommitId, JoinError, Joined, Resolved, Store, StoreError};
+use crate::store::{BY_HAND, CommitId, Joined, Resolved, Store, StoreErrorKind};
 use crate::sync::{self, SyncError};
 use crate::text::one_line;
 use crate::world::World;
@@ -63,8 +63,8 @@ fn try_run(arguments: &MergeArguments) -> Outcome {
     let git = GitProgram::find(super::is_person())?;
     let mut document = Document::default();
     // Checked first: the work tree is somebody's work, and stays as it is if it can't be merged.
-    let stopped = place.store.stopped_merge(&path).map_err(|error| match &error {
-        StoreError::Join(JoinError::Conflicts { .. }) => {
+    let stopped = place.store.stopped_merge(&path).map_err(|error| match error.kind {
+        StoreErrorKind::Conflicts(_) => {
             format!("{error}. The merge in progress stays as it is. {BY_HAND}").into()
         }
         _ => Box::<dyn std::error::Error>::from(error),

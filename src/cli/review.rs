@@ -21,7 +21,7 @@ use crate::project::{Evidence, Project};
 use crate::remote::{GitProgram, SEEN};
 use crate::review::{Item, Risk, review};
 use crate::signoff::Decision;
-use crate::store::{Snapshot, StoreError};
+use crate::store::{Snapshot, StoreError, StoreErrorKind};
 use crate::text::{counted, made_visible, one_line, visible};
 use crate::view::NodeView;
 
@@ -85,7 +85,7 @@ fn try_run(arguments: &ReviewArguments) -> Outcome {
         Some(rev) => Some(place.store.load_at(&path, rev)?),
         None => match place.store.load_at(&path, SEEN) {
             Ok(before) => Some(before),
-            Err(StoreError::UnknownRevision { .. }) => None,
+            Err(StoreError { kind: StoreErrorKind::UnknownRevision, .. }) => None,
             Err(error) => return Err(error.into()),
         },
     };

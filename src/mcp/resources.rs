@@ -20,7 +20,7 @@ use crate::format::layout;
 use crate::graph::{self, Pages, SvgOptions};
 use crate::ruleset::rules::objections;
 use crate::service::{Refusal, Service, Standing};
-use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
+use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError, StoreErrorKind};
 use crate::text::{counted, one_line};
 use crate::view::{self, AmendedConclusionView, ChangeOrigin, NodeView, TextBody, asked_line, by_line};
 
@@ -78,9 +78,9 @@ pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Resource>,
             .with_mime_type(MARKDOWN)
     });
     let filter = ListFilter { state: ListState::All, text: None, after: cursor, limit: PAGE };
-    let listing = service.store().list(&filter).map_err(|error| match error {
-        StoreError::UnknownCursor { .. } => ErrorData::invalid_params("this cursor is invalid", None),
-        error => ErrorData::internal_error(Refusal::from(error).line(), None),
+    let listing = service.store().list(&filter).map_err(|error| match error.kind {
+        StoreErrorKind::UnknownCursor => ErrorData::invalid_params("this cursor is invalid", None),
+        _ => ErrorData::internal_error(Refusal::from(error).line(), None),
     })?;
     let investigations = listing.entries.into_iter().filter_map(|entry| {
         let (id, facts) = (entry.id?.to_string(), entry.facts?);

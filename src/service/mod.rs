@@ -23,8 +23,9 @@ use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file, readme};
 use crate::project::Project;
 use crate::ruleset::{ATTACHMENT_MAX, EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
-use crate::store::git::{GitError, GitErrorKind};
-use crate::store::{CommitId, Draft, Durability, FindError, Snapshot, Store, StoreError, Transacted};
+use crate::store::{
+    CommitId, Draft, Durability, FindError, Snapshot, Store, StoreError, StoreErrorKind, Transacted,
+};
 use crate::text::{causes, sentence, shorten};
 use crate::world::{World, WorldError};
 use changes::{BEHIND, Changes, Listener, ServiceChange};
@@ -532,12 +533,12 @@ impl From<FindError> for Refusal {
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
-        let code = match error {
-            StoreError::Git(GitError { kind: GitErrorKind::InProgress, .. }) => Code::OperationInProgress,
-            StoreError::Git(GitError { kind: GitErrorKind::Busy | GitErrorKind::Held, .. }) => Code::Busy,
-            StoreError::NotAnInvestigation { .. } => Code::InvalidInvestigation,
-            StoreError::ReadOnly => Code::ReadOnly,
-            StoreError::Full { .. } => Code::InvestigationFull,
+        let code = match error.kind {
+            StoreErrorKind::InProgress => Code::OperationInProgress,
+            StoreErrorKind::Busy | StoreErrorKind::Held => Code::Busy,
+            StoreErrorKind::NotAnInvestigation => Code::InvalidInvestigation,
+            StoreErrorKind::ReadOnly => Code::ReadOnly,
+            StoreErrorKind::Full => Code::InvestigationFull,
             _ => Code::StoreError,
         };
         let diagnostic = Diagnostic::new(code, sentence(&causes(&error)));

@@ -9,11 +9,11 @@
 //! 5. The README of the merged investigation is regenerated.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub use super::git::LeftOut;
-use super::git::{BlobId, CommitId, Descent, FileKind, Git, GitError, GitErrorKind, Tree, TreeFile};
-use super::{ATTEMPTS, Snapshot, Store, StoreError, limits, read, resolve};
+use super::git::{BlobId, CommitId, Descent, FileKind, Git, Tree, TreeFile};
+use super::{ATTEMPTS, Snapshot, Store, StoreError, StoreErrorKind, limits, read, resolve};
 use crate::format::layout::{self, Place};
 use crate::format::{FileChange, message, readme};
 use crate::merge::{self, Conflict, ConflictReason, MergeDecision, Trees};
@@ -42,107 +42,20 @@ pub enum Joined {
     },
 }
 
-/// The reason why a commit cannot be integrated. HEAD has not moved.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum JoinError {
-    /// The histories have no commit in common.
-    #[error("{path} and the commit {theirs} have no commit in common")]
-    Unrelated {
-        /// The repository.
-        path: PathBuf,
-        /// The other commit.
-        theirs: CommitId,
-    },
-    /// The commit belongs to another investigation.
-    #[error("{path} is the investigation {ours}, but the commit {commit} belongs to {theirs}")]
-    Another {
-        /// The repository.
-        path: PathBuf,
-        /// The other commit.
-        commit: CommitId,
-        /// The id of our investigation.
-        ours: String,
-        /// The id of the other investigation.
-        theirs: String,
-    },
-    /// A file to be merged has a name that git refuses to check out.
-    #[error("the commit {theirs} contains {file:?}, a name that git refuses to check out")]
-    Refused {
-        /// The other commit.
-        theirs: CommitId,
-        /// The path in the other tree.
-        file: String,
-    },
-    /// The total size of the files exceeds the limit.
-    #[error("the files of the commit {commit} have {bytes} bytes; the limit is {}", limits::CHECKOUT_MAX)]
-    TooLarge {
-        /// The commit.
-        commit: CommitId,
-        /// The total size in bytes.
-        bytes: u64,
-    },
-    /// Committed files have conflict markers that cannot be resolved automatically.
-    #[error("{path} has conflict markers that can't be resolved: {}", list(.conflicts))]
-    Unresolved {
-        /// The repository.
-        path: PathBuf,
-        /// The files.
-        conflicts: Vec<Conflict>,
-    },
-    /// Committed files have conflict markers, and the other commit has changed these files.
-    #[error("{path} has conflict markers in committed files that the commit {theirs} has changed: {}", .files.join(", "))]
-    Marked {
-        /// The repository.
-        path: PathBuf,
-        /// The other commit.
-        theirs: CommitId,
-        /// The files.
-        files: Vec<String>,
-    },
-    /// Both sides have changed files in ways that cannot be merged automatically.
-    #[error("{path} and the commit {theirs} can't be merged: {}", list(.conflicts))]
-    Conflicts {
-        /// The repository.
-        path: PathBuf,
-        /// The other commit.
-        theirs: CommitId,
-        /// The files.
-        conflicts: Vec<Conflict>,
-    },
-}
-
-impl JoinError {
-    /// Returns a hint on how to fix the error.
-    pub fn hint(&self) -> String {
-        match self {
-            JoinError::Unrelated { .. } => {
-                "If they are two investigations, import one of them with a new id; in a shallow clone, `git fetch \
-                 --unshallow` fetches the rest of the history"
-                    .to_owned()
-            }
-            JoinError::Another { .. } => "Check the address and the branch".to_owned(),
-            JoinError::Refused { theirs, .. } => {
-                format!("List its files with `git ls-tree -r {theirs}`, and ask its author to remove this one")
-            }
-            JoinError::TooLarge { commit, .. } => format!(
-                "`git ls-tree -r -l {commit}` shows the sizes; ask its author to remove the large files in a new commit"
-            ),
-            JoinError::Unresolved { .. } => "Fix the file by hand and commit it".to_owned(),
-            JoinError::Marked { .. } => {
-                "Merge both sides of the markers with `tot merge --resolve`, then try again".to_owned()
-            }
-            JoinError::Conflicts { path, theirs, .. } => {
-                format!("Merge it by hand: `git -C {} merge {theirs}`. {BY_HAND}", path.display())
-            }
-        }
-    }
-}
-
 /// Instructions for completing a manual merge.
 pub const BY_HAND: &str = "Fix these files and commit everything with `git commit -a`; `tot merge --resolve` then merges \
                            the files that still have conflict markers";
 
-fn list(conflicts: &[Conflict]) -> String {
+/// Creates the error of two commits with conflicts.
+fn both_changed(path: &Path, theirs: CommitId, conflicts: &[Conflict]) -> StoreError {
+    let (path, conflicting) = (path.display(), list(conflicts));
+    let message = format!("{path} and the commit {theirs} can't be merged: {conflicting}");
+    let files = conflicts.iter().map(|conflict| conflict.path.clone()).collect();
+    StoreError::new(StoreErrorKind::Conflicts(files), message)
+        .hinting(format!("Merge it by hand: `git -C {path} merge {theirs}`. {BY_HAND}"))
+}
+
+pub(super) fn list(conflicts: &[Conflict]) -> String {
     conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -157,7 +70,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns [`JoinError`], and the errors of [`Store::load_at`].
+    /// Returns the errors of [`Store::load_at`]. Fails if the commit is too large.
     pub fn inspect(&self, path: &Path, theirs: CommitId) -> Result<Snapshot, StoreError> {
         let git = self.open(path)?;
         refuse_large(&git, theirs)?;
@@ -183,7 +96,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns [`JoinError`], and any git or file system error. Fails while a merge or a similar operation is in
+    /// Returns any git or file system error. Fails if the commits cannot be merged. Fails while a merge or a similar operation is in
     /// progress. HEAD does not move in these cases.
     pub fn join(&self, path: &Path, theirs: CommitId) -> Result<Joined, StoreError> {
         self.refuse_read_only()?;
@@ -210,7 +123,7 @@ impl Store {
                 }
             };
             match joined {
-                Err(GitError { kind: GitErrorKind::HeadMoved, .. }) => continue,
+                Err(error) if error.kind == StoreErrorKind::HeadMoved => continue,
                 joined => {
                     let joined = joined?;
                     self.load_from(&git, path)?;
@@ -218,7 +131,7 @@ impl Store {
                 }
             }
         }
-        Err(GitError::busy(path).into())
+        Err(StoreError::busy(path))
     }
 
     /// Returns the commits being merged by a stopped `git merge`, provided that [`Store::join`] could merge them once
@@ -247,13 +160,15 @@ impl Store {
         let (path, ours) = (&before.path, before.head);
         let other = read::snapshot(git, path, theirs, None, Some(before))?.investigation.meta().id;
         if other != before.investigation.meta().id {
-            let (ours, theirs, commit) =
-                (before.investigation.meta().id.to_string(), other.to_string(), theirs);
-            return Err(JoinError::Another { path: path.to_owned(), commit, ours, theirs }.into());
+            let (path, ours) = (path.display(), before.investigation.meta().id);
+            let message =
+                format!("{path} is the investigation {ours}, but the commit {theirs} belongs to {other}");
+            return Err(StoreError::new(StoreErrorKind::OtherInvestigation, message));
         }
         let bases = git.merge_bases(ours, &[theirs])?;
         if bases.is_empty() {
-            return Err(JoinError::Unrelated { path: path.to_owned(), theirs }.into());
+            let message = format!("{} and the commit {theirs} have no commit in common", path.display());
+            return Err(StoreError::new(StoreErrorKind::Unrelated, message));
         }
         refuse_large(git, theirs)?;
         if bases == [ours] {
@@ -262,20 +177,28 @@ impl Store {
         let mut kept = BlobContents::new();
         let base = common(git, &bases, 0, &mut kept)?;
         let (ours_flat, theirs_flat) = (flat(git, ours)?, flat(git, theirs)?);
-        let (mut after, mut contents, decisions) =
-            match merge_flat(git, &kept, &base, [&ours_flat, &theirs_flat], None)? {
-                Ok(merged) => merged,
-                Err(conflicts) => {
-                    let mut files: Vec<String> =
-                        resolve::marked(git, before)?.into_iter().map(|(file, _)| file).collect();
-                    files.retain(|file| conflicts.iter().any(|conflict| conflict.path == *file));
-                    let path = path.to_owned();
-                    return Err(match files.is_empty() {
-                        true => JoinError::Conflicts { path, theirs, conflicts }.into(),
-                        false => JoinError::Marked { path, theirs, files }.into(),
-                    });
+        let (mut after, mut contents, decisions) = match merge_flat(
+            git,
+            &kept,
+            &base,
+            [&ours_flat, &theirs_flat],
+            None,
+        )? {
+            Ok(merged) => merged,
+            Err(conflicts) => {
+                let mut files: Vec<String> =
+                    resolve::marked(git, before)?.into_iter().map(|(file, _)| file).collect();
+                files.retain(|file| conflicts.iter().any(|conflict| conflict.path == *file));
+                if files.is_empty() {
+                    return Err(both_changed(path, theirs, &conflicts));
                 }
-            };
+                let (path, files) = (path.display(), files.join(", "));
+                let message = format!(
+                    "{path} has conflict markers in committed files that the commit {theirs} has changed: {files}"
+                );
+                return Err(StoreError::new(StoreErrorKind::Marked, message));
+            }
+        };
         if [&ours_flat, &theirs_flat].iter().any(|flat| flat.contains_key(layout::CONCLUSION)) {
             let mut heads = [ours, theirs];
             heads.sort();
@@ -283,7 +206,12 @@ impl Store {
         }
         let (changes, unfit) = changes(&ours_flat, &after, git, &contents)?;
         if let Some((file, _)) = unfit.iter().find(|(_, to)| to.is_some_and(|to| to.1 == FileKind::Unsafe)) {
-            return Err(JoinError::Refused { theirs, file: file.clone() }.into());
+            let message =
+                format!("the commit {theirs} contains {file:?}, a name that git refuses to check out");
+            let hint = format!(
+                "List its files with `git ls-tree -r {theirs}`, and ask its author to remove this one"
+            );
+            return Err(StoreError::new(StoreErrorKind::UnsafeName, message).hinting(hint));
         }
         let counted = unfit.iter().filter_map(|(path, to)| to.map(|_| path.clone()));
         let counted = counted.map(|path| FileChange { path, content: Some(Vec::new()) });
@@ -298,7 +226,15 @@ impl Store {
 /// Fails if the total size of the commit's files exceeds the limit.
 fn refuse_large(git: &Git, commit: CommitId) -> Result<(), StoreError> {
     match limits::excess_checkout_size(git, commit)? {
-        Some(bytes) => Err(JoinError::TooLarge { commit, bytes }.into()),
+        Some(bytes) => {
+            let limit = limits::CHECKOUT_MAX;
+            let message =
+                format!("the files of the commit {commit} have {bytes} bytes; the limit is {limit}");
+            let hint = format!(
+                "`git ls-tree -r -l {commit}` shows the sizes; ask its author to remove the large files in a new commit"
+            );
+            Err(StoreError::new(StoreErrorKind::CheckoutTooLarge, message).hinting(hint))
+        }
         None => Ok(()),
     }
 }
@@ -505,7 +441,7 @@ pub(super) fn render_page(
 }
 
 /// Returns content that may not be stored as an object.
-pub(super) fn content(git: &Git, contents: &BlobContents, blob: BlobId) -> Result<Vec<u8>, GitError> {
+pub(super) fn content(git: &Git, contents: &BlobContents, blob: BlobId) -> Result<Vec<u8>, StoreError> {
     contents.get(&blob).cloned().map_or_else(|| git.read(blob, read::FILE_MAX), Ok)
 }
 

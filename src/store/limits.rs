@@ -106,7 +106,7 @@ pub(super) fn after(
     let after = measure(git, before.head)?.with(files);
     match after.exceeded(max_size) {
         None => Ok(after),
-        Some(limit) => Err(StoreError::Full { path: before.path.clone(), limit }),
+        Some(limit) => Err(StoreError::full(&before.path, &limit)),
     }
 }
 
@@ -120,7 +120,7 @@ fn refuse_files(path: &Path, files: &[FileChange]) -> Result<(), StoreError> {
     } else {
         return Ok(());
     };
-    Err(StoreError::Full { path: path.to_owned(), limit })
+    Err(StoreError::full(path, &limit))
 }
 
 fn is_counted(path: &str) -> bool {
@@ -159,7 +159,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::git::GitOptions;
-    use super::super::{Draft, Durability, Store};
+    use super::super::{Draft, Durability, Store, StoreErrorKind};
     use super::*;
     use crate::decide::TEXT_MAX;
     use crate::domain::{Change, Conclusion, Meta, Node, NodeId, SessionId, Timestamp};
@@ -267,7 +267,7 @@ mod tests {
                         prop_assert!(size.exceeded(max_size).is_none(), "{size:?}");
                         prop_assert!(size.exceeded(done.after.size).is_none(), "{size:?} {:?}", done.after.size);
                     }
-                    Err(StoreError::Full { .. }) => {
+                    Err(StoreError { kind: StoreErrorKind::Full, .. }) => {
                         prop_assert!(length.is_some(), "what removes a node is no more");
                         prop_assert_eq!(git.head().unwrap().commit, Some(before.head));
                     }

@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::git::{Git, GitError, GitErrorKind, GitOptions};
-use super::{StoreError, read};
+use super::git::{Git, GitOptions};
+use super::{StoreError, StoreErrorKind, read};
 use crate::domain::{SessionId, Timestamp};
 use crate::format::layout::{self, Place};
 
@@ -132,10 +132,10 @@ pub(super) fn read_folder(path: &Path) -> Option<FolderContents> {
 /// Reads the investigation in a folder. Other folders in the root are ignored, but a folder named by an id should
 /// contain an investigation.
 fn read_investigation(path: &Path, is_named: bool) -> Result<Option<FolderContents>, String> {
-    let failed = |error: GitError| error.with_hint();
+    let failed = |error: StoreError| error.with_hint();
     let missing = |reason: String| if is_named { Err(reason) } else { Ok(None) };
     let git = match Git::open(path, GitOptions::ISOLATED) {
-        Err(GitError { kind: GitErrorKind::NotARepository, .. }) if !is_named => return Ok(None),
+        Err(StoreError { kind: StoreErrorKind::NotARepository, .. }) if !is_named => return Ok(None),
         opened => opened.map_err(failed)?,
     };
     git.check_objects().map_err(failed)?;
@@ -210,5 +210,8 @@ fn cursor((time, name): &SortKey) -> String {
 
 fn parse_cursor(text: &str) -> Result<SortKey, StoreError> {
     let key = text.split_once('/').and_then(|(time, name)| Some((time.parse().ok()?, name.to_owned())));
-    key.ok_or_else(|| StoreError::UnknownCursor { cursor: text.chars().take(80).collect() })
+    key.ok_or_else(|| {
+        let shown: String = text.chars().take(80).collect();
+        StoreError::new(StoreErrorKind::UnknownCursor, format!("`{shown}` is not a valid cursor"))
+    })
 }

@@ -26,6 +26,7 @@
 mod authors;
 mod calls;
 mod catalog;
+mod error;
 pub mod git;
 mod hands;
 mod history;
@@ -47,9 +48,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use catalog::FindError;
+pub(crate) use error::io_error;
+pub use error::{StoreError, StoreErrorKind};
 pub use git::{CommitId, Durability, Left, LostChain};
-use git::{Descent, Git, GitError, GitErrorKind, GitOptions, GitWriter, Head};
-pub use join::{BY_HAND, JoinError, Joined, LeftOut};
+use git::{Descent, Git, GitOptions, GitWriter, Head};
+pub use join::{BY_HAND, Joined, LeftOut};
 pub use limits::Size;
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
 use moved::KnownRepository;
@@ -61,7 +64,6 @@ pub use snapshot::{Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFi
 use crate::domain::{Attached, Change, Investigation, Meta, SessionId, Timestamp};
 use crate::format::{self, FileChange, layout, message};
 use crate::ruleset::{EffectiveRules, RulesetFile};
-use crate::yaml::YamlError;
 
 /// The hidden file in the root that names the default investigation.
 pub const CHOSEN: &str = ".tot-use";
@@ -87,87 +89,6 @@ pub struct Store {
     max_size: Size,
     /// The maximum number of bytes in memory.
     max_cached_bytes: u64,
-}
-
-/// Why an operation on an investigation failed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// The folder is a git repository, but not an investigation.
-    #[error("{path} is a git repository but not an investigation: {reason}")]
-    NotAnInvestigation {
-        /// The repository.
-        path: PathBuf,
-        /// What is missing or wrong.
-        reason: String,
-    },
-    /// The store was opened read-only.
-    #[error("this store is read-only")]
-    ReadOnly,
-    /// The revision does not exist.
-    #[error("{path} has no commit `{rev}`")]
-    UnknownRevision {
-        /// The repository.
-        path: PathBuf,
-        /// The requested revision.
-        rev: String,
-    },
-    /// The cursor was not returned by a previous listing.
-    #[error("`{cursor}` is not a valid cursor")]
-    UnknownCursor {
-        /// The cursor, shortened.
-        cursor: String,
-    },
-    /// The write would make the investigation too large to be read again.
-    #[error(
-        "the investigation in {path} is full: it would have more than {limit}, which could not be read again"
-    )]
-    Full {
-        /// The repository.
-        path: PathBuf,
-        /// The exceeded limit.
-        limit: String,
-    },
-    /// A commit from elsewhere cannot be merged.
-    #[error(transparent)]
-    Join(#[from] JoinError),
-    /// Git or the file system reported an error.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// A value cannot be serialized as YAML.
-    #[error("cannot be written as YAML: {0}")]
-    Yaml(#[from] YamlError),
-    /// An operation on the root folder, or on a file directly in it, failed.
-    #[error("cannot {action} {path}")]
-    Io {
-        /// The failed action.
-        action: &'static str,
-        /// The folder or file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-}
-
-impl StoreError {
-    /// Returns a hint on how to fix the error, if there is one.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            StoreError::Git(error) => Some(error.hint()),
-            StoreError::Join(error) => Some(error.hint()),
-            StoreError::UnknownRevision { path, .. } => {
-                Some(format!("`git -C {} log` lists the commits", path.display()))
-            }
-            StoreError::UnknownCursor { .. } => Some("Omit the cursor to start at the first page".to_owned()),
-            StoreError::Full { .. } => {
-                Some("Conclude it with tot_end, then start another one for the open questions".to_owned())
-            }
-            StoreError::NotAnInvestigation { .. }
-            | StoreError::ReadOnly
-            | StoreError::Yaml(_)
-            | StoreError::Io { .. } => None,
-        }
-    }
 }
 
 /// The refs of a repository. Equal refs imply equal state, history and sign-offs.
@@ -301,8 +222,7 @@ impl Store {
     ///
     /// Fails if the root cannot be read or the cursor is invalid. A missing root is treated as empty.
     pub fn list(&self, filter: &ListFilter) -> Result<Listing, StoreError> {
-        let failed = |source| StoreError::Io { action: "list", path: self.root.clone(), source };
-        let folders = catalog::entries(&self.root).map_err(failed)?;
+        let folders = catalog::entries(&self.root).map_err(io_error("list", &self.root))?;
         list::list(&folders, filter)
     }
 
@@ -331,10 +251,8 @@ impl Store {
 
     fn load_from(&self, git: &Git, path: &Path) -> Result<Snapshot, StoreError> {
         let head = git.head()?;
-        let commit = head.commit.ok_or_else(|| StoreError::NotAnInvestigation {
-            path: path.to_owned(),
-            reason: "it has no commit yet".into(),
-        })?;
+        let unborn = || StoreError::not_an_investigation(path, "it has no commit yet");
+        let commit = head.commit.ok_or_else(unborn)?;
         let held = lock(&self.cached).iter().find(|held| held.path == path).cloned();
         let snapshot = match held {
             Some(held) if held.head == commit => Snapshot { branch: head.branch, ..held },
@@ -367,12 +285,12 @@ impl Store {
         decide: impl Fn(&Snapshot) -> Result<(Vec<Draft>, T), E>,
     ) -> Result<Transacted<T>, E> {
         self.refuse_read_only()?;
-        let git = self.open(path).map_err(StoreError::from)?;
+        let git = self.open(path)?;
         if !self.known(path, |known| std::mem::replace(&mut known.is_swept, true)) {
             sweep::objects(git.path());
         }
         'attempts: for _ in 0..ATTEMPTS {
-            let writer = git.writer().map_err(StoreError::from)?;
+            let writer = git.writer()?;
             let before = self.load_from(&git, path)?;
             let (drafts, decided) = decide(&before)?;
             // A conclusion must be tagged before the investigation is reopened. Nothing would tag it later.
@@ -385,9 +303,7 @@ impl Store {
             let (mut after, mut commits) = (before.clone(), Vec::new());
             for draft in &drafts {
                 after = match self.publish(&writer, &after, draft) {
-                    Err(StoreError::Git(GitError { kind: GitErrorKind::HeadMoved, .. }))
-                        if commits.is_empty() =>
-                    {
+                    Err(error) if error.kind == StoreErrorKind::HeadMoved && commits.is_empty() => {
                         continue 'attempts;
                     }
                     published => published?,
@@ -400,7 +316,7 @@ impl Store {
             let wants_upkeep = !commits.is_empty() && git.wants_upkeep();
             return Ok(Transacted { before, after, commits, tag, wants_upkeep, decided });
         }
-        Err(StoreError::from(GitError::busy(path)).into())
+        Err(StoreError::busy(path).into())
     }
 
     /// Recovers the leftovers of a killed writer, such as a lock file that blocks git, unless another writer is active.
@@ -421,7 +337,11 @@ impl Store {
     /// Returns the errors of [`Store::load`], and fails if the revision does not exist.
     pub fn load_at(&self, path: &Path, rev: &str) -> Result<Snapshot, StoreError> {
         let git = self.open(path)?;
-        let unknown = || StoreError::UnknownRevision { path: path.to_owned(), rev: rev.to_owned() };
+        let unknown = || {
+            let path = path.display();
+            StoreError::new(StoreErrorKind::UnknownRevision, format!("{path} has no commit `{rev}`"))
+                .hinting(format!("`git -C {path} log` lists the commits"))
+        };
         let commit = git.resolve(rev)?.ok_or_else(unknown)?;
         read::snapshot(&git, path, commit, None, None)
     }
@@ -499,7 +419,7 @@ impl Store {
     ///
     /// Returns the errors of [`Store::load`].
     pub fn id(&self, path: &Path) -> Result<SessionId, StoreError> {
-        let not_one = |reason: String| StoreError::NotAnInvestigation { path: path.to_owned(), reason };
+        let not_one = |reason: String| StoreError::not_an_investigation(path, &reason);
         let git = self.open(path)?;
         let head = git.head()?.commit.ok_or_else(|| not_one("it has no commit yet".into()))?;
         let files = git.files(head)?;
@@ -562,11 +482,10 @@ impl Store {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Ok(about) if !about.is_file() || about.len() > read::FILE_MAX => Ok(true),
             Ok(_) => {
-                let text = fs::read(&file);
-                let text = text.map_err(|source| StoreError::Io { action: "read", path: file, source })?;
+                let text = fs::read(&file).map_err(io_error("read", &file))?;
                 Ok(self.withheld(path)?.is_none_or(|committed| committed.as_bytes() != text))
             }
-            Err(source) => Err(StoreError::Io { action: "read", path: file, source }),
+            Err(source) => Err(io_error("read", &file)(source)),
         }
     }
 
@@ -661,16 +580,19 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns [`GitErrorKind::InProgress`](git::GitErrorKind::InProgress), and fails without a repository.
+    /// Returns [`StoreErrorKind::InProgress`], and fails without a repository.
     pub fn refuse_in_progress(&self, path: &Path) -> Result<(), StoreError> {
         Ok(self.open(path)?.refuse_in_progress()?)
     }
 
     fn refuse_read_only(&self) -> Result<(), StoreError> {
-        if self.read_only { Err(StoreError::ReadOnly) } else { Ok(()) }
+        match self.read_only {
+            true => Err(StoreError::new(StoreErrorKind::ReadOnly, "this store is read-only".to_owned())),
+            false => Ok(()),
+        }
     }
 
-    fn open(&self, path: &Path) -> Result<Git, GitError> {
+    fn open(&self, path: &Path) -> Result<Git, StoreError> {
         let git = Git::open(path, self.options)?;
         if !self.known(path, |known| known.is_checked) {
             git.check_objects()?;
@@ -701,8 +623,8 @@ impl Store {
     /// Hides the investigations in the root from `git status` of an enclosing repository.
     fn ignore_investigations(&self) -> Result<(), StoreError> {
         let path = self.root.join(".gitignore");
-        let io = |source| StoreError::Io { action: "write", path: path.clone(), source };
-        fs::create_dir_all(&self.root).map_err(io)?;
+        let io = io_error("write", &path);
+        fs::create_dir_all(&self.root).map_err(&io)?;
         let is_there = || fs::symlink_metadata(&path).is_ok();
         let before =
             "# Written by tot-mcp: each folder here is a git repository of its own.\n/*/\n/.gitignore\n";
@@ -713,11 +635,11 @@ impl Store {
         let text = format!("{before}/{}\n", CHOSEN);
         // Renamed into place: a process killed here must not leave an empty file, which would count as the user's own.
         let aside = self.root.join(".gitignore.new");
-        fs::write(&aside, text).map_err(io)?;
+        fs::write(&aside, text).map_err(&io)?;
         match fs::rename(&aside, &path) {
             // Another process was faster.
             Err(_) if is_there() => Ok(()),
-            outcome => outcome.map_err(io),
+            outcome => outcome.map_err(&io),
         }
     }
 }

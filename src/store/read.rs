@@ -118,7 +118,7 @@ pub(super) fn of_tree(
             Place::Stray | Place::Other => {}
         }
     }
-    let not_one = |reason: String| StoreError::NotAnInvestigation { path: path.to_owned(), reason };
+    let not_one = |reason: String| StoreError::not_an_investigation(path, &reason);
     let mut meta = meta
         .ok_or_else(|| not_one(format!("{} is missing", layout::META)))?
         .map_err(|fault| not_one(fault.to_string()))?;
@@ -256,7 +256,7 @@ pub(super) fn withheld(git: &Git, path: &Path, commit: CommitId) -> Result<Optio
     let Some(file) = git.files(commit)?.into_iter().find(|file| file.path == layout::WITHHELD) else {
         return Ok(None);
     };
-    let not_read = |reason: String| StoreError::NotAnInvestigation { path: path.to_owned(), reason };
+    let not_read = |reason: String| StoreError::not_an_investigation(path, &reason);
     if !file.is_plain() {
         return Err(not_read(format!("{} is not a file", layout::WITHHELD)));
     }

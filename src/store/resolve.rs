@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::git::{CommitId, FileKind, Git};
-use super::join::{self, BlobContents, Flat, JoinError, flat, merge_commits, render_page};
-use super::{Draft, Snapshot, Store, StoreError, history, read};
+use super::join::{self, BlobContents, Flat, flat, merge_commits, render_page};
+use super::{Draft, Snapshot, Store, StoreError, StoreErrorKind, history, read};
 use crate::domain::Timestamp;
 use crate::format::layout::{self, Place};
 use crate::format::{FileChange, message};
@@ -34,7 +34,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns [`JoinError::Unresolved`] and the errors of [`Store::transact`].
+    /// Returns [`StoreErrorKind::Unresolved`] and the errors of [`Store::transact`].
     pub fn resolve(&self, path: &Path, at: Timestamp) -> Result<Option<Resolved>, StoreError> {
         let git = self.open(path)?;
         // During a merge, the markers are not committed yet.
@@ -107,8 +107,11 @@ fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Resolutio
     }
     let tree = flat(git, snapshot.head)?;
     let paths: Vec<String> = marked.iter().map(|(path, _)| path.clone()).collect();
-    let unresolved =
-        |conflicts| StoreError::from(JoinError::Unresolved { path: snapshot.path.clone(), conflicts });
+    let unresolved = |conflicts: Vec<Conflict>| {
+        let (path, conflicts) = (snapshot.path.display(), join::list(&conflicts));
+        let message = format!("{path} has conflict markers that can't be resolved: {conflicts}");
+        StoreError::new(StoreErrorKind::Unresolved, message)
+    };
     if let Some(changed) = remade(git, &tree, snapshot.head, &paths, None)? {
         return Ok(Some((paths, changed)));
     }

@@ -8,7 +8,7 @@ use std::{fs, io, process};
 use super::{DEFAULT_NAME, SyncError, at_once};
 use crate::domain::SessionId;
 use crate::remote::{Advertised, GitProgram, RemoteError, RemotePlace, whole_address};
-use crate::store::{FindError, LeftOut, Store, StoreError};
+use crate::store::{self, FindError, LeftOut, Store};
 
 /// The local branch.
 const BRANCH: &str = "main";
@@ -169,5 +169,5 @@ pub(super) fn build(
 }
 
 pub(super) fn io_error(action: &'static str, path: &Path, source: io::Error) -> SyncError {
-    StoreError::Io { action, path: path.to_owned(), source }.into()
+    store::io_error(action, path)(source).into()
 }

@@ -9,7 +9,7 @@ use super::{Done, SyncError, SyncSubject, Syncing};
 use crate::check::{self, Finding, Objects, Severity};
 use crate::domain::{Code, SessionId};
 use crate::remote::{Advertised, Fetched, LocalReferences, ObjectName, Pushed};
-use crate::store::{CommitId, JoinError, Joined, StoreError};
+use crate::store::{CommitId, Joined};
 use crate::text::{causes, counted};
 
 /// The maximum number of attempts when others push in between.
@@ -196,10 +196,9 @@ impl Syncing<'_> {
         let path = &subject.path;
         let before = self.store.load(path)?;
         let joined = match self.store.join(path, theirs) {
-            Err(StoreError::Join(JoinError::Conflicts { conflicts, path, theirs })) => {
-                let files: Vec<&str> = conflicts.iter().map(|conflict| conflict.path.as_str()).collect();
-                let [here, there] = self.git.both_changes(&path, theirs, &files)?;
-                let error = StoreError::Join(JoinError::Conflicts { conflicts, path, theirs });
+            Err(error) if !error.conflicts().is_empty() => {
+                let files: Vec<&str> = error.conflicts().iter().map(String::as_str).collect();
+                let [here, there] = self.git.both_changes(path, theirs, &files)?;
                 return Err(SyncError::BothChanged { error: Arc::new(error), here, there });
             }
             joined => joined?,

@@ -9,7 +9,7 @@ use super::{Outcome, invalid_cursor};
 use crate::assess::Assessment;
 use crate::domain::Caller;
 use crate::service::Service;
-use crate::store::{ListEntry, ListFilter, ListState, StoreError};
+use crate::store::{ListEntry, ListFilter, ListState, StoreErrorKind};
 use crate::text::shorten;
 
 pub(super) const ABOUT: About = About {
@@ -94,9 +94,9 @@ pub(super) fn run(service: &Service, input: ListInput, _: &Caller) -> Outcome<Li
     let state = input.state;
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let filter = ListFilter { state, text: given(input.text), after: given(input.cursor), limit: PAGE };
-    let listing = service.store().list(&filter).map_err(|error| match error {
-        StoreError::UnknownCursor { .. } => invalid_cursor(),
-        error => error.into(),
+    let listing = service.store().list(&filter).map_err(|error| match error.kind {
+        StoreErrorKind::UnknownCursor => invalid_cursor(),
+        _ => error.into(),
     })?;
     let shown = listing.entries.len();
     let message = match (listing.total, &listing.next) {

@@ -8,7 +8,7 @@ use gix::ObjectId;
 use gix::bstr::ByteSlice as _;
 use gix::objs::{CommitRefIter, Kind};
 
-use super::error::{GitResult, io_error};
+use super::error::{StoreResult, io_error};
 use super::{CommitId, CommitInfo, Git};
 
 /// The maximum number of commits visited by one query. An investigation has fewer.
@@ -33,7 +33,7 @@ pub enum Descent {
 
 impl Git {
     /// Returns whether `later` descends from `earlier`, through any parents.
-    pub fn descent(&self, earlier: CommitId, later: CommitId) -> GitResult<Descent> {
+    pub fn descent(&self, earlier: CommitId, later: CommitId) -> StoreResult<Descent> {
         let mut walk = Walk::new(self)?;
         Ok(match walk.find(later.0, |id| id == earlier.0) {
             true => Descent::Yes,
@@ -47,7 +47,7 @@ impl Git {
     /// Returns the number of ancestors of `one` that are not ancestors of `other`, and vice versa, each including the commit
     /// itself. Fails if a commit cannot be read. (gix 0.90 miscounts if commits have equal times, as a merge and its parent
     /// do.)
-    pub fn ahead_behind(&self, one: CommitId, other: CommitId) -> GitResult<(usize, usize)> {
+    pub fn ahead_behind(&self, one: CommitId, other: CommitId) -> StoreResult<(usize, usize)> {
         match one == other {
             true => Ok((0, 0)),
             false => Ok((self.count_beyond(other, one)?, self.count_beyond(one, other)?)),
@@ -55,7 +55,7 @@ impl Git {
     }
 
     /// Counts the ancestors of `tip` that are not ancestors of `base`.
-    fn count_beyond(&self, base: CommitId, tip: CommitId) -> GitResult<usize> {
+    fn count_beyond(&self, base: CommitId, tip: CommitId) -> StoreResult<usize> {
         let mut walk = Walk::new(self)?;
         let mut count = 0;
         for (start, weight) in [(base.0, 0), (tip.0, 1)] {
@@ -104,7 +104,7 @@ pub struct LostChain<T> {
 /// Lost commits.
 impl Git {
     /// Returns the state of `from`, a former HEAD, or `None` if HEAD descends from it.
-    pub fn left_behind(&self, from: CommitId) -> GitResult<Option<Left>> {
+    pub fn left_behind(&self, from: CommitId) -> StoreResult<Option<Left>> {
         let Some(head) = self.head()?.commit else { return Ok(None) };
         let mut walk = Walk::new(self)?;
         if walk.find(head.0, |id| id == from.0) {
@@ -129,7 +129,7 @@ impl Git {
     }
 
     /// Returns the unreachable commits that `describe` accepts, newest chain first. Searches all objects.
-    pub fn lost<T>(&self, describe: impl Fn(CommitInfo) -> Option<T>) -> GitResult<Vec<LostChain<T>>> {
+    pub fn lost<T>(&self, describe: impl Fn(CommitInfo) -> Option<T>) -> StoreResult<Vec<LostChain<T>>> {
         let mut kept = Walk::new(self)?;
         let head = self.head()?.commit.map(|commit| commit.0);
         let branches = self.references_under(&["refs/heads/", "refs/remotes/"])?;
@@ -173,7 +173,7 @@ impl Git {
     }
 
     /// Returns the references with one of these prefixes that lead to a commit. The prefix is removed.
-    pub(super) fn references_under(&self, beginnings: &[&str]) -> GitResult<Vec<(String, ObjectId)>> {
+    pub(super) fn references_under(&self, beginnings: &[&str]) -> StoreResult<Vec<(String, ObjectId)>> {
         let failed = self.library("list the references");
         let platform = self.repository.references().map_err(&failed)?;
         let mut names = Vec::new();
@@ -190,7 +190,7 @@ impl Git {
     }
 
     /// Returns all commits at which HEAD has been, according to its reflog.
-    fn logged_heads(&self) -> GitResult<HashSet<ObjectId>> {
+    fn logged_heads(&self) -> StoreResult<HashSet<ObjectId>> {
         let path = self.git_dir.join("logs").join("HEAD");
         let failed = io_error("read", &path);
         let log = match File::open(&path) {
@@ -220,7 +220,7 @@ pub(super) struct Walk<'g> {
 }
 
 impl<'g> Walk<'g> {
-    pub(super) fn new(git: &'g Git) -> GitResult<Walk<'g>> {
+    pub(super) fn new(git: &'g Git) -> StoreResult<Walk<'g>> {
         let shallow = git.repository.shallow_commits();
         let shallow = shallow.map_err(git.library("read the shallow boundary"))?;
         let shallow = shallow.iter().flat_map(|ends| ends.iter().copied()).collect();

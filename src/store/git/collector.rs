@@ -19,7 +19,7 @@ use gix::objs::{Exists as _, Kind};
 
 use super::Git;
 use super::commit::RACE_RETRIES;
-use super::error::{GitResult, io_error};
+use super::error::{StoreResult, io_error};
 use super::worktree::optional_metadata;
 use crate::platform::{file_identity, host_name, is_alive};
 
@@ -37,7 +37,7 @@ pub(super) struct WrittenObject {
 
 impl Git {
     /// Ensures that these objects, which are reachable now, are not lost to a collection.
-    pub(super) fn protect(&self, objects: &[WrittenObject]) -> GitResult<()> {
+    pub(super) fn protect(&self, objects: &[WrittenObject]) -> StoreResult<()> {
         let running = self.running_collection()?;
         let since = Instant::now();
         while running.is_some() && since.elapsed() < LONGEST && self.running_collection()? == running {
@@ -49,13 +49,13 @@ impl Git {
     }
 
     /// Syncs unreferenced objects, and rewrites any that a collection has removed.
-    pub(super) fn sync_new_objects(&self, objects: &[WrittenObject]) -> GitResult<()> {
+    pub(super) fn sync_new_objects(&self, objects: &[WrittenObject]) -> StoreResult<()> {
         self.sync_objects(objects)?;
         self.write_missing(objects)
     }
 
     /// Rewrites and syncs missing objects. A collection may remove them again, but only for a short time.
-    fn write_missing(&self, objects: &[WrittenObject]) -> GitResult<()> {
+    fn write_missing(&self, objects: &[WrittenObject]) -> StoreResult<()> {
         for _ in 0..RACE_RETRIES {
             let mut is_whole = true;
             for object in objects {
@@ -73,7 +73,7 @@ impl Git {
     }
 
     /// Returns whether an existing pack contains the object.
-    fn is_packed(&self, id: &ObjectId) -> GitResult<bool> {
+    fn is_packed(&self, id: &ObjectId) -> StoreResult<bool> {
         let path = self.git_dir.join("objects");
         // An older handle would still know deleted packs.
         let objects = gix::odb::at(&path, gix::hash::Kind::Sha1).map_err(io_error("inspect", &path))?;
@@ -81,7 +81,7 @@ impl Git {
     }
 
     /// Identifies the running collection, if any, by git's `gc.pid` file.
-    fn running_collection(&self) -> GitResult<Option<(String, SystemTime)>> {
+    fn running_collection(&self) -> StoreResult<Option<(String, SystemTime)>> {
         let path = self.git_dir.join("gc.pid");
         let Some(metadata) = optional_metadata(&path)?.filter(Metadata::is_file) else { return Ok(None) };
         let since = metadata.modified().map_err(io_error("inspect", &path))?;

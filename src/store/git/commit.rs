@@ -13,14 +13,15 @@ use gix::refs::{FullName, Target};
 
 use super::collector::WrittenObject;
 use super::durability::unconfirmed;
-use super::error::{GitResult, io_error};
+use super::error::{StoreResult, io_error};
 use super::journal::Journal;
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, WriterLock};
 use super::paths::check_changes;
 use super::tree::Leaf;
 use super::worktree::optional_metadata;
-use super::{CommitId, Git, GitError, GitErrorKind, Head, JOURNAL_FILE};
+use super::{CommitId, Git, Head, JOURNAL_FILE};
 use crate::format::FileChange;
+use crate::store::{StoreError, StoreErrorKind};
 
 /// The number of retries after races with git, which are short.
 pub(super) const RACE_RETRIES: usize = 5;
@@ -35,7 +36,7 @@ pub struct GitWriter<'g> {
 
 impl Git {
     /// Waits for other writers and returns the right to write.
-    pub fn writer(&self) -> GitResult<GitWriter<'_>> {
+    pub fn writer(&self) -> StoreResult<GitWriter<'_>> {
         let lock = WriterLock::wait(&self.git_dir)?;
         self.check_object_folders()?;
         self.recover_in(true)?;
@@ -44,7 +45,7 @@ impl Git {
 
     /// Recovers the leftovers of a killed process: lock files, the index, work tree files. Returns whether there were
     /// any. Does nothing while another writer is active, because the next [`Git::writer`] recovers them.
-    pub fn recover(&self) -> GitResult<bool> {
+    pub fn recover(&self) -> StoreResult<bool> {
         let journal = optional_metadata(&self.git_dir.join(JOURNAL_FILE))?;
         if journal.is_none_or(|journal| journal.len() == 0) {
             return Ok(false);
@@ -71,7 +72,7 @@ impl GitWriter<'_> {
         changes: &[FileChange],
         message: &str,
         at: i64,
-    ) -> GitResult<CommitId> {
+    ) -> StoreResult<CommitId> {
         check_changes(changes)?;
         self.publish_draft(expected, |git| git.draft(Some(expected.0), changes, message, at))
     }
@@ -80,8 +81,8 @@ impl GitWriter<'_> {
     pub(super) fn publish_draft(
         &self,
         expected: CommitId,
-        draft: impl FnOnce(&Git) -> GitResult<CommitDraft>,
-    ) -> GitResult<CommitId> {
+        draft: impl FnOnce(&Git) -> StoreResult<CommitDraft>,
+    ) -> StoreResult<CommitId> {
         let git = self.git;
         let head = git.head()?;
         if head.commit != Some(expected) {
@@ -127,7 +128,7 @@ impl GitWriter<'_> {
     }
 
     /// Creates the annotated tag `name` on the commit `target`.
-    pub fn tag(&self, name: &str, target: CommitId, message: &str, at: i64) -> GitResult<()> {
+    pub fn tag(&self, name: &str, target: CommitId, message: &str, at: i64) -> StoreResult<()> {
         let git = self.git;
         let full_name = git.reference_name(format!("refs/tags/{name}"))?;
         git.object(target.0, Kind::Commit)?;
@@ -152,7 +153,7 @@ impl GitWriter<'_> {
         edited?.map_err(|source| match source.is_conflict() && !source.is_retryable() {
             true => {
                 let message = format!("the tag {name:?} already exists in {}", git.location().display());
-                GitError::new(GitErrorKind::TagExists, message)
+                StoreError::new(StoreErrorKind::TagExists, message)
             }
             false => git.reference_error("create a tag", &references, source),
         })?;
@@ -208,7 +209,7 @@ impl CommitDraft {
 /// Syncing, as configured. See `durability`.
 impl Git {
     /// Syncs the journal at full durability.
-    pub(super) fn sync_journal(&self) -> GitResult<()> {
+    pub(super) fn sync_journal(&self) -> StoreResult<()> {
         match self.disk.everything() {
             true => self.disk.sync(&[self.git_dir.join(JOURNAL_FILE)], &[]),
             false => Ok(()),
@@ -216,7 +217,7 @@ impl Git {
     }
 
     /// Syncs objects. At full durability, also syncs the journal, which must precede the files it names.
-    pub(super) fn sync_objects(&self, objects: &[WrittenObject]) -> GitResult<()> {
+    pub(super) fn sync_objects(&self, objects: &[WrittenObject]) -> StoreResult<()> {
         if !self.disk.objects() {
             return Ok(());
         }
@@ -242,7 +243,7 @@ impl Git {
     }
 
     /// At full durability, syncs the directory entries of references and files, and the reflogs.
-    fn sync_names(&self, references: &[String], files: &[PathBuf]) -> GitResult<()> {
+    fn sync_names(&self, references: &[String], files: &[PathBuf]) -> StoreResult<()> {
         if !self.disk.everything() {
             return Ok(());
         }
@@ -262,7 +263,7 @@ impl Git {
         committer: gix::actor::SignatureRef<'_>,
         name: &str,
         files: &[PathBuf],
-    ) -> GitResult<Result<(), gix::Error>> {
+    ) -> StoreResult<Result<(), gix::Error>> {
         let wait = gix::lock::acquire::Fail::AfterDurationWithBackoff(FOREIGN_LOCK_WAIT);
         let prepared = match self.repository.refs.transaction().prepare(Some(edit), wait, wait) {
             Ok(prepared) => prepared,
@@ -279,7 +280,7 @@ impl Git {
 }
 
 impl Git {
-    fn reference_name(&self, name: String) -> GitResult<FullName> {
+    fn reference_name(&self, name: String) -> StoreResult<FullName> {
         let failed = self.library("validate a reference name");
         FullName::try_from(name).map_err(|source| failed(gix::Error::from_error(source)))
     }
@@ -294,7 +295,7 @@ impl Git {
         changes: &[FileChange],
         message: &str,
         at: i64,
-    ) -> GitResult<CommitDraft> {
+    ) -> StoreResult<CommitDraft> {
         let message = clean_message(message);
         let time = raw_time(at);
         let draft = self.draft_of(
@@ -323,14 +324,14 @@ impl Git {
         more: Vec<PathStep>,
         kind: impl Fn(&str, EntryKind) -> EntryKind,
         commit: impl FnOnce(ObjectId) -> gix::objs::Commit,
-    ) -> GitResult<CommitDraft> {
+    ) -> StoreResult<CommitDraft> {
         let parent_tree = match parent {
             Some(parent) => self.tree_of(parent)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
         };
         // Reject invalid changes before the first object is written.
         let leaves = changes.iter().map(|change| self.leaf(parent_tree, &change.path));
-        let leaves: Vec<Option<Leaf>> = leaves.collect::<GitResult<_>>()?;
+        let leaves: Vec<Option<Leaf>> = leaves.collect::<StoreResult<_>>()?;
         let mut objects = Vec::new();
         let mut write = |object: &dyn WriteTo| {
             let written = self.write_object(object)?;
@@ -365,13 +366,13 @@ impl Git {
 
     /// Writes an object even if it exists already. After a `git gc`, an open repository still sees objects in deleted
     /// packs, and would omit objects that the new commit needs.
-    pub(super) fn write_object(&self, object: &dyn WriteTo) -> GitResult<WrittenObject> {
+    pub(super) fn write_object(&self, object: &dyn WriteTo) -> StoreResult<WrittenObject> {
         let (kind, mut data) = (object.kind(), Vec::new());
         object.write_to(&mut data).map_err(io_error("write an object to", self.objects.path()))?;
         Ok(WrittenObject { id: self.write_bytes(kind, &data)?, kind, data })
     }
 
-    pub(super) fn write_bytes(&self, kind: Kind, data: &[u8]) -> GitResult<ObjectId> {
+    pub(super) fn write_bytes(&self, kind: Kind, data: &[u8]) -> StoreResult<ObjectId> {
         let mut attempts = 0;
         loop {
             match self.objects.write_buf(kind, data) {
@@ -392,7 +393,7 @@ impl Git {
         draft: &CommitDraft,
         lock: Option<IndexLock>,
         mut journal: Option<&mut Journal>,
-    ) -> GitResult<bool> {
+    ) -> StoreResult<bool> {
         let mut lock = lock;
         if let (Some(lock), Some(journal)) = (&lock, &mut journal) {
             journal.note(lock)?;
@@ -419,7 +420,7 @@ impl Git {
     }
 
     /// Step 9: moves the head, after `files` are synced.
-    pub(super) fn move_head(&self, draft: &CommitDraft, files: Vec<PathBuf>) -> GitResult<()> {
+    pub(super) fn move_head(&self, draft: &CommitDraft, files: Vec<PathBuf>) -> StoreResult<()> {
         let name = self.reference_name("HEAD".to_owned())?;
         let expected = match draft.parent {
             Some(parent) => PreviousValue::MustExistAndMatch(Target::Object(parent)),

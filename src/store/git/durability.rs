@@ -32,9 +32,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::error::{GitResult, io_error};
-use super::{GitError, GitErrorKind};
+use super::error::{StoreResult, io_error};
 use crate::platform;
+use crate::store::{StoreError, StoreErrorKind};
 
 /// The durability level: which data is on the disk before a write returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Disk {
     }
 
     /// Syncs these files and then these folders.
-    pub(super) fn sync(&self, files: &[PathBuf], folders: &[PathBuf]) -> GitResult<()> {
+    pub(super) fn sync(&self, files: &[PathBuf], folders: &[PathBuf]) -> StoreResult<()> {
         #[cfg(test)]
         if let Ok(mut synced) = self.synced.lock() {
             synced.extend(files.iter().chain(folders).cloned());
@@ -111,7 +111,12 @@ impl Disk {
     }
 
     /// Syncs these files and the directory entries of these and of `others`: their folders, up to and including `top`.
-    pub(super) fn sync_with_names(&self, top: &Path, files: &[PathBuf], others: &[PathBuf]) -> GitResult<()> {
+    pub(super) fn sync_with_names(
+        &self,
+        top: &Path,
+        files: &[PathBuf],
+        others: &[PathBuf],
+    ) -> StoreResult<()> {
         let mut folders = BTreeSet::new();
         for file in files.iter().chain(others) {
             let above = file.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
@@ -121,7 +126,7 @@ impl Disk {
     }
 
     /// Syncs a folder with all its contents.
-    pub(super) fn sync_tree(&self, top: &Path) -> GitResult<()> {
+    pub(super) fn sync_tree(&self, top: &Path) -> StoreResult<()> {
         let (mut files, mut folders) = (Vec::new(), vec![top.to_owned()]);
         let mut next = 0;
         while let Some(folder) = folders.get(next).cloned() {
@@ -158,9 +163,9 @@ fn components(value: &str) -> u8 {
 }
 
 /// Wraps an error that occurred after the head has moved: the commit exists, but may not be on the disk.
-pub(super) fn unconfirmed(path: &Path, what: String) -> impl FnOnce(GitError) -> GitError {
+pub(super) fn unconfirmed(path: &Path, what: String) -> impl FnOnce(StoreError) -> StoreError {
     let message = format!("{what} in {} was created, but the disk did not confirm it", path.display());
-    move |error| GitError::new(GitErrorKind::Unconfirmed, message).caused_by(error)
+    move |error| StoreError::new(StoreErrorKind::Unconfirmed, message).caused_by(error)
 }
 
 #[cfg(test)]

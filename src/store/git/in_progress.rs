@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::ErrorKind;
 
-use super::error::{GitResult, io_error};
-use super::{CommitId, Git, GitError, GitErrorKind};
+use super::error::{StoreResult, io_error};
+use super::{CommitId, Git};
+use crate::store::{StoreError, StoreErrorKind};
 
 /// The commits being merged by git, one per line.
 const MERGE: &str = "MERGE_HEAD";
@@ -38,12 +39,12 @@ const REBASE: &str = "Abort it with `git rebase --abort` (`tot sync` merges both
 
 impl Git {
     /// Fails while a git operation is in progress.
-    pub fn refuse_in_progress(&self) -> GitResult<()> {
+    pub fn refuse_in_progress(&self) -> StoreResult<()> {
         self.refuse_all_but("")
     }
 
     /// Returns the commits being merged by a stopped `git merge`, if any. Fails during any other operation.
-    pub fn stopped_merge(&self) -> GitResult<Vec<CommitId>> {
+    pub fn stopped_merge(&self) -> StoreResult<Vec<CommitId>> {
         self.refuse_all_but(MERGE)?;
         let path = self.git_dir.join(MERGE);
         match fs::read_to_string(&path) {
@@ -53,7 +54,7 @@ impl Git {
         }
     }
 
-    fn refuse_all_but(&self, accepted: &str) -> GitResult<()> {
+    fn refuse_all_but(&self, accepted: &str) -> StoreResult<()> {
         let is_there = |name: &str| name != accepted && self.git_dir.join(name).symlink_metadata().is_ok();
         match IN_PROGRESS.iter().find(|(name, ..)| is_there(name)) {
             None => Ok(()),
@@ -63,7 +64,7 @@ impl Git {
                     "{what} is in progress in {}: a commit now would become part of it",
                     path.display()
                 );
-                let error = GitError::new(GitErrorKind::InProgress, message);
+                let error = StoreError::new(StoreErrorKind::InProgress, message);
                 Err(error.hinting(format!("{hint}, then try again")))
             }
         }

@@ -15,12 +15,13 @@ use gix::index::{File, State};
 use gix::objs::tree::EntryKind;
 
 use super::commit::PathStep;
-use super::error::{GitResult, io_error};
+use super::error::{StoreResult, io_error};
 use super::lock::IndexLock;
 use super::refuse::refuse_link;
 use super::tree::{Leaf, TreeWalk};
 use super::worktree::{Placed, optional_metadata};
-use super::{Git, GitError, GitErrorKind, STAGING_FILE};
+use super::{Git, STAGING_FILE};
+use crate::store::{StoreError, StoreErrorKind};
 
 impl Git {
     /// Steps 7 and 8: updates the work tree, and writes the new index into the lock file.
@@ -30,7 +31,7 @@ impl Git {
         base_tree: ObjectId,
         steps: &[PathStep],
         lock: &mut IndexLock,
-    ) -> GitResult<()> {
+    ) -> StoreResult<()> {
         let mut index = self.load_index(base_tree)?;
         let staging = self.git_dir.join(STAGING_FILE);
         let mut placed = Vec::with_capacity(steps.len());
@@ -47,7 +48,7 @@ impl Git {
 
     /// Reads git's index. A missing index is replaced by one that matches `base_tree`. Like git, does not verify the
     /// checksum.
-    pub(super) fn load_index(&self, base_tree: ObjectId) -> GitResult<File> {
+    pub(super) fn load_index(&self, base_tree: ObjectId) -> StoreResult<File> {
         let path = self.git_dir.join("index");
         refuse_link(&path)?;
         if optional_metadata(&path)?.is_none() {
@@ -56,12 +57,12 @@ impl Git {
         }
         let failed = |source: gix::Error| {
             let message = format!("git's index {} cannot be read", path.display());
-            GitError::new(GitErrorKind::Index, message).caused_by(source)
+            StoreError::new(StoreErrorKind::Index, message).caused_by(source)
         };
         let mut index = File::at(&path, gix::hash::Kind::Sha1, true, Default::default()).map_err(failed)?;
         if index.is_sparse() {
             let hint = "Run `git sparse-checkout disable` there";
-            return Err(GitError::unsupported(&self.location(), "its index is sparse", hint));
+            return Err(StoreError::unsupported(&self.location(), "its index is sparse", hint));
         }
         let key = |entry: &gix::index::Entry| (entry.path(&index), entry.stage_raw());
         if !index.entries().is_sorted_by(|a, b| key(a) < key(b)) {
@@ -81,7 +82,7 @@ impl Git {
     }
 
     /// Creates an index that matches `tree`. gix has a function for this, but it trusts the tree to be well-formed.
-    fn index_of_tree(&self, tree: ObjectId) -> GitResult<State> {
+    fn index_of_tree(&self, tree: ObjectId) -> StoreResult<State> {
         let mut state = State::new(gix::hash::Kind::Sha1);
         let mut paths = HashSet::new();
         for file in TreeWalk::collect(self, tree)?.files {

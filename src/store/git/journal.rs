@@ -30,14 +30,15 @@ use gix::objs::{Kind, compute_hash};
 use gix::refs::FullName;
 
 use super::commit::{PathStep, TouchedPath, head_references};
-use super::error::{GitResult, io_error};
+use super::error::{StoreResult, io_error};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, SAME_MOMENT};
 use super::paths::check_path;
 use super::refuse::refuse_link;
 use super::tree::{Leaf, MAX_TREE_BYTES};
 use super::worktree::{optional_metadata, remove_if_there};
-use super::{Git, GitError, GitErrorKind, JOURNAL_FILE, STAGING_FILE};
+use super::{Git, JOURNAL_FILE, STAGING_FILE};
 use crate::platform::{file_identity, machine_start};
+use crate::store::{StoreError, StoreErrorKind};
 
 pub(super) const JOURNAL_FIRST_LINE: &str = "tot-journal 2";
 
@@ -68,7 +69,7 @@ impl Journal {
         target: ObjectId,
         references: &[String],
         steps: &[PathStep],
-    ) -> GitResult<Journal> {
+    ) -> StoreResult<Journal> {
         let mut facts = format!("{JOURNAL_FIRST_LINE}\ntarget {target}");
         for name in references {
             facts.push_str(&format!("\nreference {name}"));
@@ -87,11 +88,11 @@ impl Journal {
     }
 
     /// Step 6: records the identity of the index lock.
-    pub(super) fn note(&mut self, lock: &IndexLock) -> GitResult<()> {
+    pub(super) fn note(&mut self, lock: &IndexLock) -> StoreResult<()> {
         self.add(&format!("index-lock {}", lock.identity()?))
     }
 
-    pub(super) fn add(&mut self, line: &str) -> GitResult<()> {
+    pub(super) fn add(&mut self, line: &str) -> StoreResult<()> {
         self.file.write_all(format!("{line}\n").as_bytes()).map_err(io_error("write", &self.path))
     }
 
@@ -102,7 +103,7 @@ impl Journal {
     }
 
     /// Reads the journal of a dead process, if there is one.
-    pub(super) fn read(git_dir: &Path) -> GitResult<Option<(Journal, Leftover)>> {
+    pub(super) fn read(git_dir: &Path) -> StoreResult<Option<(Journal, Leftover)>> {
         let path = git_dir.join(JOURNAL_FILE);
         let Some(metadata) = optional_metadata(&path)?.filter(|metadata| metadata.len() > 0) else {
             return Ok(None);
@@ -121,7 +122,7 @@ impl Journal {
 }
 
 /// Returns the complete text of a journal with the hash of the facts.
-pub(super) fn journal_text(facts: &str) -> GitResult<String> {
+pub(super) fn journal_text(facts: &str) -> StoreResult<String> {
     let hash = compute_hash(gix::hash::Kind::Sha1, Kind::Blob, facts.as_bytes());
     let failed = io_error("hash", Path::new(JOURNAL_FILE));
     let hash = hash.map_err(|source| failed(std::io::Error::other(source)))?;
@@ -169,7 +170,7 @@ impl Leftover {
 
     /// Removes the lock file at `path` if the dead process created it. Otherwise waits a short time for its holder.
     /// Unless `patient`, waits only for recently created locks.
-    pub(super) fn remove_stale(&self, path: &Path, patient: bool) -> GitResult<()> {
+    pub(super) fn remove_stale(&self, path: &Path, patient: bool) -> StoreResult<()> {
         let since = Instant::now();
         loop {
             let Some(metadata) = optional_metadata(path)? else { return Ok(()) };
@@ -180,7 +181,7 @@ impl Leftover {
                 return remove_if_there(path);
             }
             if waited || (settled && !patient) {
-                return Err(GitError::locked(path));
+                return Err(StoreError::locked(path));
             }
             thread::sleep(Duration::from_millis(10));
         }
@@ -218,7 +219,7 @@ impl Leftover {
 impl Git {
     /// Recovers the leftovers of a dead writer and returns whether it left a journal. The caller must hold the writer
     /// lock, which proves that the writer is dead.
-    pub(super) fn recover_in(&self, patient: bool) -> GitResult<bool> {
+    pub(super) fn recover_in(&self, patient: bool) -> StoreResult<bool> {
         let journal = Journal::read(&self.git_dir)?;
         let mut names = head_references(&self.head()?);
         names.extend(["packed-refs".to_owned(), "index".to_owned()]);
@@ -245,7 +246,7 @@ impl Git {
     }
 
     /// At full durability, syncs the index and these work tree files before the journal is emptied.
-    fn sync_recovered(&self, paths: &[String]) -> GitResult<()> {
+    fn sync_recovered(&self, paths: &[String]) -> StoreResult<()> {
         let Some(work_dir) = self.work_dir.as_ref().filter(|_| self.disk.everything()) else { return Ok(()) };
         let files = paths.iter().map(|path| work_dir.join(path)).chain([self.git_dir.join("index")]);
         let (there, gone): (Vec<_>, Vec<_>) = files.partition(|file| file.is_file());
@@ -256,7 +257,7 @@ impl Git {
     ///
     /// If the head is the old commit, new files are reverted. If it is the new commit, old files and index entries are
     /// updated.
-    pub(super) fn bring_to_head(&self, paths: Vec<TouchedPath>, journal: &mut Journal) -> GitResult<()> {
+    pub(super) fn bring_to_head(&self, paths: Vec<TouchedPath>, journal: &mut Journal) -> StoreResult<()> {
         let Some(work_dir) = self.work_dir.as_ref().filter(|_| !paths.is_empty()) else { return Ok(()) };
         let tree = match self.head()?.commit {
             Some(commit) => self.tree_of(commit.0)?,
@@ -267,7 +268,7 @@ impl Git {
             let to = match self.leaf(tree, &path) {
                 Ok(to) => to,
                 // The user has since replaced the file with a folder.
-                Err(error) if error.kind == GitErrorKind::PathConflict => continue,
+                Err(error) if error.kind == StoreErrorKind::PathConflict => continue,
                 Err(error) => return Err(error),
             };
             // If an object is missing, the head does not use this state.
@@ -288,7 +289,7 @@ impl Git {
 }
 
 /// Returns whether a lock file cannot belong to any living process.
-fn is_orphaned(path: &Path) -> GitResult<bool> {
+fn is_orphaned(path: &Path) -> StoreResult<bool> {
     let Some(metadata) = optional_metadata(path)?.filter(fs::Metadata::is_file) else { return Ok(false) };
     if metadata.len() == 0 {
         let modified = metadata.modified().map_err(io_error("inspect", path))?;

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{process, thread};
 
-use super::error::{GitResult, io_error};
+use super::error::{StoreResult, io_error};
 use super::refuse::refuse_link;
-use super::{GitError, GitErrorKind, LOCK_FILE, TURN_FILE};
+use super::{LOCK_FILE, TURN_FILE};
 use crate::platform::{file_identity, hide_from_readers, host_name};
+use crate::store::{StoreError, StoreErrorKind};
 
 /// The maximum wait for the writer lock. Its holder needs milliseconds unless it hangs or was stopped.
 const WRITER_WAIT: Duration = Duration::from_secs(15);
@@ -40,11 +41,11 @@ pub(super) struct WriterLock {
 
 impl WriterLock {
     /// Waits for other writers and takes the lock.
-    pub(super) fn wait(git_dir: &Path) -> GitResult<WriterLock> {
+    pub(super) fn wait(git_dir: &Path) -> StoreResult<WriterLock> {
         WriterLock::wait_for(git_dir, WRITER_WAIT)
     }
 
-    fn wait_for(git_dir: &Path, limit: Duration) -> GitResult<WriterLock> {
+    fn wait_for(git_dir: &Path, limit: Duration) -> StoreResult<WriterLock> {
         let since = Instant::now();
         let (path, file) = open(git_dir, LOCK_FILE)?;
         let (turn_path, turn) = open(git_dir, TURN_FILE)?;
@@ -57,14 +58,14 @@ impl WriterLock {
             if since.elapsed() >= limit {
                 let (path, holder) = (git_dir.display(), holder(&path));
                 let message = format!("another process is writing to {path}: {holder}");
-                return Err(GitError::new(GitErrorKind::Held, message));
+                return Err(StoreError::new(StoreErrorKind::Held, message));
             }
             thread::sleep(if is_next { NEXT } else { OTHERS });
         }
     }
 
     /// Takes the lock if it is free.
-    pub(super) fn if_free(git_dir: &Path) -> GitResult<Option<WriterLock>> {
+    pub(super) fn if_free(git_dir: &Path) -> StoreResult<Option<WriterLock>> {
         let (path, file) = open(git_dir, LOCK_FILE)?;
         Ok(try_lock(&file, &path)?.then(|| WriterLock::of(file)))
     }
@@ -83,7 +84,7 @@ impl Drop for WriterLock {
     }
 }
 
-fn try_lock(file: &File, path: &Path) -> GitResult<bool> {
+fn try_lock(file: &File, path: &Path) -> StoreResult<bool> {
     match file.try_lock() {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),
@@ -91,7 +92,7 @@ fn try_lock(file: &File, path: &Path) -> GitResult<bool> {
     }
 }
 
-fn open(git_dir: &Path, name: &str) -> GitResult<(PathBuf, File)> {
+fn open(git_dir: &Path, name: &str) -> StoreResult<(PathBuf, File)> {
     let path = git_dir.join(name);
     refuse_link(&path)?;
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
@@ -126,7 +127,7 @@ pub(super) struct IndexLock {
 }
 
 impl IndexLock {
-    pub(super) fn take(git_dir: &Path) -> GitResult<IndexLock> {
+    pub(super) fn take(git_dir: &Path) -> StoreResult<IndexLock> {
         let path = git_dir.join("index.lock");
         let since = Instant::now();
         loop {
@@ -136,7 +137,7 @@ impl IndexLock {
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     if since.elapsed() >= FOREIGN_LOCK_WAIT {
-                        return Err(GitError::locked(&path));
+                        return Err(StoreError::locked(&path));
                     }
                     thread::sleep(Duration::from_millis(5));
                 }
@@ -145,11 +146,11 @@ impl IndexLock {
         }
     }
 
-    pub(super) fn identity(&self) -> GitResult<String> {
+    pub(super) fn identity(&self) -> StoreResult<String> {
         file_identity(&self.path).map_err(io_error("inspect", &self.path))
     }
 
-    pub(super) fn put_into_place(mut self) -> GitResult<()> {
+    pub(super) fn put_into_place(mut self) -> StoreResult<()> {
         fs::rename(&self.path, &self.index).map_err(io_error("replace", &self.index))?;
         self.is_done = true;
         Ok(())
@@ -191,7 +192,7 @@ mod tests {
         let lock = WriterLock::wait(folder.path()).unwrap();
         let refused = || {
             let error = WriterLock::wait_for(folder.path(), Duration::from_millis(20)).unwrap_err();
-            (error.to_string(), error.hint())
+            (error.to_string(), error.hint().unwrap())
         };
         let (error, hint) = refused();
         assert!(
@@ -254,7 +255,7 @@ mod tests {
             for _ in 0..20 {
                 scope.spawn(|| {
                     let error = WriterLock::wait_for(folder.path(), Duration::from_millis(300)).unwrap_err();
-                    assert!(matches!(error, GitError { kind: GitErrorKind::Held, .. }), "{error}");
+                    assert!(matches!(error, StoreError { kind: StoreErrorKind::Held, .. }), "{error}");
                 });
             }
         });

@@ -10,7 +10,7 @@ use gix::objs::tree::EntryKind;
 use gix::objs::{CommitRef, Kind};
 
 use super::commit::{CommitDraft, PathStep, clean_message};
-use super::error::GitResult;
+use super::error::StoreResult;
 use super::paths::check_changes;
 use super::read::EntryChange;
 use super::tree::Leaf;
@@ -20,7 +20,7 @@ use crate::format::FileChange;
 /// Reading.
 impl Git {
     /// Returns the best common ancestors of one commit and several others, sorted by id. Empty for unrelated histories.
-    pub fn merge_bases(&self, one: CommitId, others: &[CommitId]) -> GitResult<Vec<CommitId>> {
+    pub fn merge_bases(&self, one: CommitId, others: &[CommitId]) -> StoreResult<Vec<CommitId>> {
         let others: Vec<ObjectId> = others.iter().map(|other| other.0).collect();
         let bases = self.repository.merge_bases_many(one.0, &others);
         let bases = bases.map_err(self.library("find the merge base"))?;
@@ -40,13 +40,13 @@ impl Git {
     }
 
     /// Makes content readable as an object until the repository is closed. Nothing is written to disk.
-    pub fn keep_blob(&self, content: &[u8]) -> GitResult<BlobId> {
+    pub fn keep_blob(&self, content: &[u8]) -> StoreResult<BlobId> {
         let id = self.repository.write_blob(content).map_err(self.library("store a file in memory"))?;
         Ok(BlobId(id.detach()))
     }
 
     /// Returns the blob id of this content.
-    pub fn blob_id(&self, content: &[u8]) -> GitResult<BlobId> {
+    pub fn blob_id(&self, content: &[u8]) -> StoreResult<BlobId> {
         let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, content);
         id.map(BlobId).map_err(self.library("hash a file"))
     }
@@ -55,7 +55,7 @@ impl Git {
 /// Moving the head to an existing commit or to a merge with it.
 impl GitWriter<'_> {
     /// Moves the head from `expected` to its descendant `to`, and updates the index and work tree.
-    pub fn fast_forward(&self, expected: CommitId, to: CommitId) -> GitResult<()> {
+    pub fn fast_forward(&self, expected: CommitId, to: CommitId) -> StoreResult<()> {
         let git = self.git();
         let leaf = |entry: Option<(BlobId, FileKind)>| entry.and_then(|(blob, kind)| Leaf::of(blob, kind));
         let mut steps = Vec::new();
@@ -94,7 +94,7 @@ impl GitWriter<'_> {
         executables: &HashMap<String, bool>,
         unfit: &[(String, Option<(BlobId, FileKind)>)],
         message: &str,
-    ) -> GitResult<CommitId> {
+    ) -> StoreResult<CommitId> {
         check_changes(changes)?;
         let mut parents = [expected.0, theirs.0];
         parents.sort();
@@ -120,7 +120,7 @@ impl GitWriter<'_> {
                 let to = to.and_then(|(blob, kind)| Leaf::of(blob, kind));
                 git.step(path.clone(), git.leaf(parent_tree, path)?, to)
             };
-            let unfit = unfit.iter().map(step).collect::<GitResult<_>>()?;
+            let unfit = unfit.iter().map(step).collect::<StoreResult<_>>()?;
             let draft = git.draft_of(Some(expected.0), changes, unfit, kind, |tree| gix::objs::Commit {
                 tree,
                 parents: parents.into_iter().collect(),
@@ -142,7 +142,7 @@ impl GitWriter<'_> {
 
 impl Git {
     /// Returns the step between two entries of a path.
-    fn step(&self, path: String, before: Option<Leaf>, after: Option<Leaf>) -> GitResult<PathStep> {
+    fn step(&self, path: String, before: Option<Leaf>, after: Option<Leaf>) -> StoreResult<PathStep> {
         let unfit = (self.is_unfit(&path, before)?, self.is_unfit(&path, after)?);
         let mut step = PathStep { unfit, ..PathStep::plain(path, before, after) };
         step.from.extend(unfit.0.then_some(None));

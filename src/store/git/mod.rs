@@ -19,7 +19,7 @@
 //!   power cut. `journal` documents which lock files are removed.
 //! - With [`Durability::Disk`], the default, an acknowledged commit survives a power cut if the disk honours flushes.
 //! - Among all threads and processes, only one [`GitWriter`] exists at a time. It holds an advisory lock that the kernel
-//!   releases when the process dies. Commits by other programs are detected: [`GitErrorKind::HeadMoved`].
+//!   releases when the process dies. Commits by other programs are detected: [`HeadMoved`](super::StoreErrorKind::HeadMoved).
 //! - The user's own work is preserved. A work tree file is only replaced if it contains exactly the old committed
 //!   bytes, and an index entry only if it equals the old commit's. Nothing is written through a symbolic link.
 //! - Nothing is executed, whatever the configuration of a repository says: no hook, filter, signing program or
@@ -91,7 +91,6 @@ pub use ancestry::{Descent, Left, LostChain};
 pub use commit::GitWriter;
 use durability::Disk;
 pub use durability::Durability;
-pub use error::{GitError, GitErrorKind};
 use identity::Identity;
 pub use paths::FILE_MAX;
 pub use read::{LeftOut, MAX_CHANGES};

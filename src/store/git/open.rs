@@ -10,14 +10,15 @@ use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use gix::zlib::Compression;
 
 use super::durability::Disk;
-use super::error::{GitResult, io_error, library_error};
+use super::error::{StoreResult, io_error, library_error};
 use super::identity::identity;
 use super::lock::IndexLock;
 use super::paths::check_changes;
 use super::refuse::{check_format, check_layout, check_locations, refuse_strange_entries};
 use super::worktree::optional_metadata;
-use super::{CommitId, Configuration, Durability, Git, GitError, GitErrorKind, GitOptions};
+use super::{CommitId, Configuration, Durability, Git, GitOptions};
 use crate::format::FileChange;
+use crate::store::{StoreError, StoreErrorKind};
 
 /// The maximum size of a decompressed object, in bytes.
 pub(super) const ALLOCATION_LIMIT: u64 = 256 << 20;
@@ -39,10 +40,10 @@ impl Git {
         files: &[FileChange],
         message: &str,
         at: i64,
-    ) -> GitResult<(Git, CommitId)> {
+    ) -> StoreResult<(Git, CommitId)> {
         check_changes(files)?;
         let already_exists =
-            || GitError::new(GitErrorKind::AlreadyExists, format!("{} already exists", dir.display()));
+            || StoreError::new(StoreErrorKind::AlreadyExists, format!("{} already exists", dir.display()));
         if fs::symlink_metadata(dir).is_ok() {
             return Err(already_exists());
         }
@@ -79,7 +80,7 @@ impl Git {
     /// Opens the repository `dir`, with or without a work tree. Parent folders are not searched.
     ///
     /// Any owner is accepted. Links that lead out of the repository are refused.
-    pub fn open(dir: &Path, options: GitOptions) -> GitResult<Git> {
+    pub fn open(dir: &Path, options: GitOptions) -> StoreResult<Git> {
         let (git_dir, has_work_tree) = locate(dir)?;
         check_layout(&git_dir)?;
         refuse_strange_entries(&git_dir.join("refs"), usize::MAX)?;
@@ -118,7 +119,7 @@ pub(super) fn build_in(
     files: &[FileChange],
     message: &str,
     at: i64,
-) -> GitResult<ObjectId> {
+) -> StoreResult<ObjectId> {
     let created = gix::ThreadSafeRepository::init_opts(
         aside,
         gix::create::Kind::WithWorktree,
@@ -203,36 +204,36 @@ fn compression(config: &gix::config::Snapshot<'_>) -> Compression {
 }
 
 /// Returns the git folder of `dir` and whether `dir` is its work tree.
-pub(super) fn locate(dir: &Path) -> GitResult<(PathBuf, bool)> {
+pub(super) fn locate(dir: &Path) -> StoreResult<(PathBuf, bool)> {
     let inner = dir.join(".git");
     match optional_metadata(&inner)? {
         Some(metadata) if metadata.is_dir() => Ok((inner, true)),
         Some(metadata) if metadata.is_symlink() => {
             let hint = "Open the repository it points to, or make a clone";
-            Err(GitError::refused(&inner, "is a symbolic link", hint))
+            Err(StoreError::refused(&inner, "is a symbolic link", hint))
         }
         Some(_) => {
             let hint = "Open the main work tree, or make a clone";
-            Err(GitError::refused(&inner, "is a file that points to another folder", hint))
+            Err(StoreError::refused(&inner, "is a file that points to another folder", hint))
         }
         None if dir.join("HEAD").is_file() && dir.join("objects").is_dir() => Ok((dir.to_owned(), false)),
-        None => Err(not_a_repository(GitErrorKind::NotARepository, dir)),
+        None => Err(not_a_repository(StoreErrorKind::NotARepository, dir)),
     }
 }
 
-pub(super) fn open_error(dir: &Path, git_dir: &Path, source: gix::Error) -> GitError {
+pub(super) fn open_error(dir: &Path, git_dir: &Path, source: gix::Error) -> StoreError {
     // Most repositories open, so the object format is only looked up after a failure.
     let config = fs::read_to_string(git_dir.join("config")).unwrap_or_default().to_ascii_lowercase();
     let formats = config.lines().filter_map(|line| line.trim().strip_prefix("objectformat"));
     if formats.into_iter().any(|value| value.contains("sha256")) {
         let hint = "Make a repository with `git init --object-format=sha1` and copy the files";
-        return GitError::unsupported(dir, "its object ids are SHA-256", hint);
+        return StoreError::unsupported(dir, "its object ids are SHA-256", hint);
     }
-    not_a_repository(GitErrorKind::Unopenable, dir).caused_by(source)
+    not_a_repository(StoreErrorKind::Unopenable, dir).caused_by(source)
 }
 
-fn not_a_repository(kind: GitErrorKind, dir: &Path) -> GitError {
+fn not_a_repository(kind: StoreErrorKind, dir: &Path) -> StoreError {
     let dir = dir.display();
-    GitError::new(kind, format!("{dir} is not a git repository that can be opened"))
+    StoreError::new(kind, format!("{dir} is not a git repository that can be opened"))
         .hinting(format!("Check the path, or run `git -C {dir} status`"))
 }

@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use gix::bstr::{BStr, ByteSlice};
 use gix::objs::tree::EntryKind;
 
-use super::error::GitResult;
+use super::error::StoreResult;
 use super::tree::{Leaf, MAX_DEPTH};
-use super::{BlobId, FileKind, Git, GitError};
+use super::{BlobId, FileKind, Git};
 use crate::format::FileChange;
+use crate::store::StoreError;
 
 /// The maximum size of a file that is read or checked out, in bytes. Enough for several texts of 1 MiB each.
 pub const FILE_MAX: u64 = 16 << 20;
@@ -16,7 +17,7 @@ pub const FILE_MAX: u64 = 16 << 20;
 impl Git {
     /// Returns the reason why a file is not checked out, or `None` for an ordinary file. Such a file remains in
     /// commits, and its index entry tells git that it is missing on purpose.
-    pub fn unfit(&self, path: &str, (blob, kind): (BlobId, FileKind)) -> GitResult<Option<String>> {
+    pub fn unfit(&self, path: &str, (blob, kind): (BlobId, FileKind)) -> StoreResult<Option<String>> {
         Ok(match kind {
             FileKind::Symlink => Some("a symbolic link".to_owned()),
             FileKind::Submodule => Some("another repository".to_owned()),
@@ -29,7 +30,7 @@ impl Git {
     }
 
     /// Returns whether an entry is not checked out.
-    pub(super) fn is_unfit(&self, path: &str, leaf: Option<Leaf>) -> GitResult<bool> {
+    pub(super) fn is_unfit(&self, path: &str, leaf: Option<Leaf>) -> StoreResult<bool> {
         let Some(leaf) = leaf else { return Ok(false) };
         Ok(self.unfit(path, (BlobId(leaf.id), FileKind::of(leaf.kind)))?.is_some())
     }
@@ -58,26 +59,26 @@ impl FileKind {
     }
 }
 
-pub(super) fn check_changes(changes: &[FileChange]) -> GitResult<()> {
+pub(super) fn check_changes(changes: &[FileChange]) -> StoreResult<()> {
     let mut paths = HashSet::with_capacity(changes.len());
     for change in changes {
         check_path(&change.path)?;
         if !paths.insert(change.path.as_str()) {
-            return Err(GitError::invalid_path(&change.path, "it is changed twice"));
+            return Err(StoreError::invalid_path(&change.path, "it is changed twice"));
         }
     }
     for change in changes.iter().filter(|change| change.content.is_some()) {
         let folders = change.path.match_indices('/').map(|(at, _)| &change.path[..at]);
         if let Some(blocker) = folders.into_iter().find(|folder| paths.contains(folder)) {
-            return Err(GitError::path_conflict(&change.path, blocker, "a file"));
+            return Err(StoreError::path_conflict(&change.path, blocker, "a file"));
         }
     }
     Ok(())
 }
 
 /// Accepts only paths that can be checked out on every platform.
-pub(super) fn check_path(path: &str) -> GitResult<()> {
-    let invalid = |reason: &str| GitError::invalid_path(path, reason);
+pub(super) fn check_path(path: &str) -> StoreResult<()> {
+    let invalid = |reason: &str| StoreError::invalid_path(path, reason);
     if path.split('/').count() > MAX_DEPTH {
         return Err(invalid(&format!("it has more than {MAX_DEPTH} parts")));
     }

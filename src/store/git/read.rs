@@ -8,12 +8,11 @@ use gix::objs::{Find as _, FindHeader as _, Kind, TreeRefIter};
 use gix::revision::spec::parse::{ObjectKindHint, Options};
 
 use super::commit::RACE_RETRIES;
-use super::error::GitResult;
+use super::error::StoreResult;
 use super::paths::is_safe_name;
 use super::tree::{MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
-use super::{
-    BlobId, CommitId, CommitInfo, FileKind, Git, GitError, GitErrorKind, Head, PathChange, Tree, TreeFile,
-};
+use super::{BlobId, CommitId, CommitInfo, FileKind, Git, Head, PathChange, Tree, TreeFile};
+use crate::store::{StoreError, StoreErrorKind};
 
 /// The maximum size of a commit in bytes. A commit can only be read as a whole.
 const MAX_COMMIT_BYTES: u64 = 256 << 20;
@@ -32,7 +31,7 @@ impl Git {
     /// A concurrent `git pack-refs` moves the branch from its own file to the packed file. If the packed file is read
     /// before that, and the branch's own file is looked up afterwards, an outdated value results. A second read fixes
     /// this.
-    pub fn head(&self) -> GitResult<Head> {
+    pub fn head(&self) -> StoreResult<Head> {
         let mut found = self.head_once()?;
         for _ in 0..RACE_RETRIES {
             let own_file = found.branch.as_ref().map(|branch| self.git_dir.join(branch));
@@ -48,7 +47,7 @@ impl Git {
         Ok(found)
     }
 
-    fn head_once(&self) -> GitResult<Head> {
+    fn head_once(&self) -> StoreResult<Head> {
         let head = self.repository.head().map_err(self.library("read the head"))?;
         let branch = head.referent_name().map(|name| name.as_bstr().to_str_lossy().into_owned());
         if head.is_unborn() {
@@ -59,7 +58,7 @@ impl Git {
     }
 
     /// Resolves a revision in git's syntax. Returns `None` if it does not exist.
-    pub fn resolve(&self, rev: &str) -> GitResult<Option<CommitId>> {
+    pub fn resolve(&self, rev: &str) -> StoreResult<Option<CommitId>> {
         let options = Options { object_kind_hint: Some(ObjectKindHint::Committish), ..Default::default() };
         match gix::revision::Spec::from_bstr(rev, &self.repository, options) {
             Ok(spec) => Ok(spec.single().and_then(|id| self.peel(id.detach()))),
@@ -68,7 +67,7 @@ impl Git {
                     let path = self.location();
                     let message =
                         format!("{rev:?} is ambiguous in {}: several ids begin with it", path.display());
-                    Err(GitError::new(GitErrorKind::Ambiguous, message))
+                    Err(StoreError::new(StoreErrorKind::Ambiguous, message))
                 }
                 _ => Ok(None),
             },
@@ -76,7 +75,7 @@ impl Git {
     }
 
     /// Iterates over the commits from `from` along first parents, newest first, up to the boundary of a shallow clone.
-    pub fn log(&self, from: CommitId) -> GitResult<impl Iterator<Item = GitResult<CommitInfo>>> {
+    pub fn log(&self, from: CommitId) -> StoreResult<impl Iterator<Item = StoreResult<CommitInfo>>> {
         let shallow = self.repository.shallow_commits();
         let shallow = shallow.map_err(self.library("read the shallow boundary"))?;
         let mut next = Some(from);
@@ -93,7 +92,7 @@ impl Git {
     }
 
     /// Returns the metadata of a commit.
-    pub fn commit_info(&self, id: CommitId) -> GitResult<CommitInfo> {
+    pub fn commit_info(&self, id: CommitId) -> StoreResult<CommitInfo> {
         let header = self.repository.try_find_header(id.0).map_err(self.library("read a commit"))?;
         if header.is_some_and(|header| header.size() > MAX_COMMIT_BYTES) {
             return Err(self.too_much(&format!("the commit {id}"), &format!("{MAX_COMMIT_BYTES} bytes")));
@@ -117,7 +116,7 @@ impl Git {
     }
 
     /// Returns all tags with the stored ids, sorted by name. Reads no object.
-    pub fn tag_objects(&self) -> GitResult<Vec<(String, String)>> {
+    pub fn tag_objects(&self) -> StoreResult<Vec<(String, String)>> {
         let platform = self.repository.references().map_err(self.library("list the references"))?;
         let mut tags = Vec::new();
         for mut reference in platform.tags().map_err(self.library("list the tags"))?.flatten() {
@@ -136,7 +135,7 @@ impl Git {
     }
 
     /// Returns the boundary commits of a shallow clone, sorted by id.
-    pub fn shallow_boundary(&self) -> GitResult<Vec<CommitId>> {
+    pub fn shallow_boundary(&self) -> StoreResult<Vec<CommitId>> {
         let shallow = self.repository.shallow_commits();
         let shallow = shallow.map_err(self.library("read the shallow boundary"))?;
         let mut ends: Vec<CommitId> =
@@ -146,48 +145,48 @@ impl Git {
     }
 
     /// Returns the tags that point to a commit, without `refs/tags/`, sorted by name.
-    pub fn tags(&self) -> GitResult<Vec<(String, CommitId)>> {
+    pub fn tags(&self) -> StoreResult<Vec<(String, CommitId)>> {
         let tags = self.references_under(&["refs/tags/"])?;
         Ok(tags.into_iter().map(|(name, tag)| (name, CommitId(tag))).collect())
     }
 
     /// Returns all files of `commit` in tree order.
-    pub fn files(&self, commit: CommitId) -> GitResult<Vec<TreeFile>> {
+    pub fn files(&self, commit: CommitId) -> StoreResult<Vec<TreeFile>> {
         Ok(self.tree(commit)?.files)
     }
 
     /// Returns all files of `commit`, and the size of its tree.
-    pub fn tree(&self, commit: CommitId) -> GitResult<Tree> {
+    pub fn tree(&self, commit: CommitId) -> StoreResult<Tree> {
         TreeWalk::collect(self, self.tree_of(commit.0)?)
     }
 
     /// Returns the content of `blob`. Fails if it has more than `max_len` bytes, before anything is decompressed.
-    pub fn read(&self, blob: BlobId, max_len: u64) -> GitResult<Vec<u8>> {
+    pub fn read(&self, blob: BlobId, max_len: u64) -> StoreResult<Vec<u8>> {
         let size = self.blob_size(blob.0)?;
         if size > max_len {
             let path = self.location();
             let message =
                 format!("the file {blob} in {} has {size} bytes; the limit is {max_len}", path.display());
-            return Err(GitError::new(GitErrorKind::TooLarge, message));
+            return Err(StoreError::new(StoreErrorKind::TooLarge, message));
         }
         self.object(blob.0, Kind::Blob)
     }
 
     /// Returns the blob at `path`, or `None` if there is no such file.
-    pub fn blob_at(&self, commit: CommitId, path: &str) -> GitResult<Option<BlobId>> {
+    pub fn blob_at(&self, commit: CommitId, path: &str) -> StoreResult<Option<BlobId>> {
         let leaf = self.leaf(self.tree_of(commit.0)?, path)?;
         Ok(leaf.filter(|leaf| is_file(leaf.kind)).map(|leaf| BlobId(leaf.id)))
     }
 
     /// Returns the size of `blob` in bytes.
-    pub fn size(&self, blob: BlobId) -> GitResult<u64> {
+    pub fn size(&self, blob: BlobId) -> StoreResult<u64> {
         self.blob_size(blob.0)
     }
 
     /// Returns the files that differ between `before` and `after`, sorted by path. `None` is the empty tree.
     ///
     /// Symbolic links and submodules count as missing files. The executable bit is ignored.
-    pub fn diff(&self, before: Option<CommitId>, after: CommitId) -> GitResult<Vec<PathChange>> {
+    pub fn diff(&self, before: Option<CommitId>, after: CommitId) -> StoreResult<Vec<PathChange>> {
         let file = |entry: Option<TreeEntry>| entry.filter(|(_, kind)| kind.is_plain()).map(|(blob, _)| blob);
         let changes = self.changed(before, after)?.into_iter().map(|it| PathChange {
             path: it.path,
@@ -198,7 +197,7 @@ impl Git {
     }
 
     /// Returns the entries of `after` that differ from `before` and are not checked out, each with the reason.
-    pub fn left_out(&self, before: Option<CommitId>, after: CommitId) -> GitResult<Vec<LeftOut>> {
+    pub fn left_out(&self, before: Option<CommitId>, after: CommitId) -> StoreResult<Vec<LeftOut>> {
         let entries: Vec<(String, TreeEntry)> = match before {
             None => self.files(after)?.into_iter().map(|file| (file.path, (file.blob, file.kind))).collect(),
             Some(_) => {
@@ -215,7 +214,7 @@ impl Git {
     }
 
     /// Returns all differing entries except folders, sorted by path.
-    pub(super) fn changed(&self, before: Option<CommitId>, after: CommitId) -> GitResult<Vec<EntryChange>> {
+    pub(super) fn changed(&self, before: Option<CommitId>, after: CommitId) -> StoreResult<Vec<EntryChange>> {
         let before = match before {
             Some(commit) => self.tree_of(commit.0)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
@@ -255,7 +254,7 @@ impl Git {
 /// Reading objects.
 impl Git {
     /// Returns the content of an object. Fails if it does not exist or is of another kind.
-    pub(super) fn object(&self, id: ObjectId, kind: Kind) -> GitResult<Vec<u8>> {
+    pub(super) fn object(&self, id: ObjectId, kind: Kind) -> StoreResult<Vec<u8>> {
         let found = self.repository.try_find_object(id).map_err(self.library("read an object"))?;
         let found = found.map(|object| (object.kind, object.detach().data));
         let again = |objects: &gix::odb::Handle| {
@@ -269,7 +268,7 @@ impl Git {
         }
     }
 
-    pub(super) fn blob_size(&self, id: ObjectId) -> GitResult<u64> {
+    pub(super) fn blob_size(&self, id: ObjectId) -> StoreResult<u64> {
         let found =
             self.repository.try_find_header(id).map_err(self.library("read the size of an object"))?;
         let found = found.map(|header| (header.kind(), header.size()));
@@ -290,7 +289,7 @@ impl Git {
         (0..RACE_RETRIES).find_map(|_| look(&gix::odb::at(&path, gix::hash::Kind::Sha1).ok()?))
     }
 
-    pub(super) fn tree_of(&self, commit: ObjectId) -> GitResult<ObjectId> {
+    pub(super) fn tree_of(&self, commit: ObjectId) -> StoreResult<ObjectId> {
         let data = self.object(commit, Kind::Commit)?;
         let mut fields = gix::objs::CommitRefIter::from_bytes(&data, gix::hash::Kind::Sha1);
         fields.tree_id().map_err(self.library("read a commit"))

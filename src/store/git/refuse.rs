@@ -12,9 +12,10 @@ use std::path::Path;
 
 use gix::config::Source;
 
-use super::error::{GitResult, io_error};
+use super::Git;
+use super::error::{StoreResult, io_error};
 use super::worktree::optional_metadata;
-use super::{Git, GitError};
+use crate::store::StoreError;
 
 /// The repository format extensions that either don't affect us or whose values are checked elsewhere.
 const KNOWN_EXTENSIONS: [&str; 8] = [
@@ -31,18 +32,18 @@ const KNOWN_EXTENSIONS: [&str; 8] = [
 /// Complete checks.
 impl Git {
     /// Refuses any object that is not a regular file.
-    pub fn check_objects(&self) -> GitResult<()> {
+    pub fn check_objects(&self) -> StoreResult<()> {
         refuse_strange_entries(&self.git_dir.join("objects"), usize::MAX)
     }
 
     /// Checks the object folders only, before a write.
-    pub(super) fn check_object_folders(&self) -> GitResult<()> {
+    pub(super) fn check_object_folders(&self) -> StoreResult<()> {
         refuse_strange_entries(&self.git_dir.join("objects"), 0)
     }
 }
 
 /// Refuses anything but files and folders in `folder`, down to the given depth. A missing folder counts as empty.
-pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> GitResult<()> {
+pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> StoreResult<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -62,7 +63,7 @@ pub(super) fn refuse_strange_entries(folder: &Path, depth: usize) -> GitResult<(
 }
 
 /// Refuses unknown format extensions, like git.
-pub(super) fn check_format(repository: &gix::Repository, git_dir: &Path) -> GitResult<()> {
+pub(super) fn check_format(repository: &gix::Repository, git_dir: &Path) -> StoreResult<()> {
     let config = repository.config_snapshot();
     let sections =
         config.plumbing().sections_by_name_and_filter("extensions", |meta| meta.source == Source::Local);
@@ -74,23 +75,23 @@ pub(super) fn check_format(repository: &gix::Repository, git_dir: &Path) -> GitR
         Some(name) => {
             let reason =
                 format!("its format has the extension {name:?}, which this program does not support");
-            Err(GitError::unsupported(git_dir, &reason, "Make a clone without it"))
+            Err(StoreError::unsupported(git_dir, &reason, "Make a clone without it"))
         }
     }
 }
 
-pub(super) fn refuse_link(path: &Path) -> GitResult<()> {
+pub(super) fn refuse_link(path: &Path) -> StoreResult<()> {
     let reason = match optional_metadata(path)? {
         Some(metadata) if metadata.is_symlink() => "is a symbolic link",
         // Opening a pipe would block until it has a writer.
         Some(metadata) if !metadata.is_file() && !metadata.is_dir() => "is neither a file nor a folder",
         _ => return Ok(()),
     };
-    Err(GitError::refused(path, reason, "Make a clone, which has no such link"))
+    Err(StoreError::refused(path, reason, "Make a clone, which has no such link"))
 }
 
 /// Refuses links that could redirect reads or writes, and features that gix does not support.
-pub(super) fn check_layout(git_dir: &Path) -> GitResult<()> {
+pub(super) fn check_layout(git_dir: &Path) -> StoreResult<()> {
     for name in [
         "HEAD",
         "config",
@@ -117,7 +118,7 @@ pub(super) fn check_layout(git_dir: &Path) -> GitResult<()> {
     ] {
         let path = git_dir.join(name);
         if optional_metadata(&path)?.is_some() {
-            return Err(GitError::refused(&path, reason, hint));
+            return Err(StoreError::refused(&path, reason, hint));
         }
     }
     if optional_metadata(&git_dir.join("reftable"))?.is_some() {
@@ -132,14 +133,14 @@ pub(super) fn check_locations(
     dir: &Path,
     git_dir: &Path,
     has_work_tree: bool,
-) -> GitResult<()> {
+) -> StoreResult<()> {
     let storage = local.config_snapshot().string("extensions.refStorage");
     if storage.is_some_and(|storage| !storage.eq_ignore_ascii_case(b"files")) {
         return Err(unsupported_references(git_dir));
     }
     if !is_same_place(local.git_dir(), git_dir)? || !is_same_place(local.common_dir(), git_dir)? {
         let hint = "Open that repository, or make a clone";
-        return Err(GitError::refused(git_dir, "points to another repository", hint));
+        return Err(StoreError::refused(git_dir, "points to another repository", hint));
     }
     let leads_out = match local.workdir() {
         None => false,
@@ -148,19 +149,19 @@ pub(super) fn check_locations(
     };
     if leads_out {
         let hint = "Remove core.worktree from its configuration and GIT_WORK_TREE from the environment";
-        return Err(GitError::refused(git_dir, "has its work tree in another folder", hint));
+        return Err(StoreError::refused(git_dir, "has its work tree in another folder", hint));
     }
     Ok(())
 }
 
 /// Returns whether two paths lead to the same location.
-fn is_same_place(one: &Path, other: &Path) -> GitResult<bool> {
+fn is_same_place(one: &Path, other: &Path) -> StoreResult<bool> {
     let real = |path: &Path| fs::canonicalize(path).map_err(io_error("find", path));
     // The paths are nearly always equal, and resolving them takes a dozen system calls.
     Ok(one == other || real(one)? == real(other)?)
 }
 
-pub(super) fn unsupported_references(git_dir: &Path) -> GitError {
+pub(super) fn unsupported_references(git_dir: &Path) -> StoreError {
     let hint = "Run `git refs migrate --ref-format=files` there";
-    GitError::unsupported(git_dir, "its references are stored in the reftable format", hint)
+    StoreError::unsupported(git_dir, "its references are stored in the reftable format", hint)
 }

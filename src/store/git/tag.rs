@@ -4,7 +4,7 @@ use gix::ObjectId;
 use gix::bstr::{BStr, ByteSlice};
 use gix::objs::{Kind, TagRef};
 
-use super::error::GitResult;
+use super::error::StoreResult;
 use super::{CommitId, Git, timestamp};
 use crate::domain::Timestamp;
 
@@ -43,7 +43,7 @@ pub struct Annotation {
 
 impl Git {
     /// Returns the tags with one of these prefixes, sorted by name. Tags that don't lead to a commit are omitted.
-    pub fn tags_under(&self, prefixes: &[&str]) -> GitResult<Vec<TagInfo>> {
+    pub fn tags_under(&self, prefixes: &[&str]) -> StoreResult<Vec<TagInfo>> {
         let mut tags = Vec::new();
         for (name, object) in self.tag_objects()? {
             let Ok(object) = ObjectId::from_hex(object.as_bytes()) else { continue };

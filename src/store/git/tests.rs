@@ -15,12 +15,13 @@ use gix::objs::{Kind, Write as _};
 use tempfile::TempDir;
 
 use super::commit::{CommitDraft, head_references};
-use super::error::GitResult;
+use super::error::StoreResult;
 use super::journal::{JOURNAL_FIRST_LINE, Journal, journal_text};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock};
 use super::*;
 use crate::format::FileChange;
 use crate::platform::{host_name, machine_start};
+use crate::store::{StoreError, StoreErrorKind};
 
 const AT: i64 = 1_795_000_000;
 
@@ -115,17 +116,17 @@ impl Git {
         files: &[FileChange],
         message: &str,
         at: i64,
-    ) -> GitResult<CommitId> {
+    ) -> StoreResult<CommitId> {
         self.writer()?.commit(head, files, message, at)
     }
 
     /// Returns the whole log.
-    fn story(&self, from: CommitId) -> GitResult<Vec<CommitInfo>> {
+    fn story(&self, from: CommitId) -> StoreResult<Vec<CommitInfo>> {
         self.log(from)?.collect()
     }
 
     /// Tags with a new writer.
-    fn tag_now(&self, name: &str, target: CommitId, message: &str, at: i64) -> GitResult<()> {
+    fn tag_now(&self, name: &str, target: CommitId, message: &str, at: i64) -> StoreResult<()> {
         self.writer()?.tag(name, target, message, at)
     }
 }
@@ -171,7 +172,7 @@ fn run_in(dir: &Path, arguments: &[&str]) -> String {
     text
 }
 
-fn open(dir: &Path) -> GitResult<Git> {
+fn open(dir: &Path) -> StoreResult<Git> {
     Git::open(dir, GitOptions::ISOLATED)
 }
 
@@ -194,7 +195,7 @@ fn a_new_repository_is_clean_and_whole() {
     // Nothing else remains in the folder.
     assert_eq!(fs::read_dir(bench.folder.path()).unwrap().count(), 1);
     let again = Git::init(GitOptions::ISOLATED, &bench.dir(), "y", &[], "Start", AT);
-    assert!(matches!(again, Err(GitError { kind: GitErrorKind::AlreadyExists, .. })));
+    assert!(matches!(again, Err(StoreError { kind: StoreErrorKind::AlreadyExists, .. })));
 }
 
 #[test]
@@ -202,7 +203,7 @@ fn a_failed_init_leaves_nothing() {
     let folder = crate::testing::folder();
     let blocked = [change("a", "1"), change("a/b", "2")];
     let made = Git::init(GitOptions::ISOLATED, &folder.path().join("it"), "x", &blocked, "Start", AT);
-    assert!(matches!(made, Err(GitError { kind: GitErrorKind::PathConflict, .. })));
+    assert!(matches!(made, Err(StoreError { kind: StoreErrorKind::PathConflict, .. })));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -333,7 +334,7 @@ fn a_moved_head_is_told_and_nothing_is_written() {
     let bench = Bench::new();
     let second = bench.commit(&[change("a", "1\n")]);
     let error = bench.git.commit_now(bench.first, &[change("b", "2\n")], "Late", AT).unwrap_err();
-    assert!(matches!(error, GitError { kind: GitErrorKind::HeadMoved, .. }));
+    assert!(matches!(error, StoreError { kind: StoreErrorKind::HeadMoved, .. }));
     assert!(error.to_string().contains(&format!("is {second}, not {}", bench.first)), "{error}");
     assert!(!bench.file("b").exists());
     assert_eq!(bench.head(), second);
@@ -350,7 +351,7 @@ fn a_head_that_moves_during_the_commit_puts_the_files_back() {
         let lock = IndexLock::take(bench.git.path()).unwrap();
         bench.git.publish(&draft, Some(lock), Some(&mut journal)).unwrap_err()
     };
-    assert!(matches!(error, GitError { kind: GitErrorKind::HeadMoved, .. }), "{error}");
+    assert!(matches!(error, StoreError { kind: StoreErrorKind::HeadMoved, .. }), "{error}");
     assert_eq!(bench.text("new"), "n\n");
     assert!(bench.git.recover().unwrap());
     assert_eq!(bench.text("investigation.yaml"), "id: 1\n");
@@ -484,13 +485,13 @@ fn paths_that_lead_out_or_are_gits_own_are_refused() {
         "a\0b",
     ] {
         let error = bench.git.commit_now(bench.first, &[change(path, "x")], "Bad", AT).unwrap_err();
-        assert!(matches!(error, GitError { kind: GitErrorKind::InvalidPath, .. }), "{path:?}: {error}");
+        assert!(matches!(error, StoreError { kind: StoreErrorKind::InvalidPath, .. }), "{path:?}: {error}");
     }
     let twice = bench.git.commit_now(bench.first, &[change("a", "1"), change("a", "2")], "Bad", AT);
-    assert!(matches!(twice, Err(GitError { kind: GitErrorKind::InvalidPath, .. })));
+    assert!(matches!(twice, Err(StoreError { kind: StoreErrorKind::InvalidPath, .. })));
     for path in ["nodes", "nodes/R1", "investigation.yaml/x"] {
         let error = bench.git.commit_now(bench.first, &[change(path, "x")], "Bad", AT).unwrap_err();
-        assert!(matches!(error, GitError { kind: GitErrorKind::PathConflict, .. }), "{path:?}: {error}");
+        assert!(matches!(error, StoreError { kind: StoreErrorKind::PathConflict, .. }), "{path:?}: {error}");
     }
     bench.assert_clean();
     assert_eq!(bench.head(), bench.first);
@@ -598,7 +599,7 @@ fn threads_lose_no_commit() {
                             AT,
                         ) {
                             Ok(_) => break,
-                            Err(GitError { kind: GitErrorKind::HeadMoved, .. }) => {}
+                            Err(StoreError { kind: StoreErrorKind::HeadMoved, .. }) => {}
                             Err(error) => panic!("{error}"),
                         }
                     }
@@ -825,7 +826,7 @@ fn a_lock_that_recovery_cannot_remove_costs_no_reader_a_second() {
         while matches!(told, Ok(false)) && since.elapsed() < FOREIGN_LOCK_WAIT {
             told = bench.git.recover();
         }
-        assert!(matches!(told, Err(GitError { kind: GitErrorKind::Locked, .. })), "{told:?}");
+        assert!(matches!(told, Err(StoreError { kind: StoreErrorKind::Locked, .. })), "{told:?}");
     }
     assert!(since.elapsed() < 5 * FOREIGN_LOCK_WAIT, "{:?} for ten", since.elapsed());
     assert!(lock.exists());
@@ -967,12 +968,12 @@ fn commits_go_on_while_git_collects_garbage() {
             }
         });
         // A panic here would leave the other thread running forever.
-        let outcome: GitResult<Vec<_>> = (0..60)
+        let outcome: StoreResult<Vec<_>> = (0..60)
             .map(|round| {
                 let head = bench.git.head()?.commit.unwrap();
                 let path = format!("n{}", round % 7);
                 match bench.git.commit_now(head, &[change(&path, &format!("{round}\n"))], "x", AT) {
-                    Err(GitError { kind: GitErrorKind::Locked, .. }) => Ok(head),
+                    Err(StoreError { kind: StoreErrorKind::Locked, .. }) => Ok(head),
                     other => other,
                 }
             })
@@ -1141,7 +1142,7 @@ fn the_beginning_of_several_ids_is_told_as_that() {
         (!seen.insert(prefix.clone())).then_some(prefix)
     });
     let error = bench.git.resolve(&prefix.unwrap()).unwrap_err();
-    assert!(matches!(error, GitError { kind: GitErrorKind::Ambiguous, .. }), "{error}");
+    assert!(matches!(error, StoreError { kind: StoreErrorKind::Ambiguous, .. }), "{error}");
 }
 
 #[test]
@@ -1153,7 +1154,7 @@ fn tags_are_made_once_and_listed() {
     bench.run(&["tag", "light"]);
     bench.run(&["tag", "on-a-tree", "HEAD^{tree}"]);
     let error = bench.git.tag_now("ended/1", second, "Again", AT).unwrap_err();
-    assert!(matches!(error, GitError { kind: GitErrorKind::TagExists, .. }));
+    assert!(matches!(error, StoreError { kind: StoreErrorKind::TagExists, .. }));
     for name in ["", "a b", "a..b", "x.lock", "a//b", "x/"] {
         let error = bench.git.tag_now(name, second, "x", AT).unwrap_err();
         assert!(error.to_string().starts_with("could not validate a reference name"), "{name:?}: {error}");
@@ -1161,7 +1162,7 @@ fn tags_are_made_once_and_listed() {
     let unknown = CommitId::from_str(&"1".repeat(40)).unwrap();
     assert!(matches!(
         bench.git.tag_now("x", unknown, "x", AT),
-        Err(GitError { kind: GitErrorKind::Missing, .. })
+        Err(StoreError { kind: StoreErrorKind::Missing, .. })
     ));
     let tags = [("ended/1", bench.first), ("ended/2", second), ("light", second)];
     assert_eq!(bench.git.tags().unwrap(), tags.map(|(name, id)| (name.to_owned(), id)));
@@ -1208,7 +1209,7 @@ fn the_log_follows_first_parents() {
     assert_eq!(log[1].message, "On main\n\nNode: R1.A\n");
     assert_eq!(log[1].seconds, AT + 60);
     let unknown = CommitId::from_str(&"1".repeat(40)).unwrap();
-    assert!(matches!(bench.git.story(unknown), Err(GitError { kind: GitErrorKind::Missing, .. })));
+    assert!(matches!(bench.git.story(unknown), Err(StoreError { kind: StoreErrorKind::Missing, .. })));
 }
 
 #[test]
@@ -1284,7 +1285,7 @@ fn a_file_over_the_limit_is_not_read() {
     assert_eq!(bench.git.read(blob, 100_000).unwrap().len(), 100_000);
     assert!(matches!(
         bench.git.read(BlobId(bench.first.0), 10),
-        Err(GitError { kind: GitErrorKind::Missing, .. })
+        Err(StoreError { kind: StoreErrorKind::Missing, .. })
     ));
 }
 
@@ -1361,7 +1362,7 @@ fn commits_as_the_environment_says() {
 fn a_repository_that_leads_elsewhere_is_refused() {
     let bench = Bench::new();
     let refused = |dir: &Path| match open(dir).err() {
-        Some(error @ GitError { kind: GitErrorKind::Refused, .. }) => error.to_string(),
+        Some(error @ StoreError { kind: StoreErrorKind::Refused, .. }) => error.to_string(),
         other => panic!("{other:?}"),
     };
     bench.run(&["config", "core.worktree", "/etc"]);
@@ -1381,8 +1382,11 @@ fn a_repository_that_leads_elsewhere_is_refused() {
 
     let empty = bench.folder.path().join("empty");
     fs::create_dir(&empty).unwrap();
-    assert!(matches!(open(&empty), Err(GitError { kind: GitErrorKind::NotARepository, .. })));
-    assert!(matches!(open(&bench.file("nodes")), Err(GitError { kind: GitErrorKind::NotARepository, .. })));
+    assert!(matches!(open(&empty), Err(StoreError { kind: StoreErrorKind::NotARepository, .. })));
+    assert!(matches!(
+        open(&bench.file("nodes")),
+        Err(StoreError { kind: StoreErrorKind::NotARepository, .. })
+    ));
     #[cfg(unix)]
     {
         use std::os::unix::fs::symlink;
@@ -1401,7 +1405,7 @@ fn formats_that_cannot_be_read_are_named() {
         let name = option.split('=').next_back().unwrap();
         run_in(folder.path(), &["init", "-q", option, name]);
         let error = open(&folder.path().join(name)).err().unwrap();
-        assert!(matches!(error, GitError { kind: GitErrorKind::Unsupported, .. }), "{error}");
+        assert!(matches!(error, StoreError { kind: StoreErrorKind::Unsupported, .. }), "{error}");
         assert!(error.to_string().contains(reason), "{error}");
     }
 }
@@ -1431,15 +1435,15 @@ fn hostile_trees_are_capped_and_marked() {
         bomb = raw(&entries);
     }
     let bomb = commit_of(bomb);
-    assert!(matches!(bench.git.files(bomb), Err(GitError { kind: GitErrorKind::TooMuch, .. })));
-    assert!(matches!(bench.git.diff(None, bomb), Err(GitError { kind: GitErrorKind::TooMuch, .. })));
+    assert!(matches!(bench.git.files(bomb), Err(StoreError { kind: StoreErrorKind::TooMuch, .. })));
+    assert!(matches!(bench.git.diff(None, bomb), Err(StoreError { kind: StoreErrorKind::TooMuch, .. })));
     let mut deep = raw(&[("100644", "f", blob)]);
     for _ in 0..200 {
         deep = raw(&[("40000", "d", deep)]);
     }
     let deep = commit_of(deep);
-    assert!(matches!(bench.git.files(deep), Err(GitError { kind: GitErrorKind::TooMuch, .. })));
-    assert!(matches!(bench.git.diff(None, deep), Err(GitError { kind: GitErrorKind::TooMuch, .. })));
+    assert!(matches!(bench.git.files(deep), Err(StoreError { kind: StoreErrorKind::TooMuch, .. })));
+    assert!(matches!(bench.git.diff(None, deep), Err(StoreError { kind: StoreErrorKind::TooMuch, .. })));
 
     let inner = raw(&[("100644", "config", blob)]);
     let odd = raw(&[
@@ -1466,7 +1470,7 @@ fn hostile_trees_are_capped_and_marked() {
     bench.run(&["update-ref", "HEAD", &unsorted.to_string()]);
     for path in ["a", "nodes/x", "q"] {
         let error = bench.git.commit_now(unsorted, &[change(path, "1")], "x", AT).unwrap_err();
-        assert!(matches!(error, GitError { kind: GitErrorKind::Damaged, .. }), "{error}");
+        assert!(matches!(error, StoreError { kind: StoreErrorKind::Damaged, .. }), "{error}");
     }
 }
 

@@ -6,9 +6,10 @@ use gix::objs::tree::{Editor, EntryKind, EntryRef};
 use gix::objs::{Kind, TreeRef, TreeRefIter, WriteTo};
 
 use super::commit::PathStep;
-use super::error::GitResult;
+use super::error::StoreResult;
 use super::paths::is_safe_name;
-use super::{BlobId, FileKind, Git, GitError, Tree, TreeFile};
+use super::{BlobId, FileKind, Git, Tree, TreeFile};
+use crate::store::StoreError;
 
 /// The maximum number of tree entries read by one call. Twenty times the largest investigation.
 pub const MAX_ENTRIES: usize = 200_000;
@@ -31,8 +32,8 @@ impl Git {
         &self,
         base: ObjectId,
         steps: &[&PathStep],
-        write: &mut dyn FnMut(&dyn WriteTo) -> GitResult<ObjectId>,
-    ) -> GitResult<ObjectId> {
+        write: &mut dyn FnMut(&dyn WriteTo) -> StoreResult<ObjectId>,
+    ) -> StoreResult<ObjectId> {
         let failed = self.library("edit a tree");
         let root = self.object(base, Kind::Tree)?;
         let root = TreeRef::from_bytes(&root, gix::hash::Kind::Sha1).map_err(&failed)?.into();
@@ -48,8 +49,8 @@ impl Git {
     }
 
     /// Returns the entry at `path` in the tree `root`. Fails if the entries of a folder on the way are out of order.
-    pub(super) fn leaf(&self, root: ObjectId, path: &str) -> GitResult<Option<Leaf>> {
-        let conflict = |blocker: &str, is| GitError::path_conflict(path, blocker, is);
+    pub(super) fn leaf(&self, root: ObjectId, path: &str) -> StoreResult<Option<Leaf>> {
+        let conflict = |blocker: &str, is| StoreError::path_conflict(path, blocker, is);
         let mut folder = root;
         let mut end = 0;
         for part in path.split('/') {
@@ -81,14 +82,14 @@ pub(super) struct TreeWalk<'a> {
 }
 
 impl<'a> TreeWalk<'a> {
-    pub(super) fn collect(git: &'a Git, tree: ObjectId) -> GitResult<Tree> {
+    pub(super) fn collect(git: &'a Git, tree: ObjectId) -> StoreResult<Tree> {
         let what = format!("the tree {tree}");
         let mut walk = TreeWalk { git, what, entries: 0, bytes: 0, files: Vec::new() };
         walk.folder(tree, "", 0, true)?;
         Ok(Tree { files: walk.files, entries: walk.entries, bytes: walk.bytes })
     }
 
-    fn folder(&mut self, tree: ObjectId, prefix: &str, depth: usize, is_safe: bool) -> GitResult<()> {
+    fn folder(&mut self, tree: ObjectId, prefix: &str, depth: usize, is_safe: bool) -> StoreResult<()> {
         if depth > MAX_DEPTH {
             return Err(self.too_much(format!("{MAX_DEPTH} levels of folders")));
         }
@@ -119,7 +120,7 @@ impl<'a> TreeWalk<'a> {
         Ok(())
     }
 
-    fn too_much(&self, limit: String) -> GitError {
+    fn too_much(&self, limit: String) -> StoreError {
         self.git.too_much(&self.what, &limit)
     }
 }

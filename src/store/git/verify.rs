@@ -1,7 +1,8 @@
 //! Verifies that objects match their ids. A damaged or manipulated object file is not visible in any commit. Git itself
 //! checks the hashes of objects only in `git fsck`.
 
-use super::{Git, GitError};
+use super::Git;
+use crate::store::StoreError;
 
 /// The maximum size of a verified object in bytes. Far above the size of any file in an investigation.
 const LARGEST: u64 = 256 << 20;
@@ -12,7 +13,7 @@ impl Git {
     /// # Errors
     ///
     /// Fails if the objects cannot be listed.
-    pub fn verify_objects(&self) -> Result<Vec<(String, String)>, GitError> {
+    pub fn verify_objects(&self) -> Result<Vec<(String, String)>, StoreError> {
         let failed = self.library("list the objects");
         let mut damaged = Vec::new();
         for id in self.repository.objects.iter().map_err(&failed)? {

@@ -10,7 +10,7 @@ use gix::objs::tree::EntryKind;
 
 use super::Git;
 use super::commit::PathStep;
-use super::error::{GitResult, io_error};
+use super::error::{StoreResult, io_error};
 use super::open::ALLOCATION_LIMIT;
 use super::tree::is_file;
 use crate::platform::make_executable;
@@ -27,7 +27,7 @@ pub(super) enum Placed {
 
 impl Git {
     /// Brings a work tree path to the end state of the step, unless the user has changed it.
-    pub(super) fn place(&self, work_dir: &Path, staging: &Path, step: &PathStep) -> GitResult<Placed> {
+    pub(super) fn place(&self, work_dir: &Path, staging: &Path, step: &PathStep) -> StoreResult<Placed> {
         // An entry that is not checked out counts as removed.
         let to = step.to.filter(|_| !step.unfit.1);
         let target = work_dir.join(&step.path);
@@ -81,7 +81,7 @@ impl Git {
     }
 
     /// Returns the state of a file. Files whose length differs from all states of the step are not read.
-    fn file_state(&self, target: &Path, metadata: &fs::Metadata, step: &PathStep) -> GitResult<FileState> {
+    fn file_state(&self, target: &Path, metadata: &fs::Metadata, step: &PathStep) -> StoreResult<FileState> {
         let mut possible = step.are_zeros_ours;
         for leaf in step.from.iter().flatten().chain(&step.to).filter(|leaf| is_file(leaf.kind)) {
             // The object may be missing if the commit was killed before writing it.
@@ -112,7 +112,7 @@ enum FileState {
 
 /// Returns the missing folders on the way to `path`, outermost first. `None` if the path leads through anything but a
 /// folder, such as a symbolic link.
-pub(super) fn missing_folders(work_dir: &Path, path: &str) -> GitResult<Option<Vec<PathBuf>>> {
+pub(super) fn missing_folders(work_dir: &Path, path: &str) -> StoreResult<Option<Vec<PathBuf>>> {
     let mut missing = Vec::new();
     for (at, _) in path.match_indices('/') {
         let folder = work_dir.join(&path[..at]);
@@ -133,7 +133,7 @@ pub(super) fn write_file(
     content: &[u8],
     replaced: Option<&fs::Metadata>,
     kind: EntryKind,
-) -> GitResult<()> {
+) -> StoreResult<()> {
     remove_if_there(staging)?;
     let file = OpenOptions::new().write(true).create_new(true).open(staging);
     let mut file = file.map_err(io_error("create", staging))?;
@@ -162,7 +162,7 @@ pub(super) fn remove_empty_folders(work_dir: &Path, removed: &Path) {
 }
 
 /// Returns the metadata of `path` without following links, or `None` if it does not exist.
-pub(super) fn optional_metadata(path: &Path) -> GitResult<Option<fs::Metadata>> {
+pub(super) fn optional_metadata(path: &Path) -> StoreResult<Option<fs::Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
@@ -170,7 +170,7 @@ pub(super) fn optional_metadata(path: &Path) -> GitResult<Option<fs::Metadata>> 
     }
 }
 
-pub(super) fn remove_if_there(path: &Path) -> GitResult<()> {
+pub(super) fn remove_if_there(path: &Path) -> StoreResult<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(io_error("remove", path)(error)),
         _ => Ok(()),

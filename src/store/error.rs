@@ -1,0 +1,240 @@
+//! Errors of the store, with hints on how to fix them.
+
+use std::path::Path;
+use std::{error, io};
+
+use crate::yaml::YamlError;
+
+pub(super) type StoreResult<T> = Result<T, StoreError>;
+
+/// An error of an investigation's repository, of git or of the file system.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct StoreError {
+    /// The kind of error.
+    pub kind: StoreErrorKind,
+    message: String,
+    /// Overrides the hint of the kind.
+    hint: Option<String>,
+    source: Option<Box<dyn error::Error + Send + Sync>>,
+}
+
+/// The kind of a [`StoreError`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreErrorKind {
+    /// The folder is a git repository, but not an investigation.
+    NotAnInvestigation,
+    /// The store was opened read-only.
+    ReadOnly,
+    /// The revision does not exist.
+    UnknownRevision,
+    /// The cursor was not returned by a previous listing.
+    UnknownCursor,
+    /// The write would make the investigation too large to be read again.
+    Full,
+    /// A value cannot be serialized as YAML.
+    Yaml,
+    /// The histories of two commits have no commit in common.
+    Unrelated,
+    /// A commit belongs to another investigation.
+    OtherInvestigation,
+    /// A file to be merged has a name that git refuses to check out.
+    UnsafeName,
+    /// The total size of the files of an incoming commit exceeds the limit.
+    CheckoutTooLarge,
+    /// Committed files have conflict markers that cannot be resolved automatically.
+    Unresolved,
+    /// Committed files have conflict markers, and the other commit has changed these files.
+    Marked,
+    /// Both sides have changed these files in ways that cannot be merged automatically.
+    Conflicts(Vec<String>),
+    /// The folder is not a repository.
+    NotARepository,
+    /// The repository cannot be opened.
+    Unopenable,
+    /// The repository's layout could lead reads or writes outside of it.
+    Refused,
+    /// The repository uses an unsupported format.
+    Unsupported,
+    /// The location of a new repository is taken.
+    AlreadyExists,
+    /// The path cannot be committed.
+    InvalidPath,
+    /// The path needs a folder where the commit has a file, or the other way around.
+    PathConflict,
+    /// HEAD changed since the state was loaded.
+    HeadMoved,
+    /// An operation by the user is in progress, and a commit would become part of it.
+    InProgress,
+    /// Every attempt failed because other processes committed in between.
+    Busy,
+    /// Another writer did not release the lock in time.
+    Held,
+    /// A lock file of git is held by another process.
+    Locked,
+    /// A tag with this name exists.
+    TagExists,
+    /// Several objects have an id with this prefix.
+    Ambiguous,
+    /// An object is missing or of a different kind.
+    Missing,
+    /// A file exceeds the caller's limit.
+    TooLarge,
+    /// A tree exceeds the limits, which are far above those of an investigation.
+    TooMuch,
+    /// A tree violates git's rules.
+    Damaged,
+    /// The change was made, but the disk did not confirm it. A power cut may undo it.
+    Unconfirmed,
+    /// Git's index cannot be read.
+    Index,
+    /// A file system operation failed.
+    Io,
+    /// The git library reported an error.
+    Library,
+}
+
+impl StoreErrorKind {
+    /// Returns the usual hint, or an empty string.
+    fn hint(&self) -> &'static str {
+        match self {
+            StoreErrorKind::UnknownCursor => "Omit the cursor to start at the first page",
+            StoreErrorKind::Full => "Conclude it with tot_end, then start another one for the open questions",
+            StoreErrorKind::Unrelated => {
+                "If they are two investigations, import one of them with a new id; in a shallow clone, `git fetch \
+                 --unshallow` fetches the rest of the history"
+            }
+            StoreErrorKind::OtherInvestigation => "Check the address and the branch",
+            StoreErrorKind::Unresolved => "Fix the file by hand and commit it",
+            StoreErrorKind::Marked => {
+                "Merge both sides of the markers with `tot merge --resolve`, then try again"
+            }
+            StoreErrorKind::AlreadyExists => "Choose another name, or remove it first",
+            StoreErrorKind::InvalidPath => "Use plain names with '/' between them",
+            StoreErrorKind::PathConflict => "Rename one of the two with git",
+            StoreErrorKind::HeadMoved => "Load the new head and decide again",
+            StoreErrorKind::InProgress | StoreErrorKind::Busy => "Try again",
+            StoreErrorKind::Held => {
+                "Try again; if that process hangs, end it to release the lock. Do not delete the lock file: without it, \
+                 two processes could write at once"
+            }
+            StoreErrorKind::Locked => "Try again; if no git process is running there, delete this file",
+            StoreErrorKind::TagExists => "Choose another name",
+            StoreErrorKind::Ambiguous => "Use more digits",
+            StoreErrorKind::Missing => "Run `git fsck` there; in a partial or shallow clone, fetch the rest",
+            StoreErrorKind::TooLarge => "Make it smaller",
+            StoreErrorKind::TooMuch => "Inspect it with `git ls-tree`",
+            StoreErrorKind::Damaged | StoreErrorKind::Library => "Run `git fsck` there",
+            StoreErrorKind::Unconfirmed => "Check the disk, then load the new head",
+            StoreErrorKind::Index => "Delete it and run `git reset` there; your files are kept",
+            StoreErrorKind::Io => "Check that the folder exists and is writable, and that the disk has space",
+            // These have a hint of their own or none.
+            _ => "",
+        }
+    }
+}
+
+impl StoreError {
+    pub(in crate::store) fn new(kind: StoreErrorKind, message: String) -> StoreError {
+        StoreError { kind, message, hint: None, source: None }
+    }
+
+    pub(in crate::store) fn hinting(self, hint: impl Into<String>) -> StoreError {
+        StoreError { hint: Some(hint.into()), ..self }
+    }
+
+    pub(in crate::store) fn caused_by(
+        self,
+        source: impl Into<Box<dyn error::Error + Send + Sync>>,
+    ) -> StoreError {
+        StoreError { source: Some(source.into()), ..self }
+    }
+
+    /// Creates the error of a writer that has given up.
+    pub(in crate::store) fn busy(path: &Path) -> StoreError {
+        let message = format!("gave up on {}: other processes keep committing to it", path.display());
+        StoreError::new(StoreErrorKind::Busy, message)
+    }
+
+    pub(in crate::store) fn refused(path: &Path, reason: &str, hint: &str) -> StoreError {
+        let message = format!("the repository was not opened: {} {reason}", path.display());
+        StoreError::new(StoreErrorKind::Refused, message).hinting(hint)
+    }
+
+    pub(in crate::store) fn unsupported(path: &Path, reason: &str, hint: &str) -> StoreError {
+        let message = format!("the repository {} cannot be used: {reason}", path.display());
+        StoreError::new(StoreErrorKind::Unsupported, message).hinting(hint)
+    }
+
+    pub(in crate::store) fn invalid_path(path: &str, reason: &str) -> StoreError {
+        StoreError::new(
+            StoreErrorKind::InvalidPath,
+            format!("the path {path:?} cannot be committed: {reason}"),
+        )
+    }
+
+    /// Creates an error for a path that needs a folder where there is a file, or the other way around.
+    pub(in crate::store) fn path_conflict(path: &str, blocker: &str, is: &str) -> StoreError {
+        let message = format!("the path {path:?} cannot be committed: {blocker:?} is {is} in the commit");
+        StoreError::new(StoreErrorKind::PathConflict, message)
+    }
+
+    pub(in crate::store) fn locked(path: &Path) -> StoreError {
+        StoreError::new(StoreErrorKind::Locked, format!("{} is locked by another process", path.display()))
+    }
+
+    /// Creates the error of a folder without an investigation.
+    pub(in crate::store) fn not_an_investigation(path: &Path, reason: &str) -> StoreError {
+        let message = format!("{} is a git repository but not an investigation: {reason}", path.display());
+        StoreError::new(StoreErrorKind::NotAnInvestigation, message)
+    }
+
+    /// Creates the error of a write that exceeds a read limit.
+    pub(in crate::store) fn full(path: &Path, limit: &str) -> StoreError {
+        let message = format!(
+            "the investigation in {} is full: it would have more than {limit}, which could not be read again",
+            path.display()
+        );
+        StoreError::new(StoreErrorKind::Full, message)
+    }
+
+    /// Returns a hint on how to fix the error, if there is one.
+    pub fn hint(&self) -> Option<String> {
+        let hint = self.hint.clone().unwrap_or_else(|| self.kind.hint().to_owned());
+        Some(hint).filter(|hint| !hint.is_empty())
+    }
+
+    /// Returns the files that both sides have changed, for [`StoreErrorKind::Conflicts`].
+    pub fn conflicts(&self) -> &[String] {
+        match &self.kind {
+            StoreErrorKind::Conflicts(files) => files,
+            _ => &[],
+        }
+    }
+
+    /// Returns the error and its hint as one line.
+    pub fn with_hint(&self) -> String {
+        self.hint().map_or_else(|| self.to_string(), |hint| format!("{self}. {hint}"))
+    }
+
+    /// Returns whether a file does not exist.
+    pub(in crate::store) fn is_not_found(&self) -> bool {
+        let source = self.source.as_ref().and_then(|source| source.downcast_ref::<io::Error>());
+        source.is_some_and(|source| source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+/// Wraps an error of the file system.
+pub(crate) fn io_error<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::Error) -> StoreError + 'a {
+    move |source| {
+        StoreError::new(StoreErrorKind::Io, format!("could not {action} {}", path.display()))
+            .caused_by(source)
+    }
+}
+
+impl From<YamlError> for StoreError {
+    fn from(error: YamlError) -> StoreError {
+        StoreError::new(StoreErrorKind::Yaml, format!("cannot be written as YAML: {error}"))
+    }
+}
