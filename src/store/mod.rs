@@ -81,7 +81,7 @@ pub struct Store {
     root: PathBuf,
     options: GitOptions,
     read_only: bool,
-    /// What this process knows about each repository.
+    /// The data kept in memory for each repository.
     known: Mutex<HashMap<PathBuf, KnownRepository>>,
     /// The snapshots in memory, most recently used first.
     cached: Mutex<Vec<Snapshot>>,
@@ -601,7 +601,7 @@ impl Store {
         Ok(git)
     }
 
-    /// Reads or updates what is known about a repository.
+    /// Reads or updates the data kept in memory for a repository.
     fn known<T>(&self, path: &Path, access: impl FnOnce(&mut KnownRepository) -> T) -> T {
         access(lock(&self.known).entry(path.to_owned()).or_default())
     }

@@ -20,11 +20,11 @@ pub struct Moved {
     pub path: PathBuf,
     /// The former head.
     pub from: CommitId,
-    /// What happened to the commit.
+    /// The present state of the commit.
     pub left: Left,
 }
 
-/// What this process knows about a repository.
+/// The data of a repository that this process keeps in memory.
 #[derive(Default)]
 pub(super) struct KnownRepository {
     /// The id of its investigation, or a guess from the folder name until it is loaded.

@@ -120,20 +120,6 @@ fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Resolutio
     Ok(Some((paths, changed)))
 }
 
-/// Repeats the merge that introduced the markers. `made` is the tree of an earlier resolution.
-pub(super) fn remade(
-    git: &Git,
-    tree: &Flat,
-    head: CommitId,
-    paths: &[String],
-    made: Option<&Flat>,
-) -> Result<Option<Resolution>, StoreError> {
-    match merge_of(git, head, paths)? {
-        Some(merge) => again(git, tree, &merge, paths, made),
-        None => Ok(None),
-    }
-}
-
 /// A merge commit and its parents.
 type MergeCommit = (CommitId, [CommitId; 2]);
 
@@ -144,26 +130,27 @@ fn merge_of(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<MergeC
         commits.extend(history::last_change(git, head, path)?);
     }
     let Some(commit) = commits.pop_first().filter(|_| commits.is_empty()) else { return Ok(None) };
-    let info = git.log(commit)?.next().transpose()?;
-    Ok(info.and_then(|info| Some((commit, info.parents.try_into().ok()?))))
+    Ok(git.commit_info(commit)?.parents.try_into().ok().map(|parents| (commit, parents)))
 }
 
-/// Repeats the merge for the marked files and all others of the investigation. Returns `None` if its result was changed
-/// later or cannot be merged.
-fn again(
+/// Repeats the merge that introduced the markers, for these files and all others of the investigation. Returns `None` if
+/// there is no such merge, or if its result was changed later or cannot be merged. `made` is the tree of an earlier
+/// resolution.
+pub(super) fn remade(
     git: &Git,
     tree: &Flat,
-    (merge, parents): &MergeCommit,
+    head: CommitId,
     marked: &[String],
     made: Option<&Flat>,
 ) -> Result<Option<Resolution>, StoreError> {
-    let merged = merge_commits(git, *parents, |_| true, made)?;
+    let Some((merge, parents)) = merge_of(git, head, marked)? else { return Ok(None) };
+    let merged = merge_commits(git, parents, |_| true, made)?;
     let Ok((after, contents, decisions)) = merged else {
         return Ok(None);
     };
     // Git may have applied a change of one side to a file renamed by the other, so every differing file is merged
     // again.
-    let came = flat(git, *merge)?;
+    let came = flat(git, merge)?;
     let is_own = |path: &&String| {
         let is_list = *path == layout::WITHHELD;
         is_list || !matches!(layout::place(path), Place::Meta | Place::Ruleset | Place::Stray | Place::Other)

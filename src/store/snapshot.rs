@@ -100,7 +100,7 @@ pub enum Relation {
     Diverged,
     /// No relation was found in the readable part of the history.
     Unknown {
-        /// Where the readable history ends, and why.
+        /// The end of the readable history, with the reason.
         end: String,
     },
 }
@@ -137,7 +137,7 @@ pub struct HistoryEntry {
     pub tags: Vec<String>,
     /// Faults of changed files that cannot be read.
     pub faults: Vec<Fault>,
-    /// What is missing from this entry or before it, one sentence each.
+    /// The gaps in this entry or before it, one sentence each.
     pub gaps: Vec<String>,
 }
 

@@ -82,7 +82,7 @@ pub enum Left {
         newest: Vec<(CommitId, String)>,
         /// The number of unreachable commits.
         number: usize,
-        /// Where the readable history ends, if it is incomplete.
+        /// The end of the readable history, if it is incomplete.
         end: Option<String>,
     },
     /// The commit no longer exists.
@@ -215,7 +215,7 @@ pub(super) struct Walk<'g> {
     git: &'g Git,
     shallow: HashSet<ObjectId>,
     seen: HashSet<ObjectId>,
-    /// Where the walk was first cut off, and why.
+    /// The first place where the walk was cut off, with the reason.
     end: Option<String>,
 }
 

@@ -17,7 +17,7 @@ const WRITER_WAIT: Duration = Duration::from_secs(15);
 /// The retry intervals of the writer whose turn is next, and of all others.
 const NEXT: Duration = Duration::from_millis(1);
 const OTHERS: Duration = Duration::from_millis(4);
-/// How long a writer waits for the holder of the turn, which may have been stopped, before it tries the lock itself.
+/// The time after which a writer tries the lock out of turn, because the holder of the turn may have been stopped.
 const COURTESY: Duration = Duration::from_secs(1);
 /// The prefix of the note that names the lock's holder.
 const HOLDER: &str = "process ";

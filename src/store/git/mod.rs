@@ -100,7 +100,7 @@ pub use tree::{MAX_ENTRIES, MAX_TREE_BYTES};
 
 use crate::domain::Timestamp;
 
-/// An open git repository. It is opened anew for each operation, so that settings such as the user's name are current.
+/// An open git repository. It is opened for a single operation, so settings such as the user's name are current.
 pub struct Git {
     repository: gix::Repository,
     git_dir: PathBuf,
