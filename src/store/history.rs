@@ -55,7 +55,7 @@ pub(super) fn history(
     for commit in git.log(snapshot.head)? {
         let commit = match commit {
             Ok(commit) => commit,
-            Err(error) if entries.is_empty() => return Err(error.into()),
+            Err(error) if entries.is_empty() => return Err(error),
             Err(error) => {
                 end = Some(error.with_hint());
                 break;

@@ -89,7 +89,7 @@ impl Store {
         before: Option<CommitId>,
         after: CommitId,
     ) -> Result<Vec<LeftOut>, StoreError> {
-        Ok(self.open(path)?.left_out(before, after)?)
+        self.open(path)?.left_out(before, after)
     }
 
     /// Integrates a commit whose objects are in the repository. HEAD moves to the commit or to a merge with it.

@@ -435,7 +435,7 @@ impl Store {
     ///
     /// Fails if objects, references or the reflog cannot be read.
     pub fn lost(&self, path: &Path) -> Result<Vec<LostChain<LostCommit>>, StoreError> {
-        Ok(self.open(path)?.lost(|commit| LostCommit::of_call(&commit.message))?)
+        self.open(path)?.lost(|commit| LostCommit::of_call(&commit.message))
     }
 
     /// Returns the committed files of the snapshot, byte for byte.
@@ -496,7 +496,7 @@ impl Store {
     ///
     /// Fails if the objects cannot be listed.
     pub fn damaged_objects(&self, path: &Path) -> Result<Vec<(String, String)>, StoreError> {
-        Ok(self.open(path)?.verify_objects()?)
+        self.open(path)?.verify_objects()
     }
 
     /// Returns whether git is configured to sign commits. This program never signs them.
@@ -582,7 +582,7 @@ impl Store {
     ///
     /// Returns [`StoreErrorKind::InProgress`], and fails without a repository.
     pub fn refuse_in_progress(&self, path: &Path) -> Result<(), StoreError> {
-        Ok(self.open(path)?.refuse_in_progress()?)
+        self.open(path)?.refuse_in_progress()
     }
 
     fn refuse_read_only(&self) -> Result<(), StoreError> {
