@@ -1,4 +1,4 @@
-//! Cuts advice to a size that does not grow with the investigation, and counts the omissions.
+//! The size of replies: advice is cut to a size that does not grow with the investigation, and omissions are counted.
 //!
 //! 1. Lists inside entries of lists are cut to a few entries.
 //! 2. Lists are cut, the longest first.
@@ -8,6 +8,7 @@
 
 use crate::domain::NodeId;
 use crate::text::shorten;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// The field with the number of omitted entries for each list.
@@ -38,9 +39,27 @@ pub fn bounded(mut fields: Map<String, Value>, room: usize) -> Map<String, Value
 }
 
 /// Returns the size of a value in bytes as sent: as JSON inside a JSON string, with its quotes escaped.
-pub fn sent(value: &impl serde::Serialize) -> usize {
-    let length = serde_json::to_string(value).and_then(|text| serde_json::to_string(&text));
+pub fn sent(value: &impl Serialize) -> usize {
+    let length = present(value).and_then(|value| serde_json::to_string(&value.to_string()));
     length.map_or(usize::MAX, |text| text.len() - 2)
+}
+
+/// Returns a value as JSON without `null` fields: replies leave absent fields out.
+pub fn present(value: &impl Serialize) -> serde_json::Result<Value> {
+    let mut value = serde_json::to_value(value)?;
+    remove_nulls(&mut value);
+    Ok(value)
+}
+
+fn remove_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(remove_nulls);
+        }
+        Value::Array(entries) => entries.iter_mut().for_each(remove_nulls),
+        _ => {}
+    }
 }
 
 /// Cuts the lists inside entries of a list.

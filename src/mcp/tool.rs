@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 
 use super::{
     ask::Asking,
-    bounded::{OMITTED, bounded, sent},
+    bounded::{OMITTED, bounded, present, sent},
     coercion::{self, Misfit},
     schema,
     wire::{ReplyFields, each_once},
@@ -333,7 +333,7 @@ impl ToolReply {
 }
 
 fn fields(part: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
-    match serde_json::to_value(part)? {
+    match present(part)? {
         Value::Object(fields) => Ok(fields),
         _ => Ok(Map::new()),
     }
@@ -341,7 +341,7 @@ fn fields(part: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
 
 /// Returns the entries as a field; nothing if they are empty.
 fn list(name: &str, entries: &[impl Serialize]) -> serde_json::Result<Map<String, Value>> {
-    let field = (!entries.is_empty()).then(|| Ok((name.to_owned(), serde_json::to_value(entries)?)));
+    let field = (!entries.is_empty()).then(|| Ok((name.to_owned(), present(&entries)?)));
     field.into_iter().collect()
 }
 

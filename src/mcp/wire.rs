@@ -52,14 +52,11 @@ pub struct ReplyFields {
     #[serde(skip)]
     pub warnings: Vec<Diagnostic>,
     /// The git commit that was written, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The highest round with a committed node.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub current_round: Option<u32>,
     /// Whether tot_end would be accepted now. Absent if the call does not determine an investigation; false if that
     /// does not exist.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub can_end: Option<bool>,
     /// All reasons why tot_end would be rejected now.
     #[serde(skip)]
@@ -76,7 +73,6 @@ pub struct BlockerEntry {
     /// The kind.
     pub code: Code,
     /// The number of reasons, if more than one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<usize>,
     /// The first nodes concerned, if several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -96,7 +92,6 @@ pub struct TransitionEntry {
     /// Its current state, under the same key as in other replies.
     pub state: String,
     /// The child that caused the change.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
@@ -127,19 +122,14 @@ impl GraphForm {
 #[serde(rename_all = "camelCase")]
 pub struct Graph {
     /// The graph as DOT.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dot: Option<String>,
     /// The graph as DOT, in the reply of tot_end.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub final_dot: Option<String>,
     /// The graph as Mermaid.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mermaid: Option<String>,
     /// The graph as nodes with their parents.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub graph: Option<Vec<GraphNode>>,
     /// The address of the resource with the graph, if it is too large for a reply.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub graph_resource: Option<String>,
 }
 
@@ -150,10 +140,8 @@ pub struct GraphNode {
     /// The node.
     pub node_id: String,
     /// Its parent; absent for a root.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// Its state; absent while it is only proposed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// Its title.
     pub title: String,

@@ -68,13 +68,11 @@ pub enum UseKind {
 #[serde(rename_all = "camelCase")]
 pub struct Synced {
     /// The time of the last complete sync.
-    #[serde(rename = "lastSynced", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "lastSynced")]
     pub last: Option<Timestamp>,
     /// The error, if the last sync was incomplete. It is retried.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The latest notice for people: changed rules, manual edits, forged names.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
 }
 
@@ -85,10 +83,8 @@ pub struct RemoteStanding {
     /// The address, without a password.
     pub remote: String,
     /// The number of local commits that the remote lacked when last seen; absent before the first sync.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ahead: Option<usize>,
     /// The number of remote commits that are missing locally.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub behind: Option<usize>,
     /// The outcome of this server's last sync.
     #[serde(flatten)]

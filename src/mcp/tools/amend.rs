@@ -40,7 +40,6 @@ pub(super) struct AmendInput {
 #[serde(rename_all = "camelCase")]
 pub(super) struct AmendBody {
     /// The node; absent if the conclusion was amended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     node_id: Option<String>,
     /// The names of the changed fields.
     amended: Vec<&'static str>,

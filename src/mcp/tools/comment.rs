@@ -40,7 +40,6 @@ pub(super) struct CommentInput {
 #[serde(rename_all = "camelCase")]
 pub(super) struct CommentBody {
     /// The comment's id; absent if the same comment existed already.
-    #[serde(skip_serializing_if = "Option::is_none")]
     comment_id: Option<String>,
 }
 

@@ -60,7 +60,6 @@ struct CommittedNode {
     /// Its current state.
     state: String,
     /// The requested state, if another was stored.
-    #[serde(skip_serializing_if = "Option::is_none")]
     requested_state: Option<String>,
 }
 

@@ -57,12 +57,10 @@ struct EndInput {
 #[serde(rename_all = "camelCase")]
 struct EndBody {
     /// The git tag that marks the end.
-    #[serde(skip_serializing_if = "Option::is_none")]
     tag: Option<String>,
     /// `ended` or `stoppedEarly`.
     outcome: assess::Outcome,
     /// The verdict on the investigation, in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<Cow<'static, str>>,
     /// The answers that the conclusion rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -70,7 +68,6 @@ struct EndBody {
     /// The number of nodes that were ruled out.
     dead_ends: usize,
     /// The reply of the person at the client.
-    #[serde(skip_serializing_if = "Option::is_none")]
     asked: Option<PersonsReply>,
 }
 
@@ -81,7 +78,6 @@ struct PersonsReply {
     /// The choice.
     answer: PersonsAnswer,
     /// The person's comment.
-    #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<String>,
     /// A note that the reply is not a sign-off.
     note: &'static str,
@@ -119,7 +115,6 @@ struct EndAnswer {
     /// The nodes that confirm it, best first.
     verified_by: Vec<String>,
     /// The distance between it and the best confirmation.
-    #[serde(skip_serializing_if = "Option::is_none")]
     distance: Option<String>,
     /// The nodes that refute it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -128,7 +123,6 @@ struct EndAnswer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contested_by: Vec<String>,
     /// The verdict on the recorded commands that it rests on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<String>,
 }
 

@@ -60,7 +60,6 @@ pub(super) struct ListBody {
     /// The number of matches on all pages.
     total: usize,
     /// The cursor of the next page; absent on the last page.
-    #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
 
@@ -68,25 +67,16 @@ pub(super) struct ListBody {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListedInvestigation {
-    #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     ruleset: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     round: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     nodes: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<String>,
     /// The verdict on its conclusion, or on its best answer so far, such as `Conclusion, stopped early`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<String>,
     /// The error, if it cannot be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
 }
 

@@ -79,7 +79,6 @@ pub(super) struct PlanRequest {
     #[schemars(extend("default" = "balanced"))]
     strategy: Strategy,
     /// Default 8.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 20))]
     max_tasks: Option<u32>,
     /// What varies, and its values.
@@ -124,7 +123,6 @@ pub(super) struct NextBody {
     /// Nodes to research: pending nodes, then the nodes that tot_step would propose.
     tasks: Vec<TaskEntry>,
     /// A call that is legal now and makes progress.
-    #[serde(skip_serializing_if = "Option::is_none")]
     next_call: Option<NextCallEntry>,
 }
 
@@ -132,7 +130,6 @@ pub(super) struct NextBody {
 #[derive(Serialize)]
 pub(super) struct NextAdvice {
     /// The coverage of the combinations of `dimensions`, including pending nodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<Coverage>,
     /// Pending nodes that other agents have claimed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -178,7 +175,6 @@ pub(super) struct TaskEntry {
     /// The states in which a result counts.
     counts: String,
     /// The whole prompt for the agent that does the research.
-    #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<String>,
     /// Whether it is already proposed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -198,14 +198,14 @@ fn judgment(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<Str
     let Some(answer) = answer else { return Map::new() };
     if answer.verdict == Verdict::Refuted {
         let by: Vec<&NodeId> = answer.refuted_by.iter().take(NAMED).collect();
-        return present(json!({"verdict": answer.words(), "refutedBy": by}));
+        return nonempty_fields(json!({"verdict": answer.words(), "refutedBy": by}));
     }
     let confirming = answer.confirming.iter().take(NAMED);
     let distances =
         confirming.filter_map(|by| Some(format!("{}: {}", by.node, assessment.distance(answer.node, by)?)));
     let limits = assessment.caveats(answer).take(NAMED).map(|limit| shorten(&limit.to_string(), LIMIT));
     let against = answer.against.iter().take(NAMED).map(ToString::to_string);
-    present(json!({
+    nonempty_fields(json!({
         "verdict": answer.words(),
         "confirmation": answer.grade,
         "confirmedBy": distances.collect::<Vec<_>>(),
@@ -262,7 +262,7 @@ fn fields(
     view.children.truncate(entries);
     // Calls use `nodeId`, so the reply does too.
     let mut fields = Map::from_iter([("nodeId".to_owned(), Value::from(view.id.as_str()))]);
-    let mut viewed = present(serde_json::to_value(&view).unwrap_or_default());
+    let mut viewed = nonempty_fields(serde_json::to_value(&view).unwrap_or_default());
     let cut = view::shorten(&mut viewed, characters, entries);
     fields.extend(viewed.into_iter().filter(|(name, _)| name != "id"));
     let comments: Vec<_> = investigation.comments_on(view.id).collect();
@@ -274,7 +274,7 @@ fn fields(
     let (runs, more_runs) = newest_runs(assessment.runs_of(view.id), entries);
     let shown = runs.iter().map(|run| run.entry(characters, entries));
     let address = ResourceAddress::Node(investigation.meta().id.to_string(), view.id.to_string());
-    fields.extend(present(json!({
+    fields.extend(nonempty_fields(json!({
         "comments": comments.collect::<Vec<_>>(),
         "attachments": attachments(investigation, view.id),
         "runs": shown.collect::<Vec<_>>(),
@@ -295,7 +295,7 @@ fn attachments(investigation: &Investigation, node: &NodeId) -> Value {
 }
 
 /// Returns the fields of an object without `null` and empty lists, at every depth.
-fn present(object: Value) -> Map<String, Value> {
+fn nonempty_fields(object: Value) -> Map<String, Value> {
     let Value::Object(mut fields) = object else { return Map::new() };
     without_absent(&mut fields);
     fields

@@ -44,10 +44,8 @@ pub(super) struct ReclassifyBody {
     /// The node.
     node_id: String,
     /// Its previous state.
-    #[serde(skip_serializing_if = "Option::is_none")]
     previous_state: Option<String>,
     /// Its current state.
-    #[serde(skip_serializing_if = "Option::is_none")]
     new_state: Option<String>,
     /// Parents whose state this changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]

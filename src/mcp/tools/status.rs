@@ -103,10 +103,8 @@ pub(super) struct StatusBody {
 #[serde(rename_all = "camelCase")]
 pub(super) struct StatusFacts {
     /// The question.
-    #[serde(skip_serializing_if = "Option::is_none")]
     query: Option<String>,
     /// The context: what was known at the start.
-    #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<String>,
     /// The title.
     title: String,
@@ -117,16 +115,12 @@ pub(super) struct StatusFacts {
     /// The number of rounds required before the end.
     min_rounds: u32,
     /// The time of the end; absent while the investigation is open.
-    #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
     /// `running`, `ended`, `stoppedEarly` or `continued`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<assess::Outcome>,
     /// The verdict on the investigation, once it has ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<Cow<'static, str>>,
     /// The beginning of the conclusion.
-    #[serde(skip_serializing_if = "Option::is_none")]
     conclusion: Option<String>,
     /// The answers that the conclusion rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -136,10 +130,8 @@ pub(super) struct StatusFacts {
     /// The number of committed nodes.
     total_nodes: usize,
     /// The number of committed nodes in a terminal state.
-    #[serde(skip_serializing_if = "Option::is_none")]
     terminal_nodes: Option<usize>,
     /// The requirements of the lowest round that lacks nodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     next_round_info: Option<NextRound>,
     /// The answers, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -150,19 +142,14 @@ pub(super) struct StatusFacts {
     /// Proposed nodes without a result.
     pending: Vec<String>,
     /// Open nodes that lack children, one line each.
-    #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<Vec<String>>,
     /// All nodes, with `detail: full`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     listed: Option<Vec<ListedNode>>,
     /// The cursor of the next page; absent on the last page.
-    #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
     /// The status against its remote; absent without one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     sync: Option<RemoteStanding>,
     /// The quality metrics.
-    #[serde(skip_serializing_if = "Option::is_none")]
     quality: Option<Value>,
     /// Files that cannot be read, and nodes that violate the rules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -179,7 +166,6 @@ struct ListedNode {
     /// The node.
     node_id: String,
     /// Its state; absent while it is only proposed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<String>,
     /// Its title.
     title: String,

@@ -65,7 +65,6 @@ pub(super) struct StepBody {
     /// The proposed nodes, with the information that the researching agents need.
     tasks: Vec<TaskEntry>,
     /// A call that is legal now and makes progress.
-    #[serde(skip_serializing_if = "Option::is_none")]
     next_call: Option<NextCallEntry>,
 }
 
