@@ -332,7 +332,7 @@ mod tests {
 
     fn writing() -> Tool {
         let about = About { name: "tot_write", title: "A title", description: "It writes.", ..About::PLAIN };
-        Tool::new(about, |input: WriteInput| ToolAnswer::Done {
+        Tool::new(about, |input: WriteInput, _: &Caller, _| ToolAnswer::Done {
             shared: ReplyFields::apart(input.session_id),
             body: Nothing {},
             advice: Nothing {},

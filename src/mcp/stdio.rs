@@ -205,14 +205,14 @@ mod tests {
     }
 
     fn echo() -> Tool {
-        Tool::new(about("tot_echo"), |input: EchoInput| match input.text.as_str() {
+        Tool::new(about("tot_echo"), |input: EchoInput, _: &Caller, _| match input.text.as_str() {
             "forbidden" => ToolAnswer::Rejected { shared: ReplyFields::default() },
             text => done(&text.repeat(input.times.unwrap_or(1) as usize)),
         })
     }
 
     fn panicking() -> Tool {
-        Tool::new(about("tot_panic"), |_: NoInput| -> ToolAnswer<EchoOutput> {
+        Tool::new(about("tot_panic"), |_: NoInput, _: &Caller, _| -> ToolAnswer<EchoOutput> {
             panic!("on purpose, by a test")
         })
     }
@@ -229,7 +229,7 @@ mod tests {
     impl SlowCalls {
         fn tool(self: &Arc<Self>) -> Tool {
             let gate = Arc::clone(self);
-            Tool::new(about("tot_slow"), move |_: NoInput| {
+            Tool::new(about("tot_slow"), move |_: NoInput, _: &Caller, _| {
                 gate.begun.fetch_add(1, Ordering::SeqCst);
                 drop(gate.opened.wait_while(gate.is_open.lock().unwrap(), |is_open| !*is_open).unwrap());
                 gate.ended.fetch_add(1, Ordering::SeqCst);

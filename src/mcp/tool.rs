@@ -45,17 +45,7 @@ type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 impl Tool {
     /// Returns a tool that runs `call`, a function that may block and do I/O. Calls may run concurrently.
-    pub fn new<I, B, A>(about: About, call: impl Fn(I) -> ToolAnswer<B, A> + Send + Sync + 'static) -> Tool
-    where
-        I: DeserializeOwned + JsonSchema + Send + 'static,
-        B: Serialize,
-        A: Serialize,
-    {
-        Tool::asking(about, move |input, _: &Caller, _| call(input))
-    }
-
-    /// Returns a tool that may ask a person a question first.
-    pub fn asking<I, B, A>(
+    pub fn new<I, B, A>(
         about: About,
         call: impl Fn(I, &Caller, Asking) -> ToolAnswer<B, A> + Send + Sync + 'static,
     ) -> Tool

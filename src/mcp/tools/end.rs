@@ -142,7 +142,7 @@ struct NodeSummary {
 
 /// Returns the tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::asking(ABOUT, move |mut input: EndInput, caller, asking| {
+    Tool::new(ABOUT, move |mut input: EndInput, caller, asking| {
         match asking {
             Asking::Nobody => {}
             Asking::First => match service.would_end(&input.session_id, &input.request) {

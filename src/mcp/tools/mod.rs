@@ -157,7 +157,7 @@ where
     A: Serialize,
 {
     let service = Arc::clone(service);
-    Tool::asking(about, move |input, caller, _| answer(&service, run(&service, input, caller)))
+    Tool::new(about, move |input, caller, _| answer(&service, run(&service, input, caller)))
 }
 
 /// Turns the outcome of a call into an answer.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tree_of_thoughts::domain::Caller;
 use tree_of_thoughts::mcp::server::MAX_INSTRUCTIONS;
 use tree_of_thoughts::mcp::tool::{About, Nothing, Tool, ToolAnswer};
 use tree_of_thoughts::mcp::wire::ReplyFields;
@@ -128,7 +129,7 @@ fn what_cannot_fit_is_reported() {
 #[test]
 fn what_clients_stumble_over_is_found() {
     let about = |name, title| About { name, title, description: "Does.", read_only: true, ..About::PLAIN };
-    let done = |_: NoInput| ToolAnswer::Done {
+    let done = |_: NoInput, _: &Caller, _| ToolAnswer::Done {
         shared: ReplyFields::default(),
         body: Nothing {},
         advice: Nothing {},
