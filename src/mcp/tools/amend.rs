@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Nothing};
 use super::super::wire::ReplyFields;
-use super::{Outcome, with_model};
+use super::{ToolOutcome, with_model};
 use crate::decide::amend::{self, Amend};
 use crate::domain::{Caller, Event};
 use crate::service::Service;
@@ -45,7 +45,7 @@ pub(super) struct AmendBody {
     amended: Vec<&'static str>,
 }
 
-pub(super) fn run(service: &Service, input: AmendInput, caller: &Caller) -> Outcome<AmendBody> {
+pub(super) fn run(service: &Service, input: AmendInput, caller: &Caller) -> ToolOutcome<AmendBody> {
     let node_id = input.request.node_id.clone();
     let written = service.amend(&input.session_id, input.request, &with_model(caller, input.model))?;
     let mut shared = ReplyFields::written(&written);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Nothing};
 use super::super::wire::ReplyFields;
-use super::{Outcome, with_model};
+use super::{ToolOutcome, with_model};
 use crate::decide::comment::{self, Say};
 use crate::domain::{Caller, Event};
 use crate::service::Service;
@@ -43,7 +43,7 @@ pub(super) struct CommentBody {
     comment_id: Option<String>,
 }
 
-pub(super) fn run(service: &Service, input: CommentInput, caller: &Caller) -> Outcome<CommentBody> {
+pub(super) fn run(service: &Service, input: CommentInput, caller: &Caller) -> ToolOutcome<CommentBody> {
     let caller = with_model(caller, input.model);
     let written = service.comment(&input.session_id, input.request, &caller)?;
     let mut shared = ReplyFields::written(&written);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Nothing};
 use super::super::wire::{GraphForm, ReplyFields, TransitionEntry};
-use super::{Outcome, graph_of, with_model};
+use super::{ToolOutcome, graph_of, with_model};
 use crate::decide::Decision;
 use crate::decide::commit::{self, NodeResult};
 use crate::domain::{Caller, Event, Node};
@@ -63,7 +63,7 @@ struct CommittedNode {
     requested_state: Option<String>,
 }
 
-pub(super) fn run(service: &Service, input: CommitInput, caller: &Caller) -> Outcome<StoredResults> {
+pub(super) fn run(service: &Service, input: CommitInput, caller: &Caller) -> ToolOutcome<StoredResults> {
     let written = service.commit(&input.session_id, input.results, &with_model(caller, input.model))?;
     let graph = graph_of(&written.standing, input.graph);
     Ok((

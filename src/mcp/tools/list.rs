@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Nothing};
 use super::super::wire::ReplyFields;
-use super::{Outcome, invalid_cursor};
+use super::{ToolOutcome, invalid_cursor};
 use crate::assess::Assessment;
 use crate::domain::Caller;
 use crate::service::Service;
@@ -80,7 +80,7 @@ struct ListedInvestigation {
     fault: Option<String>,
 }
 
-pub(super) fn run(service: &Service, input: ListInput, _: &Caller) -> Outcome<ListBody> {
+pub(super) fn run(service: &Service, input: ListInput, _: &Caller) -> ToolOutcome<ListBody> {
     let state = input.state;
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let filter = ListFilter { state, text: given(input.text), after: given(input.cursor), limit: PAGE };

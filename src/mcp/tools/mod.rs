@@ -143,13 +143,13 @@ fn with_model(caller: &Caller, model: Option<String>) -> Caller {
 }
 
 /// The outcome of a tool's function: the reply, or a refusal.
-type Outcome<B, A = Nothing> = Result<(ReplyFields, B, A), Refusal>;
+type ToolOutcome<B, A = Nothing> = Result<(ReplyFields, B, A), Refusal>;
 
 /// Returns a tool that calls `run`.
 fn tool<I, B, A>(
     service: &Arc<Service>,
     about: About,
-    run: impl Fn(&Service, I, &Caller) -> Outcome<B, A> + Send + Sync + 'static,
+    run: impl Fn(&Service, I, &Caller) -> ToolOutcome<B, A> + Send + Sync + 'static,
 ) -> Tool
 where
     I: DeserializeOwned + JsonSchema + Send + 'static,
@@ -161,7 +161,7 @@ where
 }
 
 /// Turns the outcome of a call into an answer.
-fn answer<B, A>(service: &Service, outcome: Outcome<B, A>) -> ToolAnswer<B, A> {
+fn answer<B, A>(service: &Service, outcome: ToolOutcome<B, A>) -> ToolAnswer<B, A> {
     // Every reply about an investigation reports moved history. A rejection has no warnings, so it becomes an error
     // there.
     let moves =

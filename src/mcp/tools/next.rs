@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::super::bounded::sent;
 use super::super::tool::About;
 use super::super::wire::ReplyFields;
-use super::Outcome;
+use super::ToolOutcome;
 use crate::assess::{Assessment, RunStanding};
 use crate::decide::next::{
     Coverage, Dimension, LegalCall, Next, NextCall, ObjectionReply, Plan, Strategy, Task, next,
@@ -181,7 +181,7 @@ pub(super) struct TaskEntry {
     pending: bool,
 }
 
-pub(super) fn run(service: &Service, input: NextInput, caller: &Caller) -> Outcome<NextBody, NextAdvice> {
+pub(super) fn run(service: &Service, input: NextInput, caller: &Caller) -> ToolOutcome<NextBody, NextAdvice> {
     let request = input.asked.plan(input.agent_id, caller);
     let (standing, shared) = match input.claim {
         true => {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::tool::About;
 use super::super::wire::{GraphForm, ReplyFields, pending};
-use super::{Outcome, graph_of};
+use super::{ToolOutcome, graph_of};
 use crate::decide::propose::{self, NewNode, Propose};
 use crate::domain::{Caller, Code, Event};
 use crate::service::Service;
@@ -59,7 +59,7 @@ pub(super) fn run(
     service: &Service,
     input: ProposeInput,
     caller: &Caller,
-) -> Outcome<ProposeBody, ProposeAdvice> {
+) -> ToolOutcome<ProposeBody, ProposeAdvice> {
     let request = Propose { nodes: without_null_parents(input.request.nodes), ..input.request };
     let written = service.propose(&input.session_id, request, caller)?;
     let (approved, withdrawn) = match &written.decision.event {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::super::address::ResourceAddress;
 use super::super::tool::{About, Nothing};
 use super::super::wire::ReplyFields;
-use super::Outcome;
+use super::ToolOutcome;
 use crate::assess::{Answer, Assessment, Verdict, newest_runs};
 use crate::domain::{AttachmentName, Caller, Code, Comment, Diagnostic, Investigation, Node, NodeId};
 use crate::format::layout;
@@ -72,7 +72,7 @@ pub(super) struct ReadBody {
     rest: Vec<String>,
 }
 
-pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> Outcome<ReadBody> {
+pub(super) fn run(service: &Service, input: ReadInput, _: &Caller) -> ToolOutcome<ReadBody> {
     let seen = service.look(&input.session_id)?;
     let snapshot = match &seen {
         Ok(standing) => &standing.snapshot,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Nothing};
 use super::super::wire::{GraphForm, ReplyFields, TransitionEntry};
-use super::{Outcome, graph_of, with_model};
+use super::{ToolOutcome, graph_of, with_model};
 use crate::decide::reclassify::{self, Reclassify};
 use crate::domain::{Caller, Event, NodeId};
 use crate::service::Service;
@@ -52,7 +52,7 @@ pub(super) struct ReclassifyBody {
     transitions: Vec<TransitionEntry>,
 }
 
-pub(super) fn run(service: &Service, input: ReclassifyInput, caller: &Caller) -> Outcome<ReclassifyBody> {
+pub(super) fn run(service: &Service, input: ReclassifyInput, caller: &Caller) -> ToolOutcome<ReclassifyBody> {
     let id = input.request.node_id.clone();
     let written = service.reclassify(&input.session_id, input.request, &with_model(caller, input.model))?;
     let mut shared = ReplyFields::written(&written);

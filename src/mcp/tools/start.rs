@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Nothing};
 use super::super::wire::ReplyFields;
-use super::Outcome;
+use super::ToolOutcome;
 use crate::decide::start::Start;
 use crate::domain::{Caller, Code};
 use crate::ruleset::instructions::instructions;
@@ -54,7 +54,7 @@ pub(super) struct StartBody {
     instructions: String,
 }
 
-pub(super) fn run(service: &Service, input: StartInput, caller: &Caller) -> Outcome<StartBody> {
+pub(super) fn run(service: &Service, input: StartInput, caller: &Caller) -> ToolOutcome<StartBody> {
     let (standing, warnings) = service.start(input.ruleset.as_deref(), input.request, caller)?;
     let meta = standing.investigation().meta();
     let path = &standing.snapshot.path;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::super::bounded::sent;
 use super::super::tool::About;
 use super::super::wire::{GraphForm, ReplyFields, figures, pending};
-use super::{Outcome, graph_of, invalid_cursor};
+use super::{ToolOutcome, graph_of, invalid_cursor};
 use crate::assess::{self, Assessment};
 use crate::decide::quality::quality;
 use crate::decide::standing::{NextRound, at_odds, outlook};
@@ -171,7 +171,7 @@ struct ListedNode {
     title: String,
 }
 
-pub(super) fn run(service: &Service, input: StatusInput, _: &Caller) -> Outcome<StatusBody, StatusFacts> {
+pub(super) fn run(service: &Service, input: StatusInput, _: &Caller) -> ToolOutcome<StatusBody, StatusFacts> {
     let seen = service.look(&input.session_id)?;
     let start = match input.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty()) {
         None => 0,

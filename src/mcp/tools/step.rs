@@ -10,7 +10,7 @@ use super::super::wire::{GraphForm, ReplyFields};
 use super::commit::StoredResults;
 use super::next::{NextCallEntry, PlanRequest, TaskEntry, next_call, next_call_first, tasks};
 use super::propose::without_null_parents;
-use super::{Outcome, commit, graph_of, propose, with_model};
+use super::{ToolOutcome, commit, graph_of, propose, with_model};
 use crate::decide::commit::NodeResult;
 use crate::decide::next::{briefs, next};
 use crate::decide::propose::NewNode;
@@ -68,7 +68,7 @@ pub(super) struct StepBody {
     next_call: Option<NextCallEntry>,
 }
 
-pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> Outcome<StepBody> {
+pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> ToolOutcome<StepBody> {
     let StepInput { session_id, results, nodes, asked, graph, model } = input;
     let caller = &with_model(caller, model);
     let agent_id = results.iter().find_map(|result| result.agent_id.clone());
