@@ -39,6 +39,8 @@
 //! - Pieces of increasing length are close to the best layout in every shape. The depth grows with the logarithm of the
 //!   id's length.
 
+use std::str::FromStr;
+
 use crate::domain::{AttachmentName, CommentId, NodeId, RunId};
 
 /// The file of the facts fixed by `tot_start`.
@@ -138,25 +140,18 @@ pub fn place(path: &str) -> Place {
         RULESET => Place::Ruleset,
         CONCLUSION => Place::Conclusion,
         path => {
-            if let Some(rest) = path.strip_prefix(NODES) {
-                named(rest).filter(|id| node(id) == path).map_or(Place::Stray, Place::Node)
-            } else if let Some(rest) = path.strip_prefix(COMMENTS) {
-                let id = rest.strip_suffix(".yaml").and_then(|id| id.parse().ok());
-                id.map_or(Place::Stray, Place::Comment)
-            } else if let Some(rest) = path.strip_prefix(RUNS) {
-                let id = rest.strip_suffix(".yaml").and_then(|id| id.parse().ok());
-                id.map_or(Place::Stray, Place::Run)
-            } else if let Some(rest) = path.strip_prefix(ATTACHMENTS) {
-                let parts =
-                    rest.split_once('/').and_then(|(id, name)| Some((id.parse().ok()?, name.parse().ok()?)));
-                parts.map_or(Place::Stray, |(id, name)| Place::Attachment(id, name))
-            } else if [NODES, COMMENTS, RUNS, ATTACHMENTS].iter().any(|it| it.strip_suffix('/') == Some(path))
-            {
-                // A file with the name of a folder hides all files that belong in the folder.
-                Place::Stray
-            } else {
-                Place::Other
-            }
+            // A file with the name of a folder hides all files that belong in the folder.
+            let (folder, rest) = path.split_once('/').unwrap_or((path, ""));
+            let place = match format!("{folder}/").as_str() {
+                NODES => named(rest).filter(|id| node(id) == path).map(Place::Node),
+                COMMENTS => stem(rest).map(Place::Comment),
+                RUNS => stem(rest).map(Place::Run),
+                ATTACHMENTS => rest
+                    .split_once('/')
+                    .and_then(|(id, name)| Some(Place::Attachment(id.parse().ok()?, name.parse().ok()?))),
+                _ => return Place::Other,
+            };
+            place.unwrap_or(Place::Stray)
         }
     }
 }
@@ -168,7 +163,10 @@ pub fn home(path: &str) -> Option<String> {
 
 /// Returns the node id in the file name.
 fn named(path: &str) -> Option<NodeId> {
-    let file = path.rsplit_once('/').map_or(path, |(_, file)| file);
+    stem(path.rsplit_once('/').map_or(path, |(_, file)| file))
+}
+
+fn stem<T: FromStr>(file: &str) -> Option<T> {
     file.strip_suffix(".yaml")?.parse().ok()
 }
 
