@@ -122,7 +122,7 @@ pub(super) fn share(nodes: usize) -> usize {
 }
 
 /// What a search finds a node by, beside its id, its title and its comments: all that pages show of it.
-pub(super) fn texts(node: &Node, findings: &markdown::Parsed<'_>, most: usize) -> Vec<Said> {
+pub(super) fn texts(node: &Node, findings: &markdown::Parsed, most: usize) -> Vec<Said> {
     let view = NodeView::stored(node);
     let mut said = Room { said: Vec::new(), left: most };
     said.add("Findings", [findings.plain_text(most)]);

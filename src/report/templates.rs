@@ -221,11 +221,11 @@ pub(super) struct SafeHtml(Value);
 impl SafeHtml {
     /// A stranger's Markdown, made safe. Two texts on one page need two prefixes.
     pub(super) fn markdown(text: &str, prefix: &str, heading_level: u8) -> SafeHtml {
-        SafeHtml::parsed(&markdown::Source::new(text).parse(), prefix, heading_level)
+        SafeHtml::parsed(&markdown::Parsed::new(text), prefix, heading_level)
     }
 
     /// A stranger's Markdown that is parsed already.
-    pub(super) fn parsed(text: &markdown::Parsed<'_>, prefix: &str, heading_level: u8) -> SafeHtml {
+    pub(super) fn parsed(text: &markdown::Parsed, prefix: &str, heading_level: u8) -> SafeHtml {
         let options = markdown::HtmlOptions { prefix, heading_level };
         SafeHtml(Value::from_safe_string(raise_headings(text.to_html(&options), heading_level)))
     }
@@ -238,8 +238,7 @@ impl SafeHtml {
 
     /// What a text comes to, if it begins with sentences, and the rest of it, if there is any.
     pub(super) fn lead(text: &str, most: usize, prefix: &str) -> [Option<SafeHtml>; 2] {
-        let source = markdown::Source::new(text);
-        let parsed = source.parse();
+        let parsed = markdown::Parsed::new(text);
         let (lead, rest) = parsed.lead(most);
         let rest = SafeHtml::parsed(&rest, &format!("{prefix}-rest"), 3);
         let lead = lead.map(|lead| SafeHtml::parsed(&lead, prefix, 3));

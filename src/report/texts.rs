@@ -96,8 +96,7 @@ fn texts(node: &Node, share: usize) -> NodeTexts {
     let classification = node.classification.as_ref();
     // Unique beyond the page: the print has all nodes on one.
     let prefix = |what: &str| format!("{what}-{}", node.id);
-    let source = markdown::Source::new(classification.map_or("", |c| &c.findings));
-    let findings = source.parse();
+    let findings = markdown::Parsed::new(classification.map_or("", |c| &c.findings));
     NodeTexts {
         excerpt: match classification {
             Some(_) => findings.excerpt(CARD_EXCERPT),

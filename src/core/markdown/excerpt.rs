@@ -3,7 +3,7 @@
 use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
 use super::{
-    parse::{self, Parsed, Source},
+    parse::{self, Parsed},
     reference::is_references,
 };
 use crate::text::{first_sentence, one_line, shorten};
@@ -23,15 +23,15 @@ const LEAD_LINES: usize = 10;
 /// omitted, unless the text contains nothing else. An omitted block between two sentences becomes `…`. Raw HTML counts
 /// as text, as in [`to_html`](super::to_html).
 pub fn excerpt(markdown: &str, max_chars: usize) -> String {
-    Source::new(markdown).parse().excerpt(max_chars)
+    Parsed::new(markdown).excerpt(max_chars)
 }
 
 /// Extracts all text without markup, on one line, for searches. Cut like an [`excerpt`].
 pub fn plain_text(markdown: &str, max_chars: usize) -> String {
-    Source::new(markdown).parse().plain_text(max_chars)
+    Parsed::new(markdown).plain_text(max_chars)
 }
 
-impl Parsed<'_> {
+impl Parsed {
     /// The excerpt of a parsed text, as [`excerpt`] returns it.
     pub fn excerpt(&self, max_chars: usize) -> String {
         let mut words = plain(&self.events, max_chars, TextExtent::Prose);
@@ -46,11 +46,10 @@ impl Parsed<'_> {
     /// The lead consists of the first sentences of the first paragraph. A short code block soon after it is included,
     /// with the paragraph before the code. Headings before the first paragraph are dropped. If the text begins with
     /// something else, there is no lead, and the rest is the whole text.
-    pub fn lead(&self, max_chars: usize) -> (Option<Parsed<'_>>, Parsed<'_>) {
-        let (mut lead, mut rest): (Vec<parse::Located<'_>>, Vec<parse::Located<'_>>) =
-            (Vec::new(), Vec::new());
+    pub fn lead(&self, max_chars: usize) -> (Option<Parsed>, Parsed) {
+        let (mut lead, mut rest): (Vec<parse::Located>, Vec<parse::Located>) = (Vec::new(), Vec::new());
         // The paragraph before the code.
-        let mut before: Option<&[parse::Located<'_>]> = None;
+        let mut before: Option<&[parse::Located]> = None;
         let mut text = blocks(&self.events)
             .skip_while(|block| {
                 matches!(block.last(), Some((Event::End(TagEnd::Heading(_)) | Event::Rule, _)))
@@ -86,16 +85,12 @@ impl Parsed<'_> {
         }
         rest.extend(before.into_iter().flatten().cloned());
         if lead.is_empty() {
-            return (
-                None,
-                Parsed { source: self.source, events: self.events.clone(), definitions: Vec::new() },
-            );
+            return (None, self.part(self.events.clone()));
         }
         rest.extend(text.flatten().cloned());
         // The text of a footnote is not part of the lead.
         lead.retain(|(event, _)| !matches!(event, Event::FootnoteReference(_)));
-        let part = |events| Parsed { source: self.source, events, definitions: Vec::new() };
-        (Some(part(lead)), part(rest))
+        (Some(self.part(lead)), self.part(rest))
     }
 
     /// The plain text of a parsed text, as [`plain_text`] returns it.
@@ -105,7 +100,7 @@ impl Parsed<'_> {
 }
 
 /// The top-level blocks of a text, each with all its events.
-fn blocks<'e, 's>(events: &'e [parse::Located<'s>]) -> impl Iterator<Item = &'e [parse::Located<'s>]> {
+fn blocks(events: &[parse::Located]) -> impl Iterator<Item = &[parse::Located]> {
     let mut rest = events;
     std::iter::from_fn(move || {
         let mut depth = 0_usize;
@@ -124,11 +119,11 @@ fn blocks<'e, 's>(events: &'e [parse::Located<'s>]) -> impl Iterator<Item = &'e 
 }
 
 /// Splits a paragraph after as many sentences as fit. If the first sentence is too long, it is cut.
-fn split_paragraph<'s>(
-    paragraph: &[parse::Located<'s>],
+fn split_paragraph(
+    paragraph: &[parse::Located],
     max_chars: usize,
-) -> (Vec<parse::Located<'s>>, Vec<parse::Located<'s>>) {
-    let piece = |event: &Event<'s>| match event {
+) -> (Vec<parse::Located>, Vec<parse::Located>) {
+    let piece = |event: &Event<'static>| match event {
         Event::Text(piece) | Event::Code(piece) | Event::InlineHtml(piece) => Some(piece.to_string()),
         Event::SoftBreak | Event::HardBreak => Some(" ".to_owned()),
         _ => None,
@@ -155,15 +150,15 @@ fn split_paragraph<'s>(
         if length >= left && length > 0 {
             let text = piece(event).unwrap_or_default();
             let part = |text: &str| {
-                let text: CowStr<'_> = text.to_owned().into();
+                let text = CowStr::from(text.to_owned());
                 if matches!(event, Event::Code(_)) { Event::Code(text) } else { Event::Text(text) }
             };
             events.push((part(&text[..left]), range.clone()));
             events.push((Event::Text(end.into()), range.clone()));
-            let tags = open.iter().rev().map(|tag: &Tag<'s>| (Event::End(tag.to_end()), range.clone()));
+            let tags = open.iter().rev().map(|tag: &Tag<'static>| (Event::End(tag.to_end()), range.clone()));
             events.extend(tags);
             let tags = open.iter().map(|tag| (Event::Start(tag.clone()), range.clone()));
-            let mut rest: Vec<parse::Located<'s>> = tags.collect();
+            let mut rest: Vec<parse::Located> = tags.collect();
             rest.extend(
                 Some(text[left..].trim_start())
                     .filter(|it| !it.is_empty())
@@ -192,7 +187,7 @@ enum TextExtent {
     All,
 }
 
-fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: TextExtent) -> String {
+fn plain(events: &[parse::Located], max_chars: usize, extent: TextExtent) -> String {
     let mut text = String::new();
     let (mut block, mut footnotes, mut heading) = (false, 0_usize, 0);
     // True if something was omitted here, so the next text does not continue the previous one.

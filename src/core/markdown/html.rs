@@ -9,7 +9,7 @@ use std::{
 use pulldown_cmark::{Alignment, BlockQuoteKind, CodeBlockKind, Event, LinkType, Tag, TagEnd};
 
 use super::{
-    parse::{Located, Parsed, Source},
+    parse::{Located, Parsed},
     sanitize::{REL, is_language, sanitize},
     text::{FileLines, attribute_into, bare_urls, file_lines, node_ids, safe_url},
 };
@@ -54,10 +54,10 @@ pub struct HtmlOptions<'a> {
 /// - Quotes and lists below 32 levels, emphasis below 16 levels, and everything after 30,000 elements lose their markup
 ///   but keep their text. Tables lose columns after the 64th and rows beyond the element limit, and a note says so.
 pub fn to_html(markdown: &str, options: &HtmlOptions<'_>) -> String {
-    Source::new(markdown).parse().to_html(options)
+    Parsed::new(markdown).to_html(options)
 }
 
-impl Parsed<'_> {
+impl Parsed {
     /// Renders parsed text, as [`to_html`] does.
     pub fn to_html(&self, options: &HtmlOptions<'_>) -> String {
         let mut writer = HtmlWriter::new(&self.events, options);
@@ -141,7 +141,7 @@ struct Footnotes {
 }
 
 impl HtmlWriter {
-    fn new(events: &[Located<'_>], options: &HtmlOptions<'_>) -> Self {
+    fn new(events: &[Located], options: &HtmlOptions<'_>) -> Self {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
         let prefix: String = options.prefix.chars().map(|c| if allowed(c) { c } else { '-' }).collect();
         let slugs = slugs(events);
@@ -176,7 +176,7 @@ impl HtmlWriter {
         }
     }
 
-    fn run(&mut self, events: &[Located<'_>]) {
+    fn run(&mut self, events: &[Located]) {
         let mut at = 0;
         while let Some((event, _)) = events.get(at) {
             let skipped = match event {
@@ -223,7 +223,7 @@ impl HtmlWriter {
         self.out
     }
 
-    fn write(&mut self, event: &Event<'_>, rest: &[Located<'_>]) {
+    fn write(&mut self, event: &Event<'_>, rest: &[Located]) {
         match event {
             Event::Start(tag) => {
                 let open = self.start(tag, rest);
@@ -252,7 +252,7 @@ impl HtmlWriter {
         }
     }
 
-    fn start(&mut self, tag: &Tag<'_>, rest: &[Located<'_>]) -> Open {
+    fn start(&mut self, tag: &Tag<'_>, rest: &[Located]) -> Open {
         match tag {
             Tag::Paragraph => self.block("p", ""),
             Tag::Heading { level, .. } => self.heading(*level as u8),
@@ -755,7 +755,7 @@ fn file_mark(file: &FileLines<'_>) -> String {
 
 /// An id for every heading, in order, made as on GitHub: lower case, spaces to `-`, punctuation dropped, and a number
 /// appended to repeated names.
-fn slugs(events: &[Located<'_>]) -> Vec<String> {
+fn slugs(events: &[Located]) -> Vec<String> {
     let mut slugs = Vec::new();
     let mut taken = HashSet::new();
     let mut counts: HashMap<String, usize> = HashMap::new();

@@ -23,7 +23,7 @@
 //!
 //! # Steps
 //!
-//! Text that is needed in several forms is parsed once, with [`Source::parse`].
+//! Text that is needed in several forms is parsed once, with [`Parsed::new`].
 //!
 //! 1. `parse` turns Markdown into events, merges split text, and undoes emphasis inside bare URLs.
 //! 2. `reference` finds mentions. `html` renders HTML, which `sanitize` filters with ammonia and an explicit
@@ -41,6 +41,6 @@ mod text;
 
 pub use excerpt::{excerpt, plain_text};
 pub use html::{HtmlOptions, to_html};
-pub use parse::{Parsed, Source};
+pub use parse::Parsed;
 pub use reference::{Mention, MentionKind, UnreadableReference, own_path, references, unreadable_references};
 pub use terminal::to_terminal;

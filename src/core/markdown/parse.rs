@@ -5,7 +5,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeWithOffset};
 
 /// An event and its byte range in the source.
-pub(super) type Located<'a> = (Event<'a>, Range<usize>);
+pub(super) type Located = (Event<'static>, Range<usize>);
 
 /// A link reference definition: `[label]: target "title"`.
 pub(super) struct Definition {
@@ -14,52 +14,45 @@ pub(super) struct Definition {
     pub title: Option<String>,
 }
 
-/// Markdown with `\n` line endings and without a byte order mark.
-pub struct Source(String);
-
-impl Source {
-    /// Normalizes the text.
-    pub fn new(markdown: &str) -> Self {
-        let markdown = markdown.strip_prefix('\u{FEFF}').unwrap_or(markdown);
-        Source(markdown.replace("\r\n", "\n").replace('\r', "\n"))
-    }
-
-    /// Parses the text. The result serves all uses of it.
-    pub fn parse(&self) -> Parsed<'_> {
-        let (events, definitions) = events(&self.0);
-        Parsed { source: &self.0, events, definitions }
-    }
-}
-
-/// Parsed Markdown.
-pub struct Parsed<'s> {
-    pub(super) source: &'s str,
-    pub(super) events: Vec<Located<'s>>,
+/// Parsed Markdown, from which all other forms of the text are made.
+pub struct Parsed {
+    /// The text with `\n` line endings and without a byte order mark.
+    pub(super) source: String,
+    /// All events of the text.
+    ///
+    /// Adjacent text events are merged: the parser splits text at `_`, `*`, `[`, entities and escapes, but URLs must be
+    /// searched in the whole text. Emphasis that starts inside a bare URL (`https://x/_a_/b`) is turned back into text,
+    /// as on GitHub.
+    pub(super) events: Vec<Located>,
+    /// The link reference definitions in order.
     pub(super) definitions: Vec<Definition>,
 }
 
-/// All events of a text, and its link reference definitions in order.
-///
-/// Adjacent text events are merged: the parser splits text at `_`, `*`, `[`, entities and escapes, but URLs must be
-/// searched in the whole text. Emphasis that starts inside a bare URL (`https://x/_a_/b`) is turned back into text, as
-/// on GitHub.
-fn events(markdown: &str) -> (Vec<Located<'_>>, Vec<Definition>) {
-    let parser = Parser::new_ext(markdown, options()).into_offset_iter();
-    // The parser stores definitions in a hash map, in no particular order.
-    let mut definitions: Vec<_> = parser
-        .reference_definitions()
-        .iter()
-        .map(|(_, definition)| Definition {
+impl Parsed {
+    /// Parses a text.
+    pub fn new(markdown: &str) -> Parsed {
+        let markdown = markdown.strip_prefix('\u{FEFF}').unwrap_or(markdown);
+        let source = markdown.replace("\r\n", "\n").replace('\r', "\n");
+        let parser = Parser::new_ext(&source, options()).into_offset_iter();
+        // The parser stores definitions in a hash map, in no particular order.
+        let definitions = parser.reference_definitions().iter().map(|(_, definition)| Definition {
             at: definition.span.start,
             target: definition.dest.to_string(),
             title: definition.title.as_deref().map(str::to_owned),
-        })
-        .collect();
-    definitions.sort_by_key(|definition| definition.at);
+        });
+        let mut definitions: Vec<Definition> = definitions.collect();
+        definitions.sort_by_key(|definition| definition.at);
 
-    let mut urls = UrlEmphasis::default();
-    let events = parser.map(|(event, range)| urls.undo(markdown, event, range));
-    (TextMergeWithOffset::new(events).collect(), definitions)
+        let mut urls = UrlEmphasis::default();
+        let events = parser.map(|(event, range)| urls.undo(&source, event, range));
+        let events = TextMergeWithOffset::new(events).map(|(event, range)| (event.into_static(), range));
+        Parsed { events: events.collect(), definitions, source }
+    }
+
+    /// A part of the text.
+    pub(super) fn part(&self, events: Vec<Located>) -> Parsed {
+        Parsed { source: self.source.clone(), events, definitions: Vec::new() }
+    }
 }
 
 /// Returns true if the element occurs within a line of text.
@@ -88,7 +81,12 @@ struct UrlEmphasis {
 }
 
 impl UrlEmphasis {
-    fn undo<'a>(&mut self, source: &'a str, event: Event<'a>, range: Range<usize>) -> Located<'a> {
+    fn undo<'a>(
+        &mut self,
+        source: &'a str,
+        event: Event<'a>,
+        range: Range<usize>,
+    ) -> (Event<'a>, Range<usize>) {
         let text = match &event {
             Event::Text(text) => Some(text.clone()),
             Event::Start(tag @ (Tag::Emphasis | Tag::Strong | Tag::Strikethrough)) => {

@@ -6,7 +6,7 @@ use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 use serde::Serialize;
 
 use super::{
-    parse::{self, Definition, Parsed, Source},
+    parse::{self, Definition, Parsed},
     text::{bare_urls, is_web_url, lines_at},
 };
 use crate::text::{first_bytes, is_hidden, one_line, shorten};
@@ -86,7 +86,7 @@ pub enum MentionKind {
 /// - A path may name its repository: `repo@commit:path:line` with at least seven digits of the commit, or `owner/name
 ///   path:line`, which requires a line.
 pub fn references(markdown: &str) -> Vec<Mention> {
-    Source::new(markdown).parse().references()
+    Parsed::new(markdown).references()
 }
 
 /// Finds the lines under "References" from which [`references`] reads nothing.
@@ -94,8 +94,7 @@ pub fn references(markdown: &str) -> Vec<Mention> {
 /// These are list items without any source, including everything below them, and paragraphs that would be a source as
 /// an item. "None" is accepted as a statement that there is no source.
 pub fn unreadable_references(markdown: &str) -> Vec<UnreadableReference> {
-    let source = Source::new(markdown);
-    let parsed = source.parse();
+    let parsed = Parsed::new(markdown);
     let (mut line, mut seen) = (1, 0);
     let unreadable = parsed.read().unreadable.into_iter().map(|(at, text)| {
         line += parsed.source[seen..at].matches('\n').count();
@@ -115,7 +114,7 @@ pub fn own_path(target: &str) -> Option<Mention> {
     path_of(target, true).map(|(path, lines)| path_mention(path, lines, None))
 }
 
-impl Parsed<'_> {
+impl Parsed {
     /// The sources cited by a parsed text, as [`references`] returns them.
     pub fn references(&self) -> Vec<Mention> {
         let mut reader = self.read();
@@ -134,7 +133,7 @@ impl Parsed<'_> {
     fn read(&self) -> ReferenceReader {
         let mut reader = ReferenceReader::default();
         for (event, range) in &self.events {
-            reader.take(self.source, event, range);
+            reader.take(&self.source, event, range);
         }
         reader.end_line();
         reader

@@ -7,7 +7,7 @@
 use anstyle::{AnsiColor, Style};
 use pulldown_cmark::{Event, Tag, TagEnd};
 
-use super::parse::Source;
+use super::parse::Parsed;
 use crate::text::{columns, made_visible, visible};
 
 const CODE: Style = AnsiColor::Cyan.on_default();
@@ -15,8 +15,7 @@ const QUIET: Style = Style::new().dimmed();
 
 /// Formats text as lines of at most `width` columns, except for code and long words. Each line ends with a newline.
 pub fn to_terminal(markdown: &str, width: usize) -> String {
-    let source = Source::new(markdown);
-    let parsed = source.parse();
+    let parsed = Parsed::new(markdown);
     let mut writer = TerminalWriter { width: width.max(20), ..TerminalWriter::default() };
     for (event, _) in &parsed.events {
         writer.take(event);

@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 
 use super::{
-    HtmlOptions, Mention, MentionKind, Source, excerpt, own_path, plain_text, references,
+    HtmlOptions, Mention, MentionKind, Parsed, excerpt, own_path, plain_text, references,
     sanitize::{ALLOWED, is_allowed, sanitize},
     text::file_lines,
     to_html, unreadable_references,
@@ -891,8 +891,7 @@ fn time_of_floods() {
 #[test]
 fn a_lead_is_the_first_paragraph_and_the_code_that_belongs_to_it() {
     let lead = |text: &str| {
-        let source = Source::new(text);
-        let parsed = source.parse();
+        let parsed = Parsed::new(text);
         parsed.lead(40).0.map(|lead| lead.to_html(&HtmlOptions { prefix: "x", heading_level: 3 }))
     };
     let code = "<pre tabindex=\"0\"><code>x = 1\n</code></pre>";
@@ -923,8 +922,7 @@ fn a_lead_is_the_first_paragraph_and_the_code_that_belongs_to_it() {
 #[test]
 fn the_rest_of_a_text_begins_where_its_lead_ends_and_nothing_is_lost() {
     let split = |text: &str| {
-        let source = Source::new(text);
-        let parsed = source.parse();
+        let parsed = Parsed::new(text);
         let options = HtmlOptions { prefix: "x", heading_level: 3 };
         let (lead, rest) = parsed.lead(40);
         [lead.map_or_else(String::new, |lead| lead.to_html(&options)), rest.to_html(&options)]
@@ -1005,7 +1003,7 @@ fn a_list_of_references_is_a_section_of_that_name() {
         ("```\n## References\n```", false),
         ("## References to it\n\n- src/a.rs", false),
     ] {
-        assert_eq!(super::Source::new(text).parse().lists_references(), lists, "{text}");
+        assert_eq!(super::Parsed::new(text).lists_references(), lists, "{text}");
     }
 }
 

@@ -225,11 +225,11 @@ fn place(proposals: &mut [MergedProposal], round: u32, untouched: &BTreeSet<Node
     for proposal in proposals.iter().filter(|proposal| is_here(proposal)) {
         let [base, ours, theirs] = &proposal.sides;
         for (side, other) in [(1, theirs), (2, ours)] {
-            let is_taken_back = !proposal.is_present && other.is_none();
+            let is_withdrawn = !proposal.is_present && other.is_none();
             let origins = proposal.sides[side].as_ref().or(base.as_ref());
-            gone[side].extend(origins.filter(|_| is_taken_back).map(|node| &node.id));
-            let has_made_way = proposal.is_present && moved_step(proposals, proposal).is_some();
-            gone[side].extend(proposal.sides[side].iter().filter(|_| has_made_way).map(|node| &node.id));
+            gone[side].extend(origins.filter(|_| is_withdrawn).map(|node| &node.id));
+            let is_renamed = proposal.is_present && moved_step(proposals, proposal).is_some();
+            gone[side].extend(proposal.sides[side].iter().filter(|_| is_renamed).map(|node| &node.id));
         }
     }
     let mut here: Vec<(bool, usize)> = Vec::new();
@@ -258,7 +258,7 @@ fn place(proposals: &mut [MergedProposal], round: u32, untouched: &BTreeSet<Node
     let mut conflicts = Vec::new();
     // Proposals with a right to their original id come first, then those renamed before, then those that must be
     // renamed.
-    let mut losers = Vec::new();
+    let mut displaced = Vec::new();
     for (has_moved, number) in here {
         let proposal = &proposals[number];
         let moved = moved_step(proposals, proposal).filter(|_| has_moved);
@@ -269,10 +269,10 @@ fn place(proposals: &mut [MergedProposal], round: u32, untouched: &BTreeSet<Node
         // A manually misplaced proposal stays where it is.
         match wanted.or_else(|| ids_before(proposal).into_iter().next()) {
             Some(id) if taken.insert(folded(&id)) => places.push((number, id)),
-            _ => losers.push(number),
+            _ => displaced.push(number),
         }
     }
-    for number in losers {
+    for number in displaced {
         let proposal = &proposals[number];
         let parent = parent_id(proposals, proposal);
         let made = made_step(proposals, proposal).unwrap_or_else(|| last_run(&proposal.identity.made_as));
@@ -315,8 +315,8 @@ fn ids_there(
         let parent = parent_id(proposals, proposal);
         let is_below = step(id, parent.as_ref()).and_then(|step| below(parent.as_ref(), &proposal.id, step));
         let had_moved = ids_before(proposal).contains(id);
-        let makes_way = taken.contains(&own) || first.get(&own) != Some(&&proposal.identity);
-        folded(id) == own || ((makes_way || had_moved) && is_below.as_ref() == Some(id))
+        let is_displaced = taken.contains(&own) || first.get(&own) != Some(&&proposal.identity);
+        folded(id) == own || ((is_displaced || had_moved) && is_below.as_ref() == Some(id))
     };
     let there = |number: usize| proposals[number].there.clone().filter(|id| may_be(&proposals[number], id));
     here.iter().filter_map(|(_, number)| Some((*number, there(*number)?))).collect()
