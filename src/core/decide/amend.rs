@@ -22,22 +22,22 @@ use crate::ruleset::rules::confirmation::stamp;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Amend {
-    /// A committed node; omit it for `conclusion`.
+    /// A committed node; absent for `conclusion`.
     #[schemars(extend("examples" = ["R3.A1a"]))]
     pub node_id: Option<String>,
-    /// Why it changes.
+    /// The reason.
     pub reason: String,
     /// One sentence.
     pub headline: Option<String>,
-    /// The full text, in Markdown.
+    /// In full, in Markdown.
     pub findings: Option<String>,
     /// One line.
     pub title: Option<String>,
     /// The proof.
     pub evidence: Option<String>,
-    /// The full list.
+    /// All of them.
     pub alternatives_considered: Option<Vec<String>>,
-    /// The full list.
+    /// All of them.
     pub caveats: Option<Vec<String>>,
     /// As in tot_commit.
     #[schemars(extend("x-elsewhere" = true))]
@@ -45,7 +45,7 @@ pub struct Amend {
     /// As in tot_commit.
     #[schemars(extend("x-elsewhere" = true))]
     pub references: Option<Vec<NewCitation>>,
-    /// For an ended investigation.
+    /// The new conclusion.
     pub conclusion: Option<String>,
     /// As in tot_end.
     #[schemars(with = "Option<Vec<BindSchema>>", extend("x-elsewhere" = true))]

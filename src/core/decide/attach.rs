@@ -23,9 +23,9 @@ pub struct Attach {
     /// Its file name.
     #[schemars(extend("examples" = ["timings.log"]))]
     pub name: String,
-    /// The content as text.
+    /// Its content.
     pub text: Option<String>,
-    /// The content as base64, if not text.
+    /// Its content, if not text.
     pub base64: Option<String>,
 }
 

@@ -15,7 +15,7 @@ use crate::text::one_line;
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct NewCommand {
-    /// The command line as typed.
+    /// As typed.
     #[schemars(extend("examples" = ["cargo test"]))]
     pub command: String,
     /// Its exit code.
@@ -34,7 +34,7 @@ pub struct NewCitation {
     pub target: String,
     /// 18, or 18-24.
     pub lines: Option<String>,
-    /// The commit at which it was read.
+    /// The commit it was read at.
     pub commit: Option<String>,
     /// The exact words.
     pub quote: Option<String>,
@@ -47,23 +47,11 @@ pub struct NewCitation {
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct NewLink {
-    /// The other node.
+    /// The node.
     pub to: String,
-    /// The result's effect on it.
-    #[schemars(with = "LinkKindName")]
+    /// The effect on it.
+    #[schemars(with = "String", extend("enum" = ["supports", "contradicts", "duplicates", "depends"]))]
     pub kind: LinkKind,
-}
-
-/// Schema for [`LinkKind`].
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
-#[expect(dead_code, reason = "it stands for the domain's own, which knows no schemas")]
-enum LinkKindName {
-    Supports,
-    Contradicts,
-    Duplicates,
-    Depends,
 }
 
 /// Maximum number of entries in a list.

@@ -19,11 +19,11 @@ use crate::ruleset::rules::objections::{first_of, may_resolve};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Say {
-    /// The node; if absent, the one of `replyTo`, or the whole investigation.
+    /// The node; default: that of `replyTo`, or none.
     pub node_id: Option<String>,
     /// Objections claim that the node is wrong.
     #[serde(default)]
-    #[schemars(with = "CommentKindName")]
+    #[schemars(with = "String", extend("enum" = ["comment", "objection", "answer", "resolution"]))]
     pub kind: CommentKind,
     /// The comment to answer or resolve.
     pub reply_to: Option<String>,
@@ -38,18 +38,6 @@ impl Default for CommentKind {
     fn default() -> Self {
         CommentKind::Comment
     }
-}
-
-/// Schema for [`CommentKind`].
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
-#[expect(dead_code, reason = "it stands for the domain's own, which knows no schemas")]
-enum CommentKindName {
-    Comment,
-    Objection,
-    Answer,
-    Resolution,
 }
 
 /// Codes that can refuse a comment, besides those of any call.

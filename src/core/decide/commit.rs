@@ -45,7 +45,7 @@ pub struct NodeResult {
     pub evidence: Option<String>,
     /// How it was verified.
     pub verification_method: Option<String>,
-    /// Other explanations that were considered.
+    /// Other answers considered.
     #[serde(default)]
     pub alternatives_considered: Vec<String>,
     /// What a confirmation did not try.
@@ -53,16 +53,16 @@ pub struct NodeResult {
     pub caveats: Vec<String>,
     /// The findings in one sentence, for lists.
     pub headline: Option<String>,
-    /// It refutes its parent; requires a terminal state.
+    /// It refutes its parent; in a terminal state.
     #[serde(default)]
     pub refutes: bool,
-    /// You claimed it: stored next to another agent's result.
+    /// Claimed by you: stored next to another result.
     #[serde(default)]
     pub claimed: bool,
     /// When the research began, if before the proposal.
     #[schemars(extend("examples" = ["2026-11-20T09:15:02Z"]))]
     pub started_at: Option<String>,
-    /// Commands that were run.
+    /// Commands run.
     #[serde(default)]
     pub commands: Vec<NewCommand>,
     /// Ids of earlier `tot run` runs.

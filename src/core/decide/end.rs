@@ -23,7 +23,7 @@ use crate::text::one_line;
 pub struct End {
     /// The answer, in Markdown: findings, certainty, what was ruled out.
     pub conclusion: Option<String>,
-    /// The answers that it rests on.
+    /// The answers behind it.
     #[serde(default)]
     #[schemars(with = "Vec<BindSchema>")]
     pub answers: Vec<Bind>,
@@ -32,7 +32,7 @@ pub struct End {
     pub not_covered: Vec<String>,
     /// The agent that ends it.
     pub agent_id: Option<String>,
-    /// Ends despite missing required steps; every page says so.
+    /// Ends early, which every page shows.
     pub stopped: Option<EarlyStop>,
     /// The reply of the person at the client, if one had to be asked. Not an argument of the call, so agents can't
     /// forge it.
@@ -48,7 +48,7 @@ pub enum Bind {
     Id(String),
     /// An id and a role.
     As {
-        /// The answer's node.
+        /// An answer.
         id: String,
         /// If absent, the role is chosen as for an id alone.
         #[serde(rename = "as")]
@@ -62,22 +62,11 @@ pub enum Bind {
 #[schemars(inline)]
 #[expect(dead_code, reason = "it stands for both forms")]
 pub(super) struct BindSchema {
-    /// The answer's node.
+    /// An answer.
     id: String,
     /// `part`: one of several that form the conclusion together; `rival`: also possible.
-    #[schemars(with = "Option<BoundAsName>")]
+    #[schemars(with = "Option<String>", extend("enum" = ["main", "part", "rival", null]))]
     r#as: Option<BoundAs>,
-}
-
-/// Schema for [`BoundAs`].
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
-#[expect(dead_code, reason = "it stands for the domain's own, which knows no schemas")]
-enum BoundAsName {
-    Main,
-    Part,
-    Rival,
 }
 
 /// An early stop.
@@ -85,22 +74,11 @@ enum BoundAsName {
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct EarlyStop {
-    /// `budget`: no time or money left; `enough`: the findings suffice; `stuck`: no way forward.
-    #[schemars(with = "StopReasonName")]
+    /// No time or money left; sufficient findings; no way forward.
+    #[schemars(with = "String", extend("enum" = ["budget", "enough", "stuck"]))]
     pub reason: StopReason,
     /// Details.
     pub note: Option<String>,
-}
-
-/// Schema for [`StopReason`].
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
-#[expect(dead_code, reason = "it stands for the domain's own, which knows no schemas")]
-enum StopReasonName {
-    Budget,
-    Enough,
-    Stuck,
 }
 
 /// Codes that can block an end, besides those of any call.

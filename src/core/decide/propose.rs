@@ -15,10 +15,10 @@ use crate::ruleset::rules::{CallVerdict, KINDS, ProposalCheck, shortened};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Propose {
-    /// The nodes to propose.
+    /// The nodes.
     #[serde(default)]
     pub nodes: Vec<NewNode>,
-    /// Ids of pending proposals to withdraw.
+    /// Pending ids to withdraw.
     #[serde(default)]
     pub withdraw: Vec<String>,
 }
@@ -40,7 +40,7 @@ pub struct NewNode {
     /// The planned work.
     #[serde(default)]
     pub planned_action: String,
-    /// The combinations of `dimensions` that it covers.
+    /// Its values of `dimensions`.
     #[serde(default)]
     #[schemars(extend("examples" = [["engine=gix"]]))]
     pub covers: Vec<String>,

@@ -23,7 +23,7 @@ pub struct Reclassify {
     pub node_id: String,
     /// The new state.
     pub new_state: String,
-    /// Why it changes.
+    /// The reason.
     pub reason: Option<String>,
     /// The agent that changes it.
     pub agent_id: Option<String>,
@@ -31,7 +31,7 @@ pub struct Reclassify {
     pub evidence: Option<String>,
     /// How it was verified.
     pub verification_method: Option<String>,
-    /// Other explanations that were considered.
+    /// Other answers considered.
     #[serde(default)]
     pub alternatives_considered: Vec<String>,
 }

@@ -15,19 +15,19 @@ pub struct Start {
     /// The full question.
     #[schemars(extend("examples" = ["Why did p99 latency double after the upgrade to PostgreSQL 18?"]))]
     pub query: String,
-    /// Shown in lists; default: the first line of the query.
+    /// For lists; default: first line of the query.
     pub title: Option<String>,
     /// Known facts: versions, logs, constraints.
     pub context: Option<String>,
-    /// A mode of the method; default: its first.
+    /// A mode of the method; default: the first.
     pub mode: Option<String>,
-    /// Number of roots in the first proposal, if the method lets you choose.
+    /// Roots in the first proposal, if you can choose.
     #[schemars(range(min = 1))]
     pub min_roots: Option<u32>,
-    /// Rounds before the end: more than the method's minimum, or fewer if the mode allows.
+    /// Rounds before the end: more than the method's, or fewer if the mode allows.
     #[schemars(range(min = 1, max = 20))]
     pub min_rounds: Option<u32>,
-    /// Keep states that are reached too early.
+    /// Keep states that come too early.
     pub allow_early_terminal: Option<bool>,
 }
 
