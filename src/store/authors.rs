@@ -47,7 +47,7 @@ impl Ancestry<'_> {
         for claim in before.into_iter().flat_map(|before| {
             claims_in(before.nodes(), before.comments(), before.runs(), before.conclusion())
         }) {
-            take(&mut claims, &moved, claim);
+            remove_claim(&mut claims, &moved, claim);
         }
         if claims.is_empty() {
             return;
@@ -100,7 +100,7 @@ impl Ancestry<'_> {
             for file in self.git.files(*end).into_iter().flatten() {
                 if claims.keys().any(|claim| claim.path == file.path) {
                     for (person, at) in named_in(self.git, &file.path, Some(file.blob)) {
-                        take(claims, moved, Attribution { path: file.path.clone(), person, at });
+                        remove_claim(claims, moved, Attribution { path: file.path.clone(), person, at });
                     }
                 }
             }
@@ -123,7 +123,7 @@ impl Ancestry<'_> {
                 for (person, at) in named_in(self.git, &file.path, file.after) {
                     let same = stood.iter().position(|it| *it == (person.clone(), at));
                     if same.map(|same| stood.swap_remove(same)).is_none() && is_of(commit, &person) {
-                        take(claims, moved, Attribution { path: file.path.clone(), person, at });
+                        remove_claim(claims, moved, Attribution { path: file.path.clone(), person, at });
                     }
                 }
             }
@@ -240,7 +240,7 @@ fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timesta
 }
 
 /// Removes a claim that this one confirms: an equal claim, or one in a node that a merge has renamed.
-fn take(claims: &mut Claims, moved: &HashSet<String>, claim: Attribution) {
+fn remove_claim(claims: &mut Claims, moved: &HashSet<String>, claim: Attribution) {
     let key = match claims.contains_key(&claim) {
         true => Some(claim),
         false => {

@@ -42,19 +42,19 @@ impl HistoryEntry {
         if let Some(path) = strange {
             misfits.push(format!("Its message names a call of {tool}, but it also changed {path}."));
         }
-        let says: BTreeSet<&str> =
+        let named: BTreeSet<&str> =
             self.trailers().into_iter().filter(|(key, _)| *key == "Node").map(|(_, node)| node).collect();
-        let does: BTreeSet<String> =
+        let changed: BTreeSet<String> =
             self.happenings.iter().filter_map(|happening| Some(happening.node_id()?.to_string())).collect();
         let is_listed = match tool {
-            "tot_propose" => does.iter().all(|id| says.contains(id.as_str())),
-            _ => says.iter().copied().eq(does.iter().map(String::as_str)),
+            "tot_propose" => changed.iter().all(|id| named.contains(id.as_str())),
+            _ => named.iter().copied().eq(changed.iter().map(String::as_str)),
         };
         if !is_listed && !unreadable {
             let list = |ids: Vec<&str>| if ids.is_empty() { "none".into() } else { ids.join(", ") };
-            let (says, does) =
-                (list(says.into_iter().collect()), list(does.iter().map(String::as_str).collect()));
-            misfits.push(format!("Its message names {says}, but it changed {does}."));
+            let (named, changed) =
+                (list(named.into_iter().collect()), list(changed.iter().map(String::as_str).collect()));
+            misfits.push(format!("Its message names {named}, but it changed {changed}."));
         }
         misfits
     }

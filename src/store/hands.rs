@@ -152,7 +152,7 @@ impl<'a> Ancestry<'a> {
                 [] | [_] => self.edits(&commit.info),
                 _ => merges::edits(self, &commit.info, &mut remakes),
             };
-            let mut touched = BTreeSet::new();
+            let mut affected = BTreeSet::new();
             // An unreadable file is reported elsewhere.
             for edit in edits.unwrap_or_default() {
                 if edit.before != edit.after {
@@ -160,7 +160,7 @@ impl<'a> Ancestry<'a> {
                 }
                 match layout::place(&edit.path) {
                     Place::Node(id) => {
-                        touch(investigation, edit.read(self, node_file::read), &id, &mut touched);
+                        add_affected(investigation, edit.read(self, node_file::read), &id, &mut affected);
                         if edit.is_new {
                             let by = by_hand.writers.entry(id.clone()).or_default();
                             by.extend(commit.person().filter(|own| !by.contains(own)));
@@ -171,19 +171,19 @@ impl<'a> Ancestry<'a> {
                         let [before, after] = edit.read(self, comment_file::read);
                         let settles = |said: &Comment| said.kind == CommentKind::Resolution;
                         let said = before.or_else(|| after.filter(settles));
-                        touch_record(investigation, said.and_then(|said| said.node), &mut touched);
+                        add_affected_by_record(investigation, said.and_then(|said| said.node), &mut affected);
                     }
                     Place::Run(_) => {
                         let [before, after] = edit.read(self, run_file::read);
                         let run = before.or_else(|| after.filter(|run| run.of().is_some()));
-                        touch_record(investigation, run.and_then(|run| run.node), &mut touched);
+                        add_affected_by_record(investigation, run.and_then(|run| run.node), &mut affected);
                     }
                     Place::Conclusion => by_hand.end = true,
                     Place::Meta => by_hand.end |= edit.before != FileText::Blob(None),
                     _ => {}
                 }
             }
-            if touched.is_empty() {
+            if affected.is_empty() {
                 continue;
             }
             asked += 1;
@@ -193,7 +193,7 @@ impl<'a> Ancestry<'a> {
                     files.into_iter().map(|file| (file.path.clone(), file)).collect::<HashMap<_, _>>()
                 }),
             };
-            for node in touched {
+            for node in affected {
                 let confirmed = investigation.children(&node).filter(|child| match &then {
                     None => true,
                     Some(files) => has_current_result(self.git, files, child),
@@ -418,33 +418,37 @@ pub(super) fn is_marked(text: &str) -> bool {
 
 /// Adds the nodes affected by a changed node file: the node and its parent, and all descendants if its results no
 /// longer differ.
-fn touch(
+fn add_affected(
     investigation: &Investigation,
     [before, after]: [Option<Node>; 2],
     id: &NodeId,
-    touched: &mut BTreeSet<NodeId>,
+    affected: &mut BTreeSet<NodeId>,
 ) {
-    touched.insert(id.clone());
-    touched.extend(before.iter().chain(&after).filter_map(|node| node.parent.clone()));
+    affected.insert(id.clone());
+    affected.extend(before.iter().chain(&after).filter_map(|node| node.parent.clone()));
     let differs = |node: &Option<Node>| {
         node.as_ref().and_then(|it| it.classification.as_ref()).is_some_and(|result| result.is_contested())
     };
     if differs(&before) && !differs(&after) {
-        touched.extend(below(investigation, id));
+        affected.extend(with_descendants(investigation, id));
     }
 }
 
 /// Adds the nodes affected by a changed comment or run: its node with all descendants, and the parent.
-fn touch_record(investigation: &Investigation, node: Option<NodeId>, touched: &mut BTreeSet<NodeId>) {
+fn add_affected_by_record(
+    investigation: &Investigation,
+    node: Option<NodeId>,
+    affected: &mut BTreeSet<NodeId>,
+) {
     if let Some(node) = node {
-        touched.extend(investigation.node(&node).and_then(|node| node.parent.clone()));
-        touched.extend(below(investigation, &node));
-        touched.insert(node);
+        affected.extend(investigation.node(&node).and_then(|node| node.parent.clone()));
+        affected.extend(with_descendants(investigation, &node));
+        affected.insert(node);
     }
 }
 
 /// Returns the node and all its descendants.
-fn below(investigation: &Investigation, id: &NodeId) -> Vec<NodeId> {
+fn with_descendants(investigation: &Investigation, id: &NodeId) -> Vec<NodeId> {
     let mut all = Vec::new();
     let mut next = vec![id.clone()];
     while let Some(id) = next.pop() {

@@ -278,7 +278,7 @@ impl<'a> HistoryFiles<'a> {
         let read = match self.nodes.entry((blob, id.clone())) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                take(self.git, &mut self.budget.texts, blob)?;
+                reserve(self.git, &mut self.budget.texts, blob)?;
                 let is_false = |person: &Person, at| self.disowned.contains(&(person.clone(), at));
                 let mut node = read::node(self.git, path, blob, id);
                 node.iter_mut().for_each(|node| node.visit_callers(authors::disowning(is_false)));
@@ -308,7 +308,7 @@ impl<'a> HistoryFiles<'a> {
         faults: &mut Vec<Fault>,
     ) -> Result<Option<Arc<T>>, NoRoom> {
         let Some(blob) = blob else { return Ok(None) };
-        take(self.git, &mut self.budget.texts, blob)?;
+        reserve(self.git, &mut self.budget.texts, blob)?;
         let mut read: Option<T> =
             read::record(self.git, path, blob, id).map_err(|fault| faults.push(fault)).ok();
         if let Some(read) = &mut read {
@@ -324,7 +324,7 @@ impl<'a> HistoryFiles<'a> {
     }
 
     fn conclusion(&mut self, path: &str, blob: BlobId) -> Result<ReadResult<Conclusion>, NoRoom> {
-        take(self.git, &mut self.budget.texts, blob)?;
+        reserve(self.git, &mut self.budget.texts, blob)?;
         let is_false = |person: &Person, at| self.disowned.contains(&(person.clone(), at));
         let mut end = read::conclusion(self.git, path, blob);
         end.iter_mut().for_each(|end| end.visit_callers(authors::disowning(is_false)));
@@ -333,7 +333,7 @@ impl<'a> HistoryFiles<'a> {
 }
 
 /// Subtracts a file's size from the budget. A file above the read limit counts as empty, since it is not read.
-fn take(git: &Git, room: &mut u64, blob: BlobId) -> Result<(), NoRoom> {
+fn reserve(git: &Git, room: &mut u64, blob: BlobId) -> Result<(), NoRoom> {
     let size = git.size(blob).ok().filter(|size| *size <= read::FILE_MAX).unwrap_or_default();
     *room = room.checked_sub(size + FILE_COST).ok_or(NoRoom)?;
     Ok(())

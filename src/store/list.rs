@@ -96,7 +96,8 @@ pub(super) fn list(folders: &[PathBuf], filter: &ListFilter) -> Result<Listing, 
     report_duplicate_ids(&mut found);
     let words = filter.text.as_deref().unwrap_or_default().to_lowercase();
     let has_words = |found: &FolderContents| words.split_whitespace().all(|word| found.text.contains(word));
-    let wanted = found.into_iter().filter(|found| has_words(found) && is_in(&found.entry, filter.state));
+    let wanted =
+        found.into_iter().filter(|found| has_words(found) && matches_state(&found.entry, filter.state));
     let mut entries: Vec<(SortKey, ListEntry)> =
         wanted.map(|found| (key(&found.entry), found.entry)).collect();
     entries.sort_by(|(a, _), (b, _)| b.cmp(a));
@@ -167,7 +168,7 @@ fn read_investigation(path: &Path, is_named: bool) -> Result<Option<FolderConten
     Ok(Some(FolderContents { entry, text }))
 }
 
-fn is_in(entry: &ListEntry, state: ListState) -> bool {
+fn matches_state(entry: &ListEntry, state: ListState) -> bool {
     let ended = entry.facts.as_ref().is_some_and(|facts| facts.ended);
     match state {
         ListState::All => true,

@@ -115,17 +115,17 @@ fn remade(
 
 /// Returns whether two texts of a file have the same meaning.
 fn is_same(path: &str, one: Option<&str>, other: Option<&str>) -> bool {
-    fn says_same<T: PartialEq>(texts: [&str; 2], read: impl Fn(&str) -> Result<T, YamlError>) -> bool {
+    fn parses_same<T: PartialEq>(texts: [&str; 2], read: impl Fn(&str) -> Result<T, YamlError>) -> bool {
         let [one, other] = texts.map(|text| read(text).ok());
         one.is_some() && one == other
     }
     let (Some(a), Some(b)) = (one, other) else { return one == other };
     a == b
         || match layout::place(path) {
-            Place::Node(_) => says_same([a, b], node_file::read),
-            Place::Comment(_) => says_same([a, b], comment_file::read),
-            Place::Run(_) => says_same([a, b], run_file::read),
-            Place::Conclusion => says_same([a, b], conclusion_file::read),
+            Place::Node(_) => parses_same([a, b], node_file::read),
+            Place::Comment(_) => parses_same([a, b], comment_file::read),
+            Place::Run(_) => parses_same([a, b], run_file::read),
+            Place::Conclusion => parses_same([a, b], conclusion_file::read),
             _ => false,
         }
 }

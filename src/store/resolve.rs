@@ -40,7 +40,7 @@ impl Store {
         // During a merge, the markers are not committed yet.
         git.refuse_in_progress()?;
         let written = self.transact(path, |snapshot| -> Result<_, StoreError> {
-            let Some((marked, (mut files, decisions))) = mend(&git, snapshot)? else {
+            let Some((marked, (mut files, decisions))) = resolve_markers(&git, snapshot)? else {
                 return Ok((Vec::new(), None));
             };
             files.extend(page(&git, snapshot, &files)?);
@@ -100,7 +100,7 @@ pub(super) fn marked(git: &Git, snapshot: &Snapshot) -> Result<Vec<(String, Side
 }
 
 /// Resolves all conflict markers. Returns the files that had markers, or `None` if there were none.
-fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Resolution)>, StoreError> {
+fn resolve_markers(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Resolution)>, StoreError> {
     let marked = marked(git, snapshot)?;
     if marked.is_empty() {
         return Ok(None);

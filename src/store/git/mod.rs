@@ -19,7 +19,8 @@
 //!   power cut. `journal` documents which lock files are removed.
 //! - With [`Durability::Disk`], the default, an acknowledged commit survives a power cut if the disk honours flushes.
 //! - Among all threads and processes, only one [`GitWriter`] exists at a time. It holds an advisory lock that the kernel
-//!   releases when the process dies. Commits by other programs are detected: [`HeadMoved`](super::StoreErrorKind::HeadMoved).
+//!   releases when the process dies. Commits by other programs are detected:
+//!   [`HeadMoved`](super::StoreErrorKind::HeadMoved).
 //! - The user's own work is preserved. A work tree file is only replaced if it contains exactly the old committed
 //!   bytes, and an index entry only if it equals the old commit's. Nothing is written through a symbolic link.
 //! - Nothing is executed, whatever the configuration of a repository says: no hook, filter, signing program or
