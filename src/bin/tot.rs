@@ -1,8 +1,8 @@
-//! The person's command: arguments, then the library.
+//! The command line for people. Passes its arguments to the library.
 
 use std::process::ExitCode;
 
-/// Keeps the memory of a long run whole; Cargo.toml says why.
+/// Avoids memory fragmentation in long runs. See `Cargo.toml` for the reason.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -23,7 +23,7 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
         let message = format!("It is left out of the work tree: {}.", left_out.reason);
         Finding::new(Warning, Code::LeftOut, message)
             .at(&left_out.file, None)
-            .suggest("Remove it with `git rm --cached` and commit that.")
+            .suggest("Remove it with `git rm --cached` and commit the removal.")
     }));
     for (path, text) in &subject.files {
         round_trip(path, text, &mut findings);
@@ -31,38 +31,34 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
             findings.push(
                 Finding::new(Warning, Code::SecretSuspected, format!("It may contain {}.", suspect.kind))
                     .at(path, Some(suspect.line))
-                    .suggest("If it is real, have it revoked: git keeps what was committed."),
+                    .suggest("If it is real, revoke it: it stays in the git history."),
             );
         }
     }
     match subject.text(layout::ATTRIBUTES) {
         Some(text) if text.lines().any(|line| line.trim() == layout::ATTRIBUTES_TEXT.trim()) => {}
         _ => findings.push(
-            Finding::new(
-                Warning,
-                Code::LineEndings,
-                "Nothing keeps git from changing the line endings of the files in a checkout.",
-            )
-            .at(layout::ATTRIBUTES, None)
-            .suggest("Commit it with the line `* -text`."),
+            Finding::new(Warning, Code::LineEndings, "git may change the line endings of files on checkout.")
+                .at(layout::ATTRIBUTES, None)
+                .suggest("Add the line `* -text` and commit it."),
         ),
     }
     findings
 }
 
-/// Checks the page for forges against the facts. A page that somebody has replaced is left alone, and so is one by an
-/// earlier version of this program, which may have said the same in other words.
+/// Compares the README page with the facts. Ignores a page that a person has replaced, and a page written by an earlier
+/// version of this program, whose wording may differ.
 fn page(subject: &Subject, rules: Option<&EffectiveRules>) -> Option<Finding> {
     let text = subject.text(layout::README).filter(|text| readme::is_ours(text))?;
     let expected = readme::readme(&subject.snapshot.investigation, rules?);
     (text != expected && !is_as_a_call_wrote_it(subject)).then(|| {
         Finding::new(Warning, Code::ReadmeDiffers, "It does not match the facts.")
             .at(layout::README, None)
-            .suggest("The facts themselves are not affected. The next call that changes the page rewrites it; until then, remove it if it misleads.")
+            .suggest("The facts themselves are unaffected. The next call that changes the page rewrites it. Until then, delete it if it is misleading.")
     })
 }
 
-/// Whether a call wrote the page, and only calls have changed a fact since.
+/// Returns whether a call wrote the page, and only calls have changed facts since then.
 fn is_as_a_call_wrote_it(subject: &Subject) -> bool {
     let is_call = |entry: &HistoryEntry| entry.gaps.is_empty() && entry.is_of_call();
     let concerns_it = |path: &String| path == layout::README || layout::place(path) != Place::Other;
@@ -73,14 +69,14 @@ fn is_as_a_call_wrote_it(subject: &Subject) -> bool {
     last.is_some_and(is_call)
 }
 
-/// Files next to a node that does not exist, or no longer.
+/// Reports attachments of missing nodes.
 fn stray_attachments(subject: &Subject) -> impl Iterator<Item = Finding> {
     let investigation = &subject.snapshot.investigation;
     let stray = investigation.attachments().iter().filter(|(node, _)| investigation.node(node).is_none());
     stray.flat_map(|(node, files)| files.keys().map(move |name| (node, name))).map(|(node, name)| {
         Finding::new(Warning, Code::StrayFile, format!("It belongs to {node}, which is missing."))
             .at(layout::attachment(node, name), None)
-            .suggest("Move it to the folder of another node, or remove it.")
+            .suggest("Move it to another node's folder, or remove it.")
     })
 }
 
@@ -96,22 +92,22 @@ fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
             .at(&fault.path, subject.text(&fault.path).and_then(|text| key_line(text, "name")));
         return match severity {
             Note => finding,
-            _ => finding.suggest(format!("`git log -p {}` shows what was changed.", fault.path)),
+            _ => finding.suggest(format!("`git log -p {}` shows the changes.", fault.path)),
         };
     }
     let reason = format!("It is left out: {reason}.");
     if layout::place(&fault.path) == Place::Stray {
         return Finding::new(Warning, Code::StrayFile, reason)
             .at(&fault.path, fault.line)
-            .suggest("Keep files of your own outside of nodes/, comments/, runs/ and attachments/.");
+            .suggest("Keep your own files outside nodes/, comments/, runs/ and attachments/.");
     }
     if subject.text(&fault.path).is_some_and(|text| markers::sides(text).is_some()) {
-        let reason = "It has git conflict markers, and is left out until they are resolved.";
+        let reason = "It contains git conflict markers, and is left out until they are resolved.";
         return Finding::new(Error, Code::UnreadableFile, reason)
             .at(&fault.path, fault.line)
             .suggest("`tot merge --resolve` merges both sides by node.");
     }
-    // A readable file without a place in the tree: the fault is its parent's.
+    // A readable file without a place in the tree: the problem is its id or its parent.
     let text = subject.text(&fault.path);
     match text.and_then(|text| Some((text, node_file::read(text).ok()?))) {
         Some((_, node)) if subject.snapshot.investigation.node(&node.id).is_some() => {
@@ -127,7 +123,7 @@ fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
     }
 }
 
-/// Capitalizes the text.
+/// Capitalizes the first letter.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -141,7 +137,7 @@ fn ruleset(subject: &Subject, findings: &mut Vec<Finding>) {
             findings.push(
                 Finding::new(Error, Code::InvalidRuleset, format!("{}.", fault.reason.trim_end_matches('.')))
                     .at(&fault.path, fault.line)
-                    .suggest("No call is judged until it is fixed by hand and committed."),
+                    .suggest("Fix it by hand and commit it. No call can be judged until then."),
             );
             return;
         }
@@ -152,7 +148,7 @@ fn ruleset(subject: &Subject, findings: &mut Vec<Finding>) {
             Finding::new(
                 Warning,
                 Code::RulesetName,
-                format!("It is {}, but the investigation says {}.", file.ruleset.name, meta.ruleset),
+                format!("Its name is {}, but the investigation names {}.", file.ruleset.name, meta.ruleset),
             )
             .at(layout::RULESET, line("name")),
         );
@@ -163,18 +159,15 @@ fn ruleset(subject: &Subject, findings: &mut Vec<Finding>) {
             Finding::new(
                 Warning,
                 Code::RulesetDiffers,
-                format!(
-                    "It calls itself {}, but its rules are not those of this program.",
-                    file.ruleset.name
-                ),
+                format!("Its rules differ from those of the built-in ruleset {}.", file.ruleset.name),
             )
             .at(layout::RULESET, line("name"))
-            .suggest("It applies as it is: see what differs, or whether another version wrote it."),
+            .suggest("It applies as it is. Another version of this program may have written it."),
         );
     }
 }
 
-/// By paths, so that unreadable nodes count too.
+/// Compares paths rather than ids, to include unreadable nodes.
 fn case_collisions(subject: &Subject, findings: &mut Vec<Finding>) {
     let faulty = subject.snapshot.faults.iter().map(|fault| fault.path.as_str());
     let attachments = subject.snapshot.investigation.attachments().iter();
@@ -195,13 +188,13 @@ fn case_collisions(subject: &Subject, findings: &mut Vec<Finding>) {
                     format!("It differs from {} only in letter case.", pair[0]),
                 )
                 .at(pair[1], subject.text(pair[1]).and_then(|text| key_line(text, "id")))
-                .suggest("Such a repository can't be checked out on macOS or Windows: rename one by hand."),
+                .suggest("Such a repository can't be checked out on macOS or Windows: rename one of them."),
             );
         }
     }
 }
 
-/// Whether the file reads and writes back to the same bytes.
+/// Checks that reading and writing the file again reproduces its bytes.
 fn round_trip(path: &str, text: &str, findings: &mut Vec<Finding>) {
     let written = match layout::place(path) {
         Place::Node(_) => node_file::read(text).and_then(|node| node_file::write(&node)),
@@ -211,7 +204,7 @@ fn round_trip(path: &str, text: &str, findings: &mut Vec<Finding>) {
         Place::Run(_) => run_file::read(text).and_then(|run| run_file::write(&run)),
         Place::Ruleset | Place::Attachment(..) | Place::Stray | Place::Other => return,
     };
-    // An unreadable file is a fault already.
+    // Unreadable files are reported elsewhere.
     let Ok(written) = written else { return };
     if written == text {
         return;

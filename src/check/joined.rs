@@ -1,5 +1,7 @@
-//! States that only a merge leaves, though each of the joined histories is valid by itself, such as a proposal below a node
-//! that was given up on the other side. The next call need not repair them, so they stay in the tree, and are no errors.
+//! Recognizes states that only a merge can cause, such as a proposal below a node that was closed on the other side.
+//!
+//! Each of the merged histories is valid by itself. The next call need not repair such a state, so it stays in the tree
+//! and is not an error.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -10,20 +12,20 @@ use crate::domain::{Happening, Node, NodeId, Reclassification};
 use crate::ruleset::EffectiveRules;
 use crate::store::HistoryEntry;
 
-/// The effects of merges, by the history along first parents.
+/// The effects of merges, derived from the first-parent history.
 #[derive(Default)]
 pub(super) struct Joined<'h> {
-    /// Whether there was any merge.
+    /// Whether the history contains a merge.
     is_merged: bool,
-    /// Whether a part of the history is unknown.
+    /// Whether part of the history is unknown.
     is_cut: bool,
-    /// Nodes that do not fit below their parent since a merge.
+    /// Nodes that have not been allowed below their parents since a merge.
     misfits: HashSet<&'h NodeId>,
-    /// Roots that neither a call nor a merge has added.
+    /// Roots added by neither a call nor a merge.
     roots_by_hand: HashSet<&'h NodeId>,
-    /// Changes of state to the same one that no merge has added.
+    /// Changes from a state to itself that were not added by a merge.
     repeated: Vec<&'h Reclassification>,
-    /// Whether there was a merge since the end, or with it.
+    /// Whether a merge wrote the conclusion or came after it.
     since_end: bool,
 }
 
@@ -77,22 +79,22 @@ impl<'h> Joined<'h> {
         joined
     }
 
-    /// Whether a merge has put a node below a parent where it does not fit, or has changed that parent.
+    /// Returns whether a merge may have put the node below a parent that does not allow it, or changed that parent.
     pub(super) fn misfits(&self, node: &Node) -> bool {
         self.is_cut || self.misfits.contains(&node.id)
     }
 
-    /// Whether a merge may have left a root that could not be proposed now.
+    /// Returns whether a merge may have added a root that could not be proposed now.
     pub(super) fn is_root(&self, root: &Node) -> bool {
         self.is_merged && !self.roots_by_hand.contains(&root.id)
     }
 
-    /// Whether a merge may have joined two changes to the same state.
+    /// Returns whether a merge may have combined two changes to the same state.
     pub(super) fn is_alike(&self, change: &Reclassification) -> bool {
         self.is_merged && !self.repeated.contains(&change)
     }
 
-    /// Whether a merge may have added what was not known at the end.
+    /// Returns whether a merge may have added facts that were unknown when the investigation was ended.
     pub(super) fn since_end(&self) -> bool {
         self.since_end
     }

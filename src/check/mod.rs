@@ -1,17 +1,17 @@
-//! The fsck of investigations: finds faults, whoever caused them, with file and line.
+//! An fsck for investigations: reports problems with file and line.
 //!
 //! 1. [`read`] loads the committed state, its history and its files.
-//! 2. [`check`] judges them. Pure: the same subject gives the same findings.
+//! 2. [`check`] examines them. It is pure: equal inputs produce equal findings.
 //!    - `files`: unreadable files, and files that differ from this program's format.
-//!    - `tree`: states, ids, parents, times, roots and the end, by the investigation's own ruleset; `joined` names the
-//!      faults that a merge has caused.
-//!    - `story`: whether each commit is one call, and the whole a consistent sequence.
-//!    - `stored`: whether a commit removed what a call had stored.
+//!    - `tree`: states, ids, parents, times, roots and the conclusion, by the investigation's own ruleset. `joined`
+//!      recognizes the problems that a merge has caused.
+//!    - `story`: checks that each commit is one call, and that the calls form a consistent sequence.
+//!    - `stored`: checks that no commit removed data stored by an earlier call.
 //!
-//! An error is a state that no sequence of calls and merges of their results could leave. A warning is something that
-//! a call would be warned of, or that needs a person's judgement. A note reports manual commits and merges, which anyone
-//! may make.
-//! git's own objects are checked only on request; other faults of a repository are left to `git fsck`.
+//! An error is a state that no sequence of calls and merges could produce. A warning is something that a call would
+//! have warned about, or that needs human judgement. A note reports a manual commit or a merge. Both are allowed.
+//!
+//! git objects are checked only on request. All other repository problems are left to `git fsck`.
 
 mod files;
 mod joined;
@@ -34,64 +34,64 @@ use crate::text::{counted, shorten};
 pub struct Subject {
     /// The committed state.
     pub snapshot: Snapshot,
-    /// Its commits, newest first.
+    /// The commits, newest first.
     pub history: Vec<HistoryEntry>,
-    /// Its readable files, by path.
+    /// The readable files, by path.
     pub files: BTreeMap<String, String>,
-    /// Its files that are left out of the work tree.
+    /// Committed files that are not written to the work tree.
     pub left_out: Vec<LeftOut>,
-    /// Whether settings ask for signed commits.
+    /// Whether the git configuration asks for signed commits.
     pub wants_signatures: bool,
-    /// Objects of git that do not match their ids, with the reason; empty if not requested.
+    /// git objects that do not match their ids, each with the reason. Empty if not requested.
     pub damaged: Vec<(String, String)>,
-    /// Commits of calls that no branch leads to; empty if not requested.
+    /// Commits made by calls that are not on any branch. Empty if not requested.
     pub lost: Vec<LostChain<LostCommit>>,
 }
 
-/// Optional checks. Either reads every object of git.
+/// Optional checks. Each of them reads every git object.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Objects {
-    /// Check objects against their ids.
+    /// Verify the ids of objects.
     pub damaged: bool,
-    /// Find commits of calls that no branch leads to.
+    /// Find commits made by calls that are not on any branch.
     pub lost: bool,
 }
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// No sequence of calls could leave this.
+    /// A state that no sequence of calls could produce.
     Error,
-    /// Doubtful: a person should look.
+    /// A doubtful state that a person should look at.
     Warning,
-    /// Not a fault, but good to know.
+    /// Information only.
     Note,
 }
 
-/// One result of a check.
+/// A problem or a note found by a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Its severity.
+    /// The severity.
     pub severity: Severity,
-    /// Its code, for programs.
+    /// The code, for programs.
     pub code: Code,
     /// The affected file in the repository, if any.
     pub path: Option<String>,
-    /// The line in the file, from 1, if known.
+    /// The line in the file, starting at 1, if known.
     pub line: Option<u64>,
     /// The affected commit, if any.
     pub commit: Option<CommitId>,
     /// The finding in one sentence.
     pub message: String,
-    /// The hint on what to do.
+    /// A hint on what to do about it.
     pub suggestion: Option<String>,
 }
 
-/// Loads everything to be checked.
+/// Loads everything that [`check`] examines.
 ///
 /// # Errors
 ///
-/// As [`Store::load`] and [`Store::history`].
+/// Returns the errors of [`Store::load`] and [`Store::history`].
 pub fn read(store: &Store, path: &Path, objects: Objects) -> Result<Subject, StoreError> {
     let snapshot = store.load(path)?;
     let history = store.history(&snapshot)?;
@@ -103,7 +103,7 @@ pub fn read(store: &Store, path: &Path, objects: Objects) -> Result<Subject, Sto
     Ok(Subject { snapshot, history, files, left_out, wants_signatures, damaged, lost })
 }
 
-/// All findings about an investigation: by file and line, then by commit, oldest first.
+/// Returns all findings about an investigation: those about files by path and line, then those about commits, oldest first.
 pub fn check(subject: &Subject) -> Vec<Finding> {
     let rules = subject.snapshot.rules();
     let mut findings = files::findings(subject, rules.as_ref());
@@ -113,7 +113,7 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
     findings.extend(story::findings(subject, rules.as_ref()));
     findings.extend(stored::findings(&subject.history));
     findings.extend(repository(subject));
-    // A stable sort: findings about commits keep the order of the history, after those about files.
+    // The sort is stable, so findings about commits stay in the order of the history.
     findings.sort_by(|a, b| {
         let place = |finding: &Finding| (finding.path.is_none(), finding.path.clone(), finding.line);
         place(a).cmp(&place(b))
@@ -121,7 +121,7 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
     findings
 }
 
-/// The findings about an investigation that is in no repository yet, by these rules.
+/// Checks an investigation that is not in a repository yet.
 pub fn of_facts(investigation: Investigation, ruleset: &RulesetFile) -> Vec<Finding> {
     let snapshot = Snapshot::without_repository(investigation, ruleset.clone());
     let rules = EffectiveRules::new(&ruleset.ruleset, snapshot.investigation.meta());
@@ -137,23 +137,23 @@ pub fn of_facts(investigation: Investigation, ruleset: &RulesetFile) -> Vec<Find
     tree::findings(&subject, &rules)
 }
 
-/// The faults of the repository itself.
+/// Findings about the repository itself.
 fn repository(subject: &Subject) -> Vec<Finding> {
     let damaged = subject.damaged.iter().map(|(id, reason)| {
         Finding::new(Severity::Error, Code::DamagedObject, format!("The object {id} is damaged: {reason}."))
-            .suggest("Take it from a clone that has it: `git fsck` shows what needs it.")
+            .suggest("Restore it from another clone. `git fsck` shows what refers to it.")
     });
     let unsigned = subject.wants_signatures.then(|| {
-        let message = "commit.gpgSign is set, but calls make commits without a signature.";
+        let message = "commit.gpgSign is set, but calls do not sign their commits.";
         Finding::new(Severity::Note, Code::NotSigned, message)
     });
     let lost = subject.lost.iter().map(|chain| lost(&subject.snapshot.path, chain));
     damaged.chain(unsigned).chain(lost).collect()
 }
 
-/// The finding about commits that no branch leads to, with how to restore them. A merge keeps the ids of all commits of a chain.
+/// Reports commits that are not on any branch, and how to restore them. The suggested merge preserves all commit ids.
 fn lost(path: &Path, chain: &LostChain<LostCommit>) -> Finding {
-    /// The maximum number of subjects and nodes named, and of characters of a subject.
+    /// The maximum number of subjects shown, of nodes shown, and of characters per subject.
     const SUBJECTS: usize = 3;
     const NODES: usize = 10;
     const SUBJECT: usize = 80;
@@ -168,19 +168,19 @@ fn lost(path: &Path, chain: &LostChain<LostCommit>) -> Finding {
     nodes.dedup();
     let holding = if nodes.is_empty() { String::new() } else { format!(", with {}", first(&nodes, NODES)) };
     let what = format!(
-        "No branch leads to {} of calls: {}{holding}.",
+        "No branch contains {} made by calls: {}{holding}.",
         counted(chain.commits.len(), "commit"),
         first(&subjects, SUBJECTS)
     );
-    let merge = format!("git -C {} merge {:.10} brings it back.", path.display(), chain.tip.to_string());
+    let merge = format!("git -C {} merge {:.10} restores it.", path.display(), chain.tip.to_string());
     let finding = match chain.was_head {
-        true => Finding::new(Severity::Warning, Code::LostCommits, format!("{what} HEAD was there once."))
+        true => Finding::new(Severity::Warning, Code::LostCommits, format!("{what} HEAD once pointed there."))
             .suggest(format!("If that was not intended, {merge}")),
         false => Finding::new(
             Severity::Note,
             Code::LostCommits,
             format!(
-                "{what} By its reflog, HEAD was never there: the call may have failed, or been repeated."
+                "{what} The reflog shows that HEAD never pointed there: the call may have failed or been retried."
             ),
         )
         .suggest(format!("If something is missing, {merge}")),
@@ -188,8 +188,7 @@ fn lost(path: &Path, chain: &LostChain<LostCommit>) -> Finding {
     finding.in_commit(chain.tip)
 }
 
-/// The entries of a history, oldest first, each with whether it joins branches: a merge, or a resolution of conflicts after
-/// one.
+/// Returns the history, oldest first. The flag is true for a merge, and for a commit that resolves the conflicts of one.
 fn oldest_first(history: &[HistoryEntry]) -> impl Iterator<Item = (&HistoryEntry, bool)> {
     let mut unreadable: HashSet<&str> = HashSet::new();
     history.iter().rev().map(move |entry| {
@@ -200,7 +199,7 @@ fn oldest_first(history: &[HistoryEntry]) -> impl Iterator<Item = (&HistoryEntry
 }
 
 impl Finding {
-    /// A finding without a place.
+    /// Creates a finding without a location.
     fn new(severity: Severity, code: Code, message: impl Into<String>) -> Self {
         Finding {
             severity,
@@ -213,7 +212,7 @@ impl Finding {
         }
     }
 
-    /// Sets the file and the line.
+    /// Sets the path and the line.
     fn at(mut self, path: impl Into<String>, line: Option<u64>) -> Self {
         self.path = Some(path.into());
         self.line = line;
@@ -226,7 +225,7 @@ impl Finding {
         self
     }
 
-    /// Lowers the severity to a warning if a merge may have left the fault.
+    /// Lowers the severity to a warning if a merge may have caused the problem.
     fn unless_joined(self, is_joined: bool) -> Self {
         Finding { severity: if is_joined { Severity::Warning } else { self.severity }, ..self }
     }
@@ -248,7 +247,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// `nodes/R1/R1.A.yaml:7: error UNKNOWN_STATE …`, or `1a2b3c4d5e: note MERGE …`.
+/// Formats as `nodes/R1/R1.A.yaml:7: error UNKNOWN_STATE …` or `1a2b3c4d5e: note MERGE …`.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.path, self.line, &self.commit) {
@@ -270,7 +269,7 @@ impl Subject {
         self.files.get(path).map(String::as_str)
     }
 
-    /// The file of a node, and the line of one of its keys.
+    /// Returns the path of a node's file, and the line of one of its keys.
     fn node_key(&self, id: &NodeId, key: &str) -> (String, Option<u64>) {
         let path = layout::node(id);
         let line = self.text(&path).and_then(|text| key_line(text, key));
@@ -278,14 +277,14 @@ impl Subject {
     }
 }
 
-/// The line of a top-level key. Nothing else begins in the first column with a letter: block text is indented.
+/// Returns the line of a top-level key. Only keys start with a letter in the first column, since block text is indented.
 fn key_line(text: &str, key: &str) -> Option<u64> {
     let at =
         text.lines().position(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))?;
     Some(at as u64 + 1)
 }
 
-/// The line of an entry of a top-level list, as this program writes them; that of the list in any other layout.
+/// Returns the line of an entry in a top-level list, or the line of the list if its layout is not this program's.
 fn entry_line(text: &str, list: &str, number: usize) -> Option<u64> {
     let begin = key_line(text, list)?;
     let entries = text.lines().enumerate().skip(usize::try_from(begin).ok()?);

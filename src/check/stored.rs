@@ -1,5 +1,7 @@
-//! Whether a commit removed what a call had stored: a call only adds. An edit by hand can rewrite findings or remove
-//! a committed node; git keeps the earlier text, and a finding names where.
+//! Checks that no commit removed data stored by an earlier call.
+//!
+//! Calls only add data, but a manual edit can rewrite findings or remove a committed node. git still has the earlier
+//! text, and the finding shows where.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -26,7 +28,7 @@ pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
         let written = Written { entry, is_join, nodes: OnceCell::new() };
         for happening in &entry.happenings {
             if let Some((before, number)) = happening.node().and_then(|node| stored.gone.remove(&node.id)) {
-                // It was restored: after a conflict was resolved, for example.
+                // The node was restored, for example by resolving a conflict.
                 findings[number] = findings[number].take().filter(|_| !written.holds(&before, |_| true));
             }
             if let Happening::Removed(node) = happening {
@@ -39,16 +41,16 @@ pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
     findings.into_iter().flatten().collect()
 }
 
-/// A commit, with the nodes that it has written.
+/// A commit, with the nodes that it wrote.
 struct Written<'a> {
     entry: &'a HistoryEntry,
-    /// Whether it is a merge, or resolves one.
+    /// Whether the commit is a merge, or resolves the conflicts of one.
     is_join: bool,
     nodes: OnceCell<Vec<(&'a NodeId, HashSet<String>)>>,
 }
 
 impl<'a> Written<'a> {
-    /// Whether all stored texts of the node are in one that was written, possibly under another id, as after a merge.
+    /// Returns whether one of the written nodes contains all texts of this node. A merge may have changed its id.
     fn holds(&self, node: &Node, is_its_place: impl Fn(&NodeId) -> bool) -> bool {
         let entry: &'a HistoryEntry = self.entry;
         let nodes = || entry.happenings.iter().filter(|it| !it.is_gone()).filter_map(Happening::node);
@@ -56,15 +58,15 @@ impl<'a> Written<'a> {
         let before = pieces(node);
         let mut places = written.iter().filter(|(id, _)| is_its_place(id)).map(|(_, after)| after);
         match self.is_join {
-            // git may have put texts of one node into the file of another, which the resolution corrects.
+            // git may have merged texts of one node into the file of another. The resolution moves them back.
             true => before.iter().all(|piece| places.clone().any(|after| after.contains(piece))),
             false => places.any(|after| before.is_subset(after)),
         }
     }
 }
 
-/// The parts of a node that every merge keeps: its texts, and the author and time of each act. An amendment may have changed
-/// places with the amended text, and an id may be another.
+/// The parts of a node that every merge preserves: its texts, and the author and time of each act. A merge may swap an
+/// amendment with the amended text, and may change an id.
 fn pieces(node: &Node) -> HashSet<String> {
     let mut pieces = HashSet::from([node.title.clone(), node.planned_action.clone()]);
     for result in node.results() {
@@ -97,20 +99,20 @@ fn pieces(node: &Node) -> HashSet<String> {
     pieces
 }
 
-/// The state after a commit, as far as it was seen.
+/// The known state after a commit.
 #[derive(Default)]
 struct Stored {
     nodes: HashMap<NodeId, Arc<Node>>,
     conclusion: Option<Arc<Conclusion>>,
     comments: HashMap<CommentId, Arc<Comment>>,
     runs: HashMap<RunId, Arc<Run>>,
-    /// Nodes that have become unreadable, each with the number of the finding about it.
+    /// Nodes that have been removed or have become unreadable, each with the index of the finding about it.
     gone: HashMap<NodeId, (Arc<Node>, usize)>,
 }
 
 impl Stored {
-    /// Whether a call, or a merge, could have replaced or removed that end: research has gone on since, or, in a merge, it is
-    /// another end.
+    /// Returns whether a call or a merge could have replaced or removed this conclusion. That requires later research, or
+    /// a merge with another conclusion.
     fn may_give_up(&self, end: &Conclusion, now: Option<&Conclusion>, written: &Written<'_>) -> bool {
         let entry = written.entry;
         let is_join = written.is_join;
@@ -121,7 +123,7 @@ impl Stored {
         (is_join && (is_another || last >= Some(end.ended_at))) || (is_end && last > Some(end.ended_at))
     }
 
-    /// Records a happening, and returns a finding if something was lost by it.
+    /// Records an event, and returns a finding if it removed stored data.
     fn take(&mut self, happening: &Happening, written: &Written<'_>) -> Option<Finding> {
         let entry = written.entry;
         match happening {
@@ -145,7 +147,7 @@ impl Stored {
                 if written.holds(node, |_| true) {
                     return None;
                 }
-                let message = format!("{}, which was committed, is gone or can't be read after it.", node.id);
+                let message = format!("It removed the committed node {}, or made it unreadable.", node.id);
                 Some(lost(message, entry, &layout::node(&node.id)))
             }
             Happening::Edited(after) => {
@@ -172,7 +174,7 @@ impl Stored {
             }
             Happening::CommentEdited(comment) => {
                 let before = self.comments.insert(comment.id, Arc::clone(comment))?;
-                // A merge may have moved its node.
+                // A merge may have renamed its node.
                 let moved = Comment { node: comment.node.clone(), ..(*before).clone() };
                 (!written.is_join || moved != **comment).then(|| {
                     let message = format!("It changed the {} {}.", comment.kind.label(), comment.id);
@@ -190,7 +192,7 @@ impl Stored {
             }
             Happening::RunEdited(run) => {
                 let before = self.runs.insert(run.id, Arc::clone(run))?;
-                // A merge may have moved its node.
+                // A merge may have renamed its node.
                 let moved = Run { node: run.node.clone(), ..(*before).clone() };
                 (!written.is_join || moved != **run)
                     .then(|| lost(format!("It changed the run {}.", run.id), entry, &layout::run(run.id)))
@@ -200,7 +202,7 @@ impl Stored {
                 Some(lost(format!("It removed the run {}.", run.id), entry, &layout::run(run.id)))
             }
             Happening::Attached(..) => None,
-            // A merge moves the attachments of a moved node, and keeps both of one name.
+            // A merge moves the attachments of a renamed node, and keeps both files of the same name.
             Happening::AttachmentChanged(..) | Happening::AttachmentRemoved(..) if written.is_join => None,
             Happening::AttachmentChanged(node, name) => {
                 let message = format!("It changed the attachment {name} of {node}.");
@@ -214,24 +216,24 @@ impl Stored {
     }
 }
 
-/// The texts of an end and of the alternative ones, including those before their amendments.
+/// The texts of a conclusion and its alternatives, including their texts before amendments.
 fn texts_of(end: &Conclusion) -> HashSet<&str> {
     let ends = || std::iter::once(end).chain(&end.other_conclusions);
     let before = ends().flat_map(|end| &end.amended).filter_map(|it| it.conclusion.as_deref());
     ends().filter_map(|end| end.conclusion.as_deref()).chain(before).collect()
 }
 
-/// A committed node that was changed other than by a change of state.
+/// Checks an edit of a committed node that is not a reclassification.
 fn edited(before: Option<&Node>, after: &Node, written: &Written<'_>) -> Option<Finding> {
     let entry = written.entry;
     let before = before?;
     let is_merge = written.is_join;
-    // A merge may have moved a node, and put a result next to another.
+    // A merge may have renamed the node, or have added its result to another node.
     if written.holds(before, |id| is_merge || *id != after.id) {
         return None;
     }
     if after.is_pending() {
-        let message = format!("It made {} a proposal again, without its findings.", after.id);
+        let message = format!("It turned {} back into a proposal, without its findings.", after.id);
         return Some(lost(message, entry, &layout::node(&after.id)));
     }
     let fields = NodeView::fields(before).zip(NodeView::fields(after));
@@ -239,7 +241,7 @@ fn edited(before: Option<&Node>, after: &Node, written: &Written<'_>) -> Option<
         fields.filter(|(before, after)| before.value != after.value).collect();
     let is_lost = is_merge || changed.iter().any(|(before, after)| !after.value.contains(&*before.value));
     let names: Vec<&str> = changed.iter().map(|(before, _)| before.name).collect();
-    let message = format!("It changed what was stored of {}: {}.", after.id, names.join(", "));
+    let message = format!("It changed stored fields of {}: {}.", after.id, names.join(", "));
     let path = layout::node(&after.id);
     Some(if is_lost { lost(message, entry, &path) } else { Finding::new(Note, Code::CommitByHand, message) })
 }
@@ -247,7 +249,7 @@ fn edited(before: Option<&Node>, after: &Node, written: &Written<'_>) -> Option<
 fn lost(message: String, entry: &HistoryEntry, path: &str) -> Finding {
     let finding = Finding::new(Error, Code::StoredLost, message);
     match entry.parents.first() {
-        Some(parent) => finding.suggest(format!("`git show {parent}:{path}` still has it.")),
+        Some(parent) => finding.suggest(format!("`git show {parent}:{path}` still shows it.")),
         None => finding,
     }
 }

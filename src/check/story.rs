@@ -1,4 +1,4 @@
-//! Whether each commit is one call: by itself, and given those before it.
+//! Checks that each commit is one call, both by itself and after the earlier commits.
 
 use std::collections::HashSet;
 
@@ -9,12 +9,12 @@ use crate::format::layout::{self, Place};
 use crate::ruleset::EffectiveRules;
 use crate::store::HistoryEntry;
 
-/// The prefix of the tags of an end.
+/// The prefix of the tags on conclusions.
 const ENDED: &str = "ended/";
 
 pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // In a shallow clone, or after a merge with nodes, some proposals were not seen.
+    // In a shallow clone, or after a merge with nodes, some proposals are unknown.
     let whole = subject.history.last().is_some_and(|first| first.parents.is_empty())
         && subject.history.iter().all(|entry| entry.gaps.is_empty());
     let mut pending: HashSet<NodeId> = HashSet::new();
@@ -26,7 +26,7 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
                 Happening::Proposed(node) => {
                     pending.insert(node.id.clone());
                 }
-                // A merge has moved a committed node, and put a proposal in its place.
+                // A merge has renamed a committed node, and put a proposal in its place.
                 Happening::Edited(node) if node.is_pending() => {
                     pending.insert(node.id.clone());
                 }
@@ -54,7 +54,7 @@ fn one_commit(
         findings.push(Finding::new(
             Note,
             Code::UnreadableChange,
-            format!("It changed a file that can't be read: {fault}."),
+            format!("It changed an unreadable file: {fault}."),
         ));
     }
     for gap in &entry.gaps {
@@ -63,19 +63,19 @@ fn one_commit(
     for path in entry.paths.iter().filter(|_| !first) {
         let (code, what) = match layout::place(path) {
             Place::Meta => (Code::TermsChanged, "the settings that tot_start fixed"),
-            Place::Ruleset => (Code::RulesetChanged, "the rules that every call is judged by"),
+            Place::Ruleset => (Code::RulesetChanged, "the rules for all calls"),
             _ => continue,
         };
         findings.push(
             Finding::new(Warning, code, format!("It changed {path}: {what}."))
-                .suggest("Check with `git show` whether it was meant."),
+                .suggest("Check with `git show` whether this was intended."),
         );
     }
     if entry.parents.len() > 1 {
         findings.push(Finding::new(Note, Code::Merge, format!("A merge: {}", entry.subject())));
         return;
     }
-    // The omitted part may be what makes it one call.
+    // The unknown part may complete the call.
     if !entry.gaps.is_empty() {
         return;
     }
@@ -86,7 +86,7 @@ fn one_commit(
     let mut wrong = |message: String| {
         findings.push(
             Finding::new(Error, Code::NotOneCall, message)
-                .suggest("It was amended, squashed or written by hand: see it with `git show`."),
+                .suggest("It was amended, squashed or written by hand: inspect it with `git show`."),
         );
     };
     let misfits = entry.misfits();
@@ -114,7 +114,7 @@ fn one_commit(
     }
 }
 
-/// Checks the tags of ends. A tag is a pointer to the end: a missing one is written by the next tot_end.
+/// Checks the tags on conclusions. The next tot_end writes a missing tag.
 fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
     let is_end = |entry: &HistoryEntry| entry.happenings.iter().any(|it| matches!(it, Happening::Ended(_)));
     let end = subject.history.iter().find(|entry| is_end(entry) || !entry.gaps.is_empty());
@@ -129,7 +129,7 @@ fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
                 "It ends the investigation, but has no tag ended/N.",
             )
             .in_commit(end.commit)
-            .suggest("Fetch the tags with `git fetch --tags`; or the next tot_end writes it."),
+            .suggest("Fetch tags with `git fetch --tags`, or let the next tot_end write it."),
         );
     }
     for entry in subject.history.iter().filter(|entry| !is_end(entry) && entry.gaps.is_empty()) {

@@ -1,5 +1,6 @@
-//! States, ids, parents, times, roots and the end, by the investigation's own ruleset. Each check names the rule by
-//! which a call would have been rejected.
+//! Checks states, ids, parents, times, roots and the conclusion by the investigation's own ruleset.
+//!
+//! Each finding has the code with which a call would have been rejected.
 
 use super::Severity::{Error, Warning};
 use super::joined::Joined;
@@ -9,6 +10,7 @@ use crate::domain::{Author, Classification, Code, CommentKind, Investigation, No
 use crate::format::layout;
 use crate::ruleset::rules::confirmation::confirmations;
 use crate::ruleset::{EffectiveRules, effective};
+use crate::text::counted;
 
 pub(super) fn findings(subject: &Subject, rules: &EffectiveRules) -> Vec<Finding> {
     let mut check = Check {
@@ -39,25 +41,25 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// A finding at a key of the node's file.
+    /// Adds a finding at a key of the node's file.
     fn at(&mut self, node: &Node, key: &str, finding: Finding) {
         let (path, line) = self.subject.node_key(&node.id, key);
         self.findings.push(finding.at(path, line));
     }
 
-    /// A finding at one of the node's changes of state.
+    /// Adds a finding at one of the node's reclassifications.
     fn at_change(&mut self, node: &Node, number: usize, finding: Finding) {
         self.at_entry(node, "reclassified", number, finding);
     }
 
-    /// A finding at an entry of a list of the node's file.
+    /// Adds a finding at a list entry of the node's file.
     fn at_entry(&mut self, node: &Node, list: &str, number: usize, finding: Finding) {
         let path = layout::node(&node.id);
         let line = self.subject.text(&path).and_then(|text| entry_line(text, list, number));
         self.findings.push(finding.at(path, line));
     }
 
-    /// Faults that `tot_start` would have refused.
+    /// Checks the settings that `tot_start` would have rejected.
     fn meta(&mut self) {
         let meta = self.investigation.meta();
         let ruleset = self.rules.ruleset();
@@ -79,12 +81,12 @@ impl Check<'_> {
         let lowered = mode.is_some_and(|mode| mode.min_rounds_may_be_lowered);
         if meta.min_rounds < if lowered { 1 } else { least } {
             let message =
-                format!("minRounds is {}, below what {} asks for, {least}.", meta.min_rounds, ruleset.name);
+                format!("minRounds is {}, but {} requires at least {least}.", meta.min_rounds, ruleset.name);
             found(Error, Code::MinRoundsLowered, "minRounds", message);
         }
         if !ruleset.roots.min_is_chosen && meta.min_roots != ruleset.roots.min {
             let message = format!(
-                "minRoots is {}, but {} has a fixed number of {}.",
+                "minRoots is {}, but {} fixes it at {}.",
                 meta.min_roots, ruleset.name, ruleset.roots.min
             );
             found(Error, Code::MinRootsChanged, "minRoots", message);
@@ -93,7 +95,7 @@ impl Check<'_> {
             && !ruleset.has_conversions()
             && ruleset.allow_early_terminal_below.is_none()
         {
-            let message = format!("{} converts no states, so there is nothing to allow.", ruleset.name);
+            let message = format!("{} converts no states, so this setting has no effect.", ruleset.name);
             found(Error, Code::EarlyTerminalAllowed, "allowEarlyTerminal", message);
         }
         let folder = self.subject.snapshot.path.file_name().and_then(|name| name.to_str());
@@ -103,12 +105,12 @@ impl Check<'_> {
                 Error,
                 Code::FolderName,
                 "id",
-                format!("Its folder is named {named}, so it is found by the wrong id."),
+                format!("Its folder is named {named}, so searches find it by the wrong id."),
             );
         }
     }
 
-    /// Comments on missing nodes: the node may have been withdrawn since, or a file is missing.
+    /// Checks for comments on missing nodes. The node may have been withdrawn since, or its file may be missing.
     fn comments(&mut self) {
         for comment in self.investigation.comments() {
             let path = layout::comment(comment.id);
@@ -137,7 +139,7 @@ impl Check<'_> {
         let rule = &self.rules.ruleset().roots;
         let name = &self.rules.ruleset().name;
         let roots: Vec<_> = self.investigation.roots().cloned().collect();
-        // If no branch can go on, tot_propose accepts a further root with any id.
+        // If no branch can continue, tot_propose accepts another root with any id.
         let (excused, ordinary): (Vec<_>, Vec<_>) =
             roots.iter().cloned().partition(|root| self.recovery_at(root));
         if let Some(ids) = &rule.ids {
@@ -150,19 +152,20 @@ impl Check<'_> {
         }
         if let Some(most) = rule.max.map(|max| max as usize) {
             for root in ordinary.iter().skip(most) {
-                let message = format!("{name} allows {most}, but there are {}.", ordinary.len());
+                let message =
+                    format!("{name} allows {}, but there are {}.", counted(most, "root"), ordinary.len());
                 let finding = Finding::new(Error, Code::TooManyRoots, message);
                 self.at(root, "id", finding.unless_joined(self.joined.is_root(root)));
             }
         }
         let least = self.rules.min_roots() as usize;
         if !roots.is_empty() && ordinary.len() + excused.len() < least {
-            let message = format!("There are {} roots; {least} were asked for.", roots.len());
+            let message = format!("It has {} of the {least} required roots.", roots.len());
             self.at(&roots[0], "id", Finding::new(Warning, Code::InsufficientRoots, message));
         }
     }
 
-    /// Whether everything was closed before the minimum round when the root was proposed.
+    /// Returns whether all branches were closed before the minimum round when the root was proposed.
     fn recovery_at(&self, root: &Node) -> bool {
         let at = root.proposed_at;
         let mut earlier = self
@@ -221,7 +224,7 @@ impl Check<'_> {
             None => return,
             Some(Code::TerminalParent) => {
                 let message =
-                    format!("{} is below {}, which is {state} and takes no children.", node.id, parent.id);
+                    format!("{} is below {}, which is {state} and can't have children.", node.id, parent.id);
                 Finding::new(Error, Code::TerminalParent, message)
                     .suggest(format!("Revive {} with tot_reclassify.", parent.id))
             }
@@ -253,8 +256,8 @@ impl Check<'_> {
                 None => "would have refused it".to_owned(),
             };
             let when = match self.rules.first_round(state) {
-                Some(first) => format!("{state} is kept from round {first}"),
-                None => format!("{state} is kept in no round"),
+                Some(first) => format!("{state} is not allowed before round {first}"),
+                None => format!("{state} is never allowed"),
             };
             let round = node.round();
             let message = format!(
@@ -284,41 +287,41 @@ impl Check<'_> {
         }
     }
 
-    /// Checks the result's references to other nodes, and its start of work.
+    /// Checks the result's references to other nodes, and the time at which work on it began.
     fn backing(&mut self, node: &Node, classification: &Classification) {
         if classification.refutes && node.parent.is_none() {
-            let message = format!("{} refutes its parent, but it is a root.", node.id);
+            let message = format!("{} refutes its parent, but is a root.", node.id);
             self.at(node, "refutes", Finding::new(Error, Code::RefutesNothing, message));
         }
         if classification.started_at.is_some_and(|began| began > classification.committed_at) {
-            let message = format!("The research of {} began after it was committed.", node.id);
+            let message = format!("Work on {} began after it was committed.", node.id);
             self.at(node, "startedAt", Finding::new(Warning, Code::TimeRunsBack, message));
         }
         for (number, link) in classification.links.iter().enumerate() {
             let what = if link.to == node.id {
                 "itself".to_owned()
             } else if self.investigation.node(&link.to).is_none() {
-                format!("{}, which is not there", link.to)
+                format!("{}, which is missing", link.to)
             } else {
                 continue;
             };
-            // A call can leave this: the linked node may be a proposal that is withdrawn later.
+            // Calls can cause this: the linked node may have been a proposal that was withdrawn later.
             let message = format!("{} {} {what}.", node.id, link.kind.label());
             self.at_entry(node, "links", number, Finding::new(Warning, Code::LinkNowhere, message));
         }
     }
 
-    /// Checks the later amendments of its texts.
+    /// Checks the amendments of the node's texts.
     fn amendments(&mut self, node: &Node, classification: &Classification) {
         let mut time = classification.committed_at;
         for (number, amendment) in classification.amended.iter().enumerate() {
             if amendment.at < time {
-                let message = format!("{} was amended before the earlier text was written.", node.id);
+                let message = format!("{} was amended before its previous text was written.", node.id);
                 let finding = Finding::new(Warning, Code::TimeRunsBack, message);
                 self.at_entry(node, "amended", number, finding);
             }
             if amendment.parts().next().is_none() {
-                let message = format!("An amendment of {} changes none of its texts.", node.id);
+                let message = format!("An amendment of {} changes nothing.", node.id);
                 let finding = Finding::new(Error, Code::AmendedNothing, message);
                 self.at_entry(node, "amended", number, finding);
             }
@@ -326,7 +329,7 @@ impl Check<'_> {
         }
     }
 
-    /// Checks its later changes of state.
+    /// Checks the node's reclassifications.
     fn changes(&mut self, node: &Node, classification: &Classification) {
         let mut state = &classification.state;
         let mut time = classification.committed_at;
@@ -355,7 +358,7 @@ impl Check<'_> {
                     let is_outcome =
                         rule.is_some_and(|rule| rule.outcomes.iter().any(|it| it.becomes == change.to));
                     if !is_child || !is_outcome {
-                        let why = if is_child { "no rule says so" } else { "it is not its child" };
+                        let why = if is_child { "no rule allows this" } else { "that is not its child" };
                         let message = format!("{} became {} by {child}, but {why}.", node.id, change.to);
                         self.at_change(node, number, Finding::new(Error, Code::NoConfirmation, message));
                     }
@@ -365,7 +368,7 @@ impl Check<'_> {
                     if self.rules.early_rule(&change.to, node.round()).is_some() && !warned(Code::EarlyState)
                     {
                         let message = format!(
-                            "{} became {} in round {}, which no commit could have had; no warning says so.",
+                            "{} became {} in round {}, too early for a commit, and has no warning about it.",
                             node.id,
                             change.to,
                             node.round()
@@ -378,7 +381,7 @@ impl Check<'_> {
                         && !warned(Code::MissingEvidence)
                     {
                         let message = format!(
-                            "{} became {} without the {least} characters of evidence that a commit needs; no warning says so.",
+                            "{} became {} without the {least} characters of evidence that a commit needs, and has no warning about it.",
                             node.id, change.to
                         );
                         self.at_change(node, number, Finding::new(Warning, Code::MissingEvidence, message));
@@ -390,19 +393,19 @@ impl Check<'_> {
         }
     }
 
-    /// Nodes whose state should follow from their children, but doesn't: a merge of two clones can leave that.
+    /// Checks for nodes whose state should follow from their children but doesn't, as a merge of two clones can cause.
     fn confirmations(&mut self) {
         let now = self.investigation.meta().started_at;
         for missed in confirmations(self.investigation, self.rules, now) {
             let by = missed.by.map(|child| format!(", by {child}")).unwrap_or_default();
             let message = format!("{} is {}, but should be {}{by}.", missed.node.id, missed.from, missed.to);
             let finding = Finding::new(Warning, Code::ConfirmationDue, message)
-                .suggest("The next tot_commit or tot_reclassify changes it.");
+                .suggest("The next tot_commit or tot_reclassify corrects it.");
             self.at(&missed.node, "state", finding);
         }
     }
 
-    /// Nodes with differing results, which a merge has brought together.
+    /// Checks for nodes with differing results from several clones.
     fn contested(&mut self) {
         for contested in standing::contested(self.investigation) {
             let Some(node) =
@@ -411,16 +414,16 @@ impl Check<'_> {
                 continue;
             };
             let finding = Finding::new(Warning, Code::Contested, contested.message)
-                .suggest("Decide with tot_reclassify, to the state that holds.");
+                .suggest("Settle it with tot_reclassify to the correct state.");
             self.at(node, "otherResults", finding);
         }
     }
 
-    /// Checks whether a call could have ended the investigation in this state.
+    /// Checks that a call could have ended the investigation in this state.
     fn end(&mut self) {
         let Some(conclusion) = self.investigation.conclusion() else { return };
         let line = |key: &str| self.subject.text(layout::CONCLUSION).and_then(|text| key_line(text, key));
-        // A conclusion that stopped early says itself that steps were owed. Only a merge adds research from after the
+        // A conclusion that stopped early records its skipped steps itself. Only a merge can add research from after the
         // end.
         let is_merged = self.subject.history.iter().any(|entry| entry.parents.len() > 1);
         let is_in_force = !is_merged || self.investigation.end_in_force().is_some();
@@ -436,11 +439,11 @@ impl Check<'_> {
             )
             .unless_joined(self.joined.since_end())
             .at(layout::CONCLUSION, line("version"))
-            .suggest("Reopen it with a tot_reclassify to an open state, and go on.");
+            .suggest("Reopen it with tot_reclassify to an open state, and continue.");
             self.findings.push(finding);
         }
         if conclusion.concluded_at.is_some_and(|at| at < conclusion.ended_at) {
-            let message = "Its conclusion came before its end.";
+            let message = "Its conclusion is older than its end.";
             let finding = Finding::new(Warning, Code::TimeRunsBack, message)
                 .at(layout::CONCLUSION, line("concludedAt"));
             self.findings.push(finding);
@@ -448,7 +451,7 @@ impl Check<'_> {
         let mut last = conclusion.concluded_at.unwrap_or(conclusion.ended_at);
         for amended in &conclusion.amended {
             if amended.at < last {
-                let message = "Its conclusion was amended before the earlier text was written.";
+                let message = "Its conclusion was amended before the previous text was written.";
                 let finding = Finding::new(Warning, Code::TimeRunsBack, message)
                     .at(layout::CONCLUSION, line("amended"));
                 self.findings.push(finding);
@@ -458,21 +461,21 @@ impl Check<'_> {
         let times =
             self.investigation.nodes().filter_map(|node| Some(node.classification.as_ref()?.current_since()));
         if is_in_force && times.max().is_some_and(|last| conclusion.ended_at < last) {
-            let message = "It ended before the last change of a node.";
+            let message = "It ended before the last change to a node.";
             let finding =
                 Finding::new(Warning, Code::TimeRunsBack, message).at(layout::CONCLUSION, line("endedAt"));
             self.findings.push(finding);
         }
         if !is_in_force {
-            let message = "It ended, and research went on elsewhere after that.";
+            let message = "It ended, but research continued elsewhere after that.";
             let finding = Finding::new(Warning, Code::TimeRunsBack, message)
                 .at(layout::CONCLUSION, line("endedAt"))
-                .suggest("End it again with tot_end when that is done.");
+                .suggest("End it again with tot_end when that research is done.");
             self.findings.push(finding);
         }
         if !conclusion.other_conclusions.is_empty() {
             let message = format!(
-                "It was ended {} times, before a merge: the earliest end counts.",
+                "It was ended {} times before a merge. The earliest end counts.",
                 conclusion.other_conclusions.len() + 1
             );
             let finding = Finding::new(Warning, Code::OtherEnds, message)
@@ -488,12 +491,12 @@ impl Check<'_> {
     }
 }
 
-/// Why a node does not fit below its parent, if so.
+/// Returns the code of the rule that forbids the node below its parent, if any.
 pub(super) fn misfit(node: &Node, parent: &Node, rules: &EffectiveRules) -> Option<Code> {
     let above = parent.classification.as_ref()?;
     let state = above.current_state();
     if rules.is_terminal(state) {
-        // A node that a child promoted keeps that child and its siblings.
+        // If a child promoted the node, that child and its siblings remain allowed.
         return above.promoted_by().is_none().then_some(Code::TerminalParent);
     }
     let is_allowed = node.state().is_none_or(|own| rules.allows_child(state, own));
@@ -504,7 +507,7 @@ fn enough(evidence: Option<&str>, least: u32) -> bool {
     evidence.is_some_and(|text| text.chars().count() >= least as usize)
 }
 
-/// The state at a time; `None` before the commit.
+/// Returns the state at the given time, or `None` before the commit.
 fn state_at(classification: &Classification, at: Timestamp) -> Option<&StateName> {
     if classification.committed_at > at {
         return None;

@@ -393,7 +393,7 @@ fn a_commit_by_hand_that_takes_back_what_was_stored_is_an_error() {
                 })
             },
             "error",
-            "It changed what was stored of R2.A1: Findings.",
+            "It changed stored fields of R2.A1: Findings.",
         ),
         (
             |sandbox, at| {
@@ -401,7 +401,7 @@ fn a_commit_by_hand_that_takes_back_what_was_stored_is_an_error() {
                 sandbox.git(at, &["commit", "-q", "-m", "Tidy"]);
             },
             "error",
-            "R2.A1, which was committed, is gone or can't be read after it.",
+            "It removed the committed node R2.A1, or made it unreadable.",
         ),
         (
             |sandbox, at| {
@@ -416,7 +416,7 @@ fn a_commit_by_hand_that_takes_back_what_was_stored_is_an_error() {
                 edit(sandbox, at, "nodes/R2/R2.A1.yaml", |text| text + "verificationMethod: Twice.\n")
             },
             "note",
-            "It changed what was stored of R2.A1: How the author checked it.",
+            "It changed stored fields of R2.A1: How the author checked it.",
         ),
     ];
     let sandbox = Sandbox::new();
@@ -434,7 +434,7 @@ fn a_commit_by_hand_that_takes_back_what_was_stored_is_an_error() {
         assert_eq!(found["severity"], severity, "{found}");
         assert_eq!(found["commit"], sandbox.head(&copy), "{found}");
         if severity == "error" && message.contains("R2.A1") {
-            assert_eq!(found["suggestion"], format!("`git show {before}:{a1}` still has it."));
+            assert_eq!(found["suggestion"], format!("`git show {before}:{a1}` still shows it."));
         }
     }
 }

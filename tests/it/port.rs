@@ -126,7 +126,7 @@ fn what_is_printed_of_an_import() {
       Taken as an investigation by the ruleset exhaust.
       It has no times of its nodes: they follow its beginning, a millisecond for each step.
       Left out, since an investigation has no such field: projectDir.
-      nodes/R1/R1.A.yaml:6: error EARLY_STATE R1.A was committed as VERIFY in round 1, where a commit would have stored EXPLORE: VERIFY is kept from round 5.
+      nodes/R1/R1.A.yaml:6: error EARLY_STATE R1.A was committed as VERIFY in round 1, where a commit would have stored EXPLORE: VERIFY is not allowed before round 5.
       nodes/R2/R2.B1.yaml:4: error MISSING_TITLE R2.B1 has no title.
     tot import: cut.json: it is not JSON: EOF while parsing a string at line 13 column 9
     tot import: none.json: cannot be read: No such file or directory (os error 2)

@@ -61,7 +61,7 @@ fn a_reset_that_takes_acknowledged_commits_away_is_told_once_with_the_way_back()
         assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], 1);
         let (found, exit) = lost(&sandbox, &repository);
         assert_eq!((found.len(), exit), (1, 0), "{found:?}");
-        for part in ["warning", &acknowledged[..10], "2 commits", "with R2.A1", "HEAD was there once"] {
+        for part in ["warning", &acknowledged[..10], "2 commits", "with R2.A1", "HEAD once pointed there"] {
             assert!(found[0].contains(part), "{part}: {found:?}");
         }
         follow(&sandbox, if write { &found[0] } else { &told[0] });
@@ -164,7 +164,10 @@ fn commits_that_were_never_published_are_told_apart_from_lost_ones() {
     sandbox.git(&repository, &["stash", "drop", "-q"]);
     let (found, exit) = lost(&sandbox, &repository);
     assert_eq!((found.len(), exit), (1, 0), "{found:?}");
-    assert!(found[0].contains("note LOST_COMMITS") && found[0].contains("HEAD was never there"), "{found:?}");
+    assert!(
+        found[0].contains("note LOST_COMMITS") && found[0].contains("HEAD never pointed there"),
+        "{found:?}"
+    );
     // A whole chain is one finding, by its newest commit.
     sandbox.git(&repository, &["reset", "-q", "--hard", "HEAD~3"]);
     let (found, _) = lost(&sandbox, &repository);
