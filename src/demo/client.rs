@@ -19,7 +19,7 @@ pub(super) struct Client {
     number: u64,
 }
 
-/// Runs this program to store a run of the story, at the time of the clock.
+/// Has this program store a run of the story, at the time of the clock file.
 pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &Call) -> Result<(), DemoError> {
     let failed = |source| DemoError::Server { action: "could not be started".into(), source: Some(source) };
     let file = clock.with_extension("run");
@@ -35,7 +35,7 @@ pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &Call) ->
         .arg(root)
         .arg("--clock-file")
         .arg(clock)
-        // The same for any agent that plays it.
+        // Makes the result independent of the agent that plays the story.
         .envs([
             ("AI_AGENT", "tot-demo"),
             ("CLAUDECODE", "1"),
@@ -51,7 +51,7 @@ pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &Call) ->
     Err(DemoError::Server { action: format!("could not store a run: {}", said.trim()), source: None })
 }
 
-/// This program, with a fixed identity, so that the commits of every run are equal.
+/// Returns a command for this program with a fixed identity, to make all runs produce equal commits.
 fn own() -> std::io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command
@@ -61,8 +61,8 @@ fn own() -> std::io::Result<Command> {
 }
 
 impl Client {
-    /// Starts this program as a server for investigations in `root`, with its time from the file `clock`, for the named
-    /// session.
+    /// Starts this program as a server for the investigations in `root` and the named session. The server reads the time
+    /// from the file `clock`.
     pub(super) fn start(root: &Path, clock: &Path, session: &str) -> Result<Client, DemoError> {
         let failed =
             |source| DemoError::Server { action: "could not be started".into(), source: Some(source) };
@@ -73,7 +73,7 @@ impl Client {
             .arg(root)
             .arg("--clock-file")
             .arg(clock)
-            // The story cites files of a project that does not exist here.
+            // The story cites files of a fictional project.
             .arg("--no-project")
             .env("CLAUDE_CODE_SESSION_ID", session)
             .stdin(Stdio::piped())
@@ -94,24 +94,24 @@ impl Client {
         Ok(client)
     }
 
-    /// Calls a tool and returns its reply, which is JSON in a text.
+    /// Calls a tool and returns the JSON of its reply.
     pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Result<Value, DemoError> {
         let result = self.request("tools/call", &json!({"name": tool, "arguments": arguments}))?;
         let text = result["content"][0]["text"].as_str().unwrap_or_default();
         Ok(serde_json::from_str(text).unwrap_or_default())
     }
 
-    /// Ends the server as a client does, by closing its input, and waits for it.
+    /// Closes the server's input, as clients do, and waits until it exits.
     pub(super) fn finish(mut self) -> Result<(), DemoError> {
         drop(self.input.take());
         let status = self.child.wait().map_err(|source| DemoError::Server {
-            action: "can't be waited for".into(),
+            action: "could not be waited for".into(),
             source: Some(source),
         })?;
         if status.success() {
             return Ok(());
         }
-        Err(DemoError::Server { action: format!("ended with {status}"), source: None })
+        Err(DemoError::Server { action: format!("failed with {status}"), source: None })
     }
 
     fn request(&mut self, method: &str, params: &Value) -> Result<Value, DemoError> {
@@ -138,7 +138,7 @@ impl Client {
     }
 
     fn send(&mut self, message: &Value) -> Result<(), DemoError> {
-        let gone = |source| DemoError::Server { action: "went away".into(), source };
+        let gone = |source| DemoError::Server { action: "stopped reading".into(), source };
         let input = self.input.as_mut().ok_or_else(|| gone(None))?;
         writeln!(input, "{message}").and_then(|()| input.flush()).map_err(|source| gone(Some(source)))
     }
@@ -146,7 +146,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // After an error: do not leave the server running.
+        // Does not leave the server running after an error.
         drop(self.input.take());
         let _ = self.child.wait();
     }

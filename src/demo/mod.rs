@@ -1,8 +1,10 @@
-//! A complete investigation, played through the real server: the child process is this program's own `mcp` command,
-//! the calls go over stdio, and the result is an ordinary investigation.
+//! Plays a complete investigation through the real server.
 //!
-//! The story is `story.yaml`: an agent's calls, with their times. Time and identity are the story's, so that every
-//! run makes the same commits. An answer that differs from the story ends the play.
+//! The server is a child process, this program's own `mcp` command. Calls go over stdio, and the result is an ordinary
+//! investigation.
+//!
+//! `story.yaml` lists an agent's calls with their times. Times and identities are fixed, so every run produces the same
+//! commits. A reply that differs from the story stops the demo.
 
 mod client;
 
@@ -20,39 +22,39 @@ use client::Client;
 
 const STORY: &str = include_str!("story.yaml");
 
-/// The result of a play.
+/// The result of a demo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Played {
     /// The folder of the investigation.
     pub repository: PathBuf,
-    /// Committed nodes.
+    /// The number of committed nodes.
     pub nodes: u64,
-    /// Tool calls.
+    /// The number of tool calls.
     pub calls: usize,
-    /// Commands that were run.
+    /// The number of stored command runs.
     pub runs: usize,
-    /// Commits they made.
+    /// The number of commits.
     pub commits: usize,
-    /// Calls that were rejected by a rule.
+    /// The number of calls rejected by a rule.
     pub rejected: usize,
-    /// The path of an interesting node.
+    /// The path of an interesting node's file.
     pub a_node: String,
     /// The tag of the conclusion.
     pub tag: String,
 }
 
-/// Why the play ended early.
+/// Why the demo stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// The folder is in use.
-    #[error("{} exists and is not empty: name another folder, or remove it", .0.display())]
+    /// The folder is not empty.
+    #[error("{} exists and is not empty: choose another folder, or remove it", .0.display())]
     NotEmpty(PathBuf),
-    /// The server could not be started, or did not answer.
+    /// The server failed.
     #[error("the server {action}")]
     Server {
-        /// The action that failed.
+        /// The server's failure, as a predicate.
         action: String,
-        /// Why.
+        /// The cause, if known.
         #[source]
         source: Option<std::io::Error>,
     },
@@ -61,19 +63,19 @@ pub enum DemoError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
     /// The story is invalid.
     #[error("the story can't be read: {0}")]
     Story(#[from] YamlError),
-    /// An answer differs from the story.
+    /// A reply differs from the story.
     #[error("call {number}, {tool}: {reason}")]
     Unexpected {
-        /// The call, from 1.
+        /// The number of the call, starting at 1.
         number: usize,
-        /// Its tool.
+        /// The tool.
         tool: String,
         /// The difference.
         reason: String,
@@ -83,7 +85,7 @@ pub enum DemoError {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Story {
-    #[allow(dead_code, reason = "for the reader of the story")]
+    #[allow(dead_code, reason = "informs readers of the story")]
     start: String,
     calls: Vec<Call>,
 }
@@ -92,7 +94,7 @@ struct Story {
 #[serde(deny_unknown_fields)]
 struct Call {
     at: String,
-    /// The session that makes it; by default, the lead's.
+    /// The calling session. The lead's by default.
     #[serde(default = "lead")]
     session: String,
     tool: String,
@@ -107,11 +109,11 @@ fn lead() -> String {
     "lead".to_owned()
 }
 
-/// Plays the story into `dir`, which must be empty, and reports each call to `progress`.
+/// Plays the story into `dir`, which must be empty or missing, and reports each call to `progress`.
 ///
 /// # Errors
 ///
-/// The folder is in use, the server fails, or an answer differs from the story.
+/// Returns an error if the folder is not empty, the server fails, or a reply differs from the story.
 pub fn play(dir: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
     let io = |source| DemoError::Io { path: dir.to_owned(), source };
     if dir.exists() && std::fs::read_dir(dir).map_err(io)?.next().is_some() {
@@ -120,14 +122,14 @@ pub fn play(dir: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
     std::fs::create_dir_all(dir).map_err(io)?;
     let clock = dir.join(".clock");
     let outcome = play_calls(dir, &clock, progress);
-    // The clock is only for the play; failing to remove it does not matter.
+    // A remaining clock file does no harm.
     let _ = std::fs::remove_file(&clock);
     outcome
 }
 
 fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
     let story: Story = yaml::from_text(STORY)?;
-    // Each session has a server of its own, as with a client that starts one.
+    // Each session has its own server, as with a real client.
     let mut clients: BTreeMap<String, Client> = BTreeMap::new();
     let start = |session: &str| Client::start(&dir.join("investigations"), clock, session);
     let mut played = Played {
@@ -191,19 +193,19 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
     Ok(played)
 }
 
-/// Whether the reply matches the story: done or refused, with exactly these warnings.
+/// Checks that the status and the warnings of a reply match the story exactly.
 fn check(number: usize, call: &Call, reply: &Value) -> Result<(), DemoError> {
     let unexpected = |reason: String| DemoError::Unexpected { number, tool: call.tool.clone(), reason };
     let expected = call.expect.as_deref().unwrap_or("OK");
     if reply["status"] != expected {
-        return Err(unexpected(format!("{expected} was expected, but: {}", reply["message"])));
+        return Err(unexpected(format!("expected {expected}, but got: {}", reply["message"])));
     }
     let codes =
         reply["warnings"].as_array().into_iter().flatten().filter_map(|warning| warning["code"].as_str());
     let warned: BTreeSet<&str> = codes.filter(|code| !Code::parse(code).is_passing()).collect();
     let told: BTreeSet<&str> = call.warnings.iter().map(String::as_str).collect();
     if warned != told {
-        return Err(unexpected(format!("the warnings are {warned:?}, but the story says {told:?}")));
+        return Err(unexpected(format!("expected the warnings {told:?}, but got {warned:?}")));
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! The file format of the program's ancestor, a TypeScript server that kept each investigation as one JSON file. Its
-//! generations differ in the states of their nodes, which are those of the built-in rulesets.
+//! The file format of this program's ancestor, a TypeScript server that stored each investigation as one JSON file. Its
+//! generations differ in their node states. Each generation corresponds to a built-in ruleset.
 //!
-//! A file has the time of its beginning, and of pending proposals. It has no times of nodes: each step gets the time of
-//! the beginning, a millisecond later each, in the order of the nodes in the file, which is that of their commits.
+//! A file contains its start time and the times of pending proposals, but no times of committed nodes. Nodes are listed
+//! in commit order, so each step is dated one millisecond after the previous one, beginning at the start time.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -31,7 +31,7 @@ struct File {
     /// Absent in the first generation.
     #[serde(default)]
     pending_proposals: Map<String, Value>,
-    /// The nodes that each agent has researched.
+    /// The node researched by each agent.
     #[serde(default)]
     used_agent_ids: BTreeMap<String, String>,
     #[serde(flatten)]
@@ -67,11 +67,11 @@ struct ProposalEntry {
     other: Map<String, Value>,
 }
 
-/// Fields that are derived from the others.
+/// Fields that can be derived from others.
 const DERIVED: [&str; 4] = ["currentRound", "currentBatch", "updatedAt", "children"];
 
-/// The facts of a file, by the built-in ruleset of that name. Without a name, by the one that has its states and which it
-/// breaks least; of several, the first.
+/// Reads a file by the built-in ruleset of the given name. Without a name, uses the first of those rulesets that have all
+/// states in the file and produce the fewest errors.
 pub(super) fn read(value: Value, new: Option<SessionId>, name: Option<&str>) -> Result<Facts, ImportError> {
     let mut file: File = typed(value, "")?;
     let id = match new {
@@ -104,7 +104,7 @@ pub(super) fn read(value: Value, new: Option<SessionId>, name: Option<&str>) -> 
     Ok(facts)
 }
 
-/// The nodes, committed and pending, with times in the order of the file.
+/// Reads committed and pending nodes, with times in file order.
 fn nodes(
     file: &mut File,
     began: Timestamp,
@@ -113,7 +113,7 @@ fn nodes(
     let agents: HashMap<&str, &str> =
         file.used_agent_ids.iter().map(|(agent, node)| (node.as_str(), agent.as_str())).collect();
     let (mut nodes, mut clock) = (Vec::<Node>::new(), began);
-    // The proposals and the commit of one step: consecutive nodes of one round.
+    // Consecutive nodes of one round are proposed and committed in one step.
     let (mut proposed_at, mut committed_at) = (began, began);
     for (key, value) in std::mem::take(&mut file.nodes) {
         let place = format!("nodes.{key}");
@@ -123,7 +123,7 @@ fn nodes(
         if entry.round.is_some_and(|round| round != entry.id.round()) {
             return Err(invalid(
                 format!("{place}.round"),
-                format!("{} is of round {}", entry.id, entry.id.round()),
+                format!("{} is in round {}", entry.id, entry.id.round()),
             ));
         }
         if nodes.last().is_none_or(|last| last.round() != entry.id.round()) {
@@ -150,7 +150,7 @@ fn nodes(
         note_others(&entry.other, left_out);
         let time = |at| {
             Timestamp::from_milliseconds(at).ok_or_else(|| {
-                invalid(format!("{place}.proposedAt"), format!("{at} is not in the years 0 to 9999"))
+                invalid(format!("{place}.proposedAt"), format!("{at} is outside the years 0 to 9999"))
             })
         };
         let at = entry.proposed_at.map(time).transpose()?.unwrap_or(clock);
@@ -161,10 +161,13 @@ fn nodes(
 }
 
 fn same_id(place: &str, key: &str, id: &NodeId) -> Result<(), ImportError> {
-    if id.as_str() == key { Ok(()) } else { Err(invalid(format!("{place}.id"), format!("is {id}"))) }
+    if id.as_str() == key {
+        return Ok(());
+    }
+    Err(invalid(format!("{place}.id"), format!("{id} differs from its key")))
 }
 
-/// The facts by one ruleset.
+/// Creates the facts for one ruleset.
 fn under(
     file: &File,
     nodes: &[Node],
@@ -175,11 +178,11 @@ fn under(
     let request = Start { query: file.query.clone(), ..Start::default() };
     let mut meta = start(request, &ruleset.ruleset, None, id, began)
         .map_err(|rejection| invalid("query", rejection.errors.first().map_or("", |error| &error.message)))?;
-    // Kept even if it could not be chosen here: a check reports it.
+    // Retained even if it could not be chosen today. A check reports it.
     meta.mode = file.mode.clone().unwrap_or(meta.mode);
     meta.min_rounds = file.min_rounds.unwrap_or(meta.min_rounds);
     meta.allow_early_terminal = file.allow_early_terminal.unwrap_or(meta.allow_early_terminal);
-    // Later generations keep the number, but their rules ignore it.
+    // Later generations store this number, but their rules ignore it.
     let min_roots = file.min_roots.filter(|_| ruleset.ruleset.roots.min_is_chosen);
     meta.min_roots = min_roots.unwrap_or(meta.min_roots);
     let nodes = confirmed(nodes.to_vec(), &ruleset.ruleset);
@@ -190,8 +193,8 @@ fn under(
     Facts::new(meta, ruleset.clone(), nodes, None, place)
 }
 
-/// The nodes, including promoted ones: a node in a closed state that has a child must have been waiting for it. The file
-/// has only the later state.
+/// Reconstructs promotions, of which the file contains only the final state. A node in a closed state that has a
+/// deciding child must have been waiting for that child.
 fn confirmed(mut nodes: Vec<Node>, ruleset: &Ruleset) -> Vec<Node> {
     let mut children: HashMap<NodeId, Vec<(Timestamp, NodeId, StateName)>> = HashMap::new();
     for node in &nodes {
@@ -220,7 +223,7 @@ fn confirmed(mut nodes: Vec<Node>, ruleset: &Ruleset) -> Vec<Node> {
     nodes
 }
 
-/// Records the names of non-empty fields that are not imported.
+/// Collects the names of non-empty fields that are not imported.
 fn note_others(fields: &Map<String, Value>, left_out: &mut BTreeSet<String>) {
     let is_empty =
         |value: &Value| matches!(value, Value::Null) || [json!(""), json!([]), json!({})].contains(value);
@@ -228,18 +231,17 @@ fn note_others(fields: &Map<String, Value>, left_out: &mut BTreeSet<String>) {
     left_out.extend(names.map(|(name, _)| name.clone()));
 }
 
-/// The notes for a person.
+/// Returns notes on the import for a person.
 fn notes(facts: &Facts, left_out: BTreeSet<String>) -> Vec<String> {
-    let mut notes = vec![format!("Taken as an investigation by the ruleset {}.", facts.meta.ruleset)];
+    let mut notes = vec![format!("Imported with the ruleset {}.", facts.meta.ruleset)];
     if facts.nodes.iter().any(|node| !node.is_pending()) {
         notes.push(
-            "It has no times of its nodes: they follow its beginning, a millisecond for each step."
-                .to_owned(),
+            "It has no node times: each step is dated one millisecond after the previous one.".to_owned(),
         );
     }
     if !left_out.is_empty() {
         let names: Vec<String> = left_out.into_iter().collect();
-        notes.push(format!("Left out, since an investigation has no such field: {}.", names.join(", ")));
+        notes.push(format!("Not imported, since investigations have no such field: {}.", names.join(", ")));
     }
     notes
 }

@@ -16,7 +16,7 @@ use crate::ruleset::{RulesetFile, builtin};
 
 type Fields = Map<String, Value>;
 
-/// The fields that are read; the others are derived from these.
+/// The imported fields. All others are derived from these.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Document {
@@ -45,7 +45,7 @@ struct Document {
 pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, ImportError> {
     let document: Document = typed(value, "")?;
     if document.version != VERSION {
-        let reason = format!("{} is not known; this program reads version {VERSION}", document.version);
+        let reason = format!("{} is not supported; this program reads version {VERSION}", document.version);
         return Err(invalid("version", reason));
     }
     let fields = file_fields(document.meta, &["currentRound", "head", "ended"]);
@@ -54,7 +54,7 @@ pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, Import
     let mut notes: Vec<String> = document
         .faults
         .iter()
-        .map(|fault| format!("It was exported without what could not be read then: {fault}."))
+        .map(|fault| format!("The export omitted an unreadable part: {fault}."))
         .collect();
     let ruleset = match document.ruleset_file {
         Some(text) => RulesetFile::parse(&text).map_err(ImportError::Ruleset)?,
@@ -62,7 +62,7 @@ pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, Import
             let name = &meta.ruleset;
             let built_in = builtin::all().iter().find(|file| file.ruleset.name == *name);
             let missing = || invalid("rulesetFile", format!("is missing, and {name} is not built in"));
-            notes.push(format!("It has no text of its ruleset: the built-in {name} is taken."));
+            notes.push(format!("It does not contain its ruleset: the built-in {name} is used."));
             built_in.cloned().ok_or_else(missing)?
         }
     };
@@ -80,7 +80,7 @@ pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, Import
     let runs: Vec<Arc<Run>> = records(document.runs, "runs")?;
     if document.attachments_left_out > 0 {
         let left_out = document.attachments_left_out;
-        notes.push(format!("Attachments that the file had no room for: {left_out}."));
+        notes.push(format!("Attachments missing because of the file's size limit: {left_out}."));
     }
     let mut attachments: Vec<Arc<Attached>> = Vec::with_capacity(document.attachments.len());
     let mut taken = BTreeSet::new();
@@ -89,17 +89,17 @@ pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, Import
         let attached = typed::<AttachmentEntry>(value, &place)?.attached();
         let attached = attached.map_err(|reason| invalid(format!("{place}.base64"), reason))?;
         if !facts.nodes.iter().any(|node| node.id == attached.node) {
-            return Err(invalid(place, format!("there is no node {}", attached.node)));
+            return Err(invalid(place, format!("the node {} does not exist", attached.node)));
         }
         if !taken.insert((attached.node.clone(), attached.name.without_case())) {
-            return Err(invalid(place, format!("{} has two files {}", attached.node, attached.name)));
+            return Err(invalid(place, format!("{} has two files named {}", attached.node, attached.name)));
         }
         attachments.push(Arc::new(attached));
     }
     Ok(Facts { notes, comments, runs, attachments, ..facts })
 }
 
-/// A list of comments or runs, by their ids.
+/// Parses a list of comments or runs, and sorts it by id.
 fn records<T: Record<Id: Ord> + DeserializeOwned>(
     values: Vec<Value>,
     list: &str,
@@ -109,18 +109,18 @@ fn records<T: Record<Id: Ord> + DeserializeOwned>(
     let mut records: Vec<Arc<T>> = records.collect::<Result<_, _>>()?;
     records.sort_by_key(|record| record.id());
     if records.windows(2).any(|pair| pair[0].id() == pair[1].id()) {
-        return Err(invalid(list, "an id stands twice"));
+        return Err(invalid(list, "an id occurs twice"));
     }
     Ok(records)
 }
 
-/// The fields of a file: without derived ones, and without `null`, which files don't have.
+/// Converts fields to the form of stored files: without derived fields or `null`.
 fn file_fields(fields: Fields, derived: &[&str]) -> Value {
     let is_stored = |(name, value): &(String, Value)| !value.is_null() && !derived.contains(&name.as_str());
     Value::Object(fields.into_iter().filter(is_stored).collect())
 }
 
-/// A node, or another result of it, in the form of files: `state` is that of the commit.
+/// Converts a node, or another result of it, to the form of stored files, in which `state` is the committed state.
 fn result_fields(mut fields: Fields) -> Fields {
     for derived in ["role", "contested"] {
         fields.shift_remove(derived);

@@ -1,16 +1,20 @@
-//! Reads investigations from files: `investigation.json`, and the format of the program's ancestor. Pure: text in, facts
-//! and steps out; [`crate::sync::import`] writes them.
+//! Reads investigations from `investigation.json` files, and from files of this program's ancestor. Pure: it converts
+//! text to facts and steps, and [`crate::sync::import`] writes them.
 //!
-//! 1. [`read`] recognizes the format and parses the investigation: [`Facts`].
-//!    - `data`: `investigation.json`, which has all facts, and the text of the ruleset.
-//!    - `ancestor`: `investigations/<id>.json` of the TypeScript server, of any generation of states.
-//! 2. [`steps`] reconstructs its history: one [`Step`] for each call, in the order of the times in the facts.
+//! 1. [`read`] recognizes the format and parses the investigation into [`Facts`].
+//!    - `data`: `investigation.json`, which contains all facts and the ruleset.
+//!    - `ancestor`: `investigations/<id>.json` of the TypeScript server, of every generation.
+//! 2. [`steps`] reconstructs the history: one [`Step`] for each call, ordered by the times in the facts.
 //!
-//! Guarantees: the result depends on the file alone, so the same file gives the same commits on every machine. An invalid
-//! file is an error with its place, never a part of an investigation. Violations of the rules are kept, for `tot check` to
-//! report.
+//! # Guarantees
 //!
-//! Limit: a file contains only the final state. Withdrawn proposals, and ends that were reopened, are not in it.
+//! - The result depends on the file alone: equal files produce equal commits on every machine.
+//! - An invalid file is reported as an error with the location. It never produces a partial investigation.
+//! - Violations of the rules are imported. `tot check` reports them.
+//!
+//! # Limits
+//!
+//! A file contains only the final state, without withdrawn proposals and without conclusions that were reopened.
 
 mod ancestor;
 mod data;
@@ -28,24 +32,24 @@ pub use story::{Step, steps};
 use crate::domain::{Attached, Change, Comment, Conclusion, Investigation, Meta, Node, Run, SessionId};
 use crate::ruleset::{RulesetError, RulesetFile};
 
-/// The contents of a file about an investigation.
+/// The contents of an investigation file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// The terms fixed at the start.
+    /// The settings fixed at the start.
     pub meta: Meta,
-    /// The ruleset in force.
+    /// The ruleset.
     pub ruleset: RulesetFile,
     /// The nodes, parents before their children.
     pub nodes: Vec<Arc<Node>>,
-    /// The conclusion, if it has ended.
+    /// The conclusion, if the investigation has ended.
     pub conclusion: Option<Conclusion>,
     /// The comments, oldest first.
     pub comments: Vec<Arc<Comment>>,
-    /// Commands that were run, repetitions and judgements.
+    /// Captured runs, reruns and judgements.
     pub runs: Vec<Arc<Run>>,
-    /// The attachments of the nodes.
+    /// The attachments of all nodes.
     pub attachments: Vec<Arc<Attached>>,
-    /// Notes on the import for a person: interpretations and omissions.
+    /// Notes on assumptions and omissions, for a person.
     pub notes: Vec<String>,
 }
 
@@ -56,29 +60,29 @@ pub enum ImportError {
     /// The file is not JSON.
     #[error("it is not JSON: {0}")]
     NotJson(serde_json::Error),
-    /// The file is JSON of another format.
+    /// The file is JSON in another format.
     #[error(
-        "it is neither an investigation.json, which has `meta` and `nodes`, nor a file of the ancestor, which has \
-             `sessionId` and `nodes`"
+        "it is neither an investigation.json (with `meta` and `nodes`) nor a file of the ancestor (with `sessionId` \
+             and `nodes`)"
     )]
     UnknownForm,
     /// A value is invalid.
     #[error("{place}: {reason}")]
     Invalid {
-        /// Its place: `nodes.R1.A.state`.
+        /// The location, such as `nodes.R1.A.state`.
         place: String,
-        /// The fault.
+        /// The reason.
         reason: String,
     },
-    /// The ruleset in the file can't be used.
+    /// The ruleset in the file is invalid.
     #[error("rulesetFile: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Ruleset(Vec<RulesetError>),
-    /// No built-in ruleset has the states.
+    /// No built-in ruleset has all states in the file.
     #[error("no built-in ruleset{} has the states {states}", of(.name))]
     NoRuleset {
         /// The requested ruleset.
         name: Option<String>,
-        /// The states of its nodes.
+        /// The node states in the file.
         states: String,
     },
 }
@@ -90,17 +94,17 @@ fn of(name: &Option<String>) -> String {
 /// Options for reading a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// Import as another investigation, with an id derived from the whole text.
+    /// Import as a new investigation, with an id derived from the text.
     pub as_new: bool,
-    /// The built-in ruleset for a file of the ancestor, which names none; by default, the one that it breaks least.
+    /// The built-in ruleset for a file of the ancestor. By default, the one with the fewest violations.
     pub ruleset: Option<&'a str>,
 }
 
-/// Reads the text of a file.
+/// Parses the text of a file.
 ///
 /// # Errors
 ///
-/// [`ImportError`].
+/// Returns an [`ImportError`] if the file is invalid or has an unknown format.
 pub fn read(text: &str, options: Options<'_>) -> Result<Facts, ImportError> {
     let value: Value = serde_json::from_str(text).map_err(ImportError::NotJson)?;
     let has = |key: &str| value.get(key).is_some();
@@ -113,7 +117,7 @@ pub fn read(text: &str, options: Options<'_>) -> Result<Facts, ImportError> {
 }
 
 impl Facts {
-    /// The facts, if each node has a place in the tree. `place` returns the place of a node in the file.
+    /// Creates the facts if each node has a place in the tree. `place` returns the location of a node in the file.
     fn new(
         meta: Meta,
         ruleset: RulesetFile,
@@ -125,7 +129,7 @@ impl Facts {
         nodes.sort_by(|one, other| one.id.cmp(&other.id));
         for pair in nodes.windows(2) {
             if pair[0].id == pair[1].id {
-                return Err(invalid(place(&pair[0]), "the id stands twice"));
+                return Err(invalid(place(&pair[0]), "the id occurs twice"));
             }
         }
         let (_, faults) = Investigation::from_facts(meta.clone(), nodes.iter().cloned(), None);
@@ -137,7 +141,7 @@ impl Facts {
         Ok(Facts { meta, ruleset, nodes, conclusion, comments, runs, attachments, notes })
     }
 
-    /// The investigation with these facts.
+    /// Returns the investigation with these facts.
     pub fn investigation(&self) -> Investigation {
         let nodes = self.nodes.iter().cloned();
         let investigation = Investigation::from_facts(self.meta.clone(), nodes, self.conclusion.clone()).0;
@@ -149,7 +153,7 @@ impl Facts {
     }
 }
 
-/// Parses a value. `place` is its place in the file.
+/// Parses a value at the given location in the file.
 fn typed<T: DeserializeOwned>(value: Value, place: &str) -> Result<T, ImportError> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();

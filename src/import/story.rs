@@ -22,7 +22,7 @@ pub struct Step {
     pub message: String,
 }
 
-/// An act on one node, or on the end.
+/// An act on one node or on the conclusion.
 enum Act {
     Proposed(Arc<Node>),
     Claimed(Arc<Node>),
@@ -34,11 +34,11 @@ enum Act {
     Ran(Arc<Run>),
 }
 
-/// The time of an act, and its order among those of one time.
+/// The time of an act, and its order among acts of the same time.
 type Key = (Timestamp, u8);
 
 impl Act {
-    /// The order among acts of one time: a call stores results before it proposes the next nodes.
+    /// Returns the order among acts of the same time. A call stores results before it proposes the next nodes.
     fn order(&self) -> u8 {
         match self {
             Act::Committed(_) => 0,
@@ -54,8 +54,8 @@ impl Act {
     }
 }
 
-/// The calls after the start, in the order of their times: acts of one time are one call, if possible. Each node comes
-/// after its parent, whatever its times say.
+/// Returns the calls after the start, ordered by time. Acts of the same time become one call if possible. Each node
+/// follows its parent, even if its times disagree.
 pub fn steps(facts: &Facts) -> Vec<Step> {
     let mut acts: Vec<(Key, Act)> = Vec::new();
     let mut committed: HashMap<&NodeId, Key> = HashMap::new();
@@ -89,10 +89,11 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
         let act = Act::Ran(Arc::clone(run));
         acts.push((node.unwrap_or((facts.meta.started_at, 0)).max((run.at, act.order())), act));
     }
-    // A stable sort: acts on one node at one time keep their order.
+    // The sort is stable, so acts on one node at the same time stay in order.
     acts.sort_by_key(|(key, _)| *key);
     let limit = facts.ruleset.ruleset.batch_limit.map_or(usize::MAX, |limit| limit as usize);
-    // Files do not contain the time of other attachments: they come with the first result.
+    // Attachments of a run are added with that run. Files contain no times of other attachments, so those are added with
+    // the node's first result.
     let mut put_by: HashMap<(&NodeId, &AttachmentName), RunId> = HashMap::new();
     for run in &facts.runs {
         if let (RunKind::Captured(ran), Some(node)) = (&run.what, &run.node) {
@@ -101,7 +102,6 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
             }
         }
     }
-    // Attachments of a run come with that run.
     let mut of_runs: HashMap<RunId, Vec<Arc<Attached>>> = HashMap::new();
     let mut attachments: HashMap<&NodeId, Vec<Arc<Attached>>> = HashMap::new();
     for file in &facts.attachments {
@@ -219,12 +219,12 @@ fn is_by_same(one: &Node, other: &Node) -> bool {
     agent(one) == agent(other)
 }
 
-/// The acts on a node, in order, with the node as it was after each.
+/// Returns the acts on a node in order, with the node's state after each.
 fn acts_of(node: &Arc<Node>) -> Vec<(Timestamp, Act)> {
     let mut acts = Vec::new();
     let mut stage = Node::clone(node);
     if let Some(end) = &node.classification {
-        // The state before the first change. The text of an amendment then is the amended text.
+        // Restores the state before the first change. Afterwards each amendment contains its new text.
         let mut amendments = end.amended.clone();
         amendments.iter_mut().rev().for_each(|amendment| amendment.swap(&mut stage));
         if let Some(result) = &mut stage.classification {
@@ -246,7 +246,7 @@ fn acts_of(node: &Arc<Node>) -> Vec<(Timestamp, Act)> {
         let claim = node.claim.iter().map(|claim| (claim.at, Act::Claimed(Arc::clone(node))));
         acts.extend(claim);
     }
-    // An amendment by hand may contain text that it did not change. The final state is that of the file.
+    // A manually written amendment may contain text that it did not change, so the final state is read from the file.
     if let Some((_, last)) = acts.last_mut() {
         match last {
             Act::Proposed(last) | Act::Claimed(last) | Act::Committed(last) | Act::Amended(last) => {
@@ -259,7 +259,7 @@ fn acts_of(node: &Arc<Node>) -> Vec<(Timestamp, Act)> {
     acts
 }
 
-/// The acts on a committed node, each list in order, the lists by their times.
+/// Returns the acts on a committed node: each list in order, the lists merged by time.
 fn changes_of(
     mut stage: Node,
     end: &Classification,
@@ -292,7 +292,7 @@ fn changes_of(
     })
 }
 
-/// The end as it was after each call that wrote it.
+/// Returns the conclusion as each call wrote it.
 fn stages_of_end(end: &Conclusion) -> Vec<(Timestamp, Conclusion)> {
     let mut first = end.clone();
     let mut amendments = std::mem::take(&mut first.amended);

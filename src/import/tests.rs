@@ -22,7 +22,7 @@ fn node(id: &str, parent: &str, minute: u32, rest: &str) -> String {
     )
 }
 
-/// The subjects of the commits, and what the steps come to.
+/// Returns the commit subjects, after checking that the steps reproduce the facts.
 fn told(facts: &Facts) -> Vec<String> {
     let steps = steps(facts);
     let changes: Vec<_> = steps.iter().flat_map(|step| step.event.changes()).collect();
@@ -142,9 +142,9 @@ fn a_fault_is_told_with_its_place() {
         ("/nodes/R1.A/state", json!("drill"), "nodes.R1.A.state: "),
         ("/nodes/R1.A/state", json!("LOST"), "no built-in ruleset has the states DEAD, DRILL, LOST, VALID"),
         ("/nodes/R1.A/title", json!(7), "nodes.R1.A.title: invalid type: integer `7`, expected a string"),
-        ("/nodes/R1.A/id", json!("R1.B"), "nodes.R1.A.id: is R1.B"),
+        ("/nodes/R1.A/id", json!("R1.B"), "nodes.R1.A.id: R1.B differs from its key"),
         ("/nodes/R1.A/id", json!("../../x"), "nodes.R1.A.id: "),
-        ("/nodes/R2.A1/round", json!(3), "nodes.R2.A1.round: R2.A1 is of round 2"),
+        ("/nodes/R2.A1/round", json!(3), "nodes.R2.A1.round: R2.A1 is in round 2"),
         ("/nodes/R2.A1/parent", json!("R1.Z"), "nodes.R2.A1: "),
         ("/nodes/R2.A1/parent", json!(null), "nodes.R2.A1: "),
         ("/sessionId", json!("../../x"), "sessionId: "),
@@ -165,7 +165,7 @@ fn a_fault_is_told_with_its_place() {
         (&ANCESTOR[..400], "it is not JSON: EOF while parsing"),
         ("[]", "it is neither an investigation.json"),
         ("", "it is not JSON"),
-        (r#"{"meta": {}, "nodes": [], "version": 2}"#, "version: 2 is not known"),
+        (r#"{"meta": {}, "nodes": [], "version": 2}"#, "version: 2 is not supported"),
         (r#"{"meta": {}, "nodes": [], "version": 1}"#, "meta: missing field `id`"),
     ] {
         let error = read(text, Options::default()).unwrap_err().to_string();

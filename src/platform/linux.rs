@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-/// ext2 to ext4, XFS, Btrfs, F2FS, tmpfs.
+/// The magic numbers of file systems that `syncfs` syncs completely: ext2 to ext4, XFS, Btrfs, F2FS and tmpfs.
 const SYNCED_WHOLE: [u64; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994];
 
 pub(super) fn sync_file_systems<'a>(

@@ -1,6 +1,6 @@
-//! System-dependent functions, each with one signature, and an implementation for each system.
+//! System-dependent functions. Each has one signature and an implementation for each system.
 //!
-//! `unix` and `windows` are the two families. `linux` has the features of Linux alone, and `other` their substitutes.
+//! `unix` and `windows` are the two families. `linux` contains features specific to Linux, and `other` their fallbacks.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -28,122 +28,125 @@ use unix as family;
 #[cfg(windows)]
 use windows as family;
 
-/// Distinguishes a file from another of the same name, even if its content changes.
+/// Returns an identity that stays the same when the file's content changes, but differs for another file of the same name.
 ///
 /// # Errors
 ///
-/// The file's metadata can't be read.
+/// Returns an error if the file's metadata can't be read.
 pub fn file_identity(path: &Path) -> io::Result<String> {
     family::file_identity(path)
 }
 
-/// Adds the executable bit for all who may read, as git does. No effect on systems other than Unix.
+/// Adds the executable bit for everyone with read permission, as git does. No effect on systems other than Unix.
 ///
 /// # Errors
 ///
-/// The permissions can't be changed.
+/// Returns an error if the permissions can't be changed.
 pub fn make_executable(file: &File) -> io::Result<()> {
     family::make_executable(file)
 }
 
-/// Removes read permission from those who may not write. No effect on systems without such permissions.
+/// Removes read permission from everyone without write permission. No effect on systems without such permissions.
 ///
 /// # Errors
 ///
-/// The permissions can't be changed.
+/// Returns an error if the permissions can't be changed.
 pub fn hide_from_readers(file: &File) -> io::Result<()> {
     family::hide_from_readers(file)
 }
 
-/// Whether others than the owner have permissions on a file; false without such permissions, or without the file.
+/// Returns whether users other than the owner have permissions on a file. Returns false if the file is missing, or if the
+/// system has no such permissions.
 pub fn is_open_to_others(path: &Path) -> bool {
     family::is_open_to_others(path)
 }
 
-/// Creates folders that nobody else can read. Without modes, a folder is as open as its parent.
+/// Returns a builder of folders that only their owner can read. On systems without modes, a folder inherits the
+/// permissions of its parent.
 pub fn private_folder() -> DirBuilder {
     family::private_folder()
 }
 
-/// Waits until a file is on the disk; a folder too, if the system supports it.
+/// Waits until a file is on disk. Also syncs a folder if the system supports it.
 ///
 /// # Errors
 ///
-/// The path can't be opened or written.
+/// Returns an error if the path can't be opened or written.
 pub fn sync(path: &Path) -> io::Result<()> {
     family::sync(path)
 }
 
-/// Syncs the file systems of these paths, if the system can and all are of a suitable kind. Otherwise nothing is synced.
+/// Syncs the file systems of these paths and returns true. Returns false without syncing if the system or one of the file
+/// systems does not support this.
 ///
 /// # Errors
 ///
-/// The path that can't be opened or synced, with the error.
+/// Returns the path that can't be opened or synced, with the error.
 pub fn sync_file_systems<'a>(
     paths: impl Iterator<Item = &'a PathBuf>,
 ) -> Result<bool, (&'a PathBuf, io::Error)> {
     kernel::sync_file_systems(paths)
 }
 
-/// The name of this machine.
+/// Returns the name of this machine.
 pub fn host_name() -> String {
     family::host_name()
 }
 
-/// The start time of this machine, if the system reports it.
+/// Returns the time at which this machine was started, if known.
 pub fn machine_start() -> Option<SystemTime> {
     kernel::machine_start()
 }
 
-/// Whether a process of this machine is alive; true if unknown.
+/// Returns whether a process of this machine is alive. Returns true if unknown.
 pub fn is_alive(process: i32) -> bool {
     family::is_alive(process)
 }
 
-/// Puts a child into a new group, with all its future children. Without groups, only the child itself is affected.
+/// Starts the command in a new process group. No effect on systems without groups.
 pub fn begin_group(command: &mut Command) {
     family::begin_group(command);
 }
 
-/// Asks a child's group to end. No effect without groups.
+/// Asks a child's process group to exit. No effect on systems without groups.
 pub fn ask_group_to_end(child: &Child) {
     family::ask_group_to_end(child);
 }
 
-/// Sends a signal to a child's group. No effect without groups.
+/// Sends a signal to a child's process group. No effect on systems without groups.
 pub fn signal_group(child: &Child, signal: i32) {
     family::signal_group(child, signal);
 }
 
-/// The signal that ended a process, if any.
+/// Returns the signal that ended a process, if any.
 pub fn signal_of(status: ExitStatus) -> Option<i32> {
     family::signal_of(status)
 }
 
-/// Kills a child's group. No effect without groups: the caller that waits for the child must kill it.
+/// Kills a child's process group. No effect on systems without groups, so the caller must also kill the child.
 pub fn end_group(child: &Child) {
     family::end_group(child);
 }
 
-/// The limit of open files of this process, after raising it to `wanted` or as near as possible.
+/// Raises this process's limit on open files to `wanted`, or as close to it as possible. Returns the new limit.
 pub fn raise_open_files(wanted: usize) -> usize {
     family::raise_open_files(wanted)
 }
 
-/// Limits the memory of this process to so many bytes, beyond which its allocator ends it, if the system supports this.
+/// Limits this process's memory to `most` bytes if the system supports it. Beyond the limit, allocations abort the process.
 pub fn limit_memory(most: u64) {
     family::limit_memory(most);
 }
 
-/// The signals that ask this process to end, counted since it began to listen.
+/// The number of termination signals received since this process began to listen.
 #[derive(Clone, Debug)]
 pub struct Signals(watch::Receiver<u32>);
 
 impl Signals {
-    /// Listens for Ctrl-C and SIGTERM, and with `hangup` for the terminal's; for Ctrl-C alone on systems without others.
-    /// `refused` gets each signal that can't be listened for: it ends the process, as it ends any other process.
+    /// Listens for Ctrl-C, and on Unix also for SIGTERM and, with `hangup`, SIGHUP. Calls `refused` for each signal without
+    /// a handler: such a signal ends the process at once.
     ///
-    /// It must be called within a runtime.
+    /// Must be called within a Tokio runtime.
     pub fn listen(hangup: bool, mut refused: impl FnMut(&str, io::Error)) -> Signals {
         let (count, signals) = watch::channel(0);
         for (name, stream) in family::signals(hangup) {
@@ -162,7 +165,7 @@ impl Signals {
         Signals(signals)
     }
 
-    /// Waits until that many signals have arrived.
+    /// Waits until at least `times` signals have arrived.
     pub async fn arrived(mut self, times: u32) {
         if self.0.wait_for(|count| *count >= times).await.is_err() {
             std::future::pending::<()>().await;
@@ -170,17 +173,17 @@ impl Signals {
     }
 }
 
-/// The signal of a closed terminal, on systems that have one.
+/// The signal sent when the terminal is closed, on systems that have one.
 pub const HANGUP: Option<i32> = if cfg!(unix) { Some(1) } else { None };
 
-/// Whether a browser can always show something on a screen. On other systems the environment names it.
+/// Whether a screen is always available. On other systems an environment variable names it.
 pub const HAS_SCREEN: bool = cfg!(any(windows, target_os = "macos"));
 
-/// The suffixes of program names, including those of npm.
+/// The suffixes of program names, including npm's.
 pub const PROGRAM_SUFFIXES: &[&str] = if cfg!(windows) { &[".exe", ".cmd"] } else { &[""] };
 
-/// The folder for a user's application settings: the environment variable that names it, if any, and its default in the
-/// user's home.
+/// The folder for application settings: the environment variable that names it, if any, and the default path in the home
+/// folder.
 pub const SETTINGS: (Option<&str>, &str) = if cfg!(target_os = "macos") {
     (None, "Library/Application Support")
 } else if cfg!(windows) {

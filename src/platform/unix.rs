@@ -40,7 +40,7 @@ pub(super) fn private_folder() -> DirBuilder {
     builder
 }
 
-/// A file opened for reading can be synced, and so can a folder.
+/// A file opened for reading can be synced, as can a folder.
 pub(super) fn sync(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
@@ -75,7 +75,7 @@ pub(super) fn end_group(child: &Child) {
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }
 
-/// Servers raise it, since the usual 1,024 is for programs that use select().
+/// The usual limit of 1,024 exists for programs that use `select`.
 pub(super) fn raise_open_files(wanted: usize) -> usize {
     let wanted = wanted as u64;
     let mut limit = getrlimit(Resource::Nofile);
@@ -87,7 +87,7 @@ pub(super) fn raise_open_files(wanted: usize) -> usize {
     limit.current.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX)
 }
 
-/// A machine without such a limit is left as it is.
+/// Does nothing if the system does not support the limit.
 pub(super) fn limit_memory(most: u64) {
     let _ = setrlimit(Resource::Data, Rlimit { current: Some(most), maximum: Some(most) });
 }

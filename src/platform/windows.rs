@@ -5,7 +5,7 @@ use std::process::{Child, Command, ExitStatus};
 
 use tokio::signal::windows::{CtrlC, ctrl_c};
 
-/// Not by creation time: Windows gives a new file that of a recently removed one of the same name.
+/// Does not use the creation time, since Windows reuses that of a recently removed file of the same name.
 pub(super) fn file_identity(path: &Path) -> io::Result<String> {
     let information = winapi_util::file::information(winapi_util::Handle::from_path_any(path)?)?;
     Ok(format!("{}:{}", information.volume_serial_number(), information.file_index()))
@@ -52,7 +52,7 @@ pub(super) fn signal_of(_: ExitStatus) -> Option<i32> {
 
 pub(super) fn end_group(_: &Child) {}
 
-/// No relevant limit exists.
+/// Windows has no relevant limit.
 pub(super) fn raise_open_files(_: usize) -> usize {
     usize::MAX
 }
