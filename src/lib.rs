@@ -1,64 +1,65 @@
-//! Tree of Thoughts: investigations by AI agents, kept as git repositories.
+//! Tree of Thoughts: investigations by AI agents, stored as git repositories.
 //!
-//! # How data flows
+//! # Data flow
 //!
-//! Writing, one call of an agent:
+//! An agent's call writes in five steps:
 //!
-//! 1. [`mcp`] turns the request's JSON into a tool input, and the input into a command for the [`service`].
-//! 2. [`store`] loads the committed state of the investigation: its facts, and the head that they were read at.
-//! 3. [`project`] looks up the cited files, and [`decide`] judges the command by the investigation's own [`ruleset`]: an event,
-//!    or a rejection.
-//! 4. [`mod@format`] turns the event into files and a commit message; [`store`] writes them as one git commit and
-//!    moves the branch by compare-and-swap. If the head has moved meanwhile: load and decide again.
-//! 5. [`mcp`] answers with what follows from the new state.
+//! 1. [`mcp`] parses the JSON request and passes a command to the [`service`].
+//! 2. [`store`] loads the committed state of the investigation: its facts, and the head commit that they were read from.
+//! 3. [`project`] looks up the cited files. [`decide`] judges the command by the investigation's own [`ruleset`], and
+//!    returns an event or a rejection.
+//! 4. [`mod@format`] turns the event into files and a commit message. [`store`] writes them as one git commit and
+//!    moves the branch by compare-and-swap. If the head has moved since, the call is loaded and decided again.
+//! 5. [`mcp`] replies with the consequences of the new state.
 //!
-//! Sharing: [`sync`] fetches from a remote through [`remote`], has [`store`] merge what came, and pushes. A server has
-//! [`background`] do so beside its calls.
+//! To share an investigation, [`sync`] fetches from a remote through [`remote`], has [`store`] merge the new commits, and
+//! pushes. A server syncs in the [`background`].
 //!
-//! Reading: [`store`] loads state and history; [`report`] makes a typed model of them, renders it through the
-//! templates to a map of path to bytes, and writes that map last. [`check`] judges state and history, as an fsck does,
-//! and [`signoff`] judges what people have signed.
+//! To read one, [`store`] loads its state and history. [`report`] builds a typed model, renders it with templates to a map
+//! from paths to bytes, and finally writes that map. [`check`] examines state and history, as an fsck does, and
+//! [`signoff`] verifies people's signatures.
 //!
-//! # Who may know whom
+//! # Module dependencies
 //!
-//! The pure middle is a crate of its own, `tot-core` in `src/core`, so the compiler ensures that it knows nothing of the rest:
-//! `assess`, `decide`, `domain`, `format`, `graph`, `markdown`, `merge`, `parallel`, `ruleset`, `secrets`, `text`, `view` and
-//! `yaml`.
+//! The pure modules are a separate crate, `tot-core` in `src/core`, so the compiler ensures that they are independent of the
+//! others: `assess`, `decide`, `domain`, `format`, `graph`, `markdown`, `merge`, `parallel`, `ruleset`, `secrets`, `text`,
+//! `view` and `yaml`.
 //!
-//! `store` never evaluates a rule; `decide` never sees git; `service` (load, decide, write, report refusals) serves
-//! every edge. Each module may name these others of the crate:
+//! `store` never evaluates a rule, and `decide` never uses git. `service` (load, decide, write, report rejections) serves
+//! all interfaces. Each module may use only these other modules:
 //!
-//! - `platform` (system-dependent functions), `text` (shortening, hidden characters, escaping, causes of errors),
+//! - `platform` (system-dependent functions), `text` (shortening, hidden characters, escaping, error causes),
 //!   `secrets`, `setup`, `parallel`: none.
-//! - `connections` (over HTTP, within limits), `temporary` (folders for one run): `platform`.
-//! - `runs` (commands of people and agents): `domain`, `platform`, `project`, `remote`, `temporary`, `text`.
+//! - `connections` (HTTP connections, within limits), `temporary` (folders for one run): `platform`.
+//! - `runs` (commands run by people and agents): `domain`, `platform`, `project`, `remote`, `temporary`, `text`.
 //! - `markdown`, `yaml`: `text`.
-//! - `domain`: `text`, `yaml` (how texts stand in files).
+//! - `domain`: `text`, `yaml` (the form of texts in files).
 //! - `world`: `domain`.
 //! - `project`: `domain`, `secrets`, `text`.
 //! - `ruleset`: `domain`, `secrets`, `text`, `yaml`.
 //! - `decide`: `domain`, `markdown` (references), `ruleset`, `text`.
-//! - `assess`: `decide` (owed steps), `domain`, `markdown` (quotations), `ruleset`, `text`.
+//! - `assess`: `decide` (required steps), `domain`, `markdown` (quotations), `ruleset`, `text`.
 //! - `format`: `assess` (answers on pages and in messages), `domain`, `graph`, `ruleset`, `text`, `yaml`.
 //! - `merge`: `domain`, `format`, `text`, `yaml`.
 //! - `graph`: `assess`, `domain`, `markdown` (the first sentence of findings), `ruleset`, `text`.
 //! - `view`: `domain`, `ruleset`, `text`.
-//! - `withhold`: `domain`, `format` (its files), `store`, `text`, `yaml`.
+//! - `withhold`: `domain`, `format` (files about withheld texts), `store`, `text`, `yaml`.
 //! - `store`: `domain`, `format`, `merge`, `platform`, `ruleset`, `yaml`.
 //! - `service`: `assess`, `decide`, `domain`, `format`, `project` (citations), `remote`, `ruleset`, `store`, `sync` (the remote of a new investigation), `text`,
 //!   `world`.
 //! - `background`: `domain`, `remote`, `service`, `sync`, `text`.
-//! - `remote`: `domain` (ids), `platform` (git and all that it starts), `store` (ids of commits), `text`.
-//! - `sync`: `check`, `domain`, `format` (paths of nodes), `import` (contents of files), `merge` (decisions),
+//! - `remote`: `domain` (ids), `platform` (processes), `store` (commit ids), `text`.
+//! - `sync`: `check`, `domain`, `format` (node paths), `import` (file contents), `merge` (decisions),
 //!   `parallel`, `remote`, `ruleset`, `secrets`, `store`, `text`, `world`.
-//! - `import`: `check` (choice of a ruleset), `decide` (terms of a start), `domain`, `format`, `ruleset`.
+//! - `import`: `check` (choice of a ruleset), `decide` (settings at the start), `domain`, `format`, `ruleset`.
 //! - `check`: `decide`, `domain`, `format`, `merge` (conflict markers), `ruleset`, `secrets`, `store`, `text`, `view`.
-//! - `signoff`: `assess`, `decide` (open points), `domain`, `remote` (verdicts on signatures), `ruleset`, `store`, `text`.
-//! - `report`: `assess`, `connections`, `decide` (state of an investigation), `domain`, `format` (paths of files), `graph`,
-//!   `markdown`, `parallel`, `platform` (signals), `project` (drift of citations), `review`, `ruleset`, `signoff`, `store`, `temporary`,
-//!   `text`, `view` (stored parts of a node), `withhold`.
-//! - `mcp`: `assess`, `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `platform` (signals), `report`, `ruleset`, `service`, `signoff` (which are shown,
-//!   and none is made), `store`, `text`, `view`, `withhold` (omissions of a report), `world`.
+//! - `signoff`: `assess`, `decide` (open points), `domain`, `remote` (signature checks), `ruleset`, `store`, `text`.
+//! - `report`: `assess`, `connections`, `decide` (investigation state), `domain`, `format` (file paths), `graph`,
+//!   `markdown`, `parallel`, `platform` (signals), `project` (drift of citations), `review`, `ruleset`, `signoff`, `store`,
+//!   `temporary`, `text`, `view` (stored parts of a node), `withhold`.
+//! - `mcp`: `assess`, `background` (stopping it), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`,
+//!   `platform` (signals), `report`, `ruleset`, `service`, `signoff` (display only), `store`, `text`, `view`, `withhold`
+//!   (omissions from a report), `world`.
 //! - `review`: `assess`, `decide` (reversed states), `domain`, `project` (drift of citations), `ruleset`, `text`.
 //! - `demo`: `domain`, `format`, `yaml`.
 //! - `cli`: all of them.
@@ -66,26 +67,26 @@
 //!
 //! # Walls
 //!
-//! Each outside library is named behind one wall, so that another can take its place:
+//! Each external library is used only in the modules listed here, so that it can be replaced:
 //!
 //! - `serde`, `serde_json`, `thiserror`: everywhere.
-//! - `tot-core`: everywhere. Its modules keep their names here.
+//! - `tot-core`: everywhere. Its modules are re-exported under their own names.
 //! - `serde_path_to_error`: `import`.
 //! - `csv`: `cli::export`.
-//! - `gix`: `store::git`, `project` (a user's repository, read only).
-//! - `idna_adapter`: nowhere. It pins the version that url uses.
+//! - `gix`: `store::git`, `project` (a user's repository, read-only).
+//! - `idna_adapter`: nowhere. It pins the version used by url.
 //! - `markup5ever`: nowhere. It enables a feature that tests need.
 //! - `rustix`, `winapi-util`: `platform`.
 //! - `rmcp`: `mcp`.
-//! - `tokio`: `connections`, `mcp`, `platform` (signals), `report::serve`, `service::changes` (whom to tell of a change).
+//! - `tokio`: `connections`, `mcp`, `platform` (signals), `report::serve`, `service::changes` (subscribers).
 //! - `tokio-util`: `connections`, `mcp`.
 //! - `hyper`, `hyper-util`, `tokio-io-timeout`, `tower`: `connections`.
 //! - `http-body-util`, `tower-http`, `subtle`: `mcp::http`.
 //! - `axum`: `connections`, `mcp::http`, `report::serve`.
-//! - `schemars`: `mcp` (schemas of tools), `decide` (of what agents send), `ruleset` (of ruleset files).
+//! - `schemars`: `mcp` (tool schemas), `decide` (schemas of agents' input), `ruleset` (schemas of ruleset files).
 //! - `base64`: `decide::attach`, `format::attachment_entry`, `report::attachments`.
 //! - `strsim`: `mcp::coercion` (fields), `ruleset::validity` (keys of a ruleset file).
-//! - `uuid`: `world` (makes ids), `domain::id` (reads them), `domain::attachment` (a name that follows from a content).
+//! - `uuid`: `world` (creates ids), `domain::id` (parses ids), `domain::attachment` (names derived from contents).
 //! - `jiff`: `domain::time`.
 //! - `serde_yaml`: `yaml`.
 //! - `layout-rs`: `graph::place`.
@@ -109,20 +110,21 @@
 //! # Invariants
 //!
 //! - `assess`, `cli::screen`, `domain`, `ruleset`, `decide`, `format`, `graph`, `import`, `markdown`, `merge`, `secrets`, `setup`,
-//!   `signoff::judge`, `signoff::statement`, `text`, `view`, `withhold`, `yaml`: pure. No file, no clock, no git, no protocol.
-//! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
-//! - `Instant`: only for waiting and for durations, and no fact follows from it. These modules use it: `background`,
-//!   `cli`, `mcp`, `remote`, `runs` and `store::git`.
-//! - `Command`: programs are started by `remote` (git, which nothing else in the library starts, and the editor and
-//!   the pager that git names), `runs` (what a person or an agent has `tot run` and `tot rerun` run) and `demo` (our own); a
-//!   browser by the library `open`. `platform` puts those into groups.
-//! - `cfg` of a system: `platform` alone asks which system it is built for.
-//! - The certainty of an answer or of the whole, its order, its words and its class come from `assess` alone.
+//!   `signoff::judge`, `signoff::statement`, `text`, `view`, `withhold`, `yaml`: pure. They use no files, clock, git or
+//!   protocol.
+//! - Only `world` reads the time of day and random numbers. All other modules receive them as values.
+//! - `Instant`: only for waiting and durations, never for stored facts. Used in `background`, `cli`, `mcp`, `remote`, `runs`
+//!   and `store::git`.
+//! - `Command`: programs are started by `remote` (git, and the editor and pager that git names), `runs` (the commands of
+//!   `tot run` and `tot rerun`) and `demo` (this program). `platform` puts them into process groups. The library `open`
+//!   starts a browser.
+//! - `cfg` of a system: only in `platform`.
+//! - Only `assess` decides how certain an answer or an investigation is, and how it is ordered, worded and classified.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.
-//! - A rejected call writes nothing; an accepted one is exactly one git commit. (`tot_step` is two calls in one.)
-//! - Nothing in the library prints to stdout but `cli`; the server's stdout belongs to the protocol.
+//! - A rejected call writes nothing. An accepted call is exactly one git commit. (`tot_step` is two calls in one.)
+//! - Only `cli` prints to stdout. A server's stdout belongs to the protocol.
 //!
-//! `tests/it/tidy.rs` reads these lists and checks the code against them.
+//! `tests/it/tidy.rs` checks the code against these lists.
 
 pub use tot_core::{
     assess, decide, domain, format, graph, markdown, merge, parallel, ruleset, secrets, text, view, yaml,

@@ -1,7 +1,7 @@
-//! Lists the changes of an investigation since a reviewer last looked, riskiest first.
+//! Lists the changes to an investigation since the last review, riskiest first.
 //!
-//! One [`Item`] for each node that has changed, or whose assessment others have changed, and one for the whole; each with
-//! all of its notes, riskiest first.
+//! There is one [`ReviewItem`] for each node that has changed, or whose assessment has changed, and one for the whole
+//! investigation. Each lists its notes, riskiest first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -16,56 +16,56 @@ use crate::project::Evidence;
 use crate::ruleset::EffectiveRules;
 use crate::text::{one_line, shorten};
 
-/// The maximum characters of a quoted text.
+/// The maximum number of characters in a note.
 const QUOTED: usize = 300;
 
-/// The reason to look at an item, riskiest first.
+/// The reason to review an item, riskiest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Risk {
-    /// An answer that rests on a node with an open objection, or results of one node that differ.
+    /// An answer affected by an open objection or a differing rerun, or a node with differing results.
     Contested,
-    /// An answer without confirmation, or confirmed only by its author.
+    /// An answer that is unconfirmed, or confirmed only by its author.
     Unconfirmed,
-    /// The conclusion has changed.
+    /// A change to the conclusion.
     Conclusion,
     /// An open objection.
     Objection,
-    /// A call with a warning, or a change without a call.
+    /// A call with a warning, or a manual change.
     Warning,
-    /// Cited evidence is no longer as it was.
+    /// Cited evidence that has changed or disappeared.
     Evidence,
-    /// A change of state that reverses a node.
+    /// A change that reverses a node.
     Turned,
     /// Any other change.
     Other,
 }
 
-/// An item to look at.
+/// A node to review, or the whole investigation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Item {
-    /// The risk of its first note.
+pub struct ReviewItem {
+    /// The risk of the first note.
     pub risk: Risk,
-    /// The node; absent for the whole.
+    /// The node. Absent for the whole investigation.
     #[serde(serialize_with = "as_text", rename = "nodeId", skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeId>,
-    /// Its state; absent for a proposal, a removed node, and the whole.
+    /// The node's state. Absent for a proposal, a removed node and the whole investigation.
     #[serde(serialize_with = "as_text", skip_serializing_if = "Option::is_none")]
     pub state: Option<StateName>,
-    /// Its title.
+    /// The title of the node or of the investigation.
     pub title: String,
-    /// Its notes, riskiest first.
+    /// The notes, riskiest first.
     pub notes: Vec<Note>,
 }
 
-/// One note on a node.
+/// A note on a node or on the whole investigation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {
-    /// Its kind.
+    /// The risk.
     pub risk: Risk,
-    /// A sentence, on one line, without its full stop.
+    /// One line of text without a full stop.
     pub text: String,
 }
 
@@ -80,7 +80,7 @@ fn as_text<T: fmt::Display, S: serde::Serializer>(
 }
 
 impl Risk {
-    /// The label shown before the text.
+    /// Returns the label shown before a note.
     pub fn label(self) -> &'static str {
         match self {
             Risk::Contested => "contested",
@@ -95,14 +95,15 @@ impl Risk {
     }
 }
 
-/// The items between two states; without an earlier one, everything. Without rules no node is known to be an answer. Lost
-/// evidence is reported for every node: when it was lost is not known.
+/// Returns the items that changed between two states, or all items without an earlier state.
+///
+/// Without rules, no node counts as an answer. Lost evidence is always reported, since the time of the loss is unknown.
 pub fn review(
     before: Option<&Investigation>,
     after: &Investigation,
     rules: Option<&EffectiveRules>,
     evidence: &Evidence,
-) -> Vec<Item> {
+) -> Vec<ReviewItem> {
     let nothing = Investigation::new(after.meta().clone());
     let before = before.unwrap_or(&nothing);
     let mut notes = Notes::default();
@@ -119,7 +120,7 @@ pub fn review(
     }
     let [was, is] = [before, after].map(|it| Assessment::new(it, rules.copied()));
     for comment in after.comments().filter(|comment| before.comment(comment.id).is_none()) {
-        notes.said(comment, is.open.iter().any(|objection| objection.comment.id == comment.id));
+        notes.commented(comment, is.open.iter().any(|objection| objection.comment.id == comment.id));
     }
     for run in after.runs().filter(|run| before.run(run.id).is_none()) {
         let is_turn = match &run.what {
@@ -133,7 +134,7 @@ pub fn review(
         let risk = if is_turn { Risk::Turned } else { Risk::Other };
         let verb = match run.what {
             RunKind::Captured(_) => "ran",
-            RunKind::Repeated { .. } => "ran again",
+            RunKind::Repeated { .. } => "reran",
             RunKind::Judged { .. } => "judged a difference:",
         };
         notes.add(run.node.as_ref(), risk, format!("{} {verb} {}", run.author.label(), run.summary()));
@@ -150,7 +151,7 @@ pub fn review(
     notes.items(before, after)
 }
 
-/// The notes on each node, and on the whole.
+/// The notes on each node and on the whole investigation.
 #[derive(Default)]
 struct Notes(BTreeMap<Option<NodeId>, BTreeSet<Note>>);
 
@@ -180,7 +181,7 @@ impl Notes {
                 self.warned(id, &change.warnings);
                 let by = by(change.who());
                 let reason = change.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-                // Settling a contest, or repeating the present state, reverses nothing.
+                // Settling differing results, or confirming the current state, reverses nothing.
                 let risk = match is_turn(&change.from, &change.to, rules) {
                     true => Risk::Turned,
                     false => Risk::Other,
@@ -192,7 +193,7 @@ impl Notes {
                 let by = by(amendment.who());
                 (Risk::Other, format!("amended ({}){by}: {}", parts.join(", "), amendment.reason))
             }
-            Happening::Edited(_) => (Risk::Warning, "changed by hand, or in a merge".to_owned()),
+            Happening::Edited(_) => (Risk::Warning, "changed by hand or in a merge".to_owned()),
             Happening::Removed(_) => (Risk::Warning, "removed by hand".to_owned()),
             Happening::Attached(_, name) => (Risk::Other, format!("{name} was attached")),
             Happening::AttachmentChanged(_, name) => {
@@ -222,7 +223,7 @@ impl Notes {
         }
     }
 
-    fn said(&mut self, comment: &Comment, is_open: bool) {
+    fn commented(&mut self, comment: &Comment, is_open: bool) {
         let who = comment.author.label();
         let (risk, verb) = match comment.kind {
             CommentKind::Objection if is_open => (Risk::Objection, "objects"),
@@ -234,11 +235,11 @@ impl Notes {
         self.add(comment.node.as_ref(), risk, format!("{who} {verb}: {}", comment.text));
     }
 
-    fn items(self, before: &Investigation, after: &Investigation) -> Vec<Item> {
+    fn items(self, before: &Investigation, after: &Investigation) -> Vec<ReviewItem> {
         let item = |(node, notes): (Option<NodeId>, BTreeSet<Note>)| {
             let there = node.as_ref().and_then(|id| after.node(id).or_else(|| before.node(id)));
             let title = there.map_or(after.meta().title.as_str(), |node| node.name());
-            Some(Item {
+            Some(ReviewItem {
                 risk: notes.first()?.risk,
                 state: node.as_ref().and_then(|id| after.node(id)?.state().cloned()),
                 title: one_line(title),
@@ -246,14 +247,14 @@ impl Notes {
                 notes: notes.into_iter().collect(),
             })
         };
-        let mut items: Vec<Item> = self.0.into_iter().filter_map(item).collect();
-        // Within one risk the whole comes first, then by id.
+        let mut items: Vec<ReviewItem> = self.0.into_iter().filter_map(item).collect();
+        // The sort is stable: within a risk, the whole investigation comes first, then nodes by id.
         items.sort_by_key(|item| item.risk);
         items
     }
 }
 
-/// Whether this change reverses a node: open work is closed, closed work opened, or an answer lost.
+/// Returns whether a change reverses a node by closing or reopening it, or by making it or unmaking it an answer.
 fn is_turn(from: &StateName, to: &StateName, rules: Option<&EffectiveRules>) -> bool {
     match rules {
         Some(rules) => rules.role(from) != rules.role(to),
@@ -261,7 +262,7 @@ fn is_turn(from: &StateName, to: &StateName, rules: Option<&EffectiveRules>) -> 
     }
 }
 
-/// Adds the answers to look at: changed ones, and those with a changed assessment.
+/// Adds the answers that have changed, or whose assessment has changed.
 fn answers(notes: &mut Notes, [before, after]: [&Assessment<'_>; 2]) {
     for (node, _) in after.investigation.committed() {
         let has_changed = before.investigation.committed_node(&node.id) != Some(node);

@@ -1,13 +1,13 @@
-//! Registers this server with MCP clients: where each reads its configuration, and how an entry is added to an
-//! existing file. Also the texts that teach an agent the method: a skill, and a paragraph for `AGENTS.md`.
+//! Registers this server with MCP clients.
 //!
-//! Pure: texts in, texts out. Everything else in a file is kept, comments and order included; an entry of the same
-//! name is replaced only on request.
+//! This module knows where each client stores its configuration, and how to add an entry to an existing file. It also
+//! contains the texts that teach agents the method: a skill, and a paragraph for `AGENTS.md`.
 //!
-//! The files and their shapes are those of the clients' documentation: `.mcp.json` of Claude Code, `.vscode/mcp.json`,
-//! `.cursor/mcp.json`, `config.toml` of Codex, `claude_desktop_config.json`, `opencode.json`, `mcp_config.json` of
-//! Windsurf, `.gemini/settings.json`, `.github/mcp.json` of Copilot's CLI. Skills are read from `.agents/skills` by all of
-//! them but Claude Code, which has `.claude/skills`, and Claude Desktop, which has none in a folder.
+//! Pure: it maps text to text. Everything else in a file is preserved, including comments and order. An existing entry of
+//! the same name is replaced only on request.
+//!
+//! The paths and formats follow each client's documentation. All clients read skills from `.agents/skills`, except Claude
+//! Code, which uses `.claude/skills`, and Claude Desktop, which does not read skills from a folder.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
@@ -17,37 +17,37 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
 /// A program that starts MCP servers for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
-    /// Claude Code, for everyone who works on the project.
+    /// Claude Code, configured per project.
     ClaudeCode,
-    /// VS Code, for everyone who works on the project.
+    /// VS Code, configured per project.
     VsCode,
-    /// Cursor, for everyone who works on the project.
+    /// Cursor, configured per project.
     Cursor,
-    /// Codex, for this user in all projects.
+    /// Codex, configured per user.
     Codex,
-    /// Claude Desktop, for this user.
+    /// Claude Desktop, configured per user.
     ClaudeDesktop,
-    /// OpenCode, for everyone who works on the project.
+    /// OpenCode, configured per project.
     OpenCode,
-    /// Windsurf, for this user in all projects: it has no file in a project.
+    /// Windsurf, configured per user.
     Windsurf,
-    /// Gemini CLI, for everyone who works on the project.
+    /// Gemini CLI, configured per project.
     GeminiCli,
-    /// GitHub Copilot's CLI, for everyone who works on the project.
+    /// GitHub Copilot CLI, configured per project.
     CopilotCli,
 }
 
-/// The location of a client's file.
+/// The location of a client's file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigFile {
-    /// In the folder of the project: the first of these paths that exists, or else the first. It is shared with
-    /// everyone who works on the project.
+    /// A path in the project folder: the first of these that exists, or else the first. It is shared by everyone who works
+    /// on the project.
     Project(&'static [&'static str]),
-    /// In the home folder of this user, with this path.
+    /// A path in the user's home folder.
     Home(&'static str),
-    /// In the settings folder of Codex.
+    /// A path in the Codex settings folder.
     CodexHome(&'static str),
-    /// In the folder of this user's application settings.
+    /// A path in the user's application settings folder.
     Settings(&'static str),
 }
 
@@ -65,7 +65,7 @@ impl Client {
         Client::CopilotCli,
     ];
 
-    /// Its name for people.
+    /// Returns the name shown to people.
     pub fn name(self) -> &'static str {
         match self {
             Client::ClaudeCode => "Claude Code",
@@ -80,7 +80,7 @@ impl Client {
         }
     }
 
-    /// The location of its configuration file.
+    /// Returns the location of the configuration file.
     pub fn place(self) -> ConfigFile {
         match self {
             Client::ClaudeCode => ConfigFile::Project(&[".mcp.json"]),
@@ -95,7 +95,7 @@ impl Client {
         }
     }
 
-    /// The program whose presence shows that the client is installed, if it has one for a terminal.
+    /// Returns the terminal program whose presence shows that the client is installed, if it has one.
     pub fn program(self) -> Option<&'static str> {
         match self {
             Client::ClaudeCode => Some("claude"),
@@ -110,7 +110,7 @@ impl Client {
         }
     }
 
-    /// The folder that it creates on its first run, which shows the same.
+    /// Returns the folder that the client creates on its first run. Its presence also shows that the client is installed.
     pub fn folder(self) -> ConfigFile {
         match self {
             Client::ClaudeCode => ConfigFile::Home(".claude"),
@@ -125,7 +125,7 @@ impl Client {
         }
     }
 
-    /// The folder of its skills in a project; `None` if it reads none from a folder.
+    /// Returns the path of the skill in a project, or `None` if the client does not read skills from a folder.
     pub fn skill(self) -> Option<&'static str> {
         match self {
             Client::ClaudeCode => Some(".claude/skills/investigate/SKILL.md"),
@@ -134,12 +134,12 @@ impl Client {
         }
     }
 
-    /// Whether it starts servers in the folder of the project, so that the relative path `investigations` is in the project.
+    /// Returns whether the client starts servers in the project folder, where the relative path `investigations` works.
     pub fn starts_in_project(self) -> bool {
         !matches!(self, Client::ClaudeDesktop | Client::Windsurf)
     }
 
-    /// The keys in the file that lead to the servers.
+    /// Returns the nested keys of the server map in the configuration file.
     fn keys(self) -> &'static [&'static str] {
         match self {
             Client::VsCode => &["servers"],
@@ -150,19 +150,19 @@ impl Client {
     }
 }
 
-/// An entry for the server in a client's configuration.
+/// A server entry in a client's configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerEntry {
     /// The server's name in the client.
     pub name: String,
     /// The program.
     pub command: String,
-    /// Its arguments.
+    /// The arguments of the program.
     pub arguments: Vec<String>,
 }
 
 impl ServerEntry {
-    /// Whether it starts this program's server: `tot-mcp` or `tot mcp`, directly or by a wrapper, or its image.
+    /// Returns whether the entry starts this server: `tot-mcp` or `tot mcp`, directly or through a wrapper, or its image.
     pub fn is_ours(&self) -> bool {
         let words = std::iter::once(&self.command).chain(&self.arguments).map(|word| {
             let file = word.rsplit(['/', '\\']).next().unwrap_or(word);
@@ -176,14 +176,14 @@ impl ServerEntry {
     }
 }
 
-/// The change of a file.
+/// The edit of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
-    /// None: the file already has the entry.
+    /// No change: the file already has the entry.
     None,
-    /// The file's new text.
+    /// The new text of the file.
     Write(String),
-    /// The file has another entry of that name, with this text; it is kept unless it may be replaced.
+    /// No change: the file has a different entry with the same name. Contains the text of that entry.
     Taken(String),
 }
 
@@ -196,21 +196,22 @@ pub enum SetupError {
     /// The file is not valid TOML.
     #[error("it is not valid TOML: {0}")]
     Toml(#[from] toml_edit::TomlError),
-    /// A key is duplicated: a client would use one of the two without saying which.
+    /// A key is duplicated. Clients differ in which of the two they use.
     #[error("it has `{0}` twice")]
     Twice(String),
-    /// The key of the servers has another kind of value.
-    #[error("its `{0}` is not a map of servers by name")]
+    /// The value for the servers is not a map.
+    #[error("its `{0}` is not a map of server names to servers")]
     NotATable(&'static str),
 }
 
-/// Returns the text of a file with the entry, and everything in `present` before it.
+/// Adds an entry to the text of a configuration file.
 ///
-/// `present` is the file's text, `None` without a file; with `replace`, an entry of the same name is replaced.
+/// `present` is the current text, or `None` if the file does not exist. An entry of the same name is replaced only if
+/// `replace` is true.
 ///
 /// # Errors
 ///
-/// The text is invalid, or the key of the servers has another kind of value.
+/// Returns an error if the text is invalid, or the value for the servers is not a map.
 pub fn put(
     client: Client,
     present: Option<&str>,
@@ -223,20 +224,20 @@ pub fn put(
     }
 }
 
-/// The text of a file that contains only the entry.
+/// Returns the text of a file that contains only the entry.
 pub fn alone(client: Client, entry: &ServerEntry) -> String {
     match put(client, None, entry, false) {
         Ok(Edit::Write(text)) => text,
-        // An empty file can have neither a fault nor an entry.
+        // An empty file has no errors and no entries.
         Ok(Edit::None | Edit::Taken(_)) | Err(_) => String::new(),
     }
 }
 
-/// The servers in the text of a client's file.
+/// Returns the servers in the text of a client's configuration file.
 ///
 /// # Errors
 ///
-/// As [`put`].
+/// Returns an error if the text is invalid.
 pub fn servers(client: Client, present: &str) -> Result<Vec<ServerEntry>, SetupError> {
     let servers = match client {
         Client::Codex => {
@@ -286,15 +287,15 @@ pub fn servers(client: Client, present: &str) -> Result<Vec<ServerEntry>, SetupE
         .collect())
 }
 
-/// Parses a JSON file. Returns its byte order mark, too.
+/// Parses a JSON file. Also returns its byte order mark, if any.
 fn json_file(present: &str) -> Result<(&'static str, CstRootNode), SetupError> {
-    // Some editors write a byte order mark; clients accept it, and it is kept.
+    // Some editors write a byte order mark. Clients accept it, so it is preserved.
     let (mark, text) = match present.strip_prefix('\u{feff}') {
         Some(text) => ("\u{feff}", text),
         None => ("", present),
     };
     let text = if text.trim().is_empty() { "{}\n" } else { text };
-    // Editors allow comments and trailing commas in such files. Anything else is a fault.
+    // Editors allow comments and trailing commas in such files, but no other extensions.
     let options = ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -356,8 +357,8 @@ fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
     Ok(Edit::Write(format!("{mark}{root}")))
 }
 
-/// Keys of another server of the same name that contradict ours: how and where it is started. Others, such as its
-/// environment, are kept.
+/// The keys of an existing entry that say how and where to start the server. They contradict the new entry and are
+/// removed. Other keys, such as environment variables, are preserved.
 const CONTRADICTING: &[&str] = &[
     "type",
     "args",
@@ -370,7 +371,7 @@ const CONTRADICTING: &[&str] = &[
     "bearer_token_env_var",
 ];
 
-/// Refuses a duplicate key, which each program reads differently.
+/// Returns an error for a duplicate key, which programs interpret differently.
 fn refuse_twice(object: &CstObject, key: &str) -> Result<(), SetupError> {
     let is_it = |member: &CstObjectProp| {
         member.name().and_then(|name| name.decoded_value().ok()).is_some_and(|name| name == key)
@@ -381,8 +382,8 @@ fn refuse_twice(object: &CstObject, key: &str) -> Result<(), SetupError> {
     }
 }
 
-/// Whether OpenCode's servers are directly here, by their names, as up to its version 1. Version 2 reads such files, too,
-/// and a file has one form.
+/// Returns whether this object maps names directly to servers, as in OpenCode 1. OpenCode 2 reads such files too, but a file
+/// can't mix both formats.
 fn holds_servers(client: Client, place: &CstObject) -> bool {
     client == Client::OpenCode
         && place.properties().iter().any(|member| {
@@ -394,7 +395,7 @@ fn holds_servers(client: Client, place: &CstObject) -> bool {
         })
 }
 
-/// The members of the entry as JSON.
+/// Returns the members of the entry in JSON.
 fn json_entry(client: Client, entry: &ServerEntry) -> Vec<(&'static str, Value)> {
     let command = Value::from(entry.command.as_str());
     let mut members = Vec::new();
@@ -404,13 +405,13 @@ fn json_entry(client: Client, entry: &ServerEntry) -> Vec<(&'static str, Value)>
         _ => {}
     }
     if client == Client::OpenCode {
-        // The program and its arguments are one list.
+        // OpenCode has a single list for the program and its arguments.
         let words =
             std::iter::once(command).chain(entry.arguments.iter().map(|word| Value::from(word.as_str())));
         members.push(("command", words.collect()));
     } else {
         members.push(("command", command));
-        // Every example of Copilot's CLI has them.
+        // Every example in the Copilot CLI documentation has arguments.
         if !entry.arguments.is_empty() || client == Client::CopilotCli {
             members.push(("args", Value::from(entry.arguments.clone())));
         }
@@ -421,7 +422,7 @@ fn json_entry(client: Client, entry: &ServerEntry) -> Vec<(&'static str, Value)>
     members
 }
 
-/// A string, or a list of strings.
+/// Converts a string or a list of strings.
 fn json_input(value: &Value) -> CstInputValue {
     match value {
         Value::Array(items) => CstInputValue::Array(items.iter().map(json_input).collect()),
@@ -435,7 +436,7 @@ fn put_toml(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
     let servers = file
         .entry(key)
         .or_insert_with(|| {
-            // No line `[mcp_servers]` of its own: it contains only tables.
+            // Avoids an empty `[mcp_servers]` header, since it contains only tables.
             let mut table = Table::new();
             table.set_implicit(true);
             Item::Table(table)
@@ -473,12 +474,12 @@ fn put_toml(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
         }
     }
     let text = file.to_string();
-    // The library writes Unix line ends.
+    // The library writes Unix line endings.
     let is_dos = present.contains('\n') && present.matches('\n').count() == present.matches("\r\n").count();
     Ok(Edit::Write(if is_dos { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text }))
 }
 
-/// Whether a table has the values of the entry, and none that contradict it.
+/// Returns whether a table has the values of the entry and no contradicting keys.
 fn says(there: &dyn TableLike, entry: &ServerEntry) -> bool {
     let arguments = there.get("args").map_or_else(|| Some(Vec::new()), words);
     let contradicts = |key: &&str| *key != "args" && there.contains_key(key);
@@ -487,25 +488,25 @@ fn says(there: &dyn TableLike, entry: &ServerEntry) -> bool {
         && !CONTRADICTING.iter().any(contradicts)
 }
 
-/// The item as a list of words, if it is one.
+/// Returns the item as a list of strings, if it is one.
 fn words(item: &Item) -> Option<Vec<String>> {
     item.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
 }
 
-/// The skill that teaches an agent the method: the same text for all clients, and for the plugin of Claude Code.
+/// The skill that teaches agents the method, shared by all clients and the Claude Code plugin.
 pub const SKILL: &str = include_str!("../.packaging/claude-code/skills/investigate/SKILL.md");
 
 const BEGIN: &str = "<!-- tree-of-thoughts: by `tot setup agents-md` -->";
 const END: &str = "<!-- /tree-of-thoughts -->";
 
-/// Returns the text of an `AGENTS.md` with everything in `present`, and then the paragraph on investigations. `server`
-/// is the name of the server in the clients, `root` the folder of the investigations.
+/// Adds the paragraph on investigations to the text of an `AGENTS.md`. `server` is the server's name in the clients, and
+/// `root` is the folder of investigations.
 ///
-/// A different text between the marks of an earlier paragraph is [`Edit::Taken`], since somebody may have changed it.
+/// Returns [`Edit::Taken`] if the text between the marks differs and `replace` is false, since somebody may have edited it.
 pub fn put_paragraph(present: Option<&str>, server: &str, root: &str, replace: bool) -> Edit {
     let present = present.unwrap_or_default();
     let paragraph = paragraph(server, root);
-    // From the last start mark before an end mark: one without its end is somebody's text.
+    // Uses the last start mark before the end mark. An earlier start mark without an end belongs to the user's text.
     let there = present.find(END).and_then(|end| {
         let begin = present[..end].rfind(BEGIN)?;
         Some(begin..end + END.len())
@@ -645,12 +646,12 @@ mod tests {
             put_paragraph(Some(&changed), "tot", "investigations", true),
             Edit::Write(text.clone() + "after\n")
         );
-        // If an end mark was removed, the text before the next start mark is somebody's.
+        // If an end mark was removed, the text before the next start mark is the user's.
         let two = format!("{}mine\n{text}", text.replace(END, ""));
         assert!(
             matches!(put_paragraph(Some(&two), "x", "investigations", true), Edit::Write(text) if text.contains("mine\n# Ours"))
         );
-        // A start mark without its end is somebody's text.
+        // A start mark without an end mark is the user's text.
         let cut = "<!-- tree-of-thoughts: by `tot setup agents-md` -->\nmine\n";
         assert!(
             matches!(put_paragraph(Some(cut), "tot", "investigations", true), Edit::Write(text) if text.starts_with(cut))

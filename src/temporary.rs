@@ -1,14 +1,14 @@
-//! Folders for the duration of one run.
+//! Temporary folders for the duration of one process.
 //!
 //! # Guarantees
 //!
-//! - A folder is removed when it is dropped.
-//! - Leftovers of a killed run are removed by [`remove_abandoned`], which never removes a folder in use: each run holds a
-//!   lock on a file in its folder, which ends with its process.
+//! - Dropping a [`TemporaryFolder`] removes the folder.
+//! - [`remove_abandoned`] removes the folders of killed processes, but never a folder in use. Each process locks a file in
+//!   its folder, and the lock ends with the process.
 //!
 //! # Limits
 //!
-//! On a file system without locks no folder is known to be abandoned, so leftovers stay.
+//! On a file system without locks, no folder is considered abandoned, so leftovers remain.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -17,25 +17,25 @@ use std::process;
 
 use crate::platform::private_folder;
 
-/// The locked file in a run's folder.
+/// The name of the locked file in a folder.
 const LOCK: &str = "lock";
 
-/// A folder that nobody else can read, on systems that have modes. Dropping it removes it with its contents.
+/// A temporary folder that is removed with its contents on drop. Only its owner can read it, on systems with modes.
 #[derive(Debug)]
 #[must_use]
 pub struct TemporaryFolder {
     path: PathBuf,
-    /// Open, and so locked, until the folder is removed.
+    /// The lock file, kept open and locked until the folder is removed.
     lock: Option<File>,
     is_kept: bool,
 }
 
 impl TemporaryFolder {
-    /// Creates a folder in `parent`, whose name begins with `prefix`.
+    /// Creates a folder in `parent` with a name that begins with `prefix`.
     ///
     /// # Errors
     ///
-    /// Any error of the file system.
+    /// Returns any I/O error.
     pub fn new(parent: &Path, prefix: &str) -> io::Result<TemporaryFolder> {
         let builder = private_folder();
         let mut number = 0;
@@ -44,15 +44,15 @@ impl TemporaryFolder {
             let made = builder.create(&path).and_then(|()| File::create_new(path.join(LOCK)));
             match made {
                 Ok(lock) => {
-                    // Without the lock, others still keep away from the folder.
+                    // If locking is not supported, other processes can't lock the file either, so they keep the folder.
                     let _ = lock.lock();
-                    // Another run may have considered it abandoned before it was locked.
+                    // Another process may have removed the folder before it was locked.
                     if path.join(LOCK).exists() {
                         return Ok(TemporaryFolder { path, lock: Some(lock), is_kept: false });
                     }
                     number += 1;
                 }
-                // Another run with this number, on another machine or in another container, or one that has just removed it.
+                // The name is used by a process on another machine or in another container, or was removed just now.
                 Err(error)
                     if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound)
                         && parent.is_dir()
@@ -65,12 +65,12 @@ impl TemporaryFolder {
         }
     }
 
-    /// Its path.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Keeps the folder, even after it is dropped.
+    /// Drops the value without removing the folder.
     pub fn keep(mut self) {
         self.lock = None;
         self.is_kept = true;
@@ -87,8 +87,8 @@ impl Drop for TemporaryFolder {
     }
 }
 
-/// Removes leftover folders of that kind whose runs have ended, if they may be removed. A folder that can't be removed stays:
-/// it may be somebody else's.
+/// Removes the folders with this prefix whose processes have ended and for which `may_be_removed` returns true. Ignores
+/// folders that can't be removed, since they may belong to another user.
 pub fn remove_abandoned(parent: &Path, prefix: &str, may_be_removed: &dyn Fn(&Path) -> bool) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
@@ -100,7 +100,7 @@ pub fn remove_abandoned(parent: &Path, prefix: &str, may_be_removed: &dyn Fn(&Pa
     }
 }
 
-/// Whether a name ends like those of such folders: with two numbers.
+/// Returns whether the rest of a folder name consists of two numbers.
 fn is_ours(end: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     end.split_once('-').is_some_and(|(process, number)| is_number(process) && is_number(number))
@@ -112,15 +112,16 @@ fn remove_if_abandoned(folder: &Path, may_be_removed: &dyn Fn(&Path) -> bool) {
         Ok(about) if about.is_file() => {
             let Ok(file) = File::open(&lock) else { return };
             if file.try_lock().is_ok() && may_be_removed(folder) {
-                // Locked until everything is removed, so that a run that has just created the folder waits, and creates another.
+                // The lock is held during the removal. A process that has just created the folder waits for it, and then
+                // creates another folder.
                 let _ = fs::remove_dir_all(folder);
                 drop(file);
-                // Again for systems that can't remove open files.
+                // Some systems can't remove open files, so try again.
                 let _ = fs::remove_dir_all(folder);
             }
         }
         Ok(_) => {}
-        // Killed before it had a lock: then the folder is empty.
+        // The process was killed before it created the lock file, so the folder is empty.
         Err(_) => {
             let _ = fs::remove_dir(folder);
         }

@@ -1,4 +1,4 @@
-//! The one place where time and randomness are read. Everything further in gets them as values.
+//! The only place that reads the time and random numbers. All other modules receive them as values.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,10 +8,10 @@ use crate::domain::{CommentId, RunId, SessionId, Timestamp};
 /// The source of time and randomness.
 #[derive(Clone, Debug)]
 pub enum World {
-    /// The machine's clock, and random numbers of its operating system.
+    /// The system clock, and random numbers from the operating system.
     Machine,
-    /// A file that contains one time, from which session ids are derived. For replays and tests, whose commits must
-    /// be the same every time. Set by the operator of a server, never by a client.
+    /// A file that contains the time, from which ids are derived. Makes the commits of replays and tests reproducible. Only
+    /// the operator of a server can choose this, never a client.
     File(PathBuf),
 }
 
@@ -23,20 +23,20 @@ pub enum WorldError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The clock has no valid time.
+    /// The clock does not have a valid time.
     #[error("{0}")]
     NoTime(String),
 }
 
 impl World {
-    /// The time.
+    /// Returns the current time.
     ///
     /// # Errors
     ///
-    /// The clock is outside of the years 0 to 9999, or the clock file is unreadable.
+    /// Returns an error if the time is outside the supported years, or the clock file is unreadable.
     pub fn now(&self) -> Result<Timestamp, WorldError> {
         match self {
             World::Machine => SystemTime::now()
@@ -57,36 +57,36 @@ impl World {
         }
     }
 
-    /// A new session id, for an investigation that begins at `now`.
+    /// Creates a session id for an investigation started at `now`.
     pub fn session_id(&self, now: Timestamp) -> SessionId {
         let (milliseconds, random) = self.seed(now);
         SessionId::new(milliseconds, random)
     }
 
-    /// A new id for a comment written at `now`.
+    /// Creates an id for a comment written at `now`.
     pub fn comment_id(&self, now: Timestamp) -> CommentId {
         let (milliseconds, random) = self.seed(now);
         CommentId::new(milliseconds, random)
     }
 
-    /// A new id for a run stored at `now`.
+    /// Creates an id for a run stored at `now`.
     pub fn run_id(&self, now: Timestamp) -> RunId {
         let (milliseconds, random) = self.seed(now);
         RunId::new(milliseconds, random)
     }
 
-    /// The parts of an id of that time.
+    /// Returns the parts of an id for the given time.
     fn seed(&self, now: Timestamp) -> (u64, [u8; 10]) {
         let milliseconds = u64::try_from(now.milliseconds()).unwrap_or_default();
         (milliseconds, self.random(milliseconds))
     }
 
-    /// A random duration of at most `most`, so that processes that collided once do not collide again.
+    /// Returns a random duration of at most `most`, to keep processes from colliding repeatedly.
     pub fn jitter(&self, most: Duration) -> Duration {
         most * u32::from(self.number()) / u32::from(u16::MAX)
     }
 
-    /// A random number, so that two names made separately differ.
+    /// Returns a random number, to make independently created names differ.
     pub fn number(&self) -> u16 {
         let seed = self.now().map_or(0, |now| u64::try_from(now.milliseconds()).unwrap_or_default());
         let [high, low, ..] = self.random(seed);
@@ -97,13 +97,13 @@ impl World {
         let mut random = [0; 10];
         match self {
             World::Machine => {
-                // Version and variant take bits of the bytes 6 and 8; the others are all random.
+                // Skips bytes 6 and 8, which contain the version and the variant. All other bits are random.
                 let bytes = uuid::Uuid::new_v4().into_bytes();
                 random[..6].copy_from_slice(&bytes[..6]);
                 random[6..].copy_from_slice(&bytes[9..13]);
             }
             World::File(_) => {
-                // SplitMix64: well distributed, and the same on every machine.
+                // SplitMix64 is well distributed and produces the same numbers on every machine.
                 let mut state = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
                 for byte in &mut random {
                     state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

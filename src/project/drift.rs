@@ -1,44 +1,44 @@
-//! The drift of citations: how they compare with the present files.
+//! Compares citations with the current files.
 
 use serde::Serialize;
 
 use crate::domain::{Lines, Pin};
 
-/// The fate of a citation.
+/// How a cited passage has changed since it was cited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "state")]
 pub enum Drift {
-    /// It is unchanged, at its place.
+    /// The passage is unchanged and in the same place.
     Unchanged,
-    /// It is unchanged, at another place: in the same file once, or in a file that has replaced it.
+    /// The passage is unchanged, but elsewhere: once in the same file, or in a file that replaced it.
     Moved {
-        /// The file.
+        /// The new path.
         path: String,
-        /// The lines.
+        /// The new lines.
         #[serde(skip_serializing_if = "Option::is_none")]
         lines: Option<Lines>,
     },
-    /// The file exists without the cited text; or the text occurs several times, so that its place is ambiguous.
+    /// The file exists, but the passage is missing or occurs several times.
     Changed,
-    /// The file is missing, and so is anything that it could have become.
+    /// The file is missing, and no other file has replaced it.
     Gone,
-    /// The file can't be read: it is too large now, or its content is missing, as in a partial clone.
+    /// The file is too large now, or its content is unavailable, as in a partial clone.
     Unchecked,
 }
 
-/// The present content of a file.
+/// The current content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// Its git ids, as far as known: as it is, and with the line ends that git may store.
+    /// The git ids of the content, if known: unmodified, and with the line endings that git may store.
     pub blobs: Vec<String>,
-    /// Its text; `None` if it is binary or was not read.
+    /// The text, or `None` if the file is binary or was not read.
     pub text: Option<String>,
-    /// Whether it was read: a file above the limit is not.
+    /// Whether the file was read. False if it is too large or unavailable.
     pub is_read: bool,
 }
 
 impl Drift {
-    /// Its name, for people and programs.
+    /// Returns the name, for people and programs.
     pub fn as_str(&self) -> &'static str {
         match self {
             Drift::Unchanged => "unchanged",
@@ -49,7 +49,7 @@ impl Drift {
         }
     }
 
-    /// The new place: `src/a.rs:18-24`.
+    /// Returns the new location, such as `src/a.rs:18-24`.
     pub fn moved_to(&self) -> Option<String> {
         match self {
             Drift::Moved { path, lines: Some(lines) } => Some(format!("{path}:{lines}")),
@@ -58,17 +58,16 @@ impl Drift {
         }
     }
 
-    /// Whether the cited text can no longer be read at its place, nor anywhere else.
+    /// Returns whether the cited passage was not found anywhere.
     pub fn is_lost(&self) -> bool {
         matches!(self, Drift::Changed | Drift::Gone)
     }
 }
 
-/// Judges a citation by the present content at its path, or else by the files that may have replaced it: those with the
-/// same content, and those of the same name.
+/// Compares a citation with the current content at its path. If the file is missing, compares it with the files that may
+/// have replaced it: those with the same content, and those with the same name.
 ///
-/// Lines count as moved only if they occur once. For a citation without lines, or whose lines were not kept, the whole
-/// file counts.
+/// Lines count as moved only if they occur once. A citation without stored lines refers to the whole file.
 pub fn judge(pin: &Pin, here: Option<&Content>, elsewhere: &[(String, Content)]) -> Drift {
     let is_same = |content: &Content| content.blobs.contains(&pin.blob);
     let moved = |path: &str, lines| Drift::Moved { path: path.to_owned(), lines };
@@ -101,7 +100,7 @@ pub fn judge(pin: &Pin, here: Option<&Content>, elsewhere: &[(String, Content)])
     }
 }
 
-/// The lines at which the quote occurs in a file.
+/// Returns the line numbers at which the quote occurs in a file.
 fn places(content: &Content, quote: &str) -> Vec<u32> {
     let lines: Vec<&str> = content.text.iter().flat_map(|text| text.lines()).collect();
     let quote: Vec<&str> = quote.lines().collect();

@@ -1,4 +1,4 @@
-//! Addresses at which forges show a file of a commit.
+//! URLs at which forges show a committed file.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::domain::{Lines, Pin};
 
-/// The newest commit, as forges name it.
+/// The name that forges use for the newest commit.
 const NEWEST: &str = "HEAD";
 /// The placeholders of a template.
 const PATH: &str = "{path}";
@@ -18,7 +18,7 @@ const COMMIT: &str = "{commit}";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forge {
     kind: Kind,
-    /// `https://github.com/owner/name`, or a whole template.
+    /// `https://github.com/owner/name`, or a complete template.
     base: String,
 }
 
@@ -28,23 +28,23 @@ enum Kind {
     GitLab,
     Forgejo,
     Bitbucket,
-    /// A person has set the template of its addresses.
+    /// URLs follow a template that a person has configured.
     Template,
 }
 
-/// Why a template of addresses is invalid.
+/// Why a URL template is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}: give an address such as https://git.example.org/project/src/{{commit}}/{{path}}#L{{line}}")]
+#[error("{0}: give a URL such as https://git.example.org/project/src/{{commit}}/{{path}}#L{{line}}")]
 pub struct SourceUrlError(String);
 
-/// Parses a template: an `http` or `https` address with `{path}` in it, and optionally `{line}`, `{last}` and `{commit}`.
+/// Parses a template: an `http` or `https` URL that contains `{path}`, and optionally `{line}`, `{last}` and `{commit}`.
 impl FromStr for Forge {
     type Err = SourceUrlError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = |reason: &str| Err(SourceUrlError(reason.to_owned()));
         let text = text.trim();
-        // A sample address with a short path: an invalid template is found at once.
+        // Validates a sample URL, to report an invalid template at once.
         let filled = [(PATH, "a"), (LINE, "1"), (LAST, "1"), (COMMIT, NEWEST)]
             .iter()
             .fold(text.to_owned(), |text, (name, value)| text.replace(name, value));
@@ -57,7 +57,7 @@ impl FromStr for Forge {
             return wrong("it lacks {path}");
         }
         if filled.contains(|c: char| c.is_whitespace() || c.is_control() || "\"'<>\\`^|".contains(c)) {
-            return wrong("it has a character that addresses can't contain");
+            return wrong("it has a character that URLs can't contain");
         }
         let Ok(url) = Url::parse(&filled) else { return wrong("it is not a complete URL") };
         if !matches!(url.scheme(), "http" | "https") {
@@ -76,12 +76,12 @@ impl FromStr for Forge {
 }
 
 impl Forge {
-    /// The forge of a remote's address, if its addresses are known. A user name or password in it is left out.
+    /// Returns the forge of a remote's URL, or `None` if the forge is unknown. Ignores a user name or password in the URL.
     pub fn of(remote: &str) -> Option<Forge> {
         let remote = remote.trim();
         let rest =
             ["https://", "http://", "ssh://", "git://"].iter().find_map(|scheme| remote.strip_prefix(scheme));
-        // `git@host:path`, in the syntax of ssh.
+        // The scp-like syntax `git@host:path`.
         let (host, path) = match rest {
             Some(rest) => rest.split_once('/')?,
             None => remote.split_once(':')?,
@@ -105,7 +105,7 @@ impl Forge {
         fits.then(|| Forge { kind, base: format!("https://{host}/{path}") })
     }
 
-    /// The page for a new issue; `None` for a template, which covers files alone.
+    /// Returns the URL for creating an issue, or `None` for a template, which covers only files.
     pub fn new_issue(&self) -> Option<String> {
         match self.kind {
             Kind::Template => None,
@@ -114,13 +114,13 @@ impl Forge {
         }
     }
 
-    /// The address of a file as it was cited; `None` if it was not committed.
+    /// Returns the URL of the cited version of a file, or `None` if that version was not committed.
     pub fn permalink(&self, pin: &Pin) -> Option<String> {
         let commit = pin.commit.as_ref().filter(|_| !pin.uncommitted)?;
         self.link(&pin.path, pin.lines, Some(commit))
     }
 
-    /// The address of a file, in a commit or in the newest one; `None` for a path outside of the project.
+    /// Returns the URL of a file in the given or the newest commit, or `None` for a path outside the project.
     pub fn link(&self, path: &str, lines: Option<Lines>, commit: Option<&str>) -> Option<String> {
         let is_inside = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
         let is_id = commit.is_none_or(|it| !it.is_empty() && it.chars().all(|c| c.is_ascii_hexdigit()));
@@ -145,7 +145,7 @@ impl Forge {
         Some(place + &lines.unwrap_or_default())
     }
 
-    /// Fills in a template. Without lines, the part after `#` is left out if it needs them; elsewhere the line is the first.
+    /// Fills in a template. Without lines, omits a fragment that needs them, and uses line 1 elsewhere.
     fn filled(&self, path: &str, lines: Option<Lines>, commit: &str) -> String {
         let needs_lines = |part: &str| part.contains(LINE) || part.contains(LAST);
         let template = match self.base.split_once('#') {
@@ -153,7 +153,7 @@ impl Forge {
             _ => &self.base,
         };
         let lines = lines.unwrap_or(Lines { first: 1, last: 1 });
-        // The path comes last: it is a stranger's. (It contains no braces: they are escaped.)
+        // The path is untrusted, so it is filled in last. Its braces are escaped.
         template
             .replace(COMMIT, commit)
             .replace(LINE, &lines.first.to_string())
@@ -162,7 +162,7 @@ impl Forge {
     }
 }
 
-/// Escapes a path as a part of an address.
+/// Percent-encodes a path.
 fn escaped(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     path.bytes()
@@ -275,7 +275,7 @@ mod tests {
             ("https://me:secret@example.org/{path}", "user name or password"),
             ("https://example.org/{path}/{branch}", "`{branch}` is unknown"),
             ("https://example.org/{path}}", "`}` is unknown"),
-            ("https://example.org/{path}\" onclick=", "a character that addresses can't contain"),
+            ("https://example.org/{path}\" onclick=", "a character that URLs can't contain"),
         ] {
             let error = text.parse::<Forge>().unwrap_err().to_string();
             assert!(error.contains(reason) && error.contains("such as https://"), "{text}: {error}");

@@ -1,23 +1,24 @@
-//! The project: the repository that an investigation is about. Citations of its files are looked up here when a
-//! result is stored, and again to see whether they still hold.
+//! The project: the repository that an investigation is about.
+//!
+//! Citations of project files are looked up when a result is stored, and compared with the current files later.
 //!
 //! # Guarantees
 //!
-//! - Only files of the project are read. Paths that lead out of it (`..`, an absolute path, a symbolic link), and
-//!   git's own folder, are neither read nor reported on.
-//! - Only plain files are opened, and none larger than 8 MiB. So a pipe or a device can't make a call wait.
-//! - Nothing is written and nothing is executed: git's objects are read in place, with the repository's own settings.
-//! - A file that git ignores, by the rules of the repository or of the user, is not read: it is cited by its name. So is
-//!   a file for which this is unknown.
-//! - Lines that seem to contain a credential are not quoted, nor are those of a hidden, untracked file such as `.env`.
+//! - Only project files are read. Paths that lead elsewhere (`..`, an absolute path, a symbolic link) or into git's own
+//!   folder are neither read nor reported.
+//! - Only regular files of at most 8 MiB are read, so a pipe or a device can't block a call.
+//! - Nothing is written or executed. git objects are read in place, with the repository's own settings.
+//! - A file that git ignores, by the rules of the repository or of the user, is cited by name without being read. The
+//!   same applies if this is unknown.
+//! - Lines that seem to contain a credential are not quoted, nor are lines of a hidden, untracked file such as `.env`.
 //!
 //! # Limits
 //!
-//! - Git's filters are not applied: a file whose committed form differs from its checked-out form, except in line
-//!   ends, counts as uncommitted.
-//! - A file that is too large now, or that a sparse work tree leaves out and a partial clone lacks, is not judged.
-//! - A process of the same machine that replaces a file with a link between two checks can have the target read.
-//! - sha256 repositories and bare ones are not supported as projects.
+//! - git filters are not applied. A file counts as uncommitted if its committed and checked-out forms differ in more than
+//!   line endings.
+//! - A file that has become too large is not compared, nor is one missing from both a sparse work tree and a partial clone.
+//! - A local process that replaces a file with a symbolic link between two checks can cause the link's target to be read.
+//! - SHA-256 repositories and bare repositories are not supported.
 
 mod drift;
 mod forge;
@@ -37,18 +38,19 @@ use crate::secrets;
 use crate::text::{counted, one_line, shorten};
 pub use drift::{Content, Drift, judge};
 pub use forge::{Forge, SourceUrlError};
-use quote::{Stands, stands};
+use quote::{QuotePlace, locate};
 
-/// The maximum bytes of a file that is read.
+/// The maximum size of a file that is read, in bytes.
 const FILE_MAX: u64 = 8 << 20;
-/// The maximum lines of a quote, and the maximum bytes of them.
+/// The maximum number of lines in a quote.
 const LINES_MAX: usize = 40;
+/// The maximum size of a quote, in bytes.
 const QUOTE_MAX: usize = 4 << 10;
-/// The maximum characters of a quote in a message.
+/// The maximum number of characters of a quote in a message.
 const QUOTE_SHOWN: usize = 80;
-/// The maximum lines of a credential after its beginning: a private key has some fifty.
+/// The maximum number of lines in a credential. A private key has about 50.
 const KEY_LINES: u64 = 100;
-/// The maximum number of files that are compared with a missing one.
+/// The maximum number of files compared with a missing file.
 const CANDIDATES: usize = 20;
 
 /// The file that marks an investigation, which is not a project.
@@ -59,20 +61,20 @@ const INVESTIGATION: &str = "investigation.yaml";
 pub struct Project {
     /// Its work tree.
     root: PathBuf,
-    /// The folder for relative paths, tried before the root: agents work there.
+    /// The agents' working folder. Relative paths are resolved from here, then from the root.
     folder: PathBuf,
 }
 
-/// The present state of citations of a project.
+/// The current state of a project's cited files.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    /// The drift of each cited file.
+    /// The drift of each citation.
     pub drift: HashMap<Pin, Drift>,
-    /// The website of the committed files, if configured, or if the project's remote is on a known forge.
+    /// The website that shows the committed files, if configured or if the remote is on a known forge.
     pub forge: Option<Forge>,
 }
 
-/// Why a folder is not in a project.
+/// Why a folder can't be used as a project.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
     /// The folder does not exist.
@@ -80,11 +82,11 @@ pub enum ProjectError {
     NotFound {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// No repository contains the folder.
-    #[error("{path} is not in a git repository with files of a project: give the folder of the project")]
+    /// The folder is not in a repository, or only in that of an investigation.
+    #[error("{path} is not in the git repository of a project: give the project's folder")]
     NoRepository {
         /// The folder.
         path: PathBuf,
@@ -92,19 +94,19 @@ pub enum ProjectError {
     /// The repository can't be read.
     #[error("the repository of the project {path} can't be read")]
     Unreadable {
-        /// Its folder.
+        /// The root of the repository.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: Box<gix::Error>,
     },
 }
 
 impl Project {
-    /// The project around a folder: the nearest repository that is not an investigation.
+    /// Returns the project that contains a folder: the nearest enclosing repository that is not an investigation.
     ///
     /// # Errors
     ///
-    /// The folder does not exist, is in no such repository, or its repository is unreadable.
+    /// Returns an error if the folder does not exist or is not in such a repository, or if the repository is unreadable.
     pub fn around(folder: &Path) -> Result<Project, ProjectError> {
         let folder = fs::canonicalize(folder)
             .map_err(|source| ProjectError::NotFound { path: folder.to_owned(), source })?;
@@ -119,28 +121,29 @@ impl Project {
         }
     }
 
-    /// The project around the current folder, if any and readable.
+    /// Returns the project that contains the current folder, if there is a readable one.
     pub fn here() -> Option<Project> {
         Project::around(&std::env::current_dir().ok()?).ok()
     }
 
-    /// Its root.
+    /// Returns the root of the work tree.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The folder that it was found from, with `/` between the parts; empty for the root, `None` for a name that is not UTF-8.
+    /// Returns the path of the working folder relative to the root, separated by `/`. It is empty for the root, and `None`
+    /// if the path is not UTF-8.
     pub fn folder(&self) -> Option<String> {
         path_in(&self.root, &self.folder)
     }
 
-    /// Looks up these paths in the work tree, or in the commits that they name.
+    /// Looks up cited paths in the work tree, or in the cited commits.
     pub fn look_up(&self, cited: &[CitedPath]) -> LookedUpPaths {
         if cited.is_empty() {
             return LookedUpPaths::new();
         }
         let Ok(repository) = self.open() else { return LookedUpPaths::new() };
-        // Read only if something is missing: the list is long in a large project.
+        // Read only if a file is missing, since the list is long in a large project.
         let all = OnceCell::new();
         let found = cited
             .iter()
@@ -148,8 +151,7 @@ impl Project {
         found.collect()
     }
 
-    /// The drift of each citation in the work tree, and the website of its original. A file is read once, however many
-    /// citations it has, and dropped before the next.
+    /// Returns the drift of each citation, and the website of the cited files. Reads each file only once, one at a time.
     pub fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> Evidence {
         let Ok(repository) = self.open() else { return Evidence::default() };
         let all = OnceCell::new();
@@ -173,8 +175,7 @@ impl Project {
         Evidence { drift, forge: remote.and_then(|remote| Forge::of(&remote.to_string())) }
     }
 
-    /// For each file cited with a quote, the fault of the quote in the cited content; `None` if it is accurate, or that content
-    /// is missing.
+    /// Returns what is wrong with each quote, or `None` if the quote is accurate or the cited content is unavailable.
     pub fn misquoted<'p>(&self, cited: impl IntoIterator<Item = (&'p Pin, &'p str)>) -> Vec<Option<String>> {
         let repository = self.open().ok();
         let misquoted = |(pin, quote): (&Pin, &str)| {
@@ -192,14 +193,14 @@ impl Project {
         gix::open_opts(&self.root, gix::open::Options::isolated())
     }
 
-    /// Whether a file is untracked and ignored, or this is unknown.
+    /// Returns whether a file is untracked and ignored. Returns true if unknown.
     fn is_ignored(&self, repository: &gix::Repository, path: &str) -> bool {
         let excluded = || -> Result<bool, gix::Error> {
             let index = repository.index_or_empty()?;
             if index.entry_by_path(path.into()).is_some() {
                 return Ok(false);
             }
-            // The user's own rules count too, as configured in git.
+            // Includes the ignore rules of the user's git configuration.
             let mut permissions = gix::open::Permissions::isolated();
             permissions.config = gix::open::permissions::Config::all();
             let allow = gix::sec::Permission::Allow;
@@ -216,7 +217,7 @@ impl Project {
         excluded().unwrap_or(true)
     }
 
-    /// `None`: it is outside of the project, not a plain file, or unreadable.
+    /// Returns `None` if the path leads outside the project, to something other than a regular file, or to an unreadable file.
     fn look_up_one(
         &self,
         repository: &gix::Repository,
@@ -245,11 +246,11 @@ impl Project {
             let blob = there(std::slice::from_ref(&path)).map(|(_, blob)| blob);
             return found(cited, &bytes(&self.root.join(&path))?, head, path, blob);
         }
-        // Left out by a sparse work tree, or deleted and not committed yet.
+        // Omitted from a sparse work tree, or deleted but still committed.
         if let Some((path, blob)) = there(&candidates) {
             return found(cited, &object(repository, blob)?, head, path, Some(blob));
         }
-        // A folder, or a link out of the project.
+        // A folder, or a symbolic link that leads outside the project.
         if candidates.iter().any(|path| self.root.join(path).symlink_metadata().is_ok()) {
             return None;
         }
@@ -260,7 +261,8 @@ impl Project {
         missing(format!("{} is not in the project{like}", cited.path))
     }
 
-    /// The paths from the root that a path may mean, without file access; `None` if it leads out, or into git's folder.
+    /// Returns the possible meanings of a path, relative to the root. Returns `None` if the path leads outside the project
+    /// or into git's folder. Does not access files.
     fn candidates(&self, path: &str) -> Option<Vec<String>> {
         let path = path.replace('\\', "/");
         let found: Vec<String> =
@@ -268,7 +270,7 @@ impl Project {
         (!found.is_empty()).then_some(found)
     }
 
-    /// The path from the root for a path from a folder, without file access.
+    /// Converts a path relative to a folder to a path relative to the root. Does not access files.
     fn inside(&self, path: &str, from: &Path) -> Option<String> {
         if path.starts_with('~') {
             return None;
@@ -285,15 +287,16 @@ impl Project {
         (!path.is_empty()).then_some(path)
     }
 
-    /// The path from the root of the plain file that a path leads to; `None` if there is none, or it is outside.
+    /// Resolves symbolic links, and returns the resulting path relative to the root. Returns `None` if there is no regular
+    /// file at that path, or it is outside the project.
     fn plain_file(&self, path: &str) -> Option<String> {
         let real = fs::canonicalize(self.root.join(path)).ok()?;
         let path = path_in(&self.root, &real)?;
         fs::symlink_metadata(&real).ok().filter(fs::Metadata::is_file).map(|_| path)
     }
 
-    /// The present content of the file at a path from the root; `None` if missing. A file that a sparse work tree leaves out
-    /// is read from git's index.
+    /// Returns the current content of a file, or `None` if it is missing. Reads a file omitted from a sparse work tree from
+    /// the index.
     fn content(&self, repository: &gix::Repository, path: &str) -> Option<Content> {
         match self.plain_file(path) {
             Some(path) => Some(content_of(bytes(&self.root.join(path)).as_deref())),
@@ -304,7 +307,7 @@ impl Project {
         }
     }
 
-    /// The files that a missing one may have become: those with its content, and those of its name.
+    /// Returns the files that may have replaced a missing one: those with the same content, and those with the same name.
     fn elsewhere(
         &self,
         repository: &gix::Repository,
@@ -319,7 +322,7 @@ impl Project {
     }
 }
 
-/// The path from `root` of a file below it, unless it is in git's folder.
+/// Returns a path relative to `root`, or `None` if it is not below `root` or is in git's folder.
 fn path_in(root: &Path, path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> =
         path.strip_prefix(root).ok()?.components().map(|part| part.as_os_str().to_str()).collect();
@@ -327,7 +330,7 @@ fn path_in(root: &Path, path: &Path) -> Option<String> {
     (!parts.iter().any(|part| part.eq_ignore_ascii_case(".git"))).then(|| parts.join("/"))
 }
 
-/// The bytes of a plain file; `None` if it is unreadable or too large.
+/// Reads a file. Returns `None` if it is unreadable or too large.
 fn bytes(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = File::open(path).ok()?;
@@ -335,14 +338,14 @@ fn bytes(path: &Path) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= FILE_MAX).then_some(bytes)
 }
 
-/// The content of a file with these bytes; without them, only that it was not read.
+/// Returns the content of a file with these bytes, or an unread content without bytes.
 fn content_of(bytes: Option<&[u8]>) -> Content {
     let Some(bytes) = bytes else { return Content { blobs: Vec::new(), text: None, is_read: false } };
     let blobs = [hash(bytes), hash(&without_cr(bytes))].into_iter().flatten();
     Content { blobs: blobs.map(|id| id.to_string()).collect(), text: text_of(bytes), is_read: true }
 }
 
-/// The content of a tracked file that a sparse work tree leaves out, by itself or with its folder.
+/// Returns the blob of a tracked file that is omitted from a sparse work tree, alone or with its folder.
 fn left_out(repository: &gix::Repository, path: &str) -> Option<gix::ObjectId> {
     let index = repository.index_or_empty().ok()?;
     let is_left_out =
@@ -357,12 +360,12 @@ fn left_out(repository: &gix::Repository, path: &str) -> Option<gix::ObjectId> {
     Some(entry.object_id())
 }
 
-/// The text of a file; `None` if it is binary.
+/// Returns the text of a file, or `None` if it is binary.
 fn text_of(bytes: &[u8]) -> Option<String> {
     (!bytes.contains(&0)).then(|| String::from_utf8_lossy(&without_cr(bytes)).into_owned())
 }
 
-/// The bytes with the line ends that git stores if it converts them.
+/// Converts CRLF to LF, as git does if configured to convert line endings.
 fn without_cr(bytes: &[u8]) -> Vec<u8> {
     let next = bytes.iter().skip(1).chain(&[0]);
     let kept = bytes.iter().zip(next).filter(|(byte, next)| (**byte, **next) != (b'\r', b'\n'));
@@ -373,7 +376,7 @@ fn hash(bytes: &[u8]) -> Option<gix::ObjectId> {
     gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, bytes).ok()
 }
 
-/// The commit of that name. Only plain names and ids are looked up, since other revisions can be slow.
+/// Resolves the name of a commit. Supports only plain names and ids, since other revision expressions can be slow.
 fn commit_of(repository: &gix::Repository, name: &str) -> Option<gix::ObjectId> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/~^".contains(c);
     if name.len() > 200 || !name.chars().all(is_plain) {
@@ -383,7 +386,7 @@ fn commit_of(repository: &gix::Repository, name: &str) -> Option<gix::ObjectId> 
     Some(object.peel_to_kind(Kind::Commit).ok()?.id)
 }
 
-/// The first of these paths that is a file in a commit, and its content.
+/// Returns the first of these paths that is a file in a commit, and the blob of that file.
 fn committed(
     repository: &gix::Repository,
     commit: gix::ObjectId,
@@ -397,14 +400,14 @@ fn committed(
     })
 }
 
-/// The bytes of a committed file; `None` if it is missing, as in a partial clone, or too large.
+/// Reads a committed file. Returns `None` if it is too large, or missing, as in a partial clone.
 fn object(repository: &gix::Repository, blob: gix::ObjectId) -> Option<Vec<u8>> {
     let header = repository.find_header(blob).ok()?;
     let is_read = header.kind() == Kind::Blob && header.size() <= FILE_MAX;
     is_read.then(|| repository.find_object(blob).ok().map(|object| object.detach().data)).flatten()
 }
 
-/// The result for an existing file, with its lines if they exist. `committed` is the content of that commit at its path.
+/// Returns the result for an existing file, including its cited lines. `committed` is the blob at this path in the commit.
 fn found(
     cited: &CitedPath,
     bytes: &[u8],
@@ -441,18 +444,18 @@ fn found(
     })
 }
 
-/// The fault of a quote, as a clause; `None` if its words occur at the given place.
+/// Says what is wrong with a quote, in a clause. Returns `None` if its words occur in the given lines.
 fn misquote(path: &str, text: &str, lines: Option<Lines>, quote: &str) -> Option<String> {
-    let stand = match stands(text, lines, quote) {
-        Stands::There => return None,
-        Stands::At(line) => format!("it is at line {line}"),
-        Stands::Nowhere => "it is not in that file".to_owned(),
+    let actual = match locate(text, lines, quote) {
+        QuotePlace::Expected => return None,
+        QuotePlace::Line(line) => format!("it is at line {line}"),
+        QuotePlace::Nowhere => "it is not in that file".to_owned(),
     };
     let lines = lines.map(|lines| format!(":{lines}")).unwrap_or_default();
-    Some(format!("“{}” is not at {path}{lines}, {stand}", shorten(&one_line(quote), QUOTE_SHOWN)))
+    Some(format!("“{}” is not at {path}{lines}, {actual}", shorten(&one_line(quote), QUOTE_SHOWN)))
 }
 
-/// These lines, up to the limit of a quote; `None` if there is nothing to quote, or they contain a credential.
+/// Quotes these lines, within the size limits. Returns `None` if they are missing or may contain a credential.
 fn quoted(text: &str, lines: Lines) -> Option<String> {
     let (first, last) = (u64::from(lines.first), u64::from(lines.last));
     let is_near = |line: u64| first.saturating_sub(KEY_LINES) <= line && line <= last;
@@ -471,7 +474,7 @@ fn quoted(text: &str, lines: Lines) -> Option<String> {
     (!quote.is_empty()).then_some(quote)
 }
 
-/// The tracked files, with the ids of their contents.
+/// Lists the tracked files with the ids of their blobs.
 fn tracked(repository: &gix::Repository) -> Vec<(String, String)> {
     let Ok(index) = repository.index_or_empty() else { return Vec::new() };
     let entries = index.entries().iter();

@@ -1,26 +1,26 @@
-//! Checks that the words of a quote occur at the given place.
+//! Checks that the words of a quote occur in the cited lines.
 //!
-//! Only words count, in any letter case: spaces, line ends, punctuation and comment markers between them do not. An ellipsis (`…`
-//! or `...`) matches anything. The place of a quote is the line on which it begins.
+//! Only words are compared, ignoring letter case, spaces, line ends, punctuation and comment markers. An ellipsis (`…` or
+//! `...`) matches anything. A quote is located at the line on which it begins.
 
 use crate::domain::Lines;
 
-/// The place of a quote in a file.
+/// The location of a quote in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stands {
-    /// At the given lines.
-    There,
+pub enum QuotePlace {
+    /// In the expected lines.
+    Expected,
     /// At another line.
-    At(u32),
+    Line(u32),
     /// Nowhere in the file.
     Nowhere,
 }
 
-/// Finds the words of a quote in a text, expected at these lines, or anywhere without lines.
-pub fn stands(text: &str, lines: Option<Lines>, quote: &str) -> Stands {
+/// Locates the words of a quote. Without lines, any location is expected.
+pub fn locate(text: &str, lines: Option<Lines>, quote: &str) -> QuotePlace {
     let quote = quote.replace("...", "…");
     let parts: Vec<String> = quote.split('…').map(words).filter(|part| !part.is_empty()).collect();
-    let Some((first, rest)) = parts.split_first() else { return Stands::There };
+    let Some((first, rest)) = parts.split_first() else { return QuotePlace::Expected };
     let (mut all, mut starts) = (String::new(), Vec::new());
     for line in text.lines() {
         starts.push(all.len());
@@ -38,11 +38,11 @@ pub fn stands(text: &str, lines: Option<Lines>, quote: &str) -> Stands {
     for (at, _) in begins {
         let line = u32::try_from(starts.partition_point(|start| *start <= at)).unwrap_or(u32::MAX);
         if lines.is_none_or(|lines| (lines.first..=lines.last).contains(&line)) {
-            return Stands::There;
+            return QuotePlace::Expected;
         }
         elsewhere = elsewhere.or(Some(line));
     }
-    elsewhere.map_or(Stands::Nowhere, Stands::At)
+    elsewhere.map_or(QuotePlace::Nowhere, QuotePlace::Line)
 }
 
 fn words(text: &str) -> String {
@@ -55,29 +55,29 @@ mod tests {
 
     const TEXT: &str = "/// Waits for\n/// the lock.\nfn wait(&self) {\n    let n = 3;\n    let m = 4;\n}\n";
 
-    fn at(first: u32, last: u32, quote: &str) -> Stands {
-        stands(TEXT, Some(Lines { first, last }), quote)
+    fn at(first: u32, last: u32, quote: &str) -> QuotePlace {
+        locate(TEXT, Some(Lines { first, last }), quote)
     }
 
     #[test]
     fn a_quote_of_the_line_before_is_found_there() {
-        assert_eq!(at(5, 5, "let n = 3;"), Stands::At(4));
-        assert_eq!(at(4, 4, "let n = 3;"), Stands::There);
-        assert_eq!(at(3, 6, "let n = 3;"), Stands::There);
-        assert_eq!(at(4, 4, "let k = 3;"), Stands::Nowhere);
-        assert_eq!(stands(TEXT, None, "let n = 3;"), Stands::There);
-        assert_eq!(stands(TEXT, None, "let k = 3;"), Stands::Nowhere);
+        assert_eq!(at(5, 5, "let n = 3;"), QuotePlace::Line(4));
+        assert_eq!(at(4, 4, "let n = 3;"), QuotePlace::Expected);
+        assert_eq!(at(3, 6, "let n = 3;"), QuotePlace::Expected);
+        assert_eq!(at(4, 4, "let k = 3;"), QuotePlace::Nowhere);
+        assert_eq!(locate(TEXT, None, "let n = 3;"), QuotePlace::Expected);
+        assert_eq!(locate(TEXT, None, "let k = 3;"), QuotePlace::Nowhere);
     }
 
     #[test]
     fn spaces_ellipses_comment_marks_and_letter_case_are_forgiven() {
         for quote in ["waits for the lock", "let   n=3", "“Waits for … lock.”", "Waits ... self", "{…}", ""]
         {
-            assert_eq!(at(1, 4, quote), Stands::There, "{quote}");
+            assert_eq!(at(1, 4, quote), QuotePlace::Expected, "{quote}");
         }
         // It begins at the given line, and continues below.
-        assert_eq!(at(4, 4, "let n = 3;\n    let m = 4;"), Stands::There);
+        assert_eq!(at(4, 4, "let n = 3;\n    let m = 4;"), QuotePlace::Expected);
         // In another order it does not occur.
-        assert_eq!(at(1, 6, "let m … let n"), Stands::Nowhere);
+        assert_eq!(at(1, 6, "let m … let n"), QuotePlace::Nowhere);
     }
 }

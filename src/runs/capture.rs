@@ -1,9 +1,9 @@
-//! Runs a command, passes on its output, and keeps the part that is stored.
+//! Runs a command, forwards its output, and captures the part to store.
 //!
-//! 1. The command starts in a group of its own, with a thread for each of its streams.
-//! 2. Each thread records incoming bytes in the [`Recorder`], then passes them on.
-//! 3. This thread waits for the command, for its time limit, and for a request to end it.
-//! 4. After the command has ended, the rest in its pipes is read as long as something comes.
+//! 1. The command starts in a new process group, with one thread for each of its output streams.
+//! 2. Each thread records incoming bytes in the [`Recorder`], then forwards them.
+//! 3. The calling thread waits until the command exits, reaches its time limit, or is interrupted.
+//! 4. After the command has exited, the threads read its pipes until no more output arrives.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
@@ -19,71 +19,73 @@ use super::output::Recorder;
 use crate::domain::run::{Ended, Expectation, Output, Seconds};
 use crate::platform;
 
-/// The time between asking a command to end and killing it.
+/// The time between asking a command to exit and killing it.
 const TO_END: Duration = Duration::from_secs(2);
-/// The maximum delay of remaining output after the command has ended: a background process may hold the pipe.
+/// How long to wait for more output after the command has exited. A background process may keep the pipe open.
 const GRACE: Duration = Duration::from_secs(1);
-/// The maximum bytes in a pipe when the command has ended. Any more comes from another process.
+/// The maximum number of bytes in a pipe when the command exits. Any more comes from another process.
 const PIPE_MAX: u64 = 1 << 20;
-/// The intervals of checks whether it has ended: short at first, since many commands take milliseconds.
+/// The polling intervals, short at first, since many commands take milliseconds.
 const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(5), Duration::from_millis(20)];
-/// These pauses, one after the other, and then the last one repeatedly.
+/// Returns each interval 20 times, then the last one forever.
 fn pauses() -> impl Iterator<Item = Duration> {
     PAUSES.into_iter().flat_map(|pause| std::iter::repeat_n(pause, 20)).chain(std::iter::repeat(PAUSES[2]))
 }
 
 const BUFFER: usize = 32 << 10;
 
-/// The destination of a command's output.
+/// A destination for a command's output.
 pub type Sink = Box<dyn Write + Send>;
 
-/// The input of a command.
+/// The standard input of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// This process's own input.
+pub enum CommandInput {
+    /// The standard input of this process.
     Own,
-    /// Nothing.
+    /// No input.
     Nothing,
 }
 
 /// A command to run.
-pub struct Request<'a> {
-    /// The program and its arguments; at least one word.
+pub struct CaptureRequest<'a> {
+    /// The program and its arguments.
     pub command: &'a [String],
-    /// The program that starts it, such as a sandbox; usually empty.
+    /// The program that starts the command, such as a sandbox, with its arguments. Usually empty.
     pub starter: &'a [OsString],
-    /// The folder to run in.
+    /// The working folder.
     pub folder: &'a Path,
-    /// Its input.
-    pub input: Input,
-    /// The destinations of its output and its errors.
+    /// The standard input.
+    pub input: CommandInput,
+    /// The destinations of standard output and standard error.
     pub sinks: [Option<Sink>; 2],
-    /// The expectations of its output.
+    /// Expectations of the output.
     pub expected: Vec<Expected>,
     /// The time limit.
     pub timeout: Option<Duration>,
-    /// Whether its background processes end with it.
+    /// Whether to kill background processes when the command exits.
     pub ends_all: bool,
 }
 
 /// The result of a command.
 #[derive(Debug)]
 pub struct Captured {
-    /// How it ended.
+    /// How the command ended.
     pub ended: Ended,
-    /// The time that it took.
+    /// The running time.
     pub seconds: Seconds,
-    /// Its output.
+    /// The output.
     pub output: Output,
     /// The results of the expectations.
     pub expectations: Vec<Expectation>,
-    /// The signal that requested its end, if any came before it.
+    /// The signal that interrupted the command, if any.
     pub interrupted: Option<i32>,
 }
 
-/// Runs a command. `asked` returns the signal that has requested an end since the last call: the command gets the first one
-/// and a moment to end, and is killed at the second.
-pub fn capture(request: Request<'_>, asked: &mut dyn FnMut() -> Option<i32>) -> Captured {
+/// Runs a command.
+///
+/// `asked` returns a signal that has asked this process to exit since the last call. The first such signal is sent to the
+/// command, which is killed after a grace period, or at once on the second signal.
+pub fn capture(request: CaptureRequest<'_>, asked: &mut dyn FnMut() -> Option<i32>) -> Captured {
     let started = Instant::now();
     let mut captured = Captured {
         ended: Ended::NotRun(String::new()),
@@ -92,7 +94,7 @@ pub fn capture(request: Request<'_>, asked: &mut dyn FnMut() -> Option<i32>) -> 
         expectations: Vec::new(),
         interrupted: None,
     };
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(CaptureState {
         recorder: Mutex::new(Recorder::new(request.expected)),
         passed: AtomicU64::new(0),
         writing: AtomicUsize::new(0),
@@ -131,24 +133,29 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Starts the command, or returns why it can't be started.
-fn start(words: &[String], starter: &[OsString], folder: &Path, input: Input) -> Result<Child, String> {
+/// Starts the command, or returns the reason why it can't be started.
+fn start(
+    words: &[String],
+    starter: &[OsString],
+    folder: &Path,
+    input: CommandInput,
+) -> Result<Child, String> {
     let Some(program) = words.first() else { return Err("the command is empty".to_owned()) };
     if !folder.is_dir() {
         return Err(format!("the folder {} does not exist", folder.display()));
     }
-    // The starter would report this in its own words.
+    // The starter would report a missing program in its own words.
     if !starter.is_empty() && !is_there(program) {
         return Err(format!("the program {program} does not exist"));
     }
     let all: Vec<OsString> = starter.iter().cloned().chain(words.iter().map(OsString::from)).collect();
     let mut command = Command::new(&all[0]);
     command.args(&all[1..]).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let is_pumped = input == Input::Own && io::stdin().is_terminal();
+    let is_pumped = input == CommandInput::Own && io::stdin().is_terminal();
     command.stdin(match input {
-        Input::Own if is_pumped => Stdio::piped(),
-        Input::Own => Stdio::inherit(),
-        Input::Nothing => Stdio::null(),
+        CommandInput::Own if is_pumped => Stdio::piped(),
+        CommandInput::Own => Stdio::inherit(),
+        CommandInput::Nothing => Stdio::null(),
     });
     platform::begin_group(&mut command);
     let mut child = command.spawn().map_err(|error| match error.kind() {
@@ -157,13 +164,13 @@ fn start(words: &[String], starter: &[OsString], folder: &Path, input: Input) ->
         _ => format!("can't start the program {program}: {error}"),
     })?;
     if let Some(mut pipe) = child.stdin.take() {
-        // A group of its own may not read the terminal. The thread is not waited for.
+        // A background process group can't read the terminal, so this thread copies the input. It is never joined.
         let _ = thread::Builder::new().spawn(move || io::copy(&mut io::stdin().lock(), &mut pipe));
     }
     Ok(child)
 }
 
-/// Whether a program is on the PATH, or exists at its path.
+/// Returns whether a program is on the `PATH`. Assumes that a program given by its path exists.
 fn is_there(program: &str) -> bool {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     program.contains('/') || std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
@@ -177,21 +184,21 @@ fn pipes(child: &mut Child, [output, errors]: [Option<Sink>; 2]) -> Vec<(usize, 
     first.into_iter().chain(second).collect()
 }
 
-/// Kills the command with its group.
+/// Kills the command and its process group.
 fn kill(child: &mut Child) {
     platform::end_group(child);
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// The time limit of a command.
+/// The start time and the time limit of a command.
 struct Wait {
     started: Instant,
     timeout: Option<Duration>,
 }
 
 impl Wait {
-    /// Waits until the command ends, or ends it.
+    /// Waits until the command exits. Kills it at its time limit or after an interrupt.
     fn end_of(
         &self,
         child: &mut Child,
@@ -237,20 +244,20 @@ impl Wait {
     }
 }
 
-/// State shared by the threads of the two streams.
-struct Shared {
+/// The state shared with the threads that read the two streams.
+struct CaptureState {
     recorder: Mutex<Recorder>,
-    /// The bytes that were read.
+    /// The number of bytes read and forwarded.
     passed: AtomicU64,
-    /// The number of threads that are passing on output.
+    /// The number of threads that are forwarding output.
     writing: AtomicUsize,
-    /// The number of threads that have not reached the end of their pipe.
+    /// The number of threads that are still reading their pipes.
     reading: AtomicUsize,
     has_ended: AtomicBool,
 }
 
-impl Shared {
-    /// Reads a pipe to its end, in a thread.
+impl CaptureState {
+    /// Starts a thread that reads a pipe to its end.
     fn read(self: &Arc<Self>, stream: usize, mut pipe: Pipe, mut sink: Option<Sink>) -> io::Result<()> {
         self.reading.fetch_add(1, Ordering::SeqCst);
         let shared = Arc::clone(self);
@@ -278,7 +285,7 @@ impl Shared {
                 .map_or(Ok(()), |sink| sink.write_all(&buffer[..read]).and_then(|()| sink.flush()));
             self.passed.fetch_add(read as u64, Ordering::SeqCst);
             self.writing.fetch_sub(1, Ordering::SeqCst);
-            // The reader is gone: closing the pipe tells the command so, as without us.
+            // The reader is gone. Closing the pipe notifies the command, as if it were writing to the reader directly.
             if passed.is_err() {
                 return;
             }
@@ -291,14 +298,14 @@ impl Shared {
         }
     }
 
-    /// Waits for the rest in the pipes of a command that has ended.
+    /// Waits for the remaining output of a command that has exited.
     fn rest(&self, asked: &mut dyn FnMut() -> Option<i32>) {
         self.has_ended.store(true, Ordering::SeqCst);
         let (mut passed, mut since) = (self.passed.load(Ordering::SeqCst), Instant::now());
         let mut pauses = pauses();
         while self.reading.load(Ordering::SeqCst) > 0 && asked().is_none() {
             let now = self.passed.load(Ordering::SeqCst);
-            // A slow reader is waited for.
+            // Waits for a slow reader.
             if now != passed || self.writing.load(Ordering::SeqCst) > 0 {
                 (passed, since) = (now, Instant::now());
             } else if since.elapsed() >= GRACE {
@@ -313,12 +320,12 @@ impl Shared {
 mod tests {
     use super::*;
 
-    fn request<'a>(command: &'a [String], folder: &'a Path) -> Request<'a> {
-        Request {
+    fn request<'a>(command: &'a [String], folder: &'a Path) -> CaptureRequest<'a> {
+        CaptureRequest {
             command,
             starter: &[],
             folder,
-            input: Input::Nothing,
+            input: CommandInput::Nothing,
             sinks: [None, None],
             expected: Vec::new(),
             timeout: None,
@@ -364,12 +371,12 @@ mod tests {
             let words = shell(script);
             let started = Instant::now();
             let captured =
-                capture(Request { ends_all: true, ..request(&words, Path::new(".")) }, &mut || None);
+                capture(CaptureRequest { ends_all: true, ..request(&words, Path::new(".")) }, &mut || None);
             assert!(captured.output.text.starts_with("done\n"), "{:?}", captured.output);
             assert_eq!(captured.ended, Ended::Exit(0));
             assert!(started.elapsed() < Duration::from_secs(60), "{script}");
         }
-        // It continues where it is allowed to.
+        // The background process continues if it is allowed to.
         let words = shell("sleep 600 & echo $!");
         let captured = capture(request(&words, Path::new(".")), &mut || None);
         let process: i32 = captured.output.text.trim().parse().unwrap();
@@ -393,7 +400,7 @@ mod tests {
         }
         let (words, count) = (shell("head -c 60000 /dev/zero"), Arc::new(AtomicU64::new(0)));
         let sinks: [Option<Sink>; 2] = [Some(Box::new(Slow(Arc::clone(&count)))), None];
-        let captured = capture(Request { sinks, ..request(&words, Path::new(".")) }, &mut || None);
+        let captured = capture(CaptureRequest { sinks, ..request(&words, Path::new(".")) }, &mut || None);
         assert_eq!((captured.output.bytes, count.load(Ordering::SeqCst)), (60_000, 60_000));
     }
 }

@@ -1,4 +1,4 @@
-//! Expectations of a command's output. Pure.
+//! Expectations of a command's output.
 
 use regex_lite::{Regex, RegexBuilder};
 
@@ -6,12 +6,12 @@ use super::output::clean;
 use crate::domain::run::Expectation;
 use crate::text::shorten;
 
-/// The maximum bytes of a compiled expression.
+/// The maximum size of a compiled regular expression, in bytes.
 const EXPRESSION_MAX: usize = 256 << 10;
-/// The maximum characters of a matching line that is stored.
+/// The maximum number of characters stored of a matching line.
 const FOUND_MAX: usize = 500;
 
-/// An expectation, with its match so far.
+/// An expectation, with the last match so far.
 #[derive(Debug)]
 pub struct Expected {
     pattern: String,
@@ -21,11 +21,11 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Parses `REGEX`, or `REGEX in LOW..HIGH`, where the number in the first group must be between the two.
+    /// Parses `REGEX`, or `REGEX in LOW..HIGH`, where the number in the first group must be in the range.
     ///
     /// # Errors
     ///
-    /// The fault of the expectation.
+    /// Returns the reason why the expectation is invalid.
     pub fn parse(text: &str) -> Result<Expected, String> {
         let range = text.rsplit_once(" in ").filter(|(_, range)| bounds(range).is_some());
         match range {
@@ -34,11 +34,11 @@ impl Expected {
         }
     }
 
-    /// The expectation of an earlier run, to be checked again.
+    /// Creates the expectation of an earlier run, to check it again.
     ///
     /// # Errors
     ///
-    /// The fault of the expectation: it may have been written by hand.
+    /// Returns the reason why the expectation is invalid. It may have been written by hand.
     pub fn again(stored: &Expectation) -> Result<Expected, String> {
         Expected::new(&stored.pattern, stored.range.as_deref())
     }
@@ -53,7 +53,7 @@ impl Expected {
                 let (low, high) =
                     bounds(text).ok_or_else(|| format!("`{text}` is not a range such as 0..50"))?;
                 if low > high {
-                    return Err(format!("the range {text} is empty: the lower end comes first"));
+                    return Err(format!("the range {text} is empty: put the lower end first"));
                 }
                 if expression.captures_len() < 2 {
                     return Err(format!(
@@ -66,7 +66,7 @@ impl Expected {
         Ok(Expected { pattern: pattern.to_owned(), range, expression, found: None })
     }
 
-    /// Checks the next line, as it was printed.
+    /// Checks the next line of output.
     pub(super) fn see(&mut self, line: &[u8]) {
         let line = clean(line);
         let found = match self.range {
@@ -80,7 +80,7 @@ impl Expected {
         }
     }
 
-    /// The result.
+    /// Returns the result.
     pub(super) fn seen(self) -> Expectation {
         let held = match (&self.range, &self.found) {
             (_, None) => false,
@@ -94,7 +94,7 @@ impl Expected {
     }
 }
 
-/// The bounds of `LOW..HIGH`.
+/// Parses the bounds in `LOW..HIGH`.
 fn bounds(range: &str) -> Option<(f64, f64)> {
     let (low, high) = range.split_once("..")?;
     Some((number(low)?, number(high)?))
@@ -122,7 +122,7 @@ mod tests {
             ("error in line 3", "error in line 3", None),
             ("(x) in -1.5..1e3", "(x)", Some("-1.5..1e3")),
             ("a in b in 1..x", "a in b in 1..x", None),
-            // Every number but those of a computer.
+            // Only finite numbers are bounds.
             ("in inf..NaN", "in inf..NaN", None),
         ] {
             let expected = Expected::parse(text).unwrap().seen();
@@ -131,7 +131,7 @@ mod tests {
         for (text, reason) in [
             ("(", "is not a regular expression"),
             ("x in 1..2", "has no group"),
-            ("(x) in 2..1", "the lower end comes first"),
+            ("(x) in 2..1", "put the lower end first"),
             ("(\\w{1000}){1000}", "is not a regular expression"),
         ] {
             let error = Expected::parse(text).unwrap_err();

@@ -1,20 +1,21 @@
-//! Commands as evidence: run by [`capture`], with the project's state from [`project_state`], and run again in a
-//! [`Workspace`]. Only `tot run` and `tot rerun` start commands; nothing that is stored does.
+//! Commands as evidence.
+//!
+//! [`capture`] runs a command, [`project_state`] records the project's state, and a [`Workspace`] is used for reruns. Only
+//! `tot run` and `tot rerun` start commands. Stored data never starts one.
 //!
 //! # Guarantees
 //!
-//! - Memory and stored output are bounded, however much a command prints.
-//! - At its time limit, or on request, a command ends with everything that it has started in its group.
-//! - A process that has left the group, or holds a pipe open in the background, is not waited for.
-//! - The project is only read: its branches, its index and its work tree are unchanged, unless a command that runs in
-//!   place changes them.
-//! - No hook and no filter of a project runs when its files are put into a workspace.
+//! - Memory use and stored output are bounded, however much a command prints.
+//! - A command that reaches its time limit or is interrupted is killed with its process group.
+//! - A process that has left the group, or keeps a pipe open in the background, does not delay the end of a run.
+//! - The project's branches, index and work tree are only read. Only a command that runs in place can change them.
+//! - No project hook or filter runs while a workspace is created.
 //!
 //! # Limits
 //!
-//! - A command at a terminal reads lines as from a pipe: it is in a group of its own, which is not the terminal's.
-//! - Without process groups (Windows) only the command itself is ended, and its children may stay.
-//! - Files that need a filter to unpack, such as those of Git LFS, are in a workspace as they are stored.
+//! - A command started at a terminal reads its input line by line from a pipe, since its process group is in the background.
+//! - On systems without process groups (Windows), only the command itself is killed, and its children may continue.
+//! - Files that need a filter, such as Git LFS files, appear in a workspace in their stored form.
 
 mod capture;
 mod expect;
@@ -22,7 +23,7 @@ mod output;
 mod sandbox;
 mod workspace;
 
-pub use capture::{Captured, Input, Request, Sink, capture};
+pub use capture::{CaptureRequest, Captured, CommandInput, Sink, capture};
 pub use expect::Expected;
 pub use sandbox::{sandbox, try_sandbox};
 pub use workspace::{Workspace, folder_in, project_state, tidy};

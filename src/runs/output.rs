@@ -1,9 +1,9 @@
-//! The stored part of a command's output, bounded in size. Pure.
+//! Records the part of a command's output that is stored.
 //!
 //! # Guarantees
 //!
-//! - At most a line and a character of each stream are in memory, and 96 KiB of both together.
-//! - The checksum does not depend on how two streams happened to mix.
+//! - Memory is bounded: at most one line of each stream, and 96 KiB of the combined output.
+//! - The checksum does not depend on how the two streams are interleaved.
 
 use sha2::{Digest, Sha256};
 
@@ -11,12 +11,12 @@ use super::expect::Expected;
 use crate::domain::run::{Expectation, Output};
 use crate::text::{first_bytes, last_bytes, visible};
 
-/// The maximum bytes of text kept of the beginning, and of the end.
+/// The maximum size of the stored beginning, and of the stored end, in bytes.
 const HALF: usize = 32 << 10;
-/// A longer line is cut before it is matched.
+/// The maximum number of bytes of a line that are matched.
 const LINE_MAX: usize = 64 << 10;
 
-/// The output of a command on its two streams.
+/// Records the output of a command on its two streams.
 #[derive(Debug)]
 pub(super) struct Recorder {
     streams: [Stream; 2],
@@ -30,9 +30,9 @@ pub(super) struct Recorder {
 struct Stream {
     hash: Sha256,
     bytes: u64,
-    /// The beginning of an incomplete character.
+    /// The first bytes of an incomplete character.
     begun: Vec<u8>,
-    /// The incomplete line.
+    /// The current incomplete line.
     line: Vec<u8>,
 }
 
@@ -58,7 +58,7 @@ impl Recorder {
             }
             append(&mut stream.line, last);
         }
-        // Output of the other stream in between does not split a character.
+        // Holds back an incomplete character, so that output of the other stream can't split it.
         let mut whole = std::mem::take(&mut stream.begun);
         whole.extend_from_slice(new);
         let end = whole.len() - begun(&whole);
@@ -75,7 +75,7 @@ impl Recorder {
         }
     }
 
-    /// Returns everything that is stored.
+    /// Returns the output and the results of the expectations.
     pub(super) fn finish(mut self) -> (Output, Vec<Expectation>) {
         for stream in 0..self.streams.len() {
             let begun = std::mem::take(&mut self.streams[stream].begun);
@@ -89,7 +89,7 @@ impl Recorder {
         let (text, end) = match is_whole {
             true => halves(clean(&[self.head, self.tail].concat())),
             false => {
-                // The end may start with the rest of a character.
+                // The stored end may begin inside a character.
                 let rest = self.tail.iter().take(3).take_while(|byte| is_continuation(**byte)).count();
                 (
                     first_bytes(&clean(&self.head), HALF).to_owned(),
@@ -109,8 +109,8 @@ fn append(line: &mut Vec<u8>, part: &[u8]) {
     line.extend_from_slice(&part[..part.len().min(LINE_MAX - line.len())]);
 }
 
-/// The SHA-256 of the output. If both streams have some, that of their two sums, which does not depend on the order of
-/// reading.
+/// Returns the SHA-256 of the output. If both streams have output, hashes their two digests, which makes the result
+/// independent of the reading order.
 fn sum(streams: [Stream; 2]) -> String {
     let has_both = streams.iter().all(|stream| stream.bytes > 0);
     let has_errors = streams[1].bytes > 0;
@@ -123,7 +123,7 @@ fn sum(streams: [Stream; 2]) -> String {
     sum.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The whole text if it is short enough; otherwise its two halves.
+/// Returns the text if it is short enough, or else its beginning and end.
 fn halves(text: String) -> (String, Option<String>) {
     match text.len() <= 2 * HALF {
         true => (text, None),
@@ -131,7 +131,7 @@ fn halves(text: String) -> (String, Option<String>) {
     }
 }
 
-/// The number of bytes at the end that begin an incomplete character.
+/// Returns the number of trailing bytes that form an incomplete character.
 fn begun(bytes: &[u8]) -> usize {
     let last = &bytes[bytes.len().saturating_sub(3)..];
     let begins = last.iter().rposition(|byte| !is_continuation(*byte));
@@ -150,8 +150,8 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// The text of bytes, with control pictures in place of control characters other than line ends and tabs. Characters that
-/// hide or reorder text are kept: they are made visible on display.
+/// Converts bytes to text, replacing control characters other than line ends and tabs with control pictures. Characters
+/// that hide or reorder text are retained. They are made visible on display.
 pub(super) fn clean(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
     let shown = |c: char| match c {
@@ -208,13 +208,13 @@ mod tests {
         assert!(output.text.starts_with("first\n0123") && end.ends_with("cde\nlast\n"), "{end}");
         assert_eq!((output.text.len(), end.len()), (HALF, HALF));
         assert_eq!(output.bytes, 1_600_011);
-        // Stand-ins take three bytes each.
+        // Control pictures take three bytes each.
         let output = recorded(&[(0, &[0; 2 * HALF])]);
         assert!(output.text.len() <= HALF && output.end.unwrap().len() <= HALF);
         let output = recorded(&[(0, "é".repeat(HALF).as_bytes()), (0, b"!")]);
         let end = output.end.unwrap();
         assert!(!output.text.contains('\u{FFFD}') && !end.contains('\u{FFFD}') && end.ends_with("é!"));
-        // A text that is kept whole has no second part.
+        // Text that is stored completely has no second part.
         let output = recorded(&[(0, &[b'x'; 2 * HALF])]);
         assert_eq!((output.text.len(), output.end), (2 * HALF, None));
     }

@@ -1,11 +1,11 @@
-//! Bubblewrap: no network, write access to a single folder, and an end with this process.
+//! Runs commands in Bubblewrap: without network, with write access to a single folder, and killed when this process exits.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The words that start a command in the sandbox, in the folder where it is to run. Only `writable` and everything below
-/// can be written, and `/tmp` and `/dev`, which are the command's own.
+/// Returns the program and arguments that start a command in the sandbox, with `folder` as the working folder. The command
+/// can write only to `writable`, and to a private `/tmp` and `/dev`.
 pub fn sandbox(writable: &Path, folder: &Path) -> Vec<OsString> {
     let options = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"];
     let alone =
@@ -15,11 +15,11 @@ pub fn sandbox(writable: &Path, folder: &Path) -> Vec<OsString> {
     options.map(OsString::from).into_iter().chain(places).chain(alone.map(OsString::from)).collect()
 }
 
-/// Tries the sandbox.
+/// Checks that the sandbox works.
 ///
 /// # Errors
 ///
-/// Why it is unavailable, for people.
+/// Returns the reason why it is unavailable, for people.
 pub fn try_sandbox(folder: &Path) -> Result<(), String> {
     let starter = sandbox(folder, folder);
     let tried = Command::new(&starter[0]).args(&starter[1..]).arg("true").stdin(Stdio::null()).output();

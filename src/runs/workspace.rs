@@ -1,4 +1,4 @@
-//! The project at a commit, in a folder of its own, for the duration of one command.
+//! A temporary checkout of a project commit, for the duration of one command.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use crate::remote::{GitProgram, RemoteError};
 use crate::temporary::{TemporaryFolder, remove_abandoned};
 use crate::text::{causes, one_line, shorten};
 
-/// The prefix of the names of temporary folders.
+/// The prefix of temporary folder names.
 const PREFIX: &str = "tot-rerun-";
-/// The name of a work tree in such a folder, as git lists it.
+/// The name of the work tree in such a folder.
 const NAME: &str = "tot-rerun";
 /// The maximum depth of nested submodules.
 const DEPTH: usize = 8;
 
-/// The present state of the project.
+/// Returns the current state of the project.
 ///
 /// # Errors
 ///
-/// Any error of git or the file system.
+/// Returns git errors and I/O errors.
 pub fn project_state(
     git: &GitProgram,
     project: &Project,
@@ -29,22 +29,22 @@ pub fn project_state(
     Ok(git.project_state(project.root(), &folder.path().join("index"))?)
 }
 
-/// A commit of the project in a temporary work tree, which is removed when this is dropped.
+/// A project commit in a temporary work tree. Dropping it removes the work tree.
 #[derive(Debug)]
 #[must_use]
 pub struct Workspace<'a> {
     git: &'a GitProgram,
     folder: TemporaryFolder,
-    /// The work trees, each with its repository; the project's own is the first.
+    /// The work trees, each with its repository. The first is the project's own.
     worktrees: Vec<(PathBuf, PathBuf)>,
 }
 
 impl<'a> Workspace<'a> {
-    /// Creates the files of a commit, and of its submodules as far as available, with a patch applied.
+    /// Checks out a commit with its submodules, and applies the patch if given.
     ///
     /// # Errors
     ///
-    /// Why it can't be created, for people.
+    /// Returns the reason why the workspace can't be created, for people.
     pub fn new(
         git: &'a GitProgram,
         root: &Path,
@@ -63,7 +63,7 @@ impl<'a> Workspace<'a> {
         Ok(workspace)
     }
 
-    /// The root of the files.
+    /// Returns the root of the work tree.
     pub fn root(&self) -> PathBuf {
         self.folder.path().join(NAME)
     }
@@ -99,14 +99,14 @@ impl Drop for Workspace<'_> {
     }
 }
 
-/// The folder below a root that a run names; `None` if it leads out, or does not exist.
+/// Resolves the folder of a run relative to a root. Returns `None` if it does not exist or is outside the root.
 pub fn folder_in(root: &Path, folder: Option<&str>) -> Option<PathBuf> {
     let root = fs::canonicalize(root).ok()?;
     let folder = fs::canonicalize(root.join(folder.unwrap_or_default())).ok()?;
     (folder.starts_with(&root) && folder.is_dir()).then_some(folder)
 }
 
-/// Removes leftovers of a killed call: folders, and git's records of them.
+/// Removes the folders and git worktree entries left behind by killed processes.
 pub fn tidy(git: &GitProgram, root: &Path) {
     remove_abandoned(&std::env::temp_dir(), PREFIX, &|_| true);
     let is_ours = |place: &&PathBuf| {

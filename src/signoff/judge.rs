@@ -1,4 +1,4 @@
-//! The state of a sign-off: whether it is valid.
+//! Decides whether a sign-off is valid.
 
 use std::fmt;
 
@@ -12,34 +12,34 @@ use crate::store::{CommitId, SignOffTag, SignOffTags, SignedFiles, Since};
 /// The sign-offs of an investigation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignOffs {
-    /// The sign-offs, newest first by their own times.
+    /// The sign-offs, newest first by the times in their tags.
     pub all: Vec<SignOff>,
-    /// The number of sign-offs that were not read.
+    /// The number of sign-offs beyond the limit, which were not read.
     pub left_out: usize,
 }
 
 /// A sign-off, with its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignOff {
-    /// The tag.
+    /// The name of the tag.
     pub tag: String,
     /// The decision.
     pub decision: Decision,
-    /// The commit that it covers.
+    /// The signed commit.
     pub commit: CommitId,
-    /// Its state.
+    /// The state of the sign-off.
     pub state: State,
-    /// The reason, unless it is valid, stale or unsigned.
+    /// The reason, unless the state is valid, stale or unsigned.
     pub reason: Option<String>,
-    /// The owner of the key that signed it; only if it was checked.
+    /// The owner of the signing key, if the signature is good.
     pub signer: Option<String>,
-    /// The tagger, as the tag names them.
+    /// The tagger named in the tag.
     pub tagger: Option<String>,
-    /// The tagger's time.
+    /// The time in the tag.
     pub at: Option<Timestamp>,
-    /// The parsed message; absent if it does not have the form of `tot approve`.
+    /// The parsed message. Absent if `tot approve` did not write it.
     pub statement: Option<Statement>,
-    /// The changes between its commit and the state shown.
+    /// The changes between the signed commit and the state shown.
     pub since: Since,
 }
 
@@ -47,20 +47,20 @@ pub struct SignOff {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Its signature is good, and it covers the state shown.
+    /// The signature is good and covers the state shown.
     Valid,
-    /// Its signature is good, and it covers an earlier state.
+    /// The signature is good but covers an earlier state.
     Stale,
-    /// It has no signature: anybody can have made it.
+    /// The tag has no signature, so anyone may have created it.
     Unsigned,
-    /// Its signature was not checked, or can't be checked.
+    /// The signature was not checked or can't be checked.
     Unchecked,
-    /// It is invalid.
+    /// The signature is bad, or the tag contradicts the commit.
     Invalid,
 }
 
 impl State {
-    /// The word for the state.
+    /// Returns the word for the state.
     pub fn word(self) -> &'static str {
         match self {
             State::Valid => "valid",
@@ -79,8 +79,8 @@ impl fmt::Display for State {
 }
 
 impl SignOffs {
-    /// Whether the state shown is approved: there is a valid approval, no valid rejection, and no sign-off is invalid
-    /// or unread.
+    /// Returns whether the state shown is approved. That requires a valid approval, no valid rejection, and no invalid or
+    /// unread sign-off.
     pub fn are_an_approval(&self) -> bool {
         let has = |decision| self.all.iter().any(|it| it.state == State::Valid && it.decision == decision);
         let is_sound = self.left_out == 0 && self.all.iter().all(|it| it.state != State::Invalid);
@@ -88,7 +88,7 @@ impl SignOffs {
     }
 }
 
-/// Judges each tag by git's verdict on its signature.
+/// Derives the sign-offs from the tags and git's verdicts on their signatures.
 pub fn judge(found: &SignOffTags, signatures: &[Signature]) -> SignOffs {
     let mut all: Vec<SignOff> =
         found.tags.iter().zip(signatures).filter_map(|(tag, signature)| one(tag, signature)).collect();
@@ -102,10 +102,10 @@ fn one(tag: &SignOffTag, signature: &Signature) -> Option<SignOff> {
     let (state, reason) = match annotation {
         Err(reason) => (State::Invalid, Some(reason.clone())),
         Ok(annotation) if annotation.name != tag.name => {
-            (State::Invalid, Some(format!("the tag was made with the name {}", annotation.name)))
+            (State::Invalid, Some(format!("the tag was created with the name {}", annotation.name)))
         }
         Ok(_) if tag.since == Since::Elsewhere => {
-            (State::Invalid, Some("the present state does not descend from its commit".to_owned()))
+            (State::Invalid, Some("the current state does not descend from its commit".to_owned()))
         }
         Ok(annotation) => {
             let contradiction =
@@ -118,7 +118,7 @@ fn one(tag: &SignOffTag, signature: &Signature) -> Option<SignOff> {
                 (_, Signature::Good { .. })
                     if tag.committed_at.is_some_and(|commit| annotation.at < commit) =>
                 {
-                    (State::Unchecked, Some("its date is before that of its commit".to_owned()))
+                    (State::Unchecked, Some("its date is earlier than its commit's".to_owned()))
                 }
                 (_, Signature::Good { .. }) if tag.since == Since::Nothing => (State::Valid, None),
                 (_, Signature::Good { .. }) => (State::Stale, None),
@@ -144,12 +144,12 @@ fn one(tag: &SignOffTag, signature: &Signature) -> Option<SignOff> {
     })
 }
 
-/// The contradiction between a message and the commit, if any.
-fn contradiction(said: &SignedFiles, there: &SignedFiles) -> Option<&'static str> {
-    if said.conclusion != there.conclusion {
-        Some("it names another conclusion than its commit contains")
-    } else if said.ruleset != there.ruleset {
-        Some("it names another ruleset than its commit contains")
+/// Returns the contradiction between a message and the commit, if any.
+fn contradiction(stated: &SignedFiles, actual: &SignedFiles) -> Option<&'static str> {
+    if stated.conclusion != actual.conclusion {
+        Some("it names a different conclusion than its commit contains")
+    } else if stated.ruleset != actual.ruleset {
+        Some("it names a different ruleset than its commit contains")
     } else {
         None
     }

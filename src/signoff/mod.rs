@@ -1,14 +1,14 @@
-//! Sign-offs: people sign a commit of an investigation with git's own tags, which any git can check.
+//! Sign-offs: people sign a commit of an investigation with signed git tags, which any git client can verify.
 //!
-//! 1. [`statement`] writes the text to sign, and [`name`] the name of the tag; `tot approve` has git sign it.
-//! 2. [`checked`] gathers the tags, git's verdicts on their signatures and the later changes.
+//! 1. [`statement`] writes the text to sign, and [`name`] creates the tag name. `tot approve` has git sign the tag.
+//! 2. [`checked`] collects the tags, git's verdicts on their signatures, and the later changes.
 //! 3. [`judge()`] derives the state of each sign-off from these facts.
 //!
 //! # Guarantees
 //!
-//! - A sign-off is [`State::Valid`] only if git calls its signature good, by a key that the reader allows, and its tag
-//!   is as it was signed, on the very commit shown.
-//! - Nothing here signs: a person does, by `tot approve` or by `git tag -s`, and never a server.
+//! - A sign-off is [`State::Valid`] only if git accepts its signature by a key that the reader allows, and the tag has its
+//!   signed name and covers the state shown.
+//! - This program never signs on its own. A person signs with `tot approve` or `git tag -s`.
 
 mod judge;
 mod shown;
@@ -36,33 +36,33 @@ pub enum ReadError {
     Git(#[from] RemoteError),
 }
 
-/// The sign-offs of an investigation, relative to that state; none is valid, since none is checked.
+/// Returns the sign-offs of an investigation without checking signatures, so none is [`State::Valid`].
 ///
 /// # Errors
 ///
-/// Unreadable references.
+/// Returns an error if the references can't be read.
 pub fn unchecked(store: &Store, snapshot: &Snapshot) -> Result<SignOffs, StoreError> {
     let found = store.sign_offs(snapshot)?;
     let signatures: Vec<Signature> = found.tags.iter().map(|_| not_checked()).collect();
     Ok(judge(&found, &signatures))
 }
 
-/// The means to check signatures.
+/// The settings for checking signatures.
 #[derive(Clone, Debug)]
 pub struct Signers {
-    /// The program that checks them.
+    /// The git program that checks them.
     pub git: GitProgram,
     /// A file of allowed signers that replaces the one in git's configuration.
     pub allowed: Option<PathBuf>,
 }
 
-/// The sign-offs of an investigation, with their signatures checked by git.
+/// Returns the sign-offs of an investigation, with signatures checked by git.
 ///
 /// # Errors
 ///
-/// Unreadable references, and git can't be started.
+/// Returns an error if the references can't be read or git can't be started.
 pub fn checked(store: &Store, snapshot: &Snapshot, signers: &Signers) -> Result<SignOffs, ReadError> {
-    // The allowed keys may have changed since the last time.
+    // The allowed keys may have changed since the last check.
     let (git, allowed) = (signers.git.anew(), &signers.allowed);
     let found = store.sign_offs(snapshot)?;
     let mut signatures = Vec::new();

@@ -1,4 +1,4 @@
-//! Sign-offs in words, and as JSON.
+//! Formats sign-offs as text and as JSON.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::ruleset::rules::shortened;
 use crate::store::Since;
 use crate::text::counted;
 
-/// The maximum number of nodes and files named.
+/// The maximum number of nodes and files listed.
 const NAMED: usize = 12;
 
 /// A sign-off in JSON.
@@ -19,16 +19,16 @@ pub struct SignOffView<'a> {
     state: State,
     reason: Option<&'a str>,
     commit: String,
-    /// The owner of the key; only if it was checked.
+    /// The owner of the signing key, if the signature is good.
     signer: Option<&'a str>,
-    /// The tagger and the time in the tag, as trustworthy as the signature.
+    /// The tagger named in the tag. This and `at` are only as trustworthy as the signature.
     tagger: Option<&'a str>,
     at: Option<String>,
     text: Option<&'a str>,
     conclusion: Option<&'a str>,
     ruleset: Option<&'a str>,
     open: Option<&'a [String]>,
-    /// The changes between its commit and the state; absent if there are none, or they are unknown.
+    /// The changes since the signed commit. Absent if nothing has changed, or if the changes are unknown.
     since: Option<Later<'a>>,
 }
 
@@ -68,18 +68,18 @@ impl<'a> From<&'a SignOff> for SignOffView<'a> {
 }
 
 impl SignOff {
-    /// The changes since, in a sentence.
+    /// Returns the changes since the signed commit, in a sentence.
     pub fn changed_since(&self) -> Option<String> {
         let Since::Later { commits, nodes, files } = &self.since else { return None };
         let names: Vec<String> = nodes.iter().map(ToString::to_string).chain(files.iter().cloned()).collect();
         let changed = match names.as_slice() {
-            [] => "nothing is changed".to_owned(),
+            [] => "nothing was changed".to_owned(),
             names => format!("changed: {}", shortened(names, NAMED)),
         };
         Some(format!("Since then {}; {changed}.", counted(*commits, "commit")))
     }
 
-    /// The open points at that time, in a sentence.
+    /// Returns the open points when it was signed, in a sentence.
     pub fn open_then(&self) -> Option<String> {
         let open = &self.statement.as_ref()?.open;
         Some(match open.as_slice() {
@@ -88,7 +88,7 @@ impl SignOff {
         })
     }
 
-    /// Returns the signer; if the signature was not checked, the tagger whom the tag names.
+    /// Returns the signer, or the tagger named in the tag if the signature was not checked.
     pub fn by(&self) -> String {
         match (&self.signer, &self.tagger) {
             (Some(signer), _) => signer.clone(),

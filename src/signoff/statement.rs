@@ -1,7 +1,7 @@
-//! The signed text: the message of the tag, and its name.
+//! The signed text: the message and the name of the tag.
 //!
-//! The signature covers the commit and with it every file. The rest of the message is for people who read the tag
-//! alone, and for comparison with the commit.
+//! The signature covers the commit and therefore every file. The message is for people who read only the tag, and for
+//! comparison with the commit.
 
 use std::fmt;
 
@@ -13,18 +13,18 @@ use crate::domain::{Code, NodeId};
 use crate::store::{CommitId, SIGN_OFFS, SignedFiles, Snapshot};
 use crate::text::{made_visible, one_line, shorten};
 
-/// The maximum number of lines about open points.
+/// The maximum number of open points listed.
 const MOST_OPEN: usize = 100;
-/// The number of digits of a commit's id in a tag's name and in a subject.
+/// The number of digits of a commit id in a tag name and in a subject.
 const SHORT: usize = 10;
-/// The maximum characters of a person's name in a tag's name.
+/// The maximum length of a person's name in a tag name.
 const MOST_NAME: usize = 40;
-/// The trailers.
+/// The keys of the trailers.
 const CONCLUSION: &str = "Conclusion";
 const RULESET: &str = "Ruleset";
 const OPEN: &str = "Open";
 const RUN: &str = "Run";
-/// The value of a trailer without an object.
+/// The value of a trailer for a missing file, or for an empty list.
 const NONE: &str = "none";
 
 /// A person's decision on a commit.
@@ -44,7 +44,7 @@ impl Decision {
         SIGN_OFFS[self as usize]
     }
 
-    /// The decision of a tag with that name.
+    /// Returns the decision for a tag name.
     pub(super) fn of(tag: &str) -> Option<Decision> {
         Decision::ALL.into_iter().find(|decision| tag.starts_with(decision.prefix()))
     }
@@ -59,16 +59,16 @@ impl fmt::Display for Decision {
 /// The parsed message of a sign-off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// The person's own text.
+    /// The text written by the person.
     pub text: String,
-    /// The blobs of the conclusion and of the ruleset.
+    /// The blobs of the conclusion and the ruleset.
     pub files: SignedFiles,
-    /// The points that were open.
+    /// The open points at that time.
     pub open: Vec<String>,
 }
 
-/// The name of a tag: `approved/anna-1a2b3c4d5e-07f3`. With the commit and the random number, two clones that sign
-/// separately never use one name for two tags, of which a sync could keep only one.
+/// Returns a tag name such as `approved/anna-1a2b3c4d5e-07f3`. The commit and the random number prevent two clones from
+/// using the same name for different tags, of which a sync could keep only one.
 pub fn name(decision: Decision, person: &str, commit: CommitId, random: u16) -> String {
     let mut plain = String::new();
     for c in person.chars() {
@@ -87,8 +87,8 @@ fn short(commit: CommitId) -> String {
     commit.to_string().chars().take(SHORT).collect()
 }
 
-/// The open points of a state: those that block its end or should have, warnings, and answers that are less certain
-/// than a reader may think.
+/// Returns the open points of a state: whatever blocks its conclusion or should have blocked it, warnings, and uncertain
+/// answers.
 pub fn open(snapshot: &Snapshot) -> Vec<String> {
     let investigation = snapshot.investigation.as_ref();
     let mut open = Vec::new();
@@ -100,13 +100,13 @@ pub fn open(snapshot: &Snapshot) -> Vec<String> {
     }
     let Some(rules) = snapshot.rules() else { return open };
     let about = |node: Option<&str>| node.map(|node| format!(" {node}")).unwrap_or_default();
-    // Contested nodes are included.
+    // Includes contested nodes.
     for owed in
         standing::owed(investigation, &rules).iter().chain(&standing::file_problems(investigation, &rules))
     {
         open.push(format!("{}{}", owed.code, about(owed.node.as_deref())));
     }
-    // Whether or not the rules require them.
+    // Includes objections that the rules do not require to be resolved.
     let assessment = Assessment::new(investigation, Some(rules));
     for objection in &assessment.open {
         open.push(format!("objection{}", about(objection.comment.node.as_ref().map(NodeId::as_str))));
@@ -123,7 +123,7 @@ pub fn open(snapshot: &Snapshot) -> Vec<String> {
     open
 }
 
-/// The message of a sign-off: a subject, the person's text, and trailers in git's form.
+/// Returns the message of a sign-off: a subject, the person's text, and git trailers.
 pub fn statement(
     decision: Decision,
     snapshot: &Snapshot,
@@ -159,7 +159,7 @@ pub fn statement(
 }
 
 impl Statement {
-    /// Parses a message; `None` without conclusion and ruleset, as in that of a tag made by hand.
+    /// Parses a message. Returns `None` without the trailers for conclusion and ruleset, as in a manually created tag.
     pub(super) fn read(message: &str) -> Option<Statement> {
         let (before, last) = message.trim_end().rsplit_once("\n\n")?;
         let trailers: Option<Vec<(&str, &str)>> = last.lines().map(|line| line.split_once(": ")).collect();

@@ -55,7 +55,7 @@ fn ends_with(path: &[String], end: &[&str]) -> bool {
 
 #[test]
 fn modules_know_only_those_that_lib_rs_says() {
-    let rows = listed("Who may know whom");
+    let rows = listed("Module dependencies");
     let row = |part: &str| rows.iter().find(|(of, _)| of.iter().any(|name| name == part));
     let parts: BTreeSet<&str> = sources().iter().map(Source::part).filter(|part| *part != "lib").collect();
     for source in sources() {

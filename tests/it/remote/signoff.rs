@@ -185,13 +185,13 @@ fn each_kind_of_sign_off_is_told_apart() {
 
     // Under another name.
     git(&["update-ref", "refs/tags/approved/anna-2", &format!("refs/tags/{anna}")]);
-    invalid("approved/anna-2", "the tag was made with the name");
+    invalid("approved/anna-2", "the tag was created with the name");
     let as_approval = rejected.replace("rejected", "approved");
     sign_with(&sandbox, &sandbox.path("key-anna.pub"));
     let again = approve(&machine, &["--reject"]);
     git(&["update-ref", &format!("refs/tags/{as_approval}"), &format!("refs/tags/{again}")]);
     git(&["tag", "-d", &again]);
-    invalid(&as_approval, "the tag was made with the name rejected/");
+    invalid(&as_approval, "the tag was created with the name rejected/");
     // A light tag.
     git(&["tag", "approved/light"]);
     invalid("approved/light", "a lightweight tag");
@@ -360,7 +360,7 @@ fn a_signature_older_than_its_commit_is_not_called_valid() {
     let document = verify(&machine, &["--allowed-signers", &allowed]).0;
     let said = of(&document, tag);
     assert_eq!(said["state"], "unchecked", "{said}");
-    assert!(said["reason"].as_str().unwrap().contains("before that of its commit"), "{said}");
+    assert!(said["reason"].as_str().unwrap().contains("earlier than its commit"), "{said}");
 }
 
 #[test]
