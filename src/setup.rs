@@ -455,7 +455,7 @@ fn put_toml(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
             servers.insert(&entry.name, Item::Table(table));
         }
         Some(there) => {
-            if there.as_table_like().is_some_and(|there| says(there, entry)) {
+            if there.as_table_like().is_some_and(|there| has_entry(there, entry)) {
                 return Ok(Edit::None);
             }
             if !replace {
@@ -480,7 +480,7 @@ fn put_toml(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
 }
 
 /// Returns whether a table has the values of the entry and no contradicting keys.
-fn says(there: &dyn TableLike, entry: &ServerEntry) -> bool {
+fn has_entry(there: &dyn TableLike, entry: &ServerEntry) -> bool {
     let arguments = there.get("args").map_or_else(|| Some(Vec::new()), words);
     let contradicts = |key: &&str| *key != "args" && there.contains_key(key);
     there.get("command").and_then(Item::as_str) == Some(&entry.command)

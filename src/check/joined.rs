@@ -14,7 +14,7 @@ use crate::store::HistoryEntry;
 
 /// The effects of merges, derived from the first-parent history.
 #[derive(Default)]
-pub(super) struct Joined<'h> {
+pub(super) struct MergeEffects<'h> {
     /// Whether the history contains a merge.
     is_merged: bool,
     /// Whether part of the history is unknown.
@@ -29,9 +29,9 @@ pub(super) struct Joined<'h> {
     since_end: bool,
 }
 
-impl<'h> Joined<'h> {
+impl<'h> MergeEffects<'h> {
     pub(super) fn new(history: &'h [HistoryEntry], rules: &EffectiveRules) -> Self {
-        let mut joined = Joined::default();
+        let mut joined = MergeEffects::default();
         let mut nodes: HashMap<&NodeId, &Arc<Node>> = HashMap::new();
         let mut children: HashMap<&NodeId, BTreeSet<&NodeId>> = HashMap::new();
         for (entry, is_join) in oldest_first(history) {

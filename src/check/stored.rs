@@ -18,23 +18,24 @@ use crate::store::HistoryEntry;
 use crate::view::{NodeField, NodeView};
 
 pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
-    let mut stored = Stored::default();
+    let mut stored = StoredState::default();
     let mut findings: Vec<Option<Finding>> = Vec::new();
     for (entry, is_join) in oldest_first(history) {
         if !entry.gaps.is_empty() {
             // The state after it is unknown.
-            stored = Stored::default();
+            stored = StoredState::default();
         }
-        let written = Written { entry, is_join, nodes: OnceCell::new() };
+        let written = WrittenNodes { entry, is_join, nodes: OnceCell::new() };
         for happening in &entry.happenings {
             if let Some((before, number)) = happening.node().and_then(|node| stored.gone.remove(&node.id)) {
                 // The node was restored, for example by resolving a conflict.
-                findings[number] = findings[number].take().filter(|_| !written.holds(&before, |_| true));
+                findings[number] =
+                    findings[number].take().filter(|_| !written.contains_texts_of(&before, |_| true));
             }
             if let Happening::Removed(node) = happening {
                 stored.gone.insert(node.id.clone(), (Arc::clone(node), findings.len()));
             }
-            let finding = stored.take(happening, &written);
+            let finding = stored.apply(happening, &written);
             findings.push(finding.map(|finding| finding.in_commit(entry.commit)));
         }
     }
@@ -42,16 +43,16 @@ pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
 }
 
 /// A commit, with the nodes that it wrote.
-struct Written<'a> {
+struct WrittenNodes<'a> {
     entry: &'a HistoryEntry,
     /// Whether the commit is a merge, or resolves the conflicts of one.
     is_join: bool,
     nodes: OnceCell<Vec<(&'a NodeId, HashSet<String>)>>,
 }
 
-impl<'a> Written<'a> {
+impl<'a> WrittenNodes<'a> {
     /// Returns whether one of the written nodes contains all texts of this node. A merge may have changed its id.
-    fn holds(&self, node: &Node, is_its_place: impl Fn(&NodeId) -> bool) -> bool {
+    fn contains_texts_of(&self, node: &Node, is_its_place: impl Fn(&NodeId) -> bool) -> bool {
         let entry: &'a HistoryEntry = self.entry;
         let nodes = || entry.happenings.iter().filter(|it| !it.is_gone()).filter_map(Happening::node);
         let written = self.nodes.get_or_init(|| nodes().map(|node| (&node.id, pieces(node))).collect());
@@ -101,7 +102,7 @@ fn pieces(node: &Node) -> HashSet<String> {
 
 /// The known state after a commit.
 #[derive(Default)]
-struct Stored {
+struct StoredState {
     nodes: HashMap<NodeId, Arc<Node>>,
     conclusion: Option<Arc<Conclusion>>,
     comments: HashMap<CommentId, Arc<Comment>>,
@@ -110,10 +111,10 @@ struct Stored {
     gone: HashMap<NodeId, (Arc<Node>, usize)>,
 }
 
-impl Stored {
+impl StoredState {
     /// Returns whether a call or a merge could have replaced or removed this conclusion. That requires later research, or
     /// a merge with another conclusion.
-    fn may_give_up(&self, end: &Conclusion, now: Option<&Conclusion>, written: &Written<'_>) -> bool {
+    fn may_replace(&self, end: &Conclusion, now: Option<&Conclusion>, written: &WrittenNodes<'_>) -> bool {
         let entry = written.entry;
         let is_join = written.is_join;
         let is_end = entry.trailers().contains(&("Tool", "tot_end"));
@@ -124,7 +125,7 @@ impl Stored {
     }
 
     /// Records an event, and returns a finding if it removed stored data.
-    fn take(&mut self, happening: &Happening, written: &Written<'_>) -> Option<Finding> {
+    fn apply(&mut self, happening: &Happening, written: &WrittenNodes<'_>) -> Option<Finding> {
         let entry = written.entry;
         match happening {
             Happening::Started => None,
@@ -144,7 +145,7 @@ impl Stored {
             }
             Happening::Removed(node) => {
                 self.nodes.remove(&node.id);
-                if written.holds(node, |_| true) {
+                if written.contains_texts_of(node, |_| true) {
                     return None;
                 }
                 let message = format!("It removed the committed node {}, or made it unreadable.", node.id);
@@ -158,14 +159,14 @@ impl Stored {
                 let before = self.conclusion.replace(Arc::clone(after))?;
                 let kept = texts_of(after);
                 let is_kept =
-                    texts_of(&before).is_subset(&kept) || self.may_give_up(&before, Some(after), written);
+                    texts_of(&before).is_subset(&kept) || self.may_replace(&before, Some(after), written);
                 (!is_kept).then(|| lost("It changed the conclusion.".to_owned(), entry, layout::CONCLUSION))
             }
             Happening::Reopened => {
                 let before = self.conclusion.take()?;
                 let is_kept = entry.is_of_call()
                     || texts_of(&before).is_empty()
-                    || self.may_give_up(&before, None, written);
+                    || self.may_replace(&before, None, written);
                 (!is_kept).then(|| lost("It removed the conclusion.".to_owned(), entry, layout::CONCLUSION))
             }
             Happening::Commented(comment) => {
@@ -224,12 +225,12 @@ fn texts_of(end: &Conclusion) -> HashSet<&str> {
 }
 
 /// Checks an edit of a committed node that is not a reclassification.
-fn edited(before: Option<&Node>, after: &Node, written: &Written<'_>) -> Option<Finding> {
+fn edited(before: Option<&Node>, after: &Node, written: &WrittenNodes<'_>) -> Option<Finding> {
     let entry = written.entry;
     let before = before?;
     let is_merge = written.is_join;
     // A merge may have renamed the node, or have added its result to another node.
-    if written.holds(before, |id| is_merge || *id != after.id) {
+    if written.contains_texts_of(before, |id| is_merge || *id != after.id) {
         return None;
     }
     if after.is_pending() {

@@ -3,7 +3,7 @@
 //! Each finding has the code with which a call would have been rejected.
 
 use super::Severity::{Error, Warning};
-use super::joined::Joined;
+use super::joined::MergeEffects;
 use super::{Finding, Subject, entry_line, key_line};
 use crate::decide::{TITLE_MAX, standing};
 use crate::domain::{Author, Classification, Code, CommentKind, Investigation, Node, StateName, Timestamp};
@@ -13,11 +13,11 @@ use crate::ruleset::{EffectiveRules, effective};
 use crate::text::counted;
 
 pub(super) fn findings(subject: &Subject, rules: &EffectiveRules) -> Vec<Finding> {
-    let mut check = Check {
+    let mut check = TreeCheck {
         subject,
         investigation: &subject.snapshot.investigation,
         rules,
-        joined: Joined::new(&subject.history, rules),
+        joined: MergeEffects::new(&subject.history, rules),
         findings: Vec::new(),
     };
     check.meta();
@@ -32,15 +32,15 @@ pub(super) fn findings(subject: &Subject, rules: &EffectiveRules) -> Vec<Finding
     check.findings
 }
 
-struct Check<'a> {
+struct TreeCheck<'a> {
     subject: &'a Subject,
     investigation: &'a Investigation,
     rules: &'a EffectiveRules<'a>,
-    joined: Joined<'a>,
+    joined: MergeEffects<'a>,
     findings: Vec<Finding>,
 }
 
-impl Check<'_> {
+impl TreeCheck<'_> {
     /// Adds a finding at a key of the node's file.
     fn at(&mut self, node: &Node, key: &str, finding: Finding) {
         let (path, line) = self.subject.node_key(&node.id, key);

@@ -10,7 +10,7 @@ use super::place::Common;
 use super::print::{say_json, stored};
 use super::{Outcome, finish, say};
 use crate::remote::{GitProgram, NewTag};
-use crate::signoff::{self, Decision};
+use crate::signoff::{self, SignOffDecision};
 use crate::store::{Snapshot, Store};
 use crate::text::one_line;
 use crate::world::World;
@@ -53,7 +53,7 @@ To sign with a key of ssh:
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document {
     pub tag: String,
-    decision: Decision,
+    decision: SignOffDecision,
     commit: String,
     signed: bool,
     open: Vec<String>,
@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &ApproveArguments) -> ExitCode {
 fn try_run(arguments: &ApproveArguments) -> Outcome {
     let place = arguments.common.place();
     let path = place.one(arguments.id.as_deref())?;
-    let decision = if arguments.reject { Decision::Rejected } else { Decision::Approved };
+    let decision = if arguments.reject { SignOffDecision::Rejected } else { SignOffDecision::Approved };
     let text = arguments.message.as_deref().unwrap_or_default();
     let snapshot = place.store.load(&path)?;
     let signed = sign(&place.store, &snapshot, decision, text, !arguments.unsigned)?;
@@ -85,7 +85,7 @@ fn try_run(arguments: &ApproveArguments) -> Outcome {
 pub(super) fn sign(
     store: &Store,
     snapshot: &Snapshot,
-    decision: Decision,
+    decision: SignOffDecision,
     text: &str,
     is_signed: bool,
 ) -> Result<Document, Box<dyn std::error::Error>> {

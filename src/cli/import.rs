@@ -169,7 +169,7 @@ fn one(arguments: &ImportArguments, place: &Place, path: &Path) -> Result<Vec<En
         return Err(Error::TooLarge);
     }
     let text = String::from_utf8(bytes).map_err(|_| Error::NotText)?;
-    let options = import::Options { as_new: arguments.as_new, ruleset: arguments.ruleset.as_deref() };
+    let options = import::ImportOptions { as_new: arguments.as_new, ruleset: arguments.ruleset.as_deref() };
     let read = import::read(text.trim_start_matches('\u{feff}'), options)?;
     let imported = facts(&place.store, &read, arguments.dry_run)?;
     Ok(vec![entry(&name, None, imported, read.notes)])

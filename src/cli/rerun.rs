@@ -33,8 +33,8 @@ use crate::domain::{Event, NodeId, Run, RunId, RunKind};
 use crate::project::Project;
 use crate::remote::GitProgram;
 use crate::runs::{
-    Captured, Expected, Input, Request, Workspace, capture, folder_in, project_state, sandbox, tidy,
-    try_sandbox,
+    CaptureRequest, Captured, CommandInput, Expected, Workspace, capture, folder_in, project_state, sandbox,
+    tidy, try_sandbox,
 };
 use crate::service::{Service, Standing};
 use crate::text::{one_line, visible};
@@ -476,13 +476,13 @@ impl<'a> Again<'a> {
             let folder = one_line(folder.unwrap_or_default());
             return Err(format!("the folder {folder} does not exist"));
         };
-        let expected = first.expectations.iter().map(Expected::again).collect::<Result<Vec<_>, _>>()?;
+        let expected = first.expectations.iter().map(Expected::from_stored).collect::<Result<Vec<_>, _>>()?;
         let starter = if self.arguments.sandbox { sandbox(root, &place) } else { Vec::new() };
-        let request = Request {
+        let request = CaptureRequest {
             command: &first.command,
             starter: &starter,
             folder: &place,
-            input: Input::Nothing,
+            input: CommandInput::Nothing,
             sinks: [None, None],
             expected,
             timeout: Some(limit),

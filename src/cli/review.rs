@@ -19,8 +19,8 @@ use super::{Outcome, finish, is_person, say};
 use crate::domain::{CommentKind, Investigation, NodeId};
 use crate::project::{Evidence, Project};
 use crate::remote::{GitProgram, SEEN};
-use crate::review::{Item, Risk, review};
-use crate::signoff::Decision;
+use crate::review::{ReviewItem, Risk, review};
+use crate::signoff::SignOffDecision;
 use crate::store::{Snapshot, StoreError, StoreErrorKind};
 use crate::text::{counted, made_visible, one_line, visible};
 use crate::view::NodeView;
@@ -70,7 +70,7 @@ struct Document<'a> {
     head: String,
     /// How far to trust what it concludes, or its best answer so far: `Conclusion, stopped early`.
     verdict: String,
-    items: &'a [Item],
+    items: &'a [ReviewItem],
 }
 
 pub(super) fn run(arguments: &ReviewArguments) -> ExitCode {
@@ -130,14 +130,14 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn items(&self) -> Vec<Item> {
+    fn items(&self) -> Vec<ReviewItem> {
         let after = self.after.investigation.as_ref();
         let before = self.before.map(|before| before.investigation.as_ref());
         review(before, after, self.after.rules().as_ref(), &self.evidence)
     }
 
     /// Returns a line with the number of items.
-    fn head(&self, items: &[Item]) -> String {
+    fn head(&self, items: &[ReviewItem]) -> String {
         let investigation = self.after.investigation.as_ref();
         let since = match self.before {
             None => "you have not marked anything as seen yet".to_owned(),
@@ -166,7 +166,7 @@ impl Look<'_> {
     }
 
     /// Shows the items one by one, and acts on the keys.
-    fn walk(&self, items: &[Item], mark: bool) -> Outcome {
+    fn walk(&self, items: &[ReviewItem], mark: bool) -> Outcome {
         let git = GitProgram::find(is_person())?;
         say(&format!("{}\n", self.head(items)))?;
         let mut at = 0;
@@ -231,14 +231,14 @@ impl Look<'_> {
         if !has_moved && !agrees(&format!("Approve {}", &now.head.to_string()[..10]))? {
             return Ok("Nothing was signed.".to_owned());
         }
-        Ok(match sign(&self.place.store, &now, Decision::Approved, "", true) {
+        Ok(match sign(&self.place.store, &now, SignOffDecision::Approved, "", true) {
             Ok(signed) => format!("Approved: {}", signed.tag),
             Err(error) => error.to_string(),
         })
     }
 
     /// Returns everything stored about the subject of an item, for a pager.
-    fn whole(&self, item: &Item) -> String {
+    fn whole(&self, item: &ReviewItem) -> String {
         let investigation = self.after.investigation.as_ref();
         match item.node.as_ref().and_then(|id| investigation.node(id)) {
             Some(node) => {
@@ -273,7 +273,7 @@ fn heading(name: &str, text: &str) -> String {
 }
 
 /// Formats an item in a few lines.
-fn block(item: &Item, screen: Screen) -> String {
+fn block(item: &ReviewItem, screen: Screen) -> String {
     /// The columns of a note's label.
     const LABEL: usize = 11;
     let name = match &item.node {

@@ -22,7 +22,7 @@ use crate::domain::{Caller, Event, NodeId, RunKind, Timestamp};
 use crate::project::Project;
 use crate::remote::GitProgram;
 use crate::ruleset::ATTACHMENT_MAX;
-use crate::runs::{Captured, Expected, Input, Request, Sink, capture, project_state};
+use crate::runs::{CaptureRequest, Captured, CommandInput, Expected, Sink, capture, project_state};
 use crate::service::Service;
 use crate::text::one_line;
 use crate::world::World;
@@ -95,11 +95,11 @@ pub(super) fn run(arguments: &RunArguments) -> ExitCode {
         return finish("tot run", prepared.replay(arguments, file));
     }
     let sinks: [Option<Sink>; 2] = [Some(Box::new(io::stdout())), Some(Box::new(io::stderr()))];
-    let request = Request {
+    let request = CaptureRequest {
         command: &arguments.command,
         starter: &[],
         folder: &prepared.folder,
-        input: Input::Own,
+        input: CommandInput::Own,
         sinks,
         expected,
         timeout: arguments.timeout.map(Duration::from_secs),

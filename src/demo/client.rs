@@ -6,13 +6,13 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{Call, DemoError};
+use super::{DemoError, StoryCall};
 
 /// The protocol version that the client requests.
 const PROTOCOL: &str = "2025-11-25";
 
 /// A running server.
-pub(super) struct Client {
+pub(super) struct DemoClient {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -20,7 +20,7 @@ pub(super) struct Client {
 }
 
 /// Has this program store a run of the story, at the time of the clock file.
-pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &Call) -> Result<(), DemoError> {
+pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &StoryCall) -> Result<(), DemoError> {
     let failed = |source| DemoError::Server { action: "could not be started".into(), source: Some(source) };
     let file = clock.with_extension("run");
     let io = |source| DemoError::Io { path: file.clone(), source };
@@ -60,10 +60,10 @@ fn own() -> std::io::Result<Command> {
     Ok(command)
 }
 
-impl Client {
+impl DemoClient {
     /// Starts this program as a server for the investigations in `root` and the named session. The server reads the time
     /// from the file `clock`.
-    pub(super) fn start(root: &Path, clock: &Path, session: &str) -> Result<Client, DemoError> {
+    pub(super) fn start(root: &Path, clock: &Path, session: &str) -> Result<DemoClient, DemoError> {
         let failed =
             |source| DemoError::Server { action: "could not be started".into(), source: Some(source) };
         let mut child = own()
@@ -83,7 +83,7 @@ impl Client {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(DemoError::Server { action: "has no pipes".into(), source: None });
         };
-        let mut client = Client { child, input: Some(input), output: BufReader::new(output), number: 0 };
+        let mut client = DemoClient { child, input: Some(input), output: BufReader::new(output), number: 0 };
         let hello = json!({
             "protocolVersion": PROTOCOL,
             "capabilities": {},
@@ -144,7 +144,7 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for DemoClient {
     fn drop(&mut self) {
         // Does not leave the server running after an error.
         drop(self.input.take());

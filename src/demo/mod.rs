@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::domain::Code;
 use crate::format::message::RUN;
 use crate::yaml::{self, YamlError};
-use client::Client;
+use client::DemoClient;
 
 const STORY: &str = include_str!("story.yaml");
 
@@ -87,12 +87,12 @@ pub enum DemoError {
 struct Story {
     #[allow(dead_code, reason = "informs readers of the story")]
     start: String,
-    calls: Vec<Call>,
+    calls: Vec<StoryCall>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Call {
+struct StoryCall {
     at: String,
     /// The calling session. The lead's by default.
     #[serde(default = "lead")]
@@ -130,8 +130,8 @@ pub fn play(dir: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
 fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
     let story: Story = yaml::from_text(STORY)?;
     // Each session has its own server, as with a real client.
-    let mut clients: BTreeMap<String, Client> = BTreeMap::new();
-    let start = |session: &str| Client::start(&dir.join("investigations"), clock, session);
+    let mut clients: BTreeMap<String, DemoClient> = BTreeMap::new();
+    let start = |session: &str| DemoClient::start(&dir.join("investigations"), clock, session);
     let mut played = Played {
         repository: PathBuf::new(),
         nodes: 0,
@@ -194,7 +194,7 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
 }
 
 /// Checks that the status and the warnings of a reply match the story exactly.
-fn check(number: usize, call: &Call, reply: &Value) -> Result<(), DemoError> {
+fn check(number: usize, call: &StoryCall, reply: &Value) -> Result<(), DemoError> {
     let unexpected = |reason: String| DemoError::Unexpected { number, tool: call.tool.clone(), reason };
     let expected = call.expect.as_deref().unwrap_or("OK");
     if reply["status"] != expected {

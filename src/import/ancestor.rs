@@ -19,7 +19,7 @@ use crate::ruleset::{Ruleset, RulesetFile, builtin};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct File {
+struct AncestorFile {
     session_id: String,
     query: String,
     created_at: String,
@@ -73,7 +73,7 @@ const DERIVED: [&str; 4] = ["currentRound", "currentBatch", "updatedAt", "childr
 /// Reads a file by the built-in ruleset of the given name. Without a name, uses the first of those rulesets that have all
 /// states in the file and produce the fewest errors.
 pub(super) fn read(value: Value, new: Option<SessionId>, name: Option<&str>) -> Result<Facts, ImportError> {
-    let mut file: File = typed(value, "")?;
+    let mut file: AncestorFile = typed(value, "")?;
     let id = match new {
         Some(new) => new,
         None => file.session_id.parse().map_err(|error| invalid("sessionId", error))?,
@@ -106,7 +106,7 @@ pub(super) fn read(value: Value, new: Option<SessionId>, name: Option<&str>) -> 
 
 /// Reads committed and pending nodes, with times in file order.
 fn nodes(
-    file: &mut File,
+    file: &mut AncestorFile,
     began: Timestamp,
     left_out: &mut BTreeSet<String>,
 ) -> Result<Vec<Node>, ImportError> {
@@ -169,7 +169,7 @@ fn same_id(place: &str, key: &str, id: &NodeId) -> Result<(), ImportError> {
 
 /// Creates the facts for one ruleset.
 fn under(
-    file: &File,
+    file: &AncestorFile,
     nodes: &[Node],
     ruleset: &RulesetFile,
     id: SessionId,

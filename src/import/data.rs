@@ -14,22 +14,22 @@ use crate::format::attachment_entry::AttachmentEntry;
 use crate::format::record::Record;
 use crate::ruleset::{RulesetFile, builtin};
 
-type Fields = Map<String, Value>;
+type JsonFields = Map<String, Value>;
 
 /// The imported fields. All others are derived from these.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Document {
+struct ExportedInvestigation {
     version: u32,
-    meta: Fields,
+    meta: JsonFields,
     /// Absent in files of earlier versions of this program.
     #[serde(default)]
     ruleset_file: Option<String>,
     #[serde(default)]
-    conclusion: Option<Fields>,
+    conclusion: Option<JsonFields>,
     #[serde(default)]
     faults: Vec<String>,
-    nodes: Vec<Fields>,
+    nodes: Vec<JsonFields>,
     /// Absent in files of earlier versions of this program.
     #[serde(default)]
     comments: Vec<Value>,
@@ -43,7 +43,7 @@ struct Document {
 }
 
 pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, ImportError> {
-    let document: Document = typed(value, "")?;
+    let document: ExportedInvestigation = typed(value, "")?;
     if document.version != VERSION {
         let reason = format!("{} is not supported; this program reads version {VERSION}", document.version);
         return Err(invalid("version", reason));
@@ -115,13 +115,13 @@ fn records<T: Record<Id: Ord> + DeserializeOwned>(
 }
 
 /// Converts fields to the form of stored files: without derived fields or `null`.
-fn file_fields(fields: Fields, derived: &[&str]) -> Value {
+fn file_fields(fields: JsonFields, derived: &[&str]) -> Value {
     let is_stored = |(name, value): &(String, Value)| !value.is_null() && !derived.contains(&name.as_str());
     Value::Object(fields.into_iter().filter(is_stored).collect())
 }
 
 /// Converts a node, or another result of it, to the form of stored files, in which `state` is the committed state.
-fn result_fields(mut fields: Fields) -> Fields {
+fn result_fields(mut fields: JsonFields) -> JsonFields {
     for derived in ["role", "contested"] {
         fields.shift_remove(derived);
     }

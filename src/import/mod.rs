@@ -4,7 +4,7 @@
 //! 1. [`read`] recognizes the format and parses the investigation into [`Facts`].
 //!    - `data`: `investigation.json`, which contains all facts and the ruleset.
 //!    - `ancestor`: `investigations/<id>.json` of the TypeScript server, of every generation.
-//! 2. [`steps`] reconstructs the history: one [`Step`] for each call, ordered by the times in the facts.
+//! 2. [`steps`] reconstructs the history: one [`ImportStep`] for each call, ordered by the times in the facts.
 //!
 //! # Guarantees
 //!
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-pub use story::{Step, steps};
+pub use story::{ImportStep, steps};
 
 use crate::domain::{Attached, Change, Comment, Conclusion, Investigation, Meta, Node, Run, SessionId};
 use crate::ruleset::{RulesetError, RulesetFile};
@@ -93,7 +93,7 @@ fn of(name: &Option<String>) -> String {
 
 /// Options for reading a file.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options<'a> {
+pub struct ImportOptions<'a> {
     /// Import as a new investigation, with an id derived from the text.
     pub as_new: bool,
     /// The built-in ruleset for a file of the ancestor. By default, the one with the fewest violations.
@@ -105,7 +105,7 @@ pub struct Options<'a> {
 /// # Errors
 ///
 /// Returns an [`ImportError`] if the file is invalid or has an unknown format.
-pub fn read(text: &str, options: Options<'_>) -> Result<Facts, ImportError> {
+pub fn read(text: &str, options: ImportOptions<'_>) -> Result<Facts, ImportError> {
     let value: Value = serde_json::from_str(text).map_err(ImportError::NotJson)?;
     let has = |key: &str| value.get(key).is_some();
     let new = options.as_new.then(|| SessionId::derived(text.as_bytes()));

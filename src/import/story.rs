@@ -13,7 +13,7 @@ use crate::ruleset::EffectiveRules;
 
 /// One reconstructed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ImportStep {
     /// Its time.
     pub at: Timestamp,
     /// Its event.
@@ -35,7 +35,7 @@ enum Act {
 }
 
 /// The time of an act, and its order among acts of the same time.
-type Key = (Timestamp, u8);
+type ActKey = (Timestamp, u8);
 
 impl Act {
     /// Returns the order among acts of the same time. A call stores results before it proposes the next nodes.
@@ -56,9 +56,9 @@ impl Act {
 
 /// Returns the calls after the start, ordered by time. Acts of the same time become one call if possible. Each node
 /// follows its parent, even if its times disagree.
-pub fn steps(facts: &Facts) -> Vec<Step> {
-    let mut acts: Vec<(Key, Act)> = Vec::new();
-    let mut committed: HashMap<&NodeId, Key> = HashMap::new();
+pub fn steps(facts: &Facts) -> Vec<ImportStep> {
+    let mut acts: Vec<(ActKey, Act)> = Vec::new();
+    let mut committed: HashMap<&NodeId, ActKey> = HashMap::new();
     for node in &facts.nodes {
         let parent = node.parent.as_ref().and_then(|parent| committed.get(parent)).copied();
         let mut key = parent.unwrap_or((facts.meta.started_at, 0));
@@ -161,25 +161,25 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
         };
         events.push((at, event));
     }
-    told(facts, events)
+    with_messages(facts, events)
 }
 
-/// The events with the messages of their commits.
-fn told(facts: &Facts, events: Vec<(Timestamp, Event)>) -> Vec<Step> {
+/// Adds the commit messages to the events.
+fn with_messages(facts: &Facts, events: Vec<(Timestamp, Event)>) -> Vec<ImportStep> {
     let rules = EffectiveRules::new(&facts.ruleset.ruleset, &facts.meta);
     let mut investigation = Investigation::new(facts.meta.clone());
     let mut steps = Vec::with_capacity(events.len());
     for (at, event) in events {
-        let (caller, warnings) = known_of(&event);
+        let (caller, warnings) = caller_and_warnings(&event);
         let message = message::message(&investigation, &rules, &event, &warnings, &caller);
         investigation = investigation.with(&event.changes());
-        steps.push(Step { at, event, message });
+        steps.push(ImportStep { at, event, message });
     }
     steps
 }
 
-/// The client of a call, and its warnings, as stored in its results.
-fn known_of(event: &Event) -> (Caller, Vec<Diagnostic>) {
+/// Returns the client and the warnings of a call, as stored in its results.
+fn caller_and_warnings(event: &Event) -> (Caller, Vec<Diagnostic>) {
     let noted = |node: &Node, warnings: &[Warning]| -> Vec<Diagnostic> {
         let note = |it: &Warning| Diagnostic::new(it.code.clone(), it.message.clone()).about(&node.id);
         warnings.iter().map(note).collect()

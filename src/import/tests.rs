@@ -8,7 +8,7 @@ use crate::ruleset::builtin;
 const ANCESTOR: &str = include_str!("../../tests/ancestor/multi-gate.json");
 
 fn facts(nodes: &[&str], conclusion: Option<&str>) -> Facts {
-    let mut facts = read(ANCESTOR, Options::default()).unwrap();
+    let mut facts = read(ANCESTOR, ImportOptions::default()).unwrap();
     facts.nodes = nodes.iter().map(|text| Arc::new(node_file::read(text).unwrap())).collect();
     facts.conclusion = conclusion.map(|text| conclusion_file::read(text).unwrap());
     facts
@@ -23,7 +23,7 @@ fn node(id: &str, parent: &str, minute: u32, rest: &str) -> String {
 }
 
 /// Returns the commit subjects, after checking that the steps reproduce the facts.
-fn told(facts: &Facts) -> Vec<String> {
+fn subjects(facts: &Facts) -> Vec<String> {
     let steps = steps(facts);
     let changes: Vec<_> = steps.iter().flat_map(|step| step.event.changes()).collect();
     assert_eq!(Investigation::new(facts.meta.clone()).with(&changes), facts.investigation());
@@ -52,7 +52,7 @@ fn what_was_called_is_told_again_from_what_is_stored() {
                - {at: 2026-01-05T09:10:00Z, reason: x, conclusion: Second.}\n";
     let facts = facts(&[&root, &child("R2.A1"), &(child("R2.A2") + late), &pending], Some(end));
     assert_eq!(
-        told(&facts),
+        subjects(&facts),
         [
             "Propose R1.A",
             "Commit R1.A VALID_PENDING",
@@ -87,8 +87,8 @@ fn what_was_called_is_told_again_from_what_is_stored() {
 fn a_node_comes_after_its_parent_whatever_its_times_say() {
     let root = node("R1.A", "", 30, "state: DRILL\ncommittedAt: 2026-01-05T09:31:00Z\nfindings: x\n");
     let child = node("R2.A1", "R1.A", 1, "state: DRILL\ncommittedAt: 2026-01-05T09:00:00Z\nfindings: x\n");
-    let told = told(&facts(&[&root, &child], None));
-    assert_eq!(told, ["Propose R1.A", "Commit R1.A DRILL", "Propose R2.A1", "Commit R2.A1 DRILL"]);
+    let subjects = subjects(&facts(&[&root, &child], None));
+    assert_eq!(subjects, ["Propose R1.A", "Commit R1.A DRILL", "Propose R2.A1", "Commit R2.A1 DRILL"]);
 }
 
 #[test]
@@ -110,18 +110,20 @@ fn each_generation_of_the_ancestor_is_known_by_its_states_and_rounds() {
         (include_str!("../../tests/ancestor/exhaust.json"), "exhaust"),
         (include_str!("../../tests/ancestor/single-root.json"), "single-root"),
     ] {
-        let facts = read(text, Options::default()).unwrap();
+        let facts = read(text, ImportOptions::default()).unwrap();
         assert_eq!(facts.ruleset.ruleset.name, ruleset);
         let findings = crate::check::of_facts(facts.investigation(), &facts.ruleset);
         assert_eq!(findings, [], "{ruleset}");
     }
-    let named = read(ANCESTOR, Options { ruleset: Some("exhaust"), ..Options::default() }).unwrap_err();
+    let named =
+        read(ANCESTOR, ImportOptions { ruleset: Some("exhaust"), ..ImportOptions::default() }).unwrap_err();
     assert_eq!(named.to_string(), "no built-in ruleset `exhaust` has the states DEAD, DRILL, VALID");
 }
 
 #[test]
 fn what_the_ancestor_kept_is_taken_over() {
-    let facts = read(include_str!("../../tests/ancestor/single-root.json"), Options::default()).unwrap();
+    let facts =
+        read(include_str!("../../tests/ancestor/single-root.json"), ImportOptions::default()).unwrap();
     let by_id = |id: &str| facts.nodes.iter().find(|node| node.id.as_str() == id).unwrap();
     let found = by_id("R4.A1a1").classification.as_ref().unwrap();
     assert_eq!((found.agent_id.as_deref(), found.findings.as_str()), (Some("b2c3d4e"), "41 minutes."));
@@ -130,7 +132,7 @@ fn what_the_ancestor_kept_is_taken_over() {
     assert_eq!((pending.planned_action.as_str(), pending.is_pending()), ("Try 512 MB", true));
     assert_eq!((facts.meta.min_rounds, facts.meta.mode.as_str()), (5, "deep"));
     assert_eq!(facts.meta.id.to_string(), "33333333-4444-4555-a666-777777777777");
-    let new = read(ANCESTOR, Options { as_new: true, ..Options::default() }).unwrap().meta.id;
+    let new = read(ANCESTOR, ImportOptions { as_new: true, ..ImportOptions::default() }).unwrap().meta.id;
     assert_eq!(new, SessionId::derived(ANCESTOR.as_bytes()));
     assert_eq!(new.to_string().as_bytes()[14], b'5', "{new}");
 }
@@ -158,7 +160,7 @@ fn a_fault_is_told_with_its_place() {
             Some(place) => *place = value,
             None => faulty["pendingProposals"]["R3.A2a"]["proposedAt"] = value,
         }
-        let error = read(&faulty.to_string(), Options::default()).unwrap_err().to_string();
+        let error = read(&faulty.to_string(), ImportOptions::default()).unwrap_err().to_string();
         assert!(error.starts_with(told), "{pointer}: {error}");
     }
     for (text, told) in [
@@ -168,7 +170,7 @@ fn a_fault_is_told_with_its_place() {
         (r#"{"meta": {}, "nodes": [], "version": 2}"#, "version: 2 is not supported"),
         (r#"{"meta": {}, "nodes": [], "version": 1}"#, "meta: missing field `id`"),
     ] {
-        let error = read(text, Options::default()).unwrap_err().to_string();
+        let error = read(text, ImportOptions::default()).unwrap_err().to_string();
         assert!(error.starts_with(told), "{error}");
     }
 }
@@ -179,13 +181,13 @@ fn data_without_the_text_of_its_ruleset_is_judged_by_the_built_in_one() {
         "ruleset": builtin::DEFAULT, "mode": "deep", "minRounds": 5, "minRoots": 1, "allowEarlyTerminal": false,
         "startedAt": "2026-01-05T09:00:00.000Z", "currentRound": 1, "head": "x", "ended": false});
     let mut data = json!({"version": 1, "meta": meta, "nodes": []});
-    let facts = read(&data.to_string(), Options::default()).unwrap();
+    let facts = read(&data.to_string(), ImportOptions::default()).unwrap();
     assert_eq!(facts.ruleset.ruleset.name, builtin::DEFAULT);
     assert_eq!(facts.notes.len(), 1);
     data["meta"]["ruleset"] = json!("gone");
-    let error = read(&data.to_string(), Options::default()).unwrap_err().to_string();
+    let error = read(&data.to_string(), ImportOptions::default()).unwrap_err().to_string();
     assert_eq!(error, "rulesetFile: is missing, and gone is not built in");
     data["rulesetFile"] = json!("name: [");
-    let error = read(&data.to_string(), Options::default()).unwrap_err().to_string();
+    let error = read(&data.to_string(), ImportOptions::default()).unwrap_err().to_string();
     assert!(error.starts_with("rulesetFile: "), "{error}");
 }

@@ -28,7 +28,7 @@ pub enum Drift {
 
 /// The current content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Content {
+pub struct FileContent {
     /// The git ids of the content, if known: unmodified, and with the line endings that git may store.
     pub blobs: Vec<String>,
     /// The text, or `None` if the file is binary or was not read.
@@ -68,8 +68,8 @@ impl Drift {
 /// have replaced it: those with the same content, and those with the same name.
 ///
 /// Lines count as moved only if they occur once. A citation without stored lines refers to the whole file.
-pub fn judge(pin: &Pin, here: Option<&Content>, elsewhere: &[(String, Content)]) -> Drift {
-    let is_same = |content: &Content| content.blobs.contains(&pin.blob);
+pub fn judge(pin: &Pin, here: Option<&FileContent>, elsewhere: &[(String, FileContent)]) -> Drift {
+    let is_same = |content: &FileContent| content.blobs.contains(&pin.blob);
     let moved = |path: &str, lines| Drift::Moved { path: path.to_owned(), lines };
     let quoted = pin.lines.zip(pin.text.as_deref());
     if let Some(here) = here {
@@ -101,7 +101,7 @@ pub fn judge(pin: &Pin, here: Option<&Content>, elsewhere: &[(String, Content)])
 }
 
 /// Returns the line numbers at which the quote occurs in a file.
-fn places(content: &Content, quote: &str) -> Vec<u32> {
+fn places(content: &FileContent, quote: &str) -> Vec<u32> {
     let lines: Vec<&str> = content.text.iter().flat_map(|text| text.lines()).collect();
     let quote: Vec<&str> = quote.lines().collect();
     let starts = lines.windows(quote.len().max(1)).enumerate();

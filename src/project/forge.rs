@@ -17,13 +17,13 @@ const COMMIT: &str = "{commit}";
 /// A website that shows the committed files of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forge {
-    kind: Kind,
+    kind: ForgeKind,
     /// `https://github.com/owner/name`, or a complete template.
     base: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ForgeKind {
     GitHub,
     GitLab,
     Forgejo,
@@ -71,7 +71,7 @@ impl FromStr for Forge {
         if text[..host_ends].contains('{') {
             return wrong("the host name can't contain a placeholder");
         }
-        Ok(Forge { kind: Kind::Template, base: text.to_owned() })
+        Ok(Forge { kind: ForgeKind::Template, base: text.to_owned() })
     }
 }
 
@@ -90,12 +90,12 @@ impl Forge {
         let path = path.trim_matches('/');
         let path = path.strip_suffix(".git").unwrap_or(path);
         let kind = match host.as_str() {
-            "github.com" => Kind::GitHub,
-            "bitbucket.org" => Kind::Bitbucket,
-            "codeberg.org" | "gitea.com" => Kind::Forgejo,
-            "gitlab.com" => Kind::GitLab,
-            host if host.starts_with("gitlab.") => Kind::GitLab,
-            host if ["gitea.", "forgejo."].iter().any(|start| host.starts_with(start)) => Kind::Forgejo,
+            "github.com" => ForgeKind::GitHub,
+            "bitbucket.org" => ForgeKind::Bitbucket,
+            "codeberg.org" | "gitea.com" => ForgeKind::Forgejo,
+            "gitlab.com" => ForgeKind::GitLab,
+            host if host.starts_with("gitlab.") => ForgeKind::GitLab,
+            host if ["gitea.", "forgejo."].iter().any(|start| host.starts_with(start)) => ForgeKind::Forgejo,
             _ => return None,
         };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._/~".contains(c);
@@ -108,8 +108,8 @@ impl Forge {
     /// Returns the URL for creating an issue, or `None` for a template, which covers only files.
     pub fn new_issue(&self) -> Option<String> {
         match self.kind {
-            Kind::Template => None,
-            Kind::GitLab => Some(format!("{}/-/issues/new", self.base)),
+            ForgeKind::Template => None,
+            ForgeKind::GitLab => Some(format!("{}/-/issues/new", self.base)),
             _ => Some(format!("{}/issues/new", self.base)),
         }
     }
@@ -129,17 +129,17 @@ impl Forge {
         }
         let (base, path, commit) = (&self.base, escaped(path), commit.unwrap_or(NEWEST));
         let place = match self.kind {
-            Kind::GitHub => format!("{base}/blob/{commit}/{path}"),
-            Kind::GitLab => format!("{base}/-/blob/{commit}/{path}"),
-            Kind::Forgejo => format!("{base}/src/commit/{commit}/{path}"),
-            Kind::Bitbucket => format!("{base}/src/{commit}/{path}"),
-            Kind::Template => return Some(self.filled(&path, lines, commit)),
+            ForgeKind::GitHub => format!("{base}/blob/{commit}/{path}"),
+            ForgeKind::GitLab => format!("{base}/-/blob/{commit}/{path}"),
+            ForgeKind::Forgejo => format!("{base}/src/commit/{commit}/{path}"),
+            ForgeKind::Bitbucket => format!("{base}/src/{commit}/{path}"),
+            ForgeKind::Template => return Some(self.filled(&path, lines, commit)),
         };
         let lines = lines.map(|lines| match (self.kind, lines.first == lines.last) {
-            (Kind::Bitbucket, true) => format!("#lines-{}", lines.first),
-            (Kind::Bitbucket, false) => format!("#lines-{}:{}", lines.first, lines.last),
+            (ForgeKind::Bitbucket, true) => format!("#lines-{}", lines.first),
+            (ForgeKind::Bitbucket, false) => format!("#lines-{}:{}", lines.first, lines.last),
             (_, true) => format!("#L{}", lines.first),
-            (Kind::GitLab, false) => format!("#L{}-{}", lines.first, lines.last),
+            (ForgeKind::GitLab, false) => format!("#L{}-{}", lines.first, lines.last),
             (_, false) => format!("#L{}-L{}", lines.first, lines.last),
         });
         Some(place + &lines.unwrap_or_default())

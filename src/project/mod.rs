@@ -36,7 +36,7 @@ use gix::objs::tree::EntryKind;
 use crate::domain::{CitedPath, Lines, LookedUp, LookedUpPaths, Pin};
 use crate::secrets;
 use crate::text::{counted, one_line, shorten};
-pub use drift::{Content, Drift, judge};
+pub use drift::{Drift, FileContent, judge};
 pub use forge::{Forge, SourceUrlError};
 use quote::{QuotePlace, locate};
 
@@ -297,10 +297,10 @@ impl Project {
 
     /// Returns the current content of a file, or `None` if it is missing. Reads a file omitted from a sparse work tree from
     /// the index.
-    fn content(&self, repository: &gix::Repository, path: &str) -> Option<Content> {
+    fn content(&self, repository: &gix::Repository, path: &str) -> Option<FileContent> {
         match self.plain_file(path) {
             Some(path) => Some(content_of(bytes(&self.root.join(path)).as_deref())),
-            None => left_out(repository, path).map(|blob| Content {
+            None => left_out(repository, path).map(|blob| FileContent {
                 blobs: vec![blob.to_string()],
                 ..content_of(object(repository, blob).as_deref())
             }),
@@ -313,7 +313,7 @@ impl Project {
         repository: &gix::Repository,
         pin: &Pin,
         tracked: &[(String, String)],
-    ) -> Vec<(String, Content)> {
+    ) -> Vec<(String, FileContent)> {
         let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
         let same = tracked.iter().filter(|(_, blob)| *blob == pin.blob);
         let alike = tracked.iter().filter(|(path, blob)| *blob != pin.blob && name(path) == name(&pin.path));
@@ -339,10 +339,10 @@ fn bytes(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Returns the content of a file with these bytes, or an unread content without bytes.
-fn content_of(bytes: Option<&[u8]>) -> Content {
-    let Some(bytes) = bytes else { return Content { blobs: Vec::new(), text: None, is_read: false } };
+fn content_of(bytes: Option<&[u8]>) -> FileContent {
+    let Some(bytes) = bytes else { return FileContent { blobs: Vec::new(), text: None, is_read: false } };
     let blobs = [hash(bytes), hash(&without_cr(bytes))].into_iter().flatten();
-    Content { blobs: blobs.map(|id| id.to_string()).collect(), text: text_of(bytes), is_read: true }
+    FileContent { blobs: blobs.map(|id| id.to_string()).collect(), text: text_of(bytes), is_read: true }
 }
 
 /// Returns the blob of a tracked file that is omitted from a sparse work tree, alone or with its folder.

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::domain::SessionId;
 use crate::parallel;
-use crate::signoff::{SignOff, State};
+use crate::signoff::{SignOff, SignOffState};
 use crate::store::{Since, Store};
 use crate::text::causes;
 
@@ -415,7 +415,8 @@ fn follows_from_state(input: &ReportInput) -> bool {
     let snapshot = &input.snapshot;
     let is_whole = snapshot.faults.is_empty() && snapshot.ruleset.is_ok();
     let is_told = input.history.iter().all(|entry| entry.faults.is_empty() && entry.gaps.is_empty());
-    let is_unchecked =
-        |it: &SignOff| matches!(it.state, State::Unsigned | State::Unchecked) && it.since != Since::Elsewhere;
+    let is_unchecked = |it: &SignOff| {
+        matches!(it.state, SignOffState::Unsigned | SignOffState::Unchecked) && it.since != Since::Elsewhere
+    };
     is_whole && is_told && input.sign_offs.all.iter().all(is_unchecked)
 }

@@ -67,16 +67,18 @@ pub enum ReadError {
     Withheld(#[from] WithheldError),
     /// Its sign-offs.
     #[error(transparent)]
-    SignOffs(#[from] signoff::ReadError),
+    SignOffs(#[from] signoff::SignOffError),
 }
 
 impl ReadError {
     /// Returns a hint, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
-            ReadError::Store(error) | ReadError::SignOffs(signoff::ReadError::Store(error)) => error.hint(),
+            ReadError::Store(error) | ReadError::SignOffs(signoff::SignOffError::Store(error)) => {
+                error.hint()
+            }
             ReadError::Withheld(error) => error.hint(),
-            ReadError::SignOffs(signoff::ReadError::Git(error)) => error.hint(),
+            ReadError::SignOffs(signoff::SignOffError::Git(error)) => error.hint(),
         }
     }
 }

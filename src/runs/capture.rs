@@ -145,7 +145,7 @@ fn start(
         return Err(format!("the folder {} does not exist", folder.display()));
     }
     // The starter would report a missing program in its own words.
-    if !starter.is_empty() && !is_there(program) {
+    if !starter.is_empty() && !program_exists(program) {
         return Err(format!("the program {program} does not exist"));
     }
     let all: Vec<OsString> = starter.iter().cloned().chain(words.iter().map(OsString::from)).collect();
@@ -171,7 +171,7 @@ fn start(
 }
 
 /// Returns whether a program is on the `PATH`. Assumes that a program given by its path exists.
-fn is_there(program: &str) -> bool {
+fn program_exists(program: &str) -> bool {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     program.contains('/') || std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
 }
@@ -279,7 +279,7 @@ impl CaptureState {
                 Ok(read) => read,
             };
             self.writing.fetch_add(1, Ordering::SeqCst);
-            self.recorder.lock().unwrap_or_else(PoisonError::into_inner).take(stream, &buffer[..read]);
+            self.recorder.lock().unwrap_or_else(PoisonError::into_inner).record(stream, &buffer[..read]);
             let passed = sink
                 .as_mut()
                 .map_or(Ok(()), |sink| sink.write_all(&buffer[..read]).and_then(|()| sink.flush()));

@@ -39,7 +39,7 @@ impl Expected {
     /// # Errors
     ///
     /// Returns the reason why the expectation is invalid. It may have been written by hand.
-    pub fn again(stored: &Expectation) -> Result<Expected, String> {
+    pub fn from_stored(stored: &Expectation) -> Result<Expected, String> {
         Expected::new(&stored.pattern, stored.range.as_deref())
     }
 
@@ -67,7 +67,7 @@ impl Expected {
     }
 
     /// Checks the next line of output.
-    pub(super) fn see(&mut self, line: &[u8]) {
+    pub(super) fn check_line(&mut self, line: &[u8]) {
         let line = clean(line);
         let found = match self.range {
             None => self.expression.is_match(&line).then_some(line.as_str()),
@@ -81,7 +81,7 @@ impl Expected {
     }
 
     /// Returns the result.
-    pub(super) fn seen(self) -> Expectation {
+    pub(super) fn finish(self) -> Expectation {
         let held = match (&self.range, &self.found) {
             (_, None) => false,
             (None, Some(_)) => true,
@@ -110,8 +110,8 @@ mod tests {
 
     fn seen(expectation: &str, lines: &[&str]) -> Expectation {
         let mut expected = Expected::parse(expectation).unwrap();
-        lines.iter().for_each(|line| expected.see(line.as_bytes()));
-        expected.seen()
+        lines.iter().for_each(|line| expected.check_line(line.as_bytes()));
+        expected.finish()
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
             // Only finite numbers are bounds.
             ("in inf..NaN", "in inf..NaN", None),
         ] {
-            let expected = Expected::parse(text).unwrap().seen();
+            let expected = Expected::parse(text).unwrap().finish();
             assert_eq!((expected.pattern.as_str(), expected.range.as_deref()), (pattern, range), "{text}");
         }
         for (text, reason) in [

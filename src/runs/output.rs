@@ -43,7 +43,7 @@ impl Recorder {
     }
 
     /// Records new bytes of one of the streams.
-    pub(super) fn take(&mut self, stream: usize, new: &[u8]) {
+    pub(super) fn record(&mut self, stream: usize, new: &[u8]) {
         let stream = &mut self.streams[stream];
         stream.hash.update(new);
         let count = new.len() as u64;
@@ -53,7 +53,7 @@ impl Recorder {
             let last = parts.next_back().unwrap_or_default();
             for part in parts {
                 append(&mut stream.line, part);
-                self.expected.iter_mut().for_each(|it| it.see(&stream.line));
+                self.expected.iter_mut().for_each(|it| it.check_line(&stream.line));
                 stream.line.clear();
             }
             append(&mut stream.line, last);
@@ -61,7 +61,7 @@ impl Recorder {
         // Holds back an incomplete character, so that output of the other stream can't split it.
         let mut whole = std::mem::take(&mut stream.begun);
         whole.extend_from_slice(new);
-        let end = whole.len() - begun(&whole);
+        let end = whole.len() - incomplete_end(&whole);
         stream.begun = whole.split_off(end);
         self.keep(&whole);
     }
@@ -82,7 +82,7 @@ impl Recorder {
             self.keep(&begun);
             let line = std::mem::take(&mut self.streams[stream].line);
             if !line.is_empty() {
-                self.expected.iter_mut().for_each(|it| it.see(&line));
+                self.expected.iter_mut().for_each(|it| it.check_line(&line));
             }
         }
         let is_whole = self.bytes <= (self.head.len() + self.tail.len()) as u64;
@@ -100,7 +100,7 @@ impl Recorder {
         let sha256 = sum(self.streams);
         (
             Output { text, end, bytes: self.bytes, sha256 },
-            self.expected.into_iter().map(Expected::seen).collect(),
+            self.expected.into_iter().map(Expected::finish).collect(),
         )
     }
 }
@@ -132,7 +132,7 @@ fn halves(text: String) -> (String, Option<String>) {
 }
 
 /// Returns the number of trailing bytes that form an incomplete character.
-fn begun(bytes: &[u8]) -> usize {
+fn incomplete_end(bytes: &[u8]) -> usize {
     let last = &bytes[bytes.len().saturating_sub(3)..];
     let begins = last.iter().rposition(|byte| !is_continuation(*byte));
     let Some(at) = begins else { return 0 };
@@ -169,7 +169,7 @@ mod tests {
 
     fn recorded(parts: &[(usize, &[u8])]) -> Output {
         let mut recorder = Recorder::new(Vec::new());
-        parts.iter().for_each(|(stream, bytes)| recorder.take(*stream, bytes));
+        parts.iter().for_each(|(stream, bytes)| recorder.record(*stream, bytes));
         recorder.finish().0
     }
 
@@ -223,10 +223,10 @@ mod tests {
     fn expectations_see_each_stream_line_by_line() {
         let expected = vec![Expected::parse("^whole$").unwrap(), Expected::parse("^last$").unwrap()];
         let mut recorder = Recorder::new(expected);
-        recorder.take(0, &vec![b'x'; 3 * LINE_MAX]);
-        recorder.take(0, b"\nwho");
-        recorder.take(1, b"err");
-        recorder.take(0, b"le\nlast");
+        recorder.record(0, &vec![b'x'; 3 * LINE_MAX]);
+        recorder.record(0, b"\nwho");
+        recorder.record(1, b"err");
+        recorder.record(0, b"le\nlast");
         let (_, expectations) = recorder.finish();
         assert!(expectations.iter().all(|it| it.held), "{expectations:?}");
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::statement::{Decision, Statement};
+use super::statement::{SignOffDecision, Statement};
 use crate::domain::Timestamp;
 use crate::remote::Signature;
 use crate::store::{CommitId, SignOffTag, SignOffTags, SignedFiles, Since};
@@ -24,11 +24,11 @@ pub struct SignOff {
     /// The name of the tag.
     pub tag: String,
     /// The decision.
-    pub decision: Decision,
+    pub decision: SignOffDecision,
     /// The signed commit.
     pub commit: CommitId,
     /// The state of the sign-off.
-    pub state: State,
+    pub state: SignOffState,
     /// The reason, unless the state is valid, stale or unsigned.
     pub reason: Option<String>,
     /// The owner of the signing key, if the signature is good.
@@ -46,7 +46,7 @@ pub struct SignOff {
 /// The state of a sign-off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum SignOffState {
     /// The signature is good and covers the state shown.
     Valid,
     /// The signature is good but covers an earlier state.
@@ -59,20 +59,20 @@ pub enum State {
     Invalid,
 }
 
-impl State {
+impl SignOffState {
     /// Returns the word for the state.
     pub fn word(self) -> &'static str {
         match self {
-            State::Valid => "valid",
-            State::Stale => "stale",
-            State::Unsigned => "unsigned",
-            State::Unchecked => "unchecked",
-            State::Invalid => "invalid",
+            SignOffState::Valid => "valid",
+            SignOffState::Stale => "stale",
+            SignOffState::Unsigned => "unsigned",
+            SignOffState::Unchecked => "unchecked",
+            SignOffState::Invalid => "invalid",
         }
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for SignOffState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
     }
@@ -82,57 +82,58 @@ impl SignOffs {
     /// Returns whether the state shown is approved. That requires a valid approval, no valid rejection, and no invalid or
     /// unread sign-off.
     pub fn are_an_approval(&self) -> bool {
-        let has = |decision| self.all.iter().any(|it| it.state == State::Valid && it.decision == decision);
-        let is_sound = self.left_out == 0 && self.all.iter().all(|it| it.state != State::Invalid);
-        is_sound && has(Decision::Approved) && !has(Decision::Rejected)
+        let has =
+            |decision| self.all.iter().any(|it| it.state == SignOffState::Valid && it.decision == decision);
+        let is_sound = self.left_out == 0 && self.all.iter().all(|it| it.state != SignOffState::Invalid);
+        is_sound && has(SignOffDecision::Approved) && !has(SignOffDecision::Rejected)
     }
 }
 
 /// Derives the sign-offs from the tags and git's verdicts on their signatures.
 pub fn judge(found: &SignOffTags, signatures: &[Signature]) -> SignOffs {
     let mut all: Vec<SignOff> =
-        found.tags.iter().zip(signatures).filter_map(|(tag, signature)| one(tag, signature)).collect();
+        found.tags.iter().zip(signatures).filter_map(|(tag, signature)| sign_off(tag, signature)).collect();
     all.sort_by(|one, other| other.at.cmp(&one.at).then_with(|| one.tag.cmp(&other.tag)));
     SignOffs { all, left_out: found.left_out }
 }
 
-fn one(tag: &SignOffTag, signature: &Signature) -> Option<SignOff> {
+fn sign_off(tag: &SignOffTag, signature: &Signature) -> Option<SignOff> {
     let annotation = tag.annotation.as_ref();
     let statement = annotation.ok().and_then(|annotation| Statement::read(&annotation.message));
     let (state, reason) = match annotation {
-        Err(reason) => (State::Invalid, Some(reason.clone())),
+        Err(reason) => (SignOffState::Invalid, Some(reason.clone())),
         Ok(annotation) if annotation.name != tag.name => {
-            (State::Invalid, Some(format!("the tag was created with the name {}", annotation.name)))
+            (SignOffState::Invalid, Some(format!("the tag was created with the name {}", annotation.name)))
         }
         Ok(_) if tag.since == Since::Elsewhere => {
-            (State::Invalid, Some("the current state does not descend from its commit".to_owned()))
+            (SignOffState::Invalid, Some("the current state does not descend from its commit".to_owned()))
         }
         Ok(annotation) => {
             let contradiction =
                 statement.as_ref().and_then(|statement| contradiction(&statement.files, &tag.files));
             match (contradiction, signature) {
-                (Some(reason), _) => (State::Invalid, Some(reason.to_owned())),
-                _ if !annotation.is_signed => (State::Unsigned, None),
-                (_, Signature::Bad { why }) => (State::Invalid, Some(why.clone())),
-                (_, Signature::Unchecked { why }) => (State::Unchecked, Some(why.clone())),
+                (Some(reason), _) => (SignOffState::Invalid, Some(reason.to_owned())),
+                _ if !annotation.is_signed => (SignOffState::Unsigned, None),
+                (_, Signature::Bad { why }) => (SignOffState::Invalid, Some(why.clone())),
+                (_, Signature::Unchecked { why }) => (SignOffState::Unchecked, Some(why.clone())),
                 (_, Signature::Good { .. })
                     if tag.committed_at.is_some_and(|commit| annotation.at < commit) =>
                 {
-                    (State::Unchecked, Some("its date is earlier than its commit's".to_owned()))
+                    (SignOffState::Unchecked, Some("its date is earlier than its commit's".to_owned()))
                 }
-                (_, Signature::Good { .. }) if tag.since == Since::Nothing => (State::Valid, None),
-                (_, Signature::Good { .. }) => (State::Stale, None),
+                (_, Signature::Good { .. }) if tag.since == Since::Nothing => (SignOffState::Valid, None),
+                (_, Signature::Good { .. }) => (SignOffState::Stale, None),
             }
         }
     };
-    let is_good = matches!(state, State::Valid | State::Stale);
+    let is_good = matches!(state, SignOffState::Valid | SignOffState::Stale);
     let signer = match signature {
         Signature::Good { signer } if is_good => Some(signer.clone()),
         _ => None,
     };
     Some(SignOff {
         tag: tag.name.clone(),
-        decision: Decision::of(&tag.name)?,
+        decision: SignOffDecision::of(&tag.name)?,
         commit: tag.commit,
         state,
         reason,

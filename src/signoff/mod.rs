@@ -6,7 +6,7 @@
 //!
 //! # Guarantees
 //!
-//! - A sign-off is [`State::Valid`] only if git accepts its signature by a key that the reader allows, and the tag has its
+//! - A sign-off is [`SignOffState::Valid`] only if git accepts its signature by a key that the reader allows, and the tag has its
 //!   signed name and covers the state shown.
 //! - This program never signs on its own. A person signs with `tot approve` or `git tag -s`.
 
@@ -18,16 +18,16 @@ mod tests;
 
 use std::path::PathBuf;
 
-pub use judge::{SignOff, SignOffs, State, judge};
+pub use judge::{SignOff, SignOffState, SignOffs, judge};
 pub use shown::SignOffView;
-pub use statement::{Decision, Statement, name, open, statement};
+pub use statement::{SignOffDecision, Statement, name, open, statement};
 
 use crate::remote::{GitProgram, RemoteError, Signature};
 use crate::store::{Snapshot, Store, StoreError};
 
 /// Why sign-offs could not be read.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub enum SignOffError {
     /// The tags could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -36,7 +36,7 @@ pub enum ReadError {
     Git(#[from] RemoteError),
 }
 
-/// Returns the sign-offs of an investigation without checking signatures, so none is [`State::Valid`].
+/// Returns the sign-offs of an investigation without checking signatures, so none is [`SignOffState::Valid`].
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub struct Signers {
 /// # Errors
 ///
 /// Returns an error if the references can't be read or git can't be started.
-pub fn checked(store: &Store, snapshot: &Snapshot, signers: &Signers) -> Result<SignOffs, ReadError> {
+pub fn checked(store: &Store, snapshot: &Snapshot, signers: &Signers) -> Result<SignOffs, SignOffError> {
     // The allowed keys may have changed since the last check.
     let (git, allowed) = (signers.git.anew(), &signers.allowed);
     let found = store.sign_offs(snapshot)?;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Decision, SignOff, State};
+use super::{SignOff, SignOffDecision, SignOffState};
 use crate::ruleset::rules::shortened;
 use crate::store::Since;
 use crate::text::counted;
@@ -15,8 +15,8 @@ const NAMED: usize = 12;
 #[serde(rename_all = "camelCase")]
 pub struct SignOffView<'a> {
     tag: &'a str,
-    decision: Decision,
-    state: State,
+    decision: SignOffDecision,
+    state: SignOffState,
     reason: Option<&'a str>,
     commit: String,
     /// The owner of the signing key, if the signature is good.

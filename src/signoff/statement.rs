@@ -30,27 +30,27 @@ const NONE: &str = "none";
 /// A person's decision on a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Decision {
+pub enum SignOffDecision {
     /// The commit is approved.
     Approved,
     /// The commit is rejected.
     Rejected,
 }
 
-impl Decision {
-    const ALL: [Decision; 2] = [Decision::Approved, Decision::Rejected];
+impl SignOffDecision {
+    const ALL: [SignOffDecision; 2] = [SignOffDecision::Approved, SignOffDecision::Rejected];
 
     fn prefix(self) -> &'static str {
         SIGN_OFFS[self as usize]
     }
 
     /// Returns the decision for a tag name.
-    pub(super) fn of(tag: &str) -> Option<Decision> {
-        Decision::ALL.into_iter().find(|decision| tag.starts_with(decision.prefix()))
+    pub(super) fn of(tag: &str) -> Option<SignOffDecision> {
+        SignOffDecision::ALL.into_iter().find(|decision| tag.starts_with(decision.prefix()))
     }
 }
 
-impl fmt::Display for Decision {
+impl fmt::Display for SignOffDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.prefix().trim_end_matches('/'))
     }
@@ -69,7 +69,7 @@ pub struct Statement {
 
 /// Returns a tag name such as `approved/anna-1a2b3c4d5e-07f3`. The commit and the random number prevent two clones from
 /// using the same name for different tags, of which a sync could keep only one.
-pub fn name(decision: Decision, person: &str, commit: CommitId, random: u16) -> String {
+pub fn name(decision: SignOffDecision, person: &str, commit: CommitId, random: u16) -> String {
     let mut plain = String::new();
     for c in person.chars() {
         match c.is_ascii_alphanumeric() {
@@ -125,7 +125,7 @@ pub fn open(snapshot: &Snapshot) -> Vec<String> {
 
 /// Returns the message of a sign-off: a subject, the person's text, and git trailers.
 pub fn statement(
-    decision: Decision,
+    decision: SignOffDecision,
     snapshot: &Snapshot,
     files: &SignedFiles,
     open: &[String],
@@ -133,8 +133,8 @@ pub fn statement(
 ) -> String {
     let meta = snapshot.investigation.meta();
     let verb = match decision {
-        Decision::Approved => "Approve",
-        Decision::Rejected => "Reject",
+        SignOffDecision::Approved => "Approve",
+        SignOffDecision::Rejected => "Reject",
     };
     let title = shorten(&one_line(&meta.title), 80);
     let mut message = format!("{verb} {}: {title}\n\n", short(snapshot.head));

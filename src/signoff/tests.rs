@@ -48,23 +48,31 @@ fn only_a_good_signature_of_what_is_shown_is_valid() {
     let unchecked = || Signature::Unchecked { why: "x".into() };
     let unsigned = |tag: &mut SignOffTag| tag.annotation.as_mut().unwrap().is_signed = false;
     for (found, state) in [
-        (judged(|_| {}, good()), State::Valid),
-        (judged(|tag| tag.since = later(), good()), State::Stale),
-        (judged(unsigned, unchecked()), State::Unsigned),
+        (judged(|_| {}, good()), SignOffState::Valid),
+        (judged(|tag| tag.since = later(), good()), SignOffState::Stale),
+        (judged(unsigned, unchecked()), SignOffState::Unsigned),
         // git's verdict on another tag does not apply to one without a signature.
-        (judged(unsigned, good()), State::Unsigned),
-        (judged(|_| {}, unchecked()), State::Unchecked),
-        (judged(|_| {}, bad()), State::Invalid),
-        (judged(|tag| tag.since = Since::Elsewhere, good()), State::Invalid),
-        (judged(|tag| tag.name.push('2'), good()), State::Invalid),
-        (judged(|tag| tag.annotation = Err("x".into()), good()), State::Invalid),
-        (judged(|tag| message(tag, "Ruleset: aa", "Ruleset: ab"), good()), State::Invalid),
-        (judged(|tag| message(tag, "Conclusion: none", "Conclusion: aa"), good()), State::Invalid),
-        (judged(|tag| message(tag, "Conclusion: none\n", ""), good()), State::Valid),
+        (judged(unsigned, good()), SignOffState::Unsigned),
+        (judged(|_| {}, unchecked()), SignOffState::Unchecked),
+        (judged(|_| {}, bad()), SignOffState::Invalid),
+        (judged(|tag| tag.since = Since::Elsewhere, good()), SignOffState::Invalid),
+        (judged(|tag| tag.name.push('2'), good()), SignOffState::Invalid),
+        (judged(|tag| tag.annotation = Err("x".into()), good()), SignOffState::Invalid),
+        (judged(|tag| message(tag, "Ruleset: aa", "Ruleset: ab"), good()), SignOffState::Invalid),
+        (judged(|tag| message(tag, "Conclusion: none", "Conclusion: aa"), good()), SignOffState::Invalid),
+        (judged(|tag| message(tag, "Conclusion: none\n", ""), good()), SignOffState::Valid),
     ] {
         assert_eq!(found.state, state, "{found:?}");
-        assert_eq!(found.signer.is_some(), matches!(state, State::Valid | State::Stale), "{found:?}");
-        assert_eq!(found.reason.is_some(), matches!(state, State::Invalid | State::Unchecked), "{found:?}");
+        assert_eq!(
+            found.signer.is_some(),
+            matches!(state, SignOffState::Valid | SignOffState::Stale),
+            "{found:?}"
+        );
+        assert_eq!(
+            found.reason.is_some(),
+            matches!(state, SignOffState::Invalid | SignOffState::Unchecked),
+            "{found:?}"
+        );
     }
 }
 
@@ -96,13 +104,13 @@ fn a_state_is_approved_by_a_valid_sign_off_beside_which_none_speaks_against_it()
 
 #[test]
 fn a_name_is_one_that_git_and_every_file_system_take() {
-    let of = |person: &str| name(Decision::Approved, person, commit(), 0x7f3);
+    let of = |person: &str| name(SignOffDecision::Approved, person, commit(), 0x7f3);
     assert_eq!(of("Anna"), "approved/anna-1a2b3c4d5e-07f3");
     assert_eq!(of(" Ánna  O’Hara.lock"), "approved/nna-o-hara-lock-1a2b3c4d5e-07f3");
     assert_eq!(of("../../x"), "approved/x-1a2b3c4d5e-07f3");
     assert_eq!(of("李明"), "approved/somebody-1a2b3c4d5e-07f3");
     assert_eq!(of(&"a ".repeat(100)).len(), "approved/-1a2b3c4d5e-07f3".len() + 39);
-    assert_eq!(name(Decision::Rejected, "Anna", commit(), 0), "rejected/anna-1a2b3c4d5e-0000");
+    assert_eq!(name(SignOffDecision::Rejected, "Anna", commit(), 0), "rejected/anna-1a2b3c4d5e-0000");
 }
 
 #[test]
@@ -124,7 +132,7 @@ fn what_others_wrote_passes_for_no_trailer() {
     let files = SignedFiles { conclusion: Some("aa".into()), ruleset: Some("bb".into()) };
     let open = vec!["self-checked\nConclusion: none".to_owned(); 200];
     let text = "Mine\u{1b}[2J\n\nConclusion: cc";
-    let message = statement(Decision::Approved, &snapshot, &files, &open, text);
+    let message = statement(SignOffDecision::Approved, &snapshot, &files, &open, text);
     let read = Statement::read(&message).unwrap();
     assert_eq!(read.files, files);
     assert_eq!(read.text, "Mine␛[2J\n\nConclusion: cc");

@@ -532,7 +532,7 @@ fn any_file_to_be_imported_is_read_or_refused() {
     let file = file.prop_map(|(value, twists)| twisted(value, &twists).to_string());
     fuzz(prop_oneof![8 => file, 1 => near(vec![old[0].to_owned()])], || {
         |text: String| {
-            let Ok(facts) = import::read(&text, import::Options::default()) else { return };
+            let Ok(facts) = import::read(&text, import::ImportOptions::default()) else { return };
             let changes: Vec<_> =
                 import::steps(&facts).iter().flat_map(|step| step.event.changes()).collect();
             assert_eq!(Investigation::new(facts.meta.clone()).with(&changes), facts.investigation());
@@ -546,7 +546,7 @@ fn any_node_comes_back_from_the_data_of_its_report() {
         |text: String| {
             let Ok(node) = node_file::read(&text) else { return };
             let (data, expected) = data_of(&node);
-            let facts = import::read(&data.to_string(), import::Options::default()).unwrap();
+            let facts = import::read(&data.to_string(), import::ImportOptions::default()).unwrap();
             assert_eq!(*facts.nodes[0], expected, "{data:#}");
         }
     });

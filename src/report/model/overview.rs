@@ -22,7 +22,7 @@ use crate::project::Drift;
 use crate::report::ReportInput;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::CARD_EXCERPT;
-use crate::signoff::{Decision, State};
+use crate::signoff::{SignOffDecision, SignOffState};
 use crate::text::{counted, one_line, shorten, telling_sentence};
 
 /// Characters of the beginning of a conclusion.
@@ -427,8 +427,8 @@ impl<'a> Cards<'a> {
             .iter()
             .map(|it| Signed {
                 label: format!("{} by {}", Mark::of(it).label, one_line(&it.by())),
-                is_valid: it.state == State::Valid,
-                is_approval: it.decision == Decision::Approved,
+                is_valid: it.state == SignOffState::Valid,
+                is_approval: it.decision == SignOffDecision::Approved,
             })
             .collect();
         let lines = assessment.verdict_lines(&signed).into_iter();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Time;
 use crate::report::history::{History, SHORT};
-use crate::signoff::{Decision, SignOff, SignOffs, State};
+use crate::signoff::{SignOff, SignOffDecision, SignOffState, SignOffs};
 use crate::text::{made_visible, shorten};
 
 /// Characters of what a person says to a sign-off.
@@ -55,20 +55,21 @@ pub(in crate::report) struct Mark {
 
 impl Mark {
     pub(in crate::report) fn of(it: &SignOff) -> Mark {
-        let is_approval = it.decision == Decision::Approved;
+        let is_approval = it.decision == SignOffDecision::Approved;
         let label = match (it.state, is_approval) {
-            (State::Valid, true) => "Approved",
-            (State::Valid, false) => "Rejected",
-            (State::Stale, true) => "Approved before later changes",
-            (State::Stale, false) => "Rejected before later changes",
-            (State::Unsigned, true) => "Unsigned approval",
-            (State::Unsigned, false) => "Unsigned rejection",
-            (State::Unchecked, true) => "Approval, not checked",
-            (State::Unchecked, false) => "Rejection, not checked",
-            (State::Invalid, true) => "Invalid approval",
-            (State::Invalid, false) => "Invalid rejection",
+            (SignOffState::Valid, true) => "Approved",
+            (SignOffState::Valid, false) => "Rejected",
+            (SignOffState::Stale, true) => "Approved before later changes",
+            (SignOffState::Stale, false) => "Rejected before later changes",
+            (SignOffState::Unsigned, true) => "Unsigned approval",
+            (SignOffState::Unsigned, false) => "Unsigned rejection",
+            (SignOffState::Unchecked, true) => "Approval, not checked",
+            (SignOffState::Unchecked, false) => "Rejection, not checked",
+            (SignOffState::Invalid, true) => "Invalid approval",
+            (SignOffState::Invalid, false) => "Invalid rejection",
         };
-        let class = if it.state == State::Valid && !is_approval { "rejected" } else { it.state.word() };
+        let class =
+            if it.state == SignOffState::Valid && !is_approval { "rejected" } else { it.state.word() };
         Mark { label: Cow::Borrowed(label), class: Cow::Borrowed(class) }
     }
 }

@@ -1,17 +1,17 @@
 //! What people have signed off, on the pages.
 
 use super::*;
-use crate::signoff::{Decision, SignOff, State, Statement};
+use crate::signoff::{SignOff, SignOffDecision, SignOffState, Statement};
 use crate::store::{SignedFiles, Since};
 
 const HOSTILE: &str = "</p><script>alert(1)</script>\u{202e}\u{1b}[31m";
 
-fn sign_off(input: &ReportInput, number: usize, state: State) -> SignOff {
-    let commit = input.history[usize::from(state == State::Stale)].commit;
-    let checked = matches!(state, State::Valid | State::Stale);
+fn sign_off(input: &ReportInput, number: usize, state: SignOffState) -> SignOff {
+    let commit = input.history[usize::from(state == SignOffState::Stale)].commit;
+    let checked = matches!(state, SignOffState::Valid | SignOffState::Stale);
     SignOff {
         tag: format!("approved/{number}"),
-        decision: Decision::Approved,
+        decision: SignOffDecision::Approved,
         commit,
         state,
         reason: (!checked).then(|| format!("reason {number}{HOSTILE}")),
@@ -24,7 +24,7 @@ fn sign_off(input: &ReportInput, number: usize, state: State) -> SignOff {
             open: vec![format!("MIN_ROUNDS{HOSTILE}")],
         }),
         since: match state {
-            State::Stale => Since::Later {
+            SignOffState::Stale => Since::Later {
                 commits: 2,
                 nodes: vec!["R2.A1".parse().unwrap()],
                 files: vec!["conclusion.yaml".to_owned()],
@@ -37,14 +37,20 @@ fn sign_off(input: &ReportInput, number: usize, state: State) -> SignOff {
 /// One with a sign-off of each worth.
 pub(super) fn signed_off() -> ReportInput {
     let mut input = sample();
-    let states = [State::Valid, State::Stale, State::Unsigned, State::Unchecked, State::Invalid];
+    let states = [
+        SignOffState::Valid,
+        SignOffState::Stale,
+        SignOffState::Unsigned,
+        SignOffState::Unchecked,
+        SignOffState::Invalid,
+    ];
     let mut all: Vec<SignOff> =
         states.iter().enumerate().map(|(number, state)| sign_off(&input, number, *state)).collect();
     all.push(SignOff {
-        decision: Decision::Rejected,
+        decision: SignOffDecision::Rejected,
         tag: "rejected/5".to_owned(),
         statement: None,
-        ..sign_off(&input, 5, State::Valid)
+        ..sign_off(&input, 5, SignOffState::Valid)
     });
     input.history[0].tags.extend(all.iter().map(|it| it.tag.clone()));
     input.sign_offs = SignOffs { all, left_out: 3 };
