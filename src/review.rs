@@ -1,6 +1,6 @@
 //! Lists the changes to an investigation since the last review, riskiest first.
 //!
-//! There is one [`ReviewItem`] for each node that has changed, or whose assessment has changed, and one for the whole
+//! There is one [`ReviewEntry`] for each node that has changed, or whose assessment has changed, and one for the whole
 //! investigation. Each lists its notes, riskiest first.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +44,7 @@ pub enum Risk {
 /// A node to review, or the whole investigation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ReviewItem {
+pub struct ReviewEntry {
     /// The risk of the first note.
     pub risk: Risk,
     /// The node. Absent for the whole investigation.
@@ -103,7 +103,7 @@ pub fn review(
     after: &Investigation,
     rules: Option<&EffectiveRules>,
     evidence: &Evidence,
-) -> Vec<ReviewItem> {
+) -> Vec<ReviewEntry> {
     let nothing = Investigation::new(after.meta().clone());
     let before = before.unwrap_or(&nothing);
     let mut notes = Notes::default();
@@ -235,11 +235,11 @@ impl Notes {
         self.add(comment.node.as_ref(), risk, format!("{who} {verb}: {}", comment.text));
     }
 
-    fn items(self, before: &Investigation, after: &Investigation) -> Vec<ReviewItem> {
+    fn items(self, before: &Investigation, after: &Investigation) -> Vec<ReviewEntry> {
         let item = |(node, notes): (Option<NodeId>, BTreeSet<Note>)| {
             let there = node.as_ref().and_then(|id| after.node(id).or_else(|| before.node(id)));
             let title = there.map_or(after.meta().title.as_str(), |node| node.name());
-            Some(ReviewItem {
+            Some(ReviewEntry {
                 risk: notes.first()?.risk,
                 state: node.as_ref().and_then(|id| after.node(id)?.state().cloned()),
                 title: one_line(title),
@@ -247,7 +247,7 @@ impl Notes {
                 notes: notes.into_iter().collect(),
             })
         };
-        let mut items: Vec<ReviewItem> = self.0.into_iter().filter_map(item).collect();
+        let mut items: Vec<ReviewEntry> = self.0.into_iter().filter_map(item).collect();
         // The sort is stable: within a risk, the whole investigation comes first, then nodes by id.
         items.sort_by_key(|item| item.risk);
         items

@@ -19,7 +19,7 @@ use super::{Outcome, finish, is_person, say};
 use crate::domain::{CommentKind, Investigation, NodeId};
 use crate::project::{Evidence, Project};
 use crate::remote::{GitProgram, SEEN};
-use crate::review::{ReviewItem, Risk, review};
+use crate::review::{ReviewEntry, Risk, review};
 use crate::signoff::SignOffDecision;
 use crate::store::{Snapshot, StoreError, StoreErrorKind};
 use crate::text::{counted, made_visible, one_line, visible};
@@ -70,7 +70,7 @@ struct Document<'a> {
     head: String,
     /// How far to trust what it concludes, or its best answer so far: `Conclusion, stopped early`.
     verdict: String,
-    items: &'a [ReviewItem],
+    items: &'a [ReviewEntry],
 }
 
 pub(super) fn run(arguments: &ReviewArguments) -> ExitCode {
@@ -130,14 +130,14 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn items(&self) -> Vec<ReviewItem> {
+    fn items(&self) -> Vec<ReviewEntry> {
         let after = self.after.investigation.as_ref();
         let before = self.before.map(|before| before.investigation.as_ref());
         review(before, after, self.after.rules().as_ref(), &self.evidence)
     }
 
     /// Returns a line with the number of items.
-    fn head(&self, items: &[ReviewItem]) -> String {
+    fn head(&self, items: &[ReviewEntry]) -> String {
         let investigation = self.after.investigation.as_ref();
         let since = match self.before {
             None => "you have not marked anything as seen yet".to_owned(),
@@ -166,7 +166,7 @@ impl Look<'_> {
     }
 
     /// Shows the items one by one, and acts on the keys.
-    fn walk(&self, items: &[ReviewItem], mark: bool) -> Outcome {
+    fn walk(&self, items: &[ReviewEntry], mark: bool) -> Outcome {
         let git = GitProgram::find(is_person())?;
         say(&format!("{}\n", self.head(items)))?;
         let mut at = 0;
@@ -238,7 +238,7 @@ impl Look<'_> {
     }
 
     /// Returns everything stored about the subject of an item, for a pager.
-    fn whole(&self, item: &ReviewItem) -> String {
+    fn whole(&self, item: &ReviewEntry) -> String {
         let investigation = self.after.investigation.as_ref();
         match item.node.as_ref().and_then(|id| investigation.node(id)) {
             Some(node) => {
@@ -273,7 +273,7 @@ fn heading(name: &str, text: &str) -> String {
 }
 
 /// Formats an item in a few lines.
-fn block(item: &ReviewItem, screen: Screen) -> String {
+fn block(item: &ReviewEntry, screen: Screen) -> String {
     /// The columns of a note's label.
     const LABEL: usize = 11;
     let name = match &item.node {

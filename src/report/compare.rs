@@ -18,7 +18,7 @@ use super::templates::{SafeHtml, SharedValue};
 use super::texts;
 use crate::domain::NodeId;
 use crate::project::Evidence;
-use crate::review::{self, Item};
+use crate::review::{self, ReviewEntry};
 use crate::signoff::SignOffs;
 use crate::store::{Relation, Snapshot};
 
@@ -249,7 +249,7 @@ fn reviewed(
     let investigation = after.snapshot.investigation.as_ref();
     let rules = after.snapshot.rules();
     let items = review::review(Some(&before.investigation), investigation, rules.as_ref(), &after.evidence);
-    let item = |item: Item| ReviewItem {
+    let item = |item: ReviewEntry| ReviewItem {
         node: item.node.and_then(|id| {
             let new = new_cards.get(&id);
             let card = new.or_else(|| old_cards.get(&id))?.clone();
