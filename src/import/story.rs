@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::Facts;
 use crate::domain::{
-    Amendment, Attached, AttachmentName, Caller, Classification, Comment, Conclusion, Diagnostic, Event,
-    Investigation, Node, NodeId, Run, RunId, RunKind, Timestamp, Transition, Warning,
+    Amendment, Attached, AttachmentName, Caller, Classification, Conclusion, Diagnostic, Event,
+    Investigation, Node, NodeId, RunId, RunKind, Timestamp, Transition, Warning,
 };
 use crate::format::message;
 use crate::ruleset::EffectiveRules;
@@ -22,75 +22,60 @@ pub struct ImportStep {
     pub message: String,
 }
 
-/// An act on one node or on the conclusion.
-enum Act {
-    Proposed(Arc<Node>),
-    Claimed(Arc<Node>),
-    Committed(Arc<Node>),
-    Changed(Transition),
-    Amended(Arc<Node>),
-    Ended(Arc<Conclusion>),
-    Commented(Arc<Comment>),
-    Ran(Arc<Run>),
-}
+/// The time of an event, and its order among events of the same time.
+type EventKey = (Timestamp, u8);
 
-/// The time of an act, and its order among acts of the same time.
-type ActKey = (Timestamp, u8);
-
-impl Act {
-    /// Returns the order among acts of the same time. A call stores results before it proposes the next nodes.
-    fn order(&self) -> u8 {
-        match self {
-            Act::Committed(_) => 0,
-            Act::Amended(_) | Act::Changed(Transition { by: None, .. }) => 1,
-            // An effect of a child belongs to the call that gave the child its state.
-            Act::Changed(_) => 2,
-            Act::Proposed(_) => 3,
-            Act::Claimed(_) => 4,
-            Act::Ended(_) => 5,
-            Act::Commented(_) => 6,
-            Act::Ran(_) => 7,
-        }
+/// Returns the order among events of the same time. A call stores results before it proposes the next nodes.
+fn order(event: &Event) -> u8 {
+    match event {
+        Event::Committed { .. } => 0,
+        Event::Amended { .. } | Event::Reclassified { transition: Transition { by: None, .. }, .. } => 1,
+        // An effect of a child belongs to the call that gave the child its state.
+        Event::Reclassified { .. } => 2,
+        Event::Proposed { .. } => 3,
+        Event::Claimed { .. } | Event::Released { .. } => 4,
+        Event::Ended { .. } => 5,
+        Event::Commented { .. } => 6,
+        Event::Ran { .. } | Event::Attached { .. } => 7,
     }
 }
 
-/// Returns the calls after the start, ordered by time. Acts of the same time become one call if possible. Each node
+/// Returns the calls after the start, ordered by time. Events of the same time become one call if possible. Each node
 /// follows its parent, even if its times disagree.
 pub fn steps(facts: &Facts) -> Vec<ImportStep> {
-    let mut acts: Vec<(ActKey, Act)> = Vec::new();
-    let mut committed: HashMap<&NodeId, ActKey> = HashMap::new();
+    let start: EventKey = (facts.meta.started_at, 0);
+    let mut calls: Vec<(EventKey, Event)> = Vec::new();
+    let mut committed: HashMap<&NodeId, EventKey> = HashMap::new();
+    let since = |node: Option<&NodeId>, committed: &HashMap<&NodeId, EventKey>| {
+        node.and_then(|node| committed.get(node)).copied().unwrap_or(start)
+    };
     for node in &facts.nodes {
-        let parent = node.parent.as_ref().and_then(|parent| committed.get(parent)).copied();
-        let mut key = parent.unwrap_or((facts.meta.started_at, 0));
-        for (number, (at, act)) in acts_of(node).into_iter().enumerate() {
-            key = key.max((at, act.order()));
+        let mut key = since(node.parent.as_ref(), &committed);
+        for (number, (at, event)) in events_of(node).into_iter().enumerate() {
+            key = key.max((at, order(&event)));
             if number < 2 {
                 // The commit, or the proposal of a pending node.
                 committed.insert(&node.id, key);
             }
-            acts.push((key, act));
+            calls.push((key, event));
         }
     }
-    if let Some(end) = &facts.conclusion {
-        let mut key = (facts.meta.started_at, 0);
-        for (at, end) in stages_of_end(end) {
-            let act = Act::Ended(Arc::new(end));
-            key = key.max((at, act.order()));
-            acts.push((key, act));
-        }
+    let mut key = start;
+    for (at, end) in facts.conclusion.iter().flat_map(stages_of_end) {
+        let event = Event::Ended { conclusion: Arc::new(end) };
+        key = key.max((at, order(&event)));
+        calls.push((key, event));
     }
     for comment in &facts.comments {
-        let node = comment.node.as_ref().and_then(|node| committed.get(node)).copied();
-        let act = Act::Commented(Arc::clone(comment));
-        acts.push((node.unwrap_or((facts.meta.started_at, 0)).max((comment.at, act.order())), act));
+        let event = Event::Commented { comment: Arc::clone(comment) };
+        calls.push((since(comment.node.as_ref(), &committed).max((comment.at, order(&event))), event));
     }
     for run in &facts.runs {
-        let node = run.node.as_ref().and_then(|node| committed.get(node)).copied();
-        let act = Act::Ran(Arc::clone(run));
-        acts.push((node.unwrap_or((facts.meta.started_at, 0)).max((run.at, act.order())), act));
+        let event = Event::Ran { runs: vec![Arc::clone(run)], attachments: Vec::new() };
+        calls.push((since(run.node.as_ref(), &committed).max((run.at, order(&event))), event));
     }
-    // The sort is stable, so acts on one node at the same time stay in order.
-    acts.sort_by_key(|(key, _)| *key);
+    // The sort is stable, so events of one node at the same time stay in order.
+    calls.sort_by_key(|(key, _)| *key);
     let limit = facts.ruleset.ruleset.batch_limit.map_or(usize::MAX, |limit| limit as usize);
     // Attachments of a run are added with that run. Files contain no times of other attachments, so those are added with
     // the node's first result.
@@ -103,65 +88,60 @@ pub fn steps(facts: &Facts) -> Vec<ImportStep> {
         }
     }
     let mut of_runs: HashMap<RunId, Vec<Arc<Attached>>> = HashMap::new();
-    let mut attachments: HashMap<&NodeId, Vec<Arc<Attached>>> = HashMap::new();
+    let mut of_nodes: HashMap<&NodeId, Vec<Arc<Attached>>> = HashMap::new();
     for file in &facts.attachments {
         let files = match put_by.get(&(&file.node, &file.name)) {
             Some(run) => of_runs.entry(*run).or_default(),
-            None => attachments.entry(&file.node).or_default(),
+            None => of_nodes.entry(&file.node).or_default(),
         };
         files.push(Arc::clone(file));
     }
-    let mut take_attachments = |node: &Node| attachments.remove(&node.id).unwrap_or_default();
     let mut events: Vec<(Timestamp, Event)> = Vec::new();
-    for ((at, _), act) in acts {
-        let last = events.last_mut().filter(|(last, _)| *last == at).map(|(_, event)| event);
-        let event = match (act, last) {
-            (Act::Proposed(node), Some(Event::Proposed { nodes, .. })) if nodes.len() < limit => {
-                nodes.push(node);
-                continue;
+    for ((at, _), mut event) in calls {
+        match &mut event {
+            Event::Committed { nodes, attachments, .. } => {
+                *attachments = of_nodes.remove(&nodes[0].id).unwrap_or_default();
             }
-            (Act::Committed(node), Some(Event::Committed { nodes, attachments, .. })) => {
-                attachments.extend(take_attachments(&node));
-                nodes.push(node);
-                continue;
+            Event::Ran { runs, attachments } => {
+                *attachments = of_runs.remove(&runs[0].id).unwrap_or_default()
             }
-            (
-                Act::Changed(transition),
-                Some(Event::Committed { transitions, .. } | Event::Reclassified { transitions, .. }),
-            ) if transition.by.is_some() => {
-                transitions.push(transition);
-                continue;
-            }
-            (Act::Claimed(node), Some(Event::Claimed { nodes }))
-                if nodes.iter().all(|it| is_by_same(it, &node)) =>
-            {
-                nodes.push(node);
-                continue;
-            }
-            (Act::Claimed(node), _) => Event::Claimed { nodes: vec![node] },
-            (Act::Proposed(node), _) => Event::Proposed { nodes: vec![node], withdrawn: Vec::new() },
-            (Act::Committed(node), _) => Event::Committed {
-                attachments: take_attachments(&node),
-                nodes: vec![node],
-                transitions: Vec::new(),
-            },
-            (Act::Changed(transition), _) => {
-                Event::Reclassified { transition, transitions: Vec::new(), reopened: false }
-            }
-            (Act::Amended(node), _) => Event::Amended { node },
-            (Act::Ended(conclusion), _) => Event::Ended { conclusion },
-            (Act::Commented(comment), _) => Event::Commented { comment },
-            (Act::Ran(run), Some(Event::Ran { runs, .. })) if run.of().is_some() => {
-                runs.push(run);
-                continue;
-            }
-            (Act::Ran(run), _) => {
-                Event::Ran { attachments: of_runs.remove(&run.id).unwrap_or_default(), runs: vec![run] }
-            }
+            _ => {}
+        }
+        let event = match events.last_mut() {
+            Some((last_at, last)) if *last_at == at => add_to(last, event, limit),
+            _ => Some(event),
         };
-        events.push((at, event));
+        events.extend(event.map(|event| (at, event)));
     }
     with_messages(facts, events)
+}
+
+/// Adds an event to the previous one if both fit in one call, or else returns it.
+fn add_to(last: &mut Event, event: Event, limit: usize) -> Option<Event> {
+    match (last, event) {
+        (Event::Proposed { nodes, .. }, Event::Proposed { nodes: new, .. }) if nodes.len() < limit => {
+            nodes.extend(new);
+        }
+        (
+            Event::Committed { nodes, attachments, .. },
+            Event::Committed { nodes: new, attachments: files, .. },
+        ) => {
+            nodes.extend(new);
+            attachments.extend(files);
+        }
+        (
+            Event::Committed { transitions, .. } | Event::Reclassified { transitions, .. },
+            Event::Reclassified { transition, .. },
+        ) if transition.by.is_some() => transitions.push(transition),
+        (Event::Claimed { nodes }, Event::Claimed { nodes: new })
+            if nodes.iter().all(|it| is_by_same(it, &new[0])) =>
+        {
+            nodes.extend(new);
+        }
+        (Event::Ran { runs, .. }, Event::Ran { runs: new, .. }) if new[0].of().is_some() => runs.extend(new),
+        (_, event) => return Some(event),
+    }
+    None
 }
 
 /// Adds the commit messages to the events.
@@ -219,10 +199,13 @@ fn is_by_same(one: &Node, other: &Node) -> bool {
     agent(one) == agent(other)
 }
 
-/// Returns the acts on a node in order, with the node's state after each.
-fn acts_of(node: &Arc<Node>) -> Vec<(Timestamp, Act)> {
-    let mut acts = Vec::new();
+/// Returns the events of a node in order, each with the node's state after it.
+fn events_of(node: &Arc<Node>) -> Vec<(Timestamp, Event)> {
+    let proposed = |node: Node| {
+        (node.proposed_at, Event::Proposed { nodes: vec![Arc::new(node)], withdrawn: Vec::new() })
+    };
     let mut stage = Node::clone(node);
+    let mut events = Vec::new();
     if let Some(end) = &node.classification {
         // Restores the state before the first change. Afterwards each amendment contains its new text.
         let mut amendments = end.amended.clone();
@@ -235,36 +218,39 @@ fn acts_of(node: &Arc<Node>) -> Vec<(Timestamp, Act)> {
                 ..result.clone()
             };
         }
-        acts.push((
-            node.proposed_at,
-            Act::Proposed(Arc::new(Node { classification: None, ..stage.clone() })),
-        ));
-        acts.push((end.committed_at, Act::Committed(Arc::new(stage.clone()))));
-        acts.extend(changes_of(stage, end, amendments));
+        events.push(proposed(Node { classification: None, ..stage.clone() }));
+        events.push((end.committed_at, committed(&stage)));
+        events.extend(changes_of(stage, end, amendments));
     } else {
-        acts.push((node.proposed_at, Act::Proposed(Arc::new(Node { claim: None, ..stage.clone() }))));
-        let claim = node.claim.iter().map(|claim| (claim.at, Act::Claimed(Arc::clone(node))));
-        acts.extend(claim);
+        events.push(proposed(Node { claim: None, ..stage }));
+        let claimed = |at| (at, Event::Claimed { nodes: vec![Arc::clone(node)] });
+        events.extend(node.claim.iter().map(|claim| claimed(claim.at)));
     }
     // A manually written amendment may contain text that it did not change, so the final state is read from the file.
-    if let Some((_, last)) = acts.last_mut() {
+    if let Some((_, last)) = events.last_mut() {
         match last {
-            Act::Proposed(last) | Act::Claimed(last) | Act::Committed(last) | Act::Amended(last) => {
-                last.clone_from(node);
+            Event::Proposed { nodes, .. } | Event::Claimed { nodes } | Event::Committed { nodes, .. } => {
+                nodes[0].clone_from(node);
             }
-            Act::Changed(transition) => transition.node.clone_from(node),
-            Act::Ended(_) | Act::Commented(_) | Act::Ran(_) => {}
+            Event::Amended { node: last }
+            | Event::Reclassified { transition: Transition { node: last, .. }, .. } => last.clone_from(node),
+            _ => {}
         }
     }
-    acts
+    events
 }
 
-/// Returns the acts on a committed node: each list in order, the lists merged by time.
+fn committed(node: &Node) -> Event {
+    let nodes = vec![Arc::new(node.clone())];
+    Event::Committed { nodes, transitions: Vec::new(), attachments: Vec::new() }
+}
+
+/// Returns the later events of a committed node: each list in order, the lists merged by time.
 fn changes_of(
     mut stage: Node,
     end: &Classification,
     amendments: Vec<Amendment>,
-) -> impl Iterator<Item = (Timestamp, Act)> {
+) -> impl Iterator<Item = (Timestamp, Event)> {
     let mut others = end.other_results.iter().peekable();
     let mut changes = end.reclassified.iter().peekable();
     let mut amendments = amendments.into_iter().peekable();
@@ -277,18 +263,20 @@ fn changes_of(
         let first = times.iter().flatten().min().copied();
         if let Some(other) = others.next_if(|other| Some(other.committed_at) == first) {
             stage.classification.iter_mut().for_each(|result| result.other_results.push(other.clone()));
-            return Some((other.committed_at, Act::Committed(Arc::new(stage.clone()))));
+            return Some((other.committed_at, committed(&stage)));
         }
         if let Some(change) = changes.next_if(|change| Some(change.at) == first) {
             stage.classification.iter_mut().for_each(|result| result.reclassified.push(change.clone()));
             let by = change.by.child().cloned();
             let (from, to, node) = (change.from.clone(), change.to.clone(), Arc::new(stage.clone()));
-            return Some((change.at, Act::Changed(Transition { node, from, to, by })));
+            let transition = Transition { node, from, to, by };
+            let event = Event::Reclassified { transition, transitions: Vec::new(), reopened: false };
+            return Some((change.at, event));
         }
         let mut amendment = amendments.next()?;
         amendment.swap(&mut stage);
         stage.classification.iter_mut().for_each(|result| result.amended.push(amendment.clone()));
-        Some((amendment.at, Act::Amended(Arc::new(stage.clone()))))
+        Some((amendment.at, Event::Amended { node: Arc::new(stage.clone()) }))
     })
 }
 
