@@ -4,7 +4,6 @@
 //! investigation. Each lists its notes, riskiest first.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use serde::Serialize;
 
@@ -48,10 +47,10 @@ pub struct ReviewEntry {
     /// The risk of the first note.
     pub risk: Risk,
     /// The node. Absent for the whole investigation.
-    #[serde(serialize_with = "as_text", rename = "nodeId", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "nodeId", skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeId>,
     /// The node's state. Absent for a proposal, a removed node and the whole investigation.
-    #[serde(serialize_with = "as_text", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<StateName>,
     /// The title of the node or of the investigation.
     pub title: String,
@@ -67,16 +66,6 @@ pub struct Note {
     pub risk: Risk,
     /// One line of text without a full stop.
     pub text: String,
-}
-
-fn as_text<T: fmt::Display, S: serde::Serializer>(
-    value: &Option<T>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match value {
-        Some(value) => serializer.collect_str(value),
-        None => serializer.serialize_none(),
-    }
 }
 
 impl Risk {

@@ -9,7 +9,13 @@ use std::time::{Duration, SystemTime};
 /// The magic numbers of file systems that `syncfs` syncs completely: ext2 to ext4, XFS, Btrfs, F2FS and tmpfs.
 const SYNCED_WHOLE: [u64; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994];
 
-pub(super) fn sync_file_systems<'a>(
+/// Syncs the file systems of these paths and returns true. Returns false without syncing if the system or one of the file
+/// systems does not support this.
+///
+/// # Errors
+///
+/// Returns the path that can't be opened or synced, with the error.
+pub fn sync_file_systems<'a>(
     paths: impl Iterator<Item = &'a PathBuf>,
 ) -> Result<bool, (&'a PathBuf, io::Error)> {
     let mut file_systems = BTreeMap::new();
@@ -30,7 +36,8 @@ pub(super) fn sync_file_systems<'a>(
     Ok(true)
 }
 
-pub(super) fn machine_start() -> Option<SystemTime> {
+/// Returns the time at which this machine was started, if known.
+pub fn machine_start() -> Option<SystemTime> {
     let facts = fs::read_to_string("/proc/stat").ok()?;
     let seconds = facts.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))

@@ -11,17 +11,32 @@ use rustix::process::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-pub(super) fn file_identity(path: &Path) -> io::Result<String> {
+/// Returns an identity that stays the same when the file's content changes, but differs for another file of the same name.
+///
+/// # Errors
+///
+/// Returns an error if the file's metadata can't be read.
+pub fn file_identity(path: &Path) -> io::Result<String> {
     let metadata = fs::symlink_metadata(path)?;
     Ok(format!("{}:{}", metadata.dev(), metadata.ino()))
 }
 
-pub(super) fn make_executable(file: &File) -> io::Result<()> {
+/// Adds the executable bit for everyone with read permission, as git does. No effect on systems other than Unix.
+///
+/// # Errors
+///
+/// Returns an error if the permissions can't be changed.
+pub fn make_executable(file: &File) -> io::Result<()> {
     let mode = file.metadata()?.permissions().mode();
     file.set_permissions(Permissions::from_mode(mode | ((mode & 0o444) >> 2)))
 }
 
-pub(super) fn hide_from_readers(file: &File) -> io::Result<()> {
+/// Removes read permission from everyone without write permission. No effect on systems without such permissions.
+///
+/// # Errors
+///
+/// Returns an error if the permissions can't be changed.
+pub fn hide_from_readers(file: &File) -> io::Result<()> {
     let mode = file.metadata()?.permissions().mode();
     let hidden = mode & !((!mode & 0o222) << 1);
     if hidden != mode {
@@ -30,53 +45,70 @@ pub(super) fn hide_from_readers(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn is_open_to_others(path: &Path) -> bool {
+/// Returns whether users other than the owner have permissions on a file. Returns false if the file is missing, or if the
+/// system has no such permissions.
+pub fn is_open_to_others(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }
 
-pub(super) fn private_folder() -> DirBuilder {
+/// Returns a builder of folders that only their owner can read. On systems without modes, a folder inherits the
+/// permissions of its parent.
+pub fn private_folder() -> DirBuilder {
     let mut builder = DirBuilder::new();
     builder.mode(0o700);
     builder
 }
 
-/// A file opened for reading can be synced, as can a folder.
-pub(super) fn sync(path: &Path) -> io::Result<()> {
+/// Waits until a file is on disk. Also syncs a folder if the system supports it.
+///
+/// # Errors
+///
+/// Returns an error if the path can't be opened or written.
+pub fn sync(path: &Path) -> io::Result<()> {
+    // A file opened for reading can be synced, as can a folder.
     File::open(path)?.sync_all()
 }
 
-pub(super) fn host_name() -> String {
+/// Returns the name of this machine.
+pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-pub(super) fn is_alive(process: i32) -> bool {
+/// Returns whether a process of this machine is alive. Returns true if unknown.
+pub fn is_alive(process: i32) -> bool {
     Pid::from_raw(process).is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
 }
 
-pub(super) fn begin_group(command: &mut Command) {
+/// Starts the command in a new process group. No effect on systems without groups.
+pub fn begin_group(command: &mut Command) {
     command.process_group(0);
 }
 
-pub(super) fn ask_group_to_end(child: &Child) {
+/// Asks a child's process group to exit. No effect on systems without groups.
+pub fn ask_group_to_end(child: &Child) {
     let _ = kill_process_group(Pid::from_child(child), Signal::TERM);
 }
 
-pub(super) fn signal_group(child: &Child, signal: i32) {
+/// Sends a signal to a child's process group. No effect on systems without groups.
+pub fn signal_group(child: &Child, signal: i32) {
     if let Some(signal) = Signal::from_named_raw(signal) {
         let _ = kill_process_group(Pid::from_child(child), signal);
     }
 }
 
-pub(super) fn signal_of(status: ExitStatus) -> Option<i32> {
+/// Returns the signal that ended a process, if any.
+pub fn signal_of(status: ExitStatus) -> Option<i32> {
     status.signal()
 }
 
-pub(super) fn end_group(child: &Child) {
+/// Kills a child's process group. No effect on systems without groups, so the caller must also kill the child.
+pub fn end_group(child: &Child) {
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }
 
-/// The usual limit of 1,024 exists for programs that use `select`.
-pub(super) fn raise_open_files(wanted: usize) -> usize {
+/// Raises this process's limit on open files to `wanted`, or as close to it as possible. Returns the new limit.
+pub fn raise_open_files(wanted: usize) -> usize {
+    // The usual limit of 1,024 exists for programs that use `select`.
     let wanted = wanted as u64;
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|current| current < wanted) {
@@ -87,8 +119,8 @@ pub(super) fn raise_open_files(wanted: usize) -> usize {
     limit.current.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX)
 }
 
-/// Does nothing if the system does not support the limit.
-pub(super) fn limit_memory(most: u64) {
+/// Limits this process's memory to `most` bytes if the system supports it. Beyond the limit, allocations abort the process.
+pub fn limit_memory(most: u64) {
     let _ = setrlimit(Resource::Data, Rlimit { current: Some(most), maximum: Some(most) });
 }
 

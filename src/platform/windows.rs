@@ -1,3 +1,5 @@
+#![allow(missing_docs, reason = "`unix` documents the same functions")]
+
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::path::Path;
@@ -6,58 +8,58 @@ use std::process::{Child, Command, ExitStatus};
 use tokio::signal::windows::{CtrlC, ctrl_c};
 
 /// Does not use the creation time, since Windows reuses that of a recently removed file of the same name.
-pub(super) fn file_identity(path: &Path) -> io::Result<String> {
+pub fn file_identity(path: &Path) -> io::Result<String> {
     let information = winapi_util::file::information(winapi_util::Handle::from_path_any(path)?)?;
     Ok(format!("{}:{}", information.volume_serial_number(), information.file_index()))
 }
 
-pub(super) fn make_executable(_: &File) -> io::Result<()> {
+pub fn make_executable(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn hide_from_readers(_: &File) -> io::Result<()> {
+pub fn hide_from_readers(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn is_open_to_others(_: &Path) -> bool {
+pub fn is_open_to_others(_: &Path) -> bool {
     false
 }
 
-pub(super) fn private_folder() -> DirBuilder {
+pub fn private_folder() -> DirBuilder {
     DirBuilder::new()
 }
 
 /// Only a file opened for writing can be synced, and folders can't.
-pub(super) fn sync(path: &Path) -> io::Result<()> {
+pub fn sync(path: &Path) -> io::Result<()> {
     if path.is_dir() { Ok(()) } else { File::options().write(true).open(path)?.sync_all() }
 }
 
-pub(super) fn host_name() -> String {
+pub fn host_name() -> String {
     std::env::var("COMPUTERNAME").unwrap_or_default()
 }
 
-pub(super) fn is_alive(_: i32) -> bool {
+pub fn is_alive(_: i32) -> bool {
     true
 }
 
-pub(super) fn begin_group(_: &mut Command) {}
+pub fn begin_group(_: &mut Command) {}
 
-pub(super) fn ask_group_to_end(_: &Child) {}
+pub fn ask_group_to_end(_: &Child) {}
 
-pub(super) fn signal_group(_: &Child, _: i32) {}
+pub fn signal_group(_: &Child, _: i32) {}
 
-pub(super) fn signal_of(_: ExitStatus) -> Option<i32> {
+pub fn signal_of(_: ExitStatus) -> Option<i32> {
     None
 }
 
-pub(super) fn end_group(_: &Child) {}
+pub fn end_group(_: &Child) {}
 
 /// Windows has no relevant limit.
-pub(super) fn raise_open_files(_: usize) -> usize {
+pub fn raise_open_files(_: usize) -> usize {
     usize::MAX
 }
 
-pub(super) fn limit_memory(_: u64) {}
+pub fn limit_memory(_: u64) {}
 
 pub(super) fn signals(_hangup: bool) -> impl Iterator<Item = (&'static str, io::Result<CtrlC>)> {
     std::iter::once_with(|| ("Ctrl-C", ctrl_c()))

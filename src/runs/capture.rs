@@ -25,13 +25,8 @@ const TO_END: Duration = Duration::from_secs(2);
 const GRACE: Duration = Duration::from_secs(1);
 /// The maximum number of bytes in a pipe when the command exits. Any more comes from another process.
 const PIPE_MAX: u64 = 1 << 20;
-/// The polling intervals, short at first, since many commands take milliseconds.
-const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(5), Duration::from_millis(20)];
-/// Returns each interval 20 times, then the last one forever.
-fn pauses() -> impl Iterator<Item = Duration> {
-    PAUSES.into_iter().flat_map(|pause| std::iter::repeat_n(pause, 20)).chain(std::iter::repeat(PAUSES[2]))
-}
-
+/// The polling interval. Many commands take only milliseconds.
+const PAUSE: Duration = Duration::from_millis(5);
 const BUFFER: usize = 32 << 10;
 
 /// A destination for a command's output.
@@ -107,9 +102,9 @@ pub fn capture(request: CaptureRequest<'_>, asked: &mut dyn FnMut() -> Option<i3
             let pipes = pipes(&mut child, request.sinks);
             let readers =
                 pipes.into_iter().try_for_each(|(stream, pipe, sink)| shared.read(stream, pipe, sink));
-            let wait = Wait { started, timeout: request.timeout };
+            let late_at = request.timeout.and_then(|timeout| started.checked_add(timeout));
             let ended = match readers {
-                Ok(()) => wait.end_of(&mut child, asked, &mut captured.interrupted),
+                Ok(()) => wait(&mut child, late_at, asked, &mut captured.interrupted),
                 Err(error) => {
                     kill(&mut child);
                     Ended::NotRun(format!("can't start a thread for its output: {error}"))
@@ -191,56 +186,47 @@ fn kill(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The start time and the time limit of a command.
-struct Wait {
-    started: Instant,
-    timeout: Option<Duration>,
-}
-
-impl Wait {
-    /// Waits until the command exits. Kills it at its time limit or after an interrupt.
-    fn end_of(
-        &self,
-        child: &mut Child,
-        asked: &mut dyn FnMut() -> Option<i32>,
-        interrupted: &mut Option<i32>,
-    ) -> Ended {
-        let mut pauses = pauses();
-        let mut kill_at = None;
-        let mut is_late = false;
-        loop {
-            match child.try_wait() {
-                Ok(Some(_)) if is_late => {
-                    platform::end_group(child);
-                    return Ended::TimedOut;
-                }
-                Ok(Some(status)) => {
-                    let signal = platform::signal_of(status).map(Ended::Signal);
-                    return signal.unwrap_or_else(|| Ended::Exit(status.code().unwrap_or(-1)));
-                }
-                Ok(None) => {}
-                Err(error) => {
-                    kill(child);
-                    return Ended::NotRun(format!("can't wait for it: {error}"));
-                }
-            }
-            if let Some(signal) = asked() {
-                platform::signal_group(child, signal);
-                let at = if interrupted.is_some() { Duration::ZERO } else { TO_END };
-                kill_at = Some(Instant::now() + at);
-                *interrupted = Some(signal);
-            }
-            if !is_late && self.timeout.is_some_and(|timeout| self.started.elapsed() >= timeout) {
-                is_late = true;
-                platform::ask_group_to_end(child);
-                kill_at = Some(Instant::now() + TO_END);
-            }
-            if kill_at.is_some_and(|at| Instant::now() >= at) {
+/// Waits until the command exits. Kills it at its time limit or after an interrupt.
+fn wait(
+    child: &mut Child,
+    late_at: Option<Instant>,
+    asked: &mut dyn FnMut() -> Option<i32>,
+    interrupted: &mut Option<i32>,
+) -> Ended {
+    let mut kill_at = None;
+    let mut is_late = false;
+    loop {
+        match child.try_wait() {
+            Ok(Some(_)) if is_late => {
                 platform::end_group(child);
-                let _ = child.kill();
+                return Ended::TimedOut;
             }
-            thread::sleep(pauses.next().unwrap_or(PAUSES[2]));
+            Ok(Some(status)) => {
+                let signal = platform::signal_of(status).map(Ended::Signal);
+                return signal.unwrap_or_else(|| Ended::Exit(status.code().unwrap_or(-1)));
+            }
+            Ok(None) => {}
+            Err(error) => {
+                kill(child);
+                return Ended::NotRun(format!("can't wait for it: {error}"));
+            }
         }
+        if let Some(signal) = asked() {
+            platform::signal_group(child, signal);
+            let at = if interrupted.is_some() { Duration::ZERO } else { TO_END };
+            kill_at = Some(Instant::now() + at);
+            *interrupted = Some(signal);
+        }
+        if !is_late && late_at.is_some_and(|at| Instant::now() >= at) {
+            is_late = true;
+            platform::ask_group_to_end(child);
+            kill_at = Some(Instant::now() + TO_END);
+        }
+        if kill_at.is_some_and(|at| Instant::now() >= at) {
+            platform::end_group(child);
+            let _ = child.kill();
+        }
+        thread::sleep(PAUSE);
     }
 }
 
@@ -302,7 +288,6 @@ impl CaptureState {
     fn rest(&self, asked: &mut dyn FnMut() -> Option<i32>) {
         self.has_ended.store(true, Ordering::SeqCst);
         let (mut passed, mut since) = (self.passed.load(Ordering::SeqCst), Instant::now());
-        let mut pauses = pauses();
         while self.reading.load(Ordering::SeqCst) > 0 && asked().is_none() {
             let now = self.passed.load(Ordering::SeqCst);
             // Waits for a slow reader.
@@ -311,7 +296,7 @@ impl CaptureState {
             } else if since.elapsed() >= GRACE {
                 return;
             }
-            thread::sleep(pauses.next().unwrap_or(PAUSES[2]));
+            thread::sleep(PAUSE);
         }
     }
 }

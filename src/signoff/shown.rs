@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{SignOff, SignOffDecision, SignOffState};
+use crate::domain::Timestamp;
 use crate::ruleset::rules::shortened;
 use crate::store::Since;
 use crate::text::counted;
@@ -23,20 +24,13 @@ pub struct SignOffView<'a> {
     signer: Option<&'a str>,
     /// The tagger named in the tag. This and `at` are only as trustworthy as the signature.
     tagger: Option<&'a str>,
-    at: Option<String>,
+    at: Option<Timestamp>,
     text: Option<&'a str>,
     conclusion: Option<&'a str>,
     ruleset: Option<&'a str>,
     open: Option<&'a [String]>,
-    /// The changes since the signed commit. Absent if nothing has changed, or if the changes are unknown.
-    since: Option<Later<'a>>,
-}
-
-#[derive(Serialize)]
-struct Later<'a> {
-    commits: usize,
-    nodes: Vec<String>,
-    files: &'a [String],
+    /// The changes since the signed commit. `null` if nothing has changed, or if the changes are unknown.
+    since: &'a Since,
 }
 
 impl<'a> From<&'a SignOff> for SignOffView<'a> {
@@ -50,19 +44,12 @@ impl<'a> From<&'a SignOff> for SignOffView<'a> {
             commit: it.commit.to_string(),
             signer: it.signer.as_deref(),
             tagger: it.tagger.as_deref(),
-            at: it.at.map(|at| at.to_string()),
+            at: it.at,
             text: statement.map(|it| it.text.as_str()),
             conclusion: statement.and_then(|it| it.files.conclusion.as_deref()),
             ruleset: statement.and_then(|it| it.files.ruleset.as_deref()),
             open: statement.map(|it| it.open.as_slice()),
-            since: match &it.since {
-                Since::Later { commits, nodes, files } => Some(Later {
-                    commits: *commits,
-                    nodes: nodes.iter().map(ToString::to_string).collect(),
-                    files,
-                }),
-                Since::Nothing | Since::Elsewhere => None,
-            },
+            since: &it.since,
         }
     }
 }

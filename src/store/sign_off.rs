@@ -1,5 +1,7 @@
 //! Reads sign-off tags. Their signatures are checked elsewhere.
 
+use serde::Serialize;
+
 pub use super::git::Annotation;
 use super::git::{CommitId, Descent, Git, TagInfo};
 use super::{Snapshot, Store, StoreError};
@@ -49,7 +51,8 @@ pub struct SignedFiles {
 }
 
 /// The changes between a signed commit and a state of the investigation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum Since {
     /// The commit is the current state.
     Nothing,
