@@ -52,19 +52,6 @@ pub enum ConfigFile {
 }
 
 impl Client {
-    /// All clients.
-    pub const ALL: [Client; 9] = [
-        Client::ClaudeCode,
-        Client::VsCode,
-        Client::Cursor,
-        Client::Codex,
-        Client::ClaudeDesktop,
-        Client::OpenCode,
-        Client::Windsurf,
-        Client::GeminiCli,
-        Client::CopilotCli,
-    ];
-
     /// Returns the name shown to people.
     pub fn name(self) -> &'static str {
         match self {
@@ -545,6 +532,18 @@ that. `tot list` shows them to people, `tot report` turns them into pages.
 mod tests {
     use super::*;
 
+    const ALL: [Client; 9] = [
+        Client::ClaudeCode,
+        Client::VsCode,
+        Client::Cursor,
+        Client::Codex,
+        Client::ClaudeDesktop,
+        Client::OpenCode,
+        Client::Windsurf,
+        Client::GeminiCli,
+        Client::CopilotCli,
+    ];
+
     fn entry(arguments: &[&str]) -> ServerEntry {
         ServerEntry {
             name: "tot".to_owned(),
@@ -561,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_holds_the_entry_alone() {
+    fn a_new_file_contains_only_the_entry() {
         insta::assert_snapshot!(alone(Client::ClaudeCode, &entry(&[])), @r#"
         {
           "mcpServers": {
@@ -590,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn each_client_has_the_form_of_its_documentation() {
+    fn each_client_uses_its_documented_format() {
         let entry = entry(&["--root", "notes"]);
         insta::assert_snapshot!(alone(Client::OpenCode, &entry), @r#"
         {
@@ -623,7 +622,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_the_first_opencode_stays_one() {
+    fn opencode_1_files_keep_their_format() {
         let present = r#"{"mcp": {"other": {"type": "local", "command": ["x"], "enabled": true}}}"#;
         let text = written(Client::OpenCode, present, &entry(&[]), false);
         let file: Value = serde_json::from_str(&text).unwrap();
@@ -632,7 +631,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paragraph_comes_once_and_behind_what_is_there() {
+    fn the_paragraph_is_appended_once() {
         let Edit::Write(text) = put_paragraph(Some("# Ours\n\n\n"), "tot", "investigations", false) else {
             panic!()
         };
@@ -659,7 +658,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_is_in_a_json_file_stays_as_it_is() {
+    fn other_json_content_is_preserved() {
         let present = "{\n    // ours\n    \"inputs\": [1,2],\n    \"servers\": {\n        \"other\": {\"command\": \"x\"}, // kept\n    },\n}\n";
         insta::assert_snapshot!(written(Client::VsCode, present, &entry(&[]), false), @r#"
         {
@@ -677,7 +676,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_is_in_a_toml_file_stays_as_it_is() {
+    fn other_toml_content_is_preserved() {
         let present =
             "# mine\nmodel = \"o\"   # good\n\n[mcp_servers.other]\ncommand = \"x\"\n\n[tui]\ntheme = 1\n";
         insta::assert_snapshot!(written(Client::Codex, present, &entry(&[]), false), @r#"
@@ -697,15 +696,15 @@ mod tests {
 
     #[test]
     fn the_same_entry_changes_nothing() {
-        for client in Client::ALL {
+        for client in ALL {
             let entry = entry(&["--min-rounds", "5"]);
             assert_eq!(put(client, Some(&alone(client, &entry)), &entry, false).unwrap(), Edit::None);
         }
     }
 
     #[test]
-    fn another_entry_of_that_name_is_replaced_only_when_asked() {
-        for client in Client::ALL {
+    fn a_different_entry_is_replaced_only_on_request() {
+        for client in ALL {
             let present = alone(client, &entry(&["--root", "old"]));
             let change = put(client, Some(&present), &entry(&[]), false).unwrap();
             assert!(matches!(&change, Edit::Taken(text) if text.contains("old")), "{client:?} {change:?}");
@@ -716,7 +715,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_keep_the_ending_of_dos() {
+    fn crlf_line_endings_are_preserved() {
         let present = "model = \"o\"\r\n\r\n[mcp_servers.tot]\r\ncommand = \"x\"\r\n";
         let text = written(Client::Codex, present, &entry(&[]), true);
         assert_eq!(text, present.replace("\"x\"", "\"tot-mcp\""));
@@ -729,7 +728,7 @@ mod tests {
     }
 
     #[test]
-    fn what_replaces_an_entry_keeps_its_environment() {
+    fn replacing_an_entry_preserves_its_environment() {
         let present = "[mcp_servers.tot]\ncommand = \"old\" # mine\nargs = [\"x\"]\nstartup_timeout_sec = 20\nurl = \"http://x\"\n\n\
                        [mcp_servers.tot.env]\nTOT_ROOT = \"/r\"\n";
         let text = written(Client::Codex, present, &entry(&[]), true);
@@ -767,8 +766,8 @@ mod tests {
     }
 
     #[test]
-    fn a_windows_path_survives() {
-        for client in Client::ALL {
+    fn windows_paths_survive() {
+        for client in ALL {
             let entry = ServerEntry {
                 command: r#"C:\Program Files\"tot"\tot-mcp.exe"#.to_owned(),
                 ..entry(&["--root", "a\tb\u{1}"])
@@ -779,7 +778,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused() {
+    fn invalid_files_are_rejected() {
         for (client, text) in [
             (Client::Cursor, "{\"mcpServers\": {"),
             (Client::Cursor, "[1]"),

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_run_left_is_removed_and_what_a_run_holds_is_not() -> io::Result<()> {
+    fn only_abandoned_folders_are_removed() -> io::Result<()> {
         let parent = tempfile::tempdir()?;
         let held = TemporaryFolder::new(parent.path(), "a-")?;
         let killed = parent.path().join("a-0-0");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_told() {
+    fn a_missing_parent_is_an_error() {
         assert!(TemporaryFolder::new(Path::new("/does/not/exist"), "a-").is_err());
     }
 }

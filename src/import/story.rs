@@ -14,11 +14,11 @@ use crate::ruleset::EffectiveRules;
 /// One reconstructed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportStep {
-    /// Its time.
+    /// The time of the call.
     pub at: Timestamp,
-    /// Its event.
+    /// The event.
     pub event: Event,
-    /// The message of its commit.
+    /// The commit message.
     pub message: String,
 }
 

@@ -31,7 +31,7 @@ fn subjects(facts: &Facts) -> Vec<String> {
 }
 
 #[test]
-fn what_was_called_is_told_again_from_what_is_stored() {
+fn steps_reconstruct_the_calls() {
     let root = node(
         "R1.A",
         "",
@@ -84,7 +84,7 @@ fn what_was_called_is_told_again_from_what_is_stored() {
 }
 
 #[test]
-fn a_node_comes_after_its_parent_whatever_its_times_say() {
+fn a_node_follows_its_parent_even_if_its_times_disagree() {
     let root = node("R1.A", "", 30, "state: DRILL\ncommittedAt: 2026-01-05T09:31:00Z\nfindings: x\n");
     let child = node("R2.A1", "R1.A", 1, "state: DRILL\ncommittedAt: 2026-01-05T09:00:00Z\nfindings: x\n");
     let subjects = subjects(&facts(&[&root, &child], None));
@@ -92,7 +92,7 @@ fn a_node_comes_after_its_parent_whatever_its_times_say() {
 }
 
 #[test]
-fn proposals_of_one_time_are_as_many_calls_as_the_ruleset_asks_for() {
+fn simultaneous_proposals_are_split_by_the_batch_limit() {
     let nodes: Vec<String> = (0..7).map(|number| node(&format!("R1.{number}"), "", 0, "")).collect();
     let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
     let facts = facts(&nodes, None);
@@ -102,7 +102,7 @@ fn proposals_of_one_time_are_as_many_calls_as_the_ruleset_asks_for() {
 }
 
 #[test]
-fn each_generation_of_the_ancestor_is_known_by_its_states_and_rounds() {
+fn each_generation_of_the_ancestor_selects_its_ruleset() {
     for (text, ruleset) in [
         (include_str!("../../tests/ancestor/drill.json"), "drill"),
         (ANCESTOR, "multi-gate"),
@@ -121,7 +121,7 @@ fn each_generation_of_the_ancestor_is_known_by_its_states_and_rounds() {
 }
 
 #[test]
-fn what_the_ancestor_kept_is_taken_over() {
+fn values_stored_by_the_ancestor_are_imported() {
     let facts =
         read(include_str!("../../tests/ancestor/single-root.json"), ImportOptions::default()).unwrap();
     let by_id = |id: &str| facts.nodes.iter().find(|node| node.id.as_str() == id).unwrap();
@@ -138,7 +138,7 @@ fn what_the_ancestor_kept_is_taken_over() {
 }
 
 #[test]
-fn a_fault_is_told_with_its_place() {
+fn errors_name_their_location() {
     let sample: Value = serde_json::from_str(ANCESTOR).unwrap();
     for (pointer, value, told) in [
         ("/nodes/R1.A/state", json!("drill"), "nodes.R1.A.state: "),
@@ -176,7 +176,7 @@ fn a_fault_is_told_with_its_place() {
 }
 
 #[test]
-fn data_without_the_text_of_its_ruleset_is_judged_by_the_built_in_one() {
+fn data_without_its_ruleset_uses_the_built_in_one() {
     let meta = json!({"id": "33333333-4444-4555-a666-777777777777", "title": "x", "query": "x", "context": null,
         "ruleset": builtin::DEFAULT, "mode": "deep", "minRounds": 5, "minRoots": 1, "allowEarlyTerminal": false,
         "startedAt": "2026-01-05T09:00:00.000Z", "currentRound": 1, "head": "x", "ended": false});

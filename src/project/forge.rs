@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn each_forge_has_its_own_form() {
+    fn each_forge_has_its_own_url_format() {
         let link = |remote: &str, lines| Forge::of(remote).and_then(|forge| forge.permalink(&pin(lines)));
         for (remote, one, two) in [
             (
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_known_forge_or_not_committed_has_no_link() {
+    fn unknown_forges_and_uncommitted_files_have_no_link() {
         for remote in [
             "",
             "/srv/git/n.git",
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_is_filled_and_nothing_leaves_its_place() {
+    fn templates_escape_inserted_paths() {
         let forge: Forge =
             "https://git.example.org/p/{commit}/{path}?at={line}#L{line}-{last}".parse().unwrap();
         assert_eq!(
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_template_is_refused() {
+    fn invalid_templates_are_rejected() {
         for (text, reason) in [
             ("", "lacks {path}"),
             ("https://example.org/", "lacks {path}"),

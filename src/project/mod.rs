@@ -59,7 +59,7 @@ const INVESTIGATION: &str = "investigation.yaml";
 /// The repository around a folder.
 #[derive(Clone, Debug)]
 pub struct Project {
-    /// Its work tree.
+    /// The root of the work tree.
     root: PathBuf,
     /// The agents' working folder. Relative paths are resolved from here, then from the root.
     folder: PathBuf,

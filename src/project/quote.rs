@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn spaces_ellipses_comment_marks_and_letter_case_are_forgiven() {
+    fn spaces_ellipses_comment_markers_and_letter_case_are_ignored() {
         for quote in ["waits for the lock", "let   n=3", "“Waits for … lock.”", "Waits ... self", "{…}", ""]
         {
             assert_eq!(at(1, 4, quote), QuotePlace::Expected, "{quote}");

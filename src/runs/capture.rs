@@ -337,7 +337,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_ends_by_a_signal_or_a_status_says_so() {
+    fn exit_codes_and_signals_are_reported() {
         for (script, ended) in
             [("exit 3", Ended::Exit(3)), ("kill -9 $$", Ended::Signal(9)), ("", Ended::Exit(0))]
         {
@@ -351,7 +351,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn something_in_the_background_is_not_waited_for() {
+    fn background_processes_do_not_delay_the_end() {
         for script in ["echo done; sleep 600 &", "echo done; yes > /dev/stderr &"] {
             let words = shell(script);
             let started = Instant::now();
@@ -371,7 +371,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_slow_reader_gets_all_of_it() {
+    fn a_slow_reader_gets_all_output() {
         struct Slow(Arc<AtomicU64>);
         impl Write for Slow {
             fn write(&mut self, new: &[u8]) -> io::Result<usize> {

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expectation_is_an_expression_and_perhaps_a_range() {
+    fn expectations_are_parsed() {
         for (text, pattern, range) in [
             ("ok$", "ok$", None),
             ("took ([0-9.]+) ms in 0..50", "took ([0-9.]+) ms", Some("0..50")),

@@ -174,21 +174,21 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_commands_a_terminal_is_kept_and_nothing_that_was_there_is_lost() {
+    fn control_characters_become_visible() {
         let output = recorded(&[(0, b"a\0b\x1b[2Jc\x7f\r\n\td\re\xff\xc2\x9b \xe2\x80\xaex\n")]);
         assert_eq!(output.text, "a␀b␛[2Jc␡\n\td␍e\u{FFFD}\u{FFFD} \u{202e}x\n");
         assert_eq!((output.end, output.bytes), (None, 24));
     }
 
     #[test]
-    fn a_character_that_comes_in_parts_is_one_whatever_comes_between() {
+    fn split_characters_are_joined() {
         let parts: &[(usize, &[u8])] =
             &[(0, b"\xf0\x9f"), (1, b"err\n"), (0, b"\x9a\x80"), (0, b" \xe2\x82")];
         assert_eq!(recorded(parts).text, "err\n🚀 \u{FFFD}");
     }
 
     #[test]
-    fn the_checksum_is_that_of_the_output_and_independent_of_how_streams_mix() {
+    fn the_checksum_does_not_depend_on_interleaving() {
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(recorded(&[]).sha256, empty);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_output_both_ends_are_kept() {
+    fn both_ends_of_long_output_are_stored() {
         let line = "0123456789abcde\n";
         let all: String = (0..100_000).map(|_| line).collect();
         let output = recorded(&[(0, b"first\n"), (0, all.as_bytes()), (1, b"last\n")]);

@@ -42,7 +42,7 @@ fn message(tag: &mut SignOffTag, from: &str, to: &str) {
 }
 
 #[test]
-fn only_a_good_signature_of_what_is_shown_is_valid() {
+fn only_a_good_signature_of_the_state_shown_is_valid() {
     let later = || Since::Later { commits: 1, nodes: Vec::new(), files: Vec::new() };
     let bad = || Signature::Bad { why: "x".into() };
     let unchecked = || Signature::Unchecked { why: "x".into() };
@@ -77,7 +77,7 @@ fn only_a_good_signature_of_what_is_shown_is_valid() {
 }
 
 #[test]
-fn a_state_is_approved_by_a_valid_sign_off_beside_which_none_speaks_against_it() {
+fn approval_needs_a_valid_sign_off_and_no_contradicting_one() {
     let all = |tags: Vec<(SignOffTag, Signature)>| {
         let (tags, signatures): (Vec<_>, Vec<_>) = tags.into_iter().unzip();
         judge(&SignOffTags { tags, left_out: 0 }, &signatures)
@@ -103,7 +103,7 @@ fn a_state_is_approved_by_a_valid_sign_off_beside_which_none_speaks_against_it()
 }
 
 #[test]
-fn a_name_is_one_that_git_and_every_file_system_take() {
+fn tag_names_suit_git_and_every_file_system() {
     let of = |person: &str| name(SignOffDecision::Approved, person, commit(), 0x7f3);
     assert_eq!(of("Anna"), "approved/anna-1a2b3c4d5e-07f3");
     assert_eq!(of(" Ánna  O’Hara.lock"), "approved/nna-o-hara-lock-1a2b3c4d5e-07f3");
@@ -114,7 +114,7 @@ fn a_name_is_one_that_git_and_every_file_system_take() {
 }
 
 #[test]
-fn what_others_wrote_passes_for_no_trailer() {
+fn foreign_text_is_not_parsed_as_a_trailer() {
     let ruleset = builtin::all()[0].clone();
     let meta = Meta {
         id: "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap(),
