@@ -226,56 +226,38 @@ pub fn alone(client: Client, entry: &ServerEntry) -> String {
 ///
 /// Returns an error if the text is invalid.
 pub fn servers(client: Client, present: &str) -> Result<Vec<ServerEntry>, SetupError> {
-    let servers = match client {
-        Client::Codex => {
-            let file: DocumentMut = present.parse()?;
-            let servers = file.get(client.keys()[0]).and_then(Item::as_table_like);
-            let entry = |(name, item): (&str, &Item)| {
-                let table = item.as_table_like()?;
-                let arguments = table.get("args").and_then(words).unwrap_or_default();
-                Some((name.to_owned(), table.get("command")?.as_str()?.to_owned(), arguments))
-            };
-            servers.map(|servers| servers.iter().filter_map(entry).collect()).unwrap_or_default()
-        }
-        _ => {
-            let (_, root) = json_file(present)?;
-            let mut place = root.object_value();
-            for key in client.keys() {
-                place = match place {
-                    Some(place) if !holds_servers(client, &place) => {
-                        refuse_twice(&place, key)?;
-                        place.object_value(key)
-                    }
-                    place => place,
-                };
+    if client == Client::Codex {
+        let file: DocumentMut = present.parse()?;
+        let servers = file.get(client.keys()[0]).and_then(Item::as_table_like);
+        let entry = |(name, item): (&str, &Item)| {
+            let table = item.as_table_like()?;
+            let command = table.get("command")?.as_str()?.to_owned();
+            let arguments = table.get("args").and_then(words).unwrap_or_default();
+            Some(ServerEntry { name: name.to_owned(), command, arguments })
+        };
+        return Ok(servers.into_iter().flat_map(|servers| servers.iter()).filter_map(entry).collect());
+    }
+    let entry = |member: CstObjectProp| {
+        let server = member.to_serde_value()?;
+        let words = |key: &str| -> Vec<String> {
+            match &server[key] {
+                Value::String(word) => vec![word.clone()],
+                list => {
+                    let words = list.as_array().into_iter().flatten().filter_map(Value::as_str);
+                    words.map(str::to_owned).collect()
+                }
             }
-            let entry = |member: CstObjectProp| {
-                let server = member.value()?.to_serde_value()?;
-                let strings = |value: &Value| -> Vec<String> {
-                    let list = value.as_array().into_iter().flatten();
-                    list.filter_map(Value::as_str).map(str::to_owned).collect()
-                };
-                let arguments = strings(&server["args"]);
-                let mut command = match &server["command"] {
-                    Value::String(command) => vec![command.clone()],
-                    list => strings(list),
-                };
-                command.extend(arguments);
-                let program = if command.is_empty() { None } else { Some(command.remove(0)) };
-                Some((member.name()?.decoded_value().ok()?, program?, command))
-            };
-            place.map(|place| place.properties().into_iter().filter_map(entry).collect()).unwrap_or_default()
-        }
+        };
+        let mut arguments = [words("command"), words("args")].concat();
+        let command = if arguments.is_empty() { None } else { Some(arguments.remove(0)) };
+        Some(ServerEntry { name: member.name()?.decoded_value().ok()?, command: command?, arguments })
     };
-    let servers: Vec<(String, String, Vec<String>)> = servers;
-    Ok(servers
-        .into_iter()
-        .map(|(name, command, arguments)| ServerEntry { name, command, arguments })
-        .collect())
+    let (_, _root, servers) = json_servers(client, present)?;
+    Ok(servers.properties().into_iter().filter_map(entry).collect())
 }
 
-/// Parses a JSON file. Also returns its byte order mark, if any.
-fn json_file(present: &str) -> Result<(&'static str, CstRootNode), SetupError> {
+/// Parses a JSON file. Returns its byte order mark, its root, and the map of servers, which is created if missing.
+fn json_servers(client: Client, present: &str) -> Result<(&'static str, CstRootNode, CstObject), SetupError> {
     // Some editors write a byte order mark. Clients accept it, so it is preserved.
     let (mark, text) = match present.strip_prefix('\u{feff}') {
         Some(text) => ("\u{feff}", text),
@@ -296,13 +278,8 @@ fn json_file(present: &str) -> Result<(&'static str, CstRootNode), SetupError> {
         allow_extended_string_escapes: false,
     };
     let root = CstRootNode::parse(text, &options).map_err(|error| SetupError::Json(error.to_string()))?;
-    Ok((mark, root))
-}
-
-fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -> Result<Edit, SetupError> {
-    let (mark, root) = json_file(present)?;
-    let file = root.object_value().ok_or_else(|| SetupError::Json("it is not an object `{…}`".into()))?;
-    let mut servers = file;
+    let object = root.object_value();
+    let mut servers = object.ok_or_else(|| SetupError::Json("it is not an object `{…}`".into()))?;
     for key in client.keys() {
         if holds_servers(client, &servers) {
             break;
@@ -310,6 +287,11 @@ fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
         refuse_twice(&servers, key)?;
         servers = servers.object_value_or_create(key).ok_or(SetupError::NotATable(key))?;
     }
+    Ok((mark, root, servers))
+}
+
+fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -> Result<Edit, SetupError> {
+    let (mark, root, servers) = json_servers(client, present)?;
     refuse_twice(&servers, &entry.name)?;
     let members = json_entry(client, entry);
     match servers.get(&entry.name) {
