@@ -422,7 +422,8 @@ impl TreeCheck<'_> {
     /// Checks that a call could have ended the investigation in this state.
     fn end(&mut self) {
         let Some(conclusion) = self.investigation.conclusion() else { return };
-        let line = |key: &str| self.subject.text(layout::CONCLUSION).and_then(|text| key_line(text, key));
+        let subject = self.subject;
+        let line = |key: &str| subject.text(layout::CONCLUSION).and_then(|text| key_line(text, key));
         // A conclusion that stopped early records its skipped steps itself. Only a merge can add research from after the
         // end.
         let is_merged = self.subject.history.iter().any(|entry| entry.parents.len() > 1);
@@ -442,45 +443,35 @@ impl TreeCheck<'_> {
             .suggest("Reopen it with tot_reclassify to an open state, and continue.");
             self.findings.push(finding);
         }
+        let mut warn = |code: Code, key: &str, message: &str, suggestion: Option<&str>| {
+            let finding = Finding::new(Warning, code, message).at(layout::CONCLUSION, line(key));
+            self.findings.push(Finding { suggestion: suggestion.map(str::to_owned), ..finding });
+        };
         if conclusion.concluded_at.is_some_and(|at| at < conclusion.ended_at) {
-            let message = "Its conclusion is older than its end.";
-            let finding = Finding::new(Warning, Code::TimeRunsBack, message)
-                .at(layout::CONCLUSION, line("concludedAt"));
-            self.findings.push(finding);
+            warn(Code::TimeRunsBack, "concludedAt", "Its conclusion is older than its end.", None);
         }
         let mut last = conclusion.concluded_at.unwrap_or(conclusion.ended_at);
         for amended in &conclusion.amended {
             if amended.at < last {
                 let message = "Its conclusion was amended before the previous text was written.";
-                let finding = Finding::new(Warning, Code::TimeRunsBack, message)
-                    .at(layout::CONCLUSION, line("amended"));
-                self.findings.push(finding);
+                warn(Code::TimeRunsBack, "amended", message, None);
             }
             last = amended.at;
         }
         let times =
             self.investigation.nodes().filter_map(|node| Some(node.classification.as_ref()?.current_since()));
         if is_in_force && times.max().is_some_and(|last| conclusion.ended_at < last) {
-            let message = "It ended before the last change to a node.";
-            let finding =
-                Finding::new(Warning, Code::TimeRunsBack, message).at(layout::CONCLUSION, line("endedAt"));
-            self.findings.push(finding);
+            warn(Code::TimeRunsBack, "endedAt", "It ended before the last change to a node.", None);
         }
         if !is_in_force {
             let message = "It ended, but research continued elsewhere after that.";
-            let finding = Finding::new(Warning, Code::TimeRunsBack, message)
-                .at(layout::CONCLUSION, line("endedAt"))
-                .suggest("End it again with tot_end when that research is done.");
-            self.findings.push(finding);
+            let suggestion = "End it again with tot_end when that research is done.";
+            warn(Code::TimeRunsBack, "endedAt", message, Some(suggestion));
         }
         if !conclusion.other_conclusions.is_empty() {
-            let message = format!(
-                "It was ended {} times before a merge. The earliest end counts.",
-                conclusion.other_conclusions.len() + 1
-            );
-            let finding = Finding::new(Warning, Code::OtherEnds, message)
-                .at(layout::CONCLUSION, line("otherConclusions"));
-            self.findings.push(finding);
+            let number = conclusion.other_conclusions.len() + 1;
+            let message = format!("It was ended {number} times before a merge. The earliest end counts.");
+            warn(Code::OtherEnds, "otherConclusions", &message, None);
         }
     }
 
