@@ -171,7 +171,7 @@ pub enum Edit {
     /// The new text of the file.
     Write(String),
     /// No change: the file has a different entry with the same name. Contains the text of that entry.
-    Taken(String),
+    Conflict(String),
 }
 
 /// Why an entry can't be added to a file.
@@ -185,7 +185,7 @@ pub enum SetupError {
     Toml(#[from] toml_edit::TomlError),
     /// A key is duplicated. Clients differ in which of the two they use.
     #[error("it has `{0}` twice")]
-    Twice(String),
+    DuplicateKey(String),
     /// The value for the servers is not a map.
     #[error("its `{0}` is not a map of server names to servers")]
     NotATable(&'static str),
@@ -199,24 +199,24 @@ pub enum SetupError {
 /// # Errors
 ///
 /// Returns an error if the text is invalid, or the value for the servers is not a map.
-pub fn put(
+pub fn add_entry(
     client: Client,
     present: Option<&str>,
     entry: &ServerEntry,
     replace: bool,
 ) -> Result<Edit, SetupError> {
     match client {
-        Client::Codex => put_toml(client, present.unwrap_or_default(), entry, replace),
-        _ => put_json(client, present.unwrap_or_default(), entry, replace),
+        Client::Codex => add_toml_entry(client, present.unwrap_or_default(), entry, replace),
+        _ => add_json_entry(client, present.unwrap_or_default(), entry, replace),
     }
 }
 
 /// Returns the text of a file that contains only the entry.
-pub fn alone(client: Client, entry: &ServerEntry) -> String {
-    match put(client, None, entry, false) {
+pub fn new_file(client: Client, entry: &ServerEntry) -> String {
+    match add_entry(client, None, entry, false) {
         Ok(Edit::Write(text)) => text,
         // An empty file has no errors and no entries.
-        Ok(Edit::None | Edit::Taken(_)) | Err(_) => String::new(),
+        Ok(Edit::None | Edit::Conflict(_)) | Err(_) => String::new(),
     }
 }
 
@@ -281,18 +281,23 @@ fn json_servers(client: Client, present: &str) -> Result<(&'static str, CstRootN
     let object = root.object_value();
     let mut servers = object.ok_or_else(|| SetupError::Json("it is not an object `{…}`".into()))?;
     for key in client.keys() {
-        if holds_servers(client, &servers) {
+        if maps_servers(client, &servers) {
             break;
         }
-        refuse_twice(&servers, key)?;
+        reject_duplicate(&servers, key)?;
         servers = servers.object_value_or_create(key).ok_or(SetupError::NotATable(key))?;
     }
     Ok((mark, root, servers))
 }
 
-fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -> Result<Edit, SetupError> {
+fn add_json_entry(
+    client: Client,
+    present: &str,
+    entry: &ServerEntry,
+    replace: bool,
+) -> Result<Edit, SetupError> {
     let (mark, root, servers) = json_servers(client, present)?;
-    refuse_twice(&servers, &entry.name)?;
+    reject_duplicate(&servers, &entry.name)?;
     let members = json_entry(client, entry);
     match servers.get(&entry.name) {
         None => {
@@ -309,7 +314,7 @@ fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
                 return Ok(Edit::None);
             }
             if !replace {
-                return Ok(Edit::Taken(there.to_string()));
+                return Ok(Edit::Conflict(there.to_string()));
             }
             let server = present.object_value_or_set();
             for key in CONTRADICTING.iter().filter(contradicts) {
@@ -341,19 +346,19 @@ const CONTRADICTING: &[&str] = &[
 ];
 
 /// Returns an error for a duplicate key, which programs interpret differently.
-fn refuse_twice(object: &CstObject, key: &str) -> Result<(), SetupError> {
+fn reject_duplicate(object: &CstObject, key: &str) -> Result<(), SetupError> {
     let is_it = |member: &CstObjectProp| {
         member.name().and_then(|name| name.decoded_value().ok()).is_some_and(|name| name == key)
     };
     match object.properties().iter().filter(|member| is_it(member)).count() {
         0 | 1 => Ok(()),
-        _ => Err(SetupError::Twice(key.to_owned())),
+        _ => Err(SetupError::DuplicateKey(key.to_owned())),
     }
 }
 
 /// Returns whether this object maps names directly to servers, as in OpenCode 1. OpenCode 2 reads such files too, but a file
 /// can't mix both formats.
-fn holds_servers(client: Client, place: &CstObject) -> bool {
+fn maps_servers(client: Client, place: &CstObject) -> bool {
     client == Client::OpenCode
         && place.properties().iter().any(|member| {
             member.object_value().is_some_and(|server| {
@@ -399,7 +404,12 @@ fn json_input(value: &Value) -> CstInputValue {
     }
 }
 
-fn put_toml(client: Client, present: &str, entry: &ServerEntry, replace: bool) -> Result<Edit, SetupError> {
+fn add_toml_entry(
+    client: Client,
+    present: &str,
+    entry: &ServerEntry,
+    replace: bool,
+) -> Result<Edit, SetupError> {
     let key = client.keys()[0];
     let mut file: DocumentMut = present.parse()?;
     let servers = file
@@ -428,7 +438,7 @@ fn put_toml(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
                 return Ok(Edit::None);
             }
             if !replace {
-                return Ok(Edit::Taken(there.to_string().trim().to_owned()));
+                return Ok(Edit::Conflict(there.to_string().trim().to_owned()));
             }
             if !there.is_table_like() {
                 *there = Item::Table(Table::new());
@@ -471,8 +481,8 @@ const END: &str = "<!-- /tree-of-thoughts -->";
 /// Adds the paragraph on investigations to the text of an `AGENTS.md`. `server` is the server's name in the clients, and
 /// `root` is the folder of investigations.
 ///
-/// Returns [`Edit::Taken`] if the text between the marks differs and `replace` is false, since somebody may have edited it.
-pub fn put_paragraph(present: Option<&str>, server: &str, root: &str, replace: bool) -> Edit {
+/// Returns [`Edit::Conflict`] if the text between the marks differs and `replace` is false, since somebody may have edited it.
+pub fn add_paragraph(present: Option<&str>, server: &str, root: &str, replace: bool) -> Edit {
     let present = present.unwrap_or_default();
     let paragraph = paragraph(server, root);
     // Uses the last start mark before the end mark. An earlier start mark without an end belongs to the user's text.
@@ -482,7 +492,7 @@ pub fn put_paragraph(present: Option<&str>, server: &str, root: &str, replace: b
     });
     match there {
         Some(there) if present[there.clone()] == paragraph => Edit::None,
-        Some(there) if !replace => Edit::Taken(present[there].to_owned()),
+        Some(there) if !replace => Edit::Conflict(present[there].to_owned()),
         Some(there) => {
             let mut text = present.to_owned();
             text.replace_range(there, &paragraph);
@@ -535,7 +545,7 @@ mod tests {
     }
 
     fn written(client: Client, present: &str, entry: &ServerEntry, replace: bool) -> String {
-        match put(client, Some(present), entry, replace).unwrap() {
+        match add_entry(client, Some(present), entry, replace).unwrap() {
             Edit::Write(text) => text,
             other => panic!("{other:?}"),
         }
@@ -543,7 +553,7 @@ mod tests {
 
     #[test]
     fn a_new_file_contains_only_the_entry() {
-        insta::assert_snapshot!(alone(Client::ClaudeCode, &entry(&[])), @r#"
+        insta::assert_snapshot!(new_file(Client::ClaudeCode, &entry(&[])), @r#"
         {
           "mcpServers": {
             "tot": {
@@ -552,7 +562,7 @@ mod tests {
           }
         }
         "#);
-        insta::assert_snapshot!(alone(Client::VsCode, &entry(&["--root", "notes"])), @r#"
+        insta::assert_snapshot!(new_file(Client::VsCode, &entry(&["--root", "notes"])), @r#"
         {
           "servers": {
             "tot": {
@@ -563,7 +573,7 @@ mod tests {
           }
         }
         "#);
-        insta::assert_snapshot!(alone(Client::Codex, &entry(&["--root", "notes"])), @r#"
+        insta::assert_snapshot!(new_file(Client::Codex, &entry(&["--root", "notes"])), @r#"
         [mcp_servers.tot]
         command = "tot-mcp"
         args = ["--root", "notes"]
@@ -573,7 +583,7 @@ mod tests {
     #[test]
     fn each_client_uses_its_documented_format() {
         let entry = entry(&["--root", "notes"]);
-        insta::assert_snapshot!(alone(Client::OpenCode, &entry), @r#"
+        insta::assert_snapshot!(new_file(Client::OpenCode, &entry), @r#"
         {
           "mcp": {
             "servers": {
@@ -585,7 +595,7 @@ mod tests {
           }
         }
         "#);
-        insta::assert_snapshot!(alone(Client::CopilotCli, &entry), @r#"
+        insta::assert_snapshot!(new_file(Client::CopilotCli, &entry), @r#"
         {
           "mcpServers": {
             "tot": {
@@ -597,9 +607,9 @@ mod tests {
           }
         }
         "#);
-        let plain = alone(Client::ClaudeCode, &entry);
+        let plain = new_file(Client::ClaudeCode, &entry);
         for client in [Client::Cursor, Client::ClaudeDesktop, Client::Windsurf, Client::GeminiCli] {
-            assert_eq!(alone(client, &entry), plain, "{client:?}");
+            assert_eq!(new_file(client, &entry), plain, "{client:?}");
         }
     }
 
@@ -609,33 +619,33 @@ mod tests {
         let text = written(Client::OpenCode, present, &entry(&[]), false);
         let file: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(file["mcp"]["tot"]["command"], serde_json::json!(["tot-mcp"]), "{text}");
-        assert_eq!(put(Client::OpenCode, Some(&text), &entry(&[]), false).unwrap(), Edit::None);
+        assert_eq!(add_entry(Client::OpenCode, Some(&text), &entry(&[]), false).unwrap(), Edit::None);
     }
 
     #[test]
     fn the_paragraph_is_appended_once() {
-        let Edit::Write(text) = put_paragraph(Some("# Ours\n\n\n"), "tot", "investigations", false) else {
+        let Edit::Write(text) = add_paragraph(Some("# Ours\n\n\n"), "tot", "investigations", false) else {
             panic!()
         };
         assert!(text.starts_with("# Ours\n\n<!-- tree-of-thoughts"), "{text}");
-        assert_eq!(put_paragraph(Some(&text), "tot", "investigations", false), Edit::None);
+        assert_eq!(add_paragraph(Some(&text), "tot", "investigations", false), Edit::None);
         let changed = text.replace("First check", "Never check") + "after\n";
         assert!(
-            matches!(put_paragraph(Some(&changed), "tot", "investigations", false), Edit::Taken(there) if there.contains("Never"))
+            matches!(add_paragraph(Some(&changed), "tot", "investigations", false), Edit::Conflict(there) if there.contains("Never"))
         );
         assert_eq!(
-            put_paragraph(Some(&changed), "tot", "investigations", true),
+            add_paragraph(Some(&changed), "tot", "investigations", true),
             Edit::Write(text.clone() + "after\n")
         );
         // If an end mark was removed, the text before the next start mark is the user's.
         let two = format!("{}mine\n{text}", text.replace(END, ""));
         assert!(
-            matches!(put_paragraph(Some(&two), "x", "investigations", true), Edit::Write(text) if text.contains("mine\n# Ours"))
+            matches!(add_paragraph(Some(&two), "x", "investigations", true), Edit::Write(text) if text.contains("mine\n# Ours"))
         );
         // A start mark without an end mark is the user's text.
         let cut = "<!-- tree-of-thoughts: by `tot setup agents-md` -->\nmine\n";
         assert!(
-            matches!(put_paragraph(Some(cut), "tot", "investigations", true), Edit::Write(text) if text.starts_with(cut))
+            matches!(add_paragraph(Some(cut), "tot", "investigations", true), Edit::Write(text) if text.starts_with(cut))
         );
     }
 
@@ -680,18 +690,21 @@ mod tests {
     fn the_same_entry_changes_nothing() {
         for client in ALL {
             let entry = entry(&["--min-rounds", "5"]);
-            assert_eq!(put(client, Some(&alone(client, &entry)), &entry, false).unwrap(), Edit::None);
+            assert_eq!(
+                add_entry(client, Some(&new_file(client, &entry)), &entry, false).unwrap(),
+                Edit::None
+            );
         }
     }
 
     #[test]
     fn a_different_entry_is_replaced_only_on_request() {
         for client in ALL {
-            let present = alone(client, &entry(&["--root", "old"]));
-            let change = put(client, Some(&present), &entry(&[]), false).unwrap();
-            assert!(matches!(&change, Edit::Taken(text) if text.contains("old")), "{client:?} {change:?}");
+            let present = new_file(client, &entry(&["--root", "old"]));
+            let change = add_entry(client, Some(&present), &entry(&[]), false).unwrap();
+            assert!(matches!(&change, Edit::Conflict(text) if text.contains("old")), "{client:?} {change:?}");
             let replaced = written(client, &present, &entry(&[]), true);
-            assert_eq!(put(client, Some(&replaced), &entry(&[]), false).unwrap(), Edit::None);
+            assert_eq!(add_entry(client, Some(&replaced), &entry(&[]), false).unwrap(), Edit::None);
             assert!(!replaced.contains("old"), "{replaced}");
         }
     }
@@ -722,7 +735,7 @@ mod tests {
             [mcp_servers.tot.env]
             TOT_ROOT = "/r"
             "#);
-        assert_eq!(put(Client::Codex, Some(&text), &entry(&[]), false).unwrap(), Edit::None);
+        assert_eq!(add_entry(Client::Codex, Some(&text), &entry(&[]), false).unwrap(), Edit::None);
         let present = r#"{
   "mcpServers": {
     // mine
@@ -744,7 +757,7 @@ mod tests {
               }
             }
             "#);
-        assert_eq!(put(Client::Cursor, Some(&text), &entry(&["--sync"]), false).unwrap(), Edit::None);
+        assert_eq!(add_entry(Client::Cursor, Some(&text), &entry(&["--sync"]), false).unwrap(), Edit::None);
     }
 
     #[test]
@@ -754,8 +767,8 @@ mod tests {
                 command: r#"C:\Program Files\"tot"\tot-mcp.exe"#.to_owned(),
                 ..entry(&["--root", "a\tb\u{1}"])
             };
-            let text = alone(client, &entry);
-            assert_eq!(put(client, Some(&text), &entry, false).unwrap(), Edit::None, "{text}");
+            let text = new_file(client, &entry);
+            assert_eq!(add_entry(client, Some(&text), &entry, false).unwrap(), Edit::None, "{text}");
         }
     }
 
@@ -769,7 +782,7 @@ mod tests {
             (Client::Codex, "a = "),
             (Client::Codex, "mcp_servers = 3"),
         ] {
-            assert!(put(client, Some(text), &entry(&[]), true).is_err(), "{text}");
+            assert!(add_entry(client, Some(text), &entry(&[]), true).is_err(), "{text}");
         }
     }
 }

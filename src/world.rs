@@ -83,11 +83,11 @@ impl World {
 
     /// Returns a random duration of at most `most`, to keep processes from colliding repeatedly.
     pub fn jitter(&self, most: Duration) -> Duration {
-        most * u32::from(self.number()) / u32::from(u16::MAX)
+        most * u32::from(self.random_number()) / u32::from(u16::MAX)
     }
 
     /// Returns a random number, to make independently created names differ.
-    pub fn number(&self) -> u16 {
+    pub fn random_number(&self) -> u16 {
         let seed = self.now().map_or(0, |now| u64::try_from(now.milliseconds()).unwrap_or_default());
         let [high, low, ..] = self.random(seed);
         u16::from_be_bytes([high, low])

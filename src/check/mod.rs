@@ -122,7 +122,7 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
 }
 
 /// Checks an investigation that is not in a repository yet.
-pub fn of_facts(investigation: Investigation, ruleset: &RulesetFile) -> Vec<Finding> {
+pub fn check_facts(investigation: Investigation, ruleset: &RulesetFile) -> Vec<Finding> {
     let snapshot = Snapshot::without_repository(investigation, ruleset.clone());
     let rules = EffectiveRules::new(&ruleset.ruleset, snapshot.investigation.meta());
     let subject = Subject {
@@ -226,7 +226,7 @@ impl Finding {
     }
 
     /// Lowers the severity to a warning if a merge may have caused the problem.
-    fn unless_joined(self, is_joined: bool) -> Self {
+    fn unless_merged(self, is_joined: bool) -> Self {
         Finding { severity: if is_joined { Severity::Warning } else { self.severity }, ..self }
     }
 

@@ -147,7 +147,7 @@ impl TreeCheck<'_> {
                 let message =
                     format!("{} can't be a root in {name}: its root is {}.", root.id, effective::list(ids));
                 let finding = Finding::new(Error, Code::InvalidRootId, message);
-                self.at(root, "id", finding.unless_joined(self.joined.is_root(root)));
+                self.at(root, "id", finding.unless_merged(self.joined.is_root(root)));
             }
         }
         if let Some(most) = rule.max.map(|max| max as usize) {
@@ -155,7 +155,7 @@ impl TreeCheck<'_> {
                 let message =
                     format!("{name} allows {}, but there are {}.", counted(most, "root"), ordinary.len());
                 let finding = Finding::new(Error, Code::TooManyRoots, message);
-                self.at(root, "id", finding.unless_joined(self.joined.is_root(root)));
+                self.at(root, "id", finding.unless_merged(self.joined.is_root(root)));
             }
         }
         let least = self.rules.min_roots() as usize;
@@ -236,7 +236,7 @@ impl TreeCheck<'_> {
             }
         };
         let key = if finding.code == Code::TerminalParent { "parent" } else { "state" };
-        let finding = finding.unless_joined(self.joined.misfits(node));
+        let finding = finding.unless_merged(self.joined.misfits(node));
         self.at(node, key, finding);
     }
 
@@ -438,7 +438,7 @@ impl TreeCheck<'_> {
                 Code::EndedTooEarly,
                 format!("It has ended, but {}: {}", owed.code, owed.message),
             )
-            .unless_joined(self.joined.since_end())
+            .unless_merged(self.joined.since_end())
             .at(layout::CONCLUSION, line("version"))
             .suggest("Reopen it with tot_reclassify to an open state, and continue.");
             self.findings.push(finding);

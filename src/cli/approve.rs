@@ -95,9 +95,9 @@ pub(super) fn sign(
     let files = store.files_to_sign(snapshot)?;
     let person = store.author(path)?;
     let person = person.ok_or("git does not know your name: set it with `git config --global user.name`")?;
-    let open = signoff::open(snapshot);
+    let open = signoff::open_points(snapshot);
     let message = signoff::statement(decision, snapshot, &files, &open, text);
-    let tag = signoff::name(decision, &person, snapshot.head, World::Machine.number());
+    let tag = signoff::tag_name(decision, &person, snapshot.head, World::Machine.random_number());
     let new = NewTag { name: &tag, commit: snapshot.head, message: &message, is_signed };
     if let Err(error) = git.tag(path, &new) {
         return Err(match error.without_key() {

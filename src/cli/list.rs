@@ -194,7 +194,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> Entry {
         Ok(git) => signoff::checked(store, &snapshot, &Signers { git, allowed: None }).unwrap_or(found),
         Err(_) => found,
     });
-    states.extend(checked.iter().any(|found| found.are_an_approval()).then_some(State::Approved));
+    states.extend(checked.iter().any(|found| found.is_approved()).then_some(State::Approved));
     let apart = store.upstream(&snapshot).ok().flatten().and_then(|upstream| upstream.apart);
     let blockers = assessment
         .rules

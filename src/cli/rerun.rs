@@ -33,8 +33,8 @@ use crate::domain::{Event, NodeId, Run, RunId, RunKind};
 use crate::project::Project;
 use crate::remote::GitProgram;
 use crate::runs::{
-    CaptureRequest, Captured, CommandInput, Expected, Workspace, capture, folder_in, project_state, sandbox,
-    tidy, try_sandbox,
+    CaptureRequest, Captured, CommandInput, Expected, Workspace, capture, folder_in, project_state,
+    remove_leftovers, sandbox, try_sandbox,
 };
 use crate::service::{Service, Standing};
 use crate::text::{one_line, visible};
@@ -364,7 +364,7 @@ impl<'a> Again<'a> {
         repeated: &mut Vec<Repetition<'r>>,
     ) -> Result<bool, Box<dyn Error>> {
         if let Some((git, project)) = &self.project {
-            tidy(git, project.root());
+            remove_leftovers(git, project.root());
         }
         for captured @ CapturedRun { run, ran: first, .. } in chosen.iter().copied() {
             if asks {
@@ -486,7 +486,7 @@ impl<'a> Again<'a> {
             sinks: [None, None],
             expected,
             timeout: Some(limit),
-            ends_all: true,
+            kills_background: true,
         };
         Ok(capture(request, &mut || self.signals.take()))
     }

@@ -103,7 +103,7 @@ pub(super) fn run(arguments: &RunArguments) -> ExitCode {
         sinks,
         expected,
         timeout: arguments.timeout.map(Duration::from_secs),
-        ends_all: false,
+        kills_background: false,
     };
     let captured = capture(request, &mut || prepared.signals.take());
     let status = status(&captured.ended);

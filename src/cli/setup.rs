@@ -9,7 +9,9 @@ use clap::{Args, ValueEnum};
 use super::print::{self, can_ask};
 use super::{Outcome, misused, say};
 use crate::platform;
-use crate::setup::{Client, ConfigFile, Edit, SKILL, ServerEntry, alone, put, put_paragraph, servers};
+use crate::setup::{
+    Client, ConfigFile, Edit, SKILL, ServerEntry, add_entry, add_paragraph, new_file, servers,
+};
 
 /// The default name of the server in a client.
 pub(super) const NAME: &str = "tot";
@@ -128,7 +130,7 @@ pub(super) fn run(arguments: &SetupArguments) -> Outcome {
             "For {}, add this to {}; the same command with --write does so.\n\n{}",
             client.name(),
             file(client)?.display(),
-            alone(client, &entry(arguments, client)?)
+            new_file(client, &entry(arguments, client)?)
         )),
     }
 }
@@ -199,7 +201,7 @@ fn agents_md(arguments: &SetupArguments) -> Outcome {
     if arguments.write {
         return write_paragraph(arguments, file);
     }
-    let Edit::Write(text) = put_paragraph(None, &arguments.name, &root_text(arguments)?, false) else {
+    let Edit::Write(text) = add_paragraph(None, &arguments.name, &root_text(arguments)?, false) else {
         return Ok(());
     };
     say(&format!("Add this to AGENTS.md; the same command with --write does so.\n\n{text}"))
@@ -212,7 +214,7 @@ fn root_text(arguments: &SetupArguments) -> Result<String, String> {
 fn write_paragraph(arguments: &SetupArguments, file: &Path) -> Outcome {
     let root = root_text(arguments)?;
     let present = read(file)?;
-    let put = |replace| Ok(put_paragraph(present.as_deref(), &arguments.name, &root, replace));
+    let put = |replace| Ok(add_paragraph(present.as_deref(), &arguments.name, &root, replace));
     let said = format!("{} now says when and how to investigate.\n", file.display());
     change(file, arguments.replace, "text there", put, &said)
 }
@@ -227,7 +229,7 @@ fn change(
     said: &str,
 ) -> Outcome {
     let mut edit = put(replace)?;
-    if let Edit::Taken(there) = &edit {
+    if let Edit::Conflict(there) = &edit {
         if !may_replace(&format!("{} already has another {what}:\n\n{there}\n", file.display()))? {
             return say("Nothing was changed.\n");
         }
@@ -258,11 +260,11 @@ fn write_entry(arguments: &SetupArguments, client: Client) -> Outcome {
     let (file, entry) = (file(client)?, entry(arguments, client)?);
     let present = read(&file)?;
     let put = |replace| {
-        put(client, present.as_deref(), &entry, replace).map_err(|error| {
+        add_entry(client, present.as_deref(), &entry, replace).map_err(|error| {
             format!(
                 "{}: {error}. Nothing was written; fix it, or add this by hand:\n\n{}",
                 file.display(),
-                alone(client, &entry)
+                new_file(client, &entry)
             )
             .into()
         })

@@ -82,7 +82,7 @@ fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Erro
     let snapshot = place.store.load(&path)?;
     let found = signoff::checked(&place.store, &snapshot, &signers)?;
     let meta = snapshot.investigation.meta();
-    let approved = found.are_an_approval();
+    let approved = found.is_approved();
     let verdict = assessed(&snapshot).top().to_string();
     if arguments.common.json {
         let document = Document {

@@ -21,20 +21,15 @@ pub(super) struct DemoClient {
 
 /// Has this program store a run of the story, at the time of the clock file.
 pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &StoryCall) -> Result<(), DemoError> {
-    let failed = |source| DemoError::Server { action: "could not be started".into(), source: Some(source) };
     let file = clock.with_extension("run");
     let io = |source| DemoError::Io { path: file.clone(), source };
     std::fs::write(&file, call.args["ran"].to_string()).map_err(io)?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let output = own()
-        .map_err(failed)?
-        .args(["run", &text(session), &text(&call.args["node"]), "-m", &text(&call.args["note"])])
+    let output = own("run", root, clock)?
+        .args([text(session), text(&call.args["node"])])
+        .args(["-m", &text(&call.args["note"])])
         .arg("--captured")
         .arg(&file)
-        .arg("--root")
-        .arg(root)
-        .arg("--clock-file")
-        .arg(clock)
         // Makes the result independent of the agent that plays the story.
         .envs([
             ("AI_AGENT", "tot-demo"),
@@ -43,7 +38,7 @@ pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &StoryCal
         ])
         .output();
     std::fs::remove_file(&file).map_err(io)?;
-    let output = output.map_err(failed)?;
+    let output = output.map_err(not_started)?;
     if output.status.success() {
         return Ok(());
     }
@@ -51,35 +46,36 @@ pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &StoryCal
     Err(DemoError::Server { action: format!("could not store a run: {}", said.trim()), source: None })
 }
 
-/// Returns a command for this program with a fixed identity, to make all runs produce equal commits.
-fn own() -> std::io::Result<Command> {
-    let mut command = Command::new(std::env::current_exe()?);
+/// Returns a command of this program with a fixed identity, to make all runs produce equal commits.
+fn own(name: &str, root: &Path, clock: &Path) -> Result<Command, DemoError> {
+    let mut command = Command::new(std::env::current_exe().map_err(not_started)?);
     command
+        .arg(name)
+        .arg("--root")
+        .arg(root)
+        .arg("--clock-file")
+        .arg(clock)
         .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Tree of Thoughts demo")))
         .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "demo@localhost")));
     Ok(command)
+}
+
+fn not_started(source: std::io::Error) -> DemoError {
+    DemoError::Server { action: "could not be started".into(), source: Some(source) }
 }
 
 impl DemoClient {
     /// Starts this program as a server for the investigations in `root` and the named session. The server reads the time
     /// from the file `clock`.
     pub(super) fn start(root: &Path, clock: &Path, session: &str) -> Result<DemoClient, DemoError> {
-        let failed =
-            |source| DemoError::Server { action: "could not be started".into(), source: Some(source) };
-        let mut child = own()
-            .map_err(failed)?
-            .arg("mcp")
-            .arg("--root")
-            .arg(root)
-            .arg("--clock-file")
-            .arg(clock)
+        let mut child = own("mcp", root, clock)?
             // The story cites files of a fictional project.
             .arg("--no-project")
             .env("CLAUDE_CODE_SESSION_ID", session)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(failed)?;
+            .map_err(not_started)?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(DemoError::Server { action: "has no pipes".into(), source: None });
         };

@@ -90,7 +90,7 @@ pub(super) fn read(value: Value, new: Option<SessionId>, name: Option<&str>) -> 
     let mut best: Option<(usize, Facts)> = None;
     for ruleset in builtin::all().iter().filter(fits) {
         let facts = under(&file, &nodes, ruleset, id, began)?;
-        let findings = check::of_facts(facts.investigation(), &facts.ruleset);
+        let findings = check::check_facts(facts.investigation(), &facts.ruleset);
         let errors = findings.iter().filter(|it| it.severity == Severity::Error).count();
         if best.as_ref().is_none_or(|(least, _)| errors < *least) {
             best = Some((errors, facts));

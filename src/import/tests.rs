@@ -112,7 +112,7 @@ fn each_generation_of_the_ancestor_selects_its_ruleset() {
     ] {
         let facts = read(text, ImportOptions::default()).unwrap();
         assert_eq!(facts.ruleset.ruleset.name, ruleset);
-        let findings = crate::check::of_facts(facts.investigation(), &facts.ruleset);
+        let findings = crate::check::check_facts(facts.investigation(), &facts.ruleset);
         assert_eq!(findings, [], "{ruleset}");
     }
     let named =

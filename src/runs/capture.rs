@@ -58,7 +58,7 @@ pub struct CaptureRequest<'a> {
     /// The time limit.
     pub timeout: Option<Duration>,
     /// Whether to kill background processes when the command exits.
-    pub ends_all: bool,
+    pub kills_background: bool,
 }
 
 /// The result of a command.
@@ -111,7 +111,7 @@ pub fn capture(request: CaptureRequest<'_>, asked: &mut dyn FnMut() -> Option<i3
                 }
             };
             captured.seconds = Seconds { milliseconds: milliseconds(started.elapsed()) };
-            if request.ends_all || captured.interrupted.is_some() {
+            if request.kills_background || captured.interrupted.is_some() {
                 platform::end_group(&child);
             }
             shared.rest(asked);
@@ -314,7 +314,7 @@ mod tests {
             sinks: [None, None],
             expected: Vec::new(),
             timeout: None,
-            ends_all: false,
+            kills_background: false,
         }
     }
 
@@ -355,8 +355,10 @@ mod tests {
         for script in ["echo done; sleep 600 &", "echo done; yes > /dev/stderr &"] {
             let words = shell(script);
             let started = Instant::now();
-            let captured =
-                capture(CaptureRequest { ends_all: true, ..request(&words, Path::new(".")) }, &mut || None);
+            let captured = capture(
+                CaptureRequest { kills_background: true, ..request(&words, Path::new(".")) },
+                &mut || None,
+            );
             assert!(captured.output.text.starts_with("done\n"), "{:?}", captured.output);
             assert_eq!(captured.ended, Ended::Exit(0));
             assert!(started.elapsed() < Duration::from_secs(60), "{script}");

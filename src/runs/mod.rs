@@ -26,4 +26,4 @@ mod workspace;
 pub use capture::{CaptureRequest, Captured, CommandInput, Sink, capture};
 pub use expect::Expected;
 pub use sandbox::{sandbox, try_sandbox};
-pub use workspace::{Workspace, folder_in, project_state, tidy};
+pub use workspace::{Workspace, folder_in, project_state, remove_leftovers};

@@ -107,7 +107,7 @@ pub fn folder_in(root: &Path, folder: Option<&str>) -> Option<PathBuf> {
 }
 
 /// Removes the folders and git worktree entries left behind by killed processes.
-pub fn tidy(git: &GitProgram, root: &Path) {
+pub fn remove_leftovers(git: &GitProgram, root: &Path) {
     remove_abandoned(&std::env::temp_dir(), PREFIX, &|_| true);
     let is_ours = |place: &&PathBuf| {
         let above = place.parent().and_then(Path::file_name);

@@ -81,7 +81,7 @@ impl fmt::Display for SignOffState {
 impl SignOffs {
     /// Returns whether the state shown is approved. That requires a valid approval, no valid rejection, and no invalid or
     /// unread sign-off.
-    pub fn are_an_approval(&self) -> bool {
+    pub fn is_approved(&self) -> bool {
         let has =
             |decision| self.all.iter().any(|it| it.state == SignOffState::Valid && it.decision == decision);
         let is_sound = self.left_out == 0 && self.all.iter().all(|it| it.state != SignOffState::Invalid);

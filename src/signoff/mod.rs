@@ -1,6 +1,6 @@
 //! Sign-offs: people sign a commit of an investigation with signed git tags, which any git client can verify.
 //!
-//! 1. [`statement`] writes the text to sign, and [`name`] creates the tag name. `tot approve` has git sign the tag.
+//! 1. [`statement`] writes the text to sign, and [`tag_name`] creates the tag name. `tot approve` has git sign the tag.
 //! 2. [`checked`] collects the tags, git's verdicts on their signatures, and the later changes.
 //! 3. [`judge()`] derives the state of each sign-off from these facts.
 //!
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 pub use judge::{SignOff, SignOffState, SignOffs, judge};
 pub use shown::SignOffView;
-pub use statement::{SignOffDecision, Statement, name, open, statement};
+pub use statement::{SignOffDecision, Statement, open_points, statement, tag_name};
 
 use crate::remote::{GitProgram, RemoteError, Signature};
 use crate::store::{Snapshot, Store, StoreError};

@@ -69,7 +69,7 @@ pub struct Statement {
 
 /// Returns a tag name such as `approved/anna-1a2b3c4d5e-07f3`. The commit and the random number prevent two clones from
 /// using the same name for different tags, of which a sync could keep only one.
-pub fn name(decision: SignOffDecision, person: &str, commit: CommitId, random: u16) -> String {
+pub fn tag_name(decision: SignOffDecision, person: &str, commit: CommitId, random: u16) -> String {
     let mut plain = String::new();
     for c in person.chars() {
         match c.is_ascii_alphanumeric() {
@@ -89,7 +89,7 @@ fn short(commit: CommitId) -> String {
 
 /// Returns the open points of a state: whatever blocks its conclusion or should have blocked it, warnings, and uncertain
 /// answers.
-pub fn open(snapshot: &Snapshot) -> Vec<String> {
+pub fn open_points(snapshot: &Snapshot) -> Vec<String> {
     let investigation = snapshot.investigation.as_ref();
     let mut open = Vec::new();
     if investigation.end_in_force().is_none() {

@@ -90,27 +90,27 @@ fn approval_needs_a_valid_sign_off_and_no_contradicting_one() {
     };
     let bad = Signature::Bad { why: "x".into() };
     let unchecked = Signature::Unchecked { why: "x".into() };
-    assert!(all(vec![(tag(), good())]).are_an_approval());
-    assert!(all(vec![(tag(), good()), (tag(), unchecked.clone())]).are_an_approval());
-    assert!(all(vec![(tag(), good()), (rejected(), unchecked.clone())]).are_an_approval());
-    assert!(!all(vec![(tag(), good()), (rejected(), good())]).are_an_approval());
-    assert!(!all(vec![(tag(), good()), (rejected(), bad)]).are_an_approval());
-    assert!(!all(vec![(tag(), unchecked)]).are_an_approval());
-    assert!(!all(vec![(rejected(), good())]).are_an_approval());
-    assert!(!all(Vec::new()).are_an_approval());
+    assert!(all(vec![(tag(), good())]).is_approved());
+    assert!(all(vec![(tag(), good()), (tag(), unchecked.clone())]).is_approved());
+    assert!(all(vec![(tag(), good()), (rejected(), unchecked.clone())]).is_approved());
+    assert!(!all(vec![(tag(), good()), (rejected(), good())]).is_approved());
+    assert!(!all(vec![(tag(), good()), (rejected(), bad)]).is_approved());
+    assert!(!all(vec![(tag(), unchecked)]).is_approved());
+    assert!(!all(vec![(rejected(), good())]).is_approved());
+    assert!(!all(Vec::new()).is_approved());
     let unread = SignOffs { left_out: 1, ..all(vec![(tag(), good())]) };
-    assert!(!unread.are_an_approval());
+    assert!(!unread.is_approved());
 }
 
 #[test]
 fn tag_names_suit_git_and_every_file_system() {
-    let of = |person: &str| name(SignOffDecision::Approved, person, commit(), 0x7f3);
+    let of = |person: &str| tag_name(SignOffDecision::Approved, person, commit(), 0x7f3);
     assert_eq!(of("Anna"), "approved/anna-1a2b3c4d5e-07f3");
     assert_eq!(of(" Ánna  O’Hara.lock"), "approved/nna-o-hara-lock-1a2b3c4d5e-07f3");
     assert_eq!(of("../../x"), "approved/x-1a2b3c4d5e-07f3");
     assert_eq!(of("李明"), "approved/somebody-1a2b3c4d5e-07f3");
     assert_eq!(of(&"a ".repeat(100)).len(), "approved/-1a2b3c4d5e-07f3".len() + 39);
-    assert_eq!(name(SignOffDecision::Rejected, "Anna", commit(), 0), "rejected/anna-1a2b3c4d5e-0000");
+    assert_eq!(tag_name(SignOffDecision::Rejected, "Anna", commit(), 0), "rejected/anna-1a2b3c4d5e-0000");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tree_of_thoughts::setup::{Edit, SKILL, put_paragraph};
+use tree_of_thoughts::setup::{Edit, SKILL, add_paragraph};
 
 fn text(path: &str) -> String {
     std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
@@ -41,7 +41,7 @@ fn the_registry_would_take_the_entry() {
 /// A skill that names a tool which is not there leads an agent astray, and so does the paragraph of AGENTS.md.
 #[test]
 fn the_skill_names_only_tools_that_there_are() {
-    let Edit::Write(paragraph) = put_paragraph(None, "tot", "investigations", false) else { panic!() };
+    let Edit::Write(paragraph) = add_paragraph(None, "tot", "investigations", false) else { panic!() };
     let taught = SKILL.to_owned() + &paragraph;
     let words = taught.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let named: BTreeSet<&str> = words.filter(|word| word.starts_with("tot_") && word.len() > 4).collect();

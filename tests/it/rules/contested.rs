@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use insta::assert_snapshot;
-use tree_of_thoughts::check::of_facts;
+use tree_of_thoughts::check::check_facts;
 use tree_of_thoughts::decide::next::{LegalCall, Next, next};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::standing::contested;
@@ -42,6 +42,6 @@ fn results_that_differ_keep_the_end_away_until_somebody_decides() {
     assert!(contested(&table.investigation).is_empty());
     assert!(table.try_reclassify(request).unwrap().event.is_none());
     // That it decided so is no fault of its files.
-    let found = of_facts(table.investigation.clone(), &table.ruleset);
+    let found = check_facts(table.investigation.clone(), &table.ruleset);
     assert!(found.iter().all(|finding| finding.code != Code::ReclassifiedChain), "{found:?}");
 }
