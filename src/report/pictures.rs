@@ -2,7 +2,7 @@
 //!
 //! The first page has the path to the answer, and the page of an answer the path to that. `graph.html` has the map of the whole:
 //! cards or an icicle, by how many nodes there are. Each part of an icicle has a page of its own in `graph/`, named after its root.
-//! `graph.svg` is always the whole, in cards.
+//! Each page has its picture as a file, too: `graph.svg`, and `graph/NAME.svg` for the parts.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -137,26 +137,23 @@ impl<'i> Pictures<'i> {
             .map(|(id, page)| (id.clone(), format!("{}#{id}", page_path(&names, page))))
             .collect();
 
-        let standalone = SvgOptions { href: Some(&href), standalone: Some(ruleset), ..SvgOptions::default() };
-        let mut files =
-            vec![("graph.svg".to_owned(), graph::svg(&drawn, 0, &standalone).markup.into_bytes())];
-        if investigation.nodes().next().is_none() {
-            return Ok(Pictures { path: None, pages: Vec::new(), files, places, maps: drawn });
-        }
-        let split = drawn.all().len() > 1;
-        if split {
-            let inner = |id: &NodeId| format!("../{}", report.href(id));
-            let beside = |page: usize, id: &NodeId| format!("{}.svg#{id}", names[page]);
+        let mut files = Vec::new();
+        for number in 0..names.len() {
+            let root = root_of(number);
+            let href = |id: &NodeId| format!("{root}{}", report.href(id));
+            let page_href = |page: usize, id: &NodeId| format!("{root}{}#{id}", file_path(&names, page));
             let options = SvgOptions {
-                href: Some(&inner),
-                page_href: Some(&beside),
+                href: Some(&href),
+                page_href: Some(&page_href),
                 has_ids: true,
                 standalone: Some(ruleset),
             };
-            for (number, name) in names.iter().enumerate() {
-                let markup = graph::svg(&drawn, number, &options).markup;
-                files.push((format!("graph/{name}.svg"), markup.into_bytes()));
-            }
+            files.push((file_path(&names, number), graph::svg(&drawn, number, &options).markup.into_bytes()));
+        }
+        if investigation.nodes().next().is_none() {
+            return Ok(Pictures { path: None, pages: Vec::new(), files, places, maps: drawn });
+        }
+        if names.len() > 1 {
             files.push((PLACES.to_owned(), script(&drawn, &names)?));
         }
         let rows = report.outline.iter().enumerate().map(|(at, row)| (&row.card.id, at)).collect();
@@ -213,14 +210,13 @@ struct PageModels<'a, 'i> {
 impl PageModels<'_, '_> {
     fn page(&self, number: usize) -> PicturePage {
         let page = &self.drawn.all()[number];
-        let root = if number == 0 { "" } else { "../" };
+        let root = root_of(number);
         let href = |id: &NodeId| format!("{root}{}", self.report.href(id));
         let page_href = |page: usize, id: &NodeId| format!("{root}{}#{id}", page_path(self.names, page));
         let options =
             SvgOptions { href: Some(&href), page_href: Some(&page_href), has_ids: true, standalone: None };
         let drawing = Drawing::of(&graph::svg(self.drawn, number, &options), page.shown, page.hidden);
         let (before, after) = self.drawn.neighbours(number);
-        let split = self.names.len() > 1;
         let is_cards = page.drawn == Drawn::Cards;
         let alone = if is_cards { Vec::new() } else { self.drawn.alone(page) };
         PicturePage {
@@ -250,12 +246,9 @@ impl PageModels<'_, '_> {
             branches: self.branches(page),
             more_alone: alone.len().saturating_sub(MOST_LISTED),
             alone: alone.into_iter().take(MOST_LISTED).filter_map(|id| self.card(id)).collect(),
-            file: match split {
-                true => format!("graph/{}.svg", self.names[number]),
-                false => "graph.svg".to_owned(),
-            },
+            file: file_path(self.names, number),
             signs: if page.drawn == Drawn::Icicle { signs(graph::swatch) } else { signs(graph::sign) },
-            places: split.then_some(PLACES),
+            places: (self.names.len() > 1).then_some(PLACES),
         }
     }
 
@@ -347,7 +340,7 @@ pub(super) fn of_document(
 ) -> Option<PathDrawing> {
     assessment.investigation.nodes().next()?;
     let links = PathLinks { node: href, question: None };
-    Some(PathDrawing::of(assessment, &Pages::new(assessment), None, links))
+    Some(PathDrawing::of(assessment, &Pages::nodes_only(assessment), None, links))
 }
 
 impl PathDrawing {
@@ -390,6 +383,19 @@ fn page_path(names: &[String], page: usize) -> String {
         Some(name) if page > 0 => format!("graph/{name}.html"),
         _ => "graph.html".to_owned(),
     }
+}
+
+/// The path of the SVG file with that picture.
+fn file_path(names: &[String], page: usize) -> String {
+    match names.get(page) {
+        Some(name) if page > 0 => format!("graph/{name}.svg"),
+        _ => "graph.svg".to_owned(),
+    }
+}
+
+/// The path from that picture to the investigation's folder.
+fn root_of(page: usize) -> &'static str {
+    if page == 0 { "" } else { "../" }
 }
 
 /// The pages with the ids of the nodes on each.

@@ -59,7 +59,7 @@ struct Todo {
 impl<'i> Pages<'i> {
     /// Builds all maps. The first one shows the whole investigation.
     pub fn new(assessment: &Assessment<'i>) -> Self {
-        let mut pages = Pages::none(assessment);
+        let mut pages = Pages::nodes_only(assessment);
         let mut groups: HashMap<Option<usize>, usize> = HashMap::new();
         let roots = pages.children(None).collect();
         let mut todo = VecDeque::from([Todo { root: None, tops: roots, up: None, group: None }]);

@@ -178,7 +178,7 @@ pub(super) struct PagePart {
 
 impl<'i> Pages<'i> {
     /// Prepares the nodes, without any page.
-    pub(super) fn none(assessment: &Assessment<'i>) -> Self {
+    pub fn nodes_only(assessment: &Assessment<'i>) -> Self {
         let items = items(assessment);
         let kinds: Vec<(Option<usize>, BarKind)> =
             items.iter().map(|item| (item.parent, item.kind())).collect();
