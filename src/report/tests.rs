@@ -283,7 +283,7 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
     for text in [
         "role-solution contested on-path doubted best-answer\"",
         ">! contested</text>",
-        "to an answer contested or checked only by its author",
+        "to a contested answer, or one checked only by its author",
     ] {
         assert!(graph.contains(text), "{text} is missing in {graph}");
     }
@@ -482,7 +482,7 @@ fn an_unfinished_one_says_what_it_needs() {
     let page = page(&render(&[unfinished()]), "index.html");
     for text in [
         "<span class=\"status unfinished\">Unfinished</span>",
-        " steps left before it can end</h2>",
+        " required steps left</h2>",
         " required steps left.",
         "Round 5 must be reached; the deepest committed node is in round 2.",
         "needs 2 children; it has 0.",
@@ -756,7 +756,7 @@ fn every_field_of_a_node_is_on_its_page_and_in_the_data() {
         assert!(page.contains(&crate::text::escape(&value)), "{field}: {value} is not on the page");
     }
     for shown in
-        ["It refutes", "Commands", "exit code 101", "Sources in full", "It supports", "Headline before"]
+        ["It refutes", "Commands", "exit code 101", "Sources in full", "It supports", "Previous headline"]
     {
         assert!(page.contains(shown), "{shown} is not on the page");
     }
@@ -907,9 +907,9 @@ fn a_long_history_has_pages_and_every_commit_is_found_on_its_own() {
 fn a_report_of_an_earlier_commit_says_so_on_every_page() {
     let input = ReportInput { rev: Some("v1~2".to_owned()), ..sample() };
     for (path, page) in pages(&render(&[input])) {
-        assert!(page.contains("A later state may exist.") && page.contains("v1~2"), "{path}");
+        assert!(page.contains("A newer state may exist.") && page.contains("v1~2"), "{path}");
     }
-    assert!(pages(&render(&[sample()])).iter().all(|(_, page)| !page.contains("A later state may exist.")));
+    assert!(pages(&render(&[sample()])).iter().all(|(_, page)| !page.contains("A newer state may exist.")));
 }
 
 #[test]
@@ -964,7 +964,7 @@ fn one_file_asks_for_nothing_and_says_what_it_leaves_out() {
     assert!(large.in_short > 0);
     let text = String::from_utf8(large.bytes).unwrap();
     assert!(text.contains(&format!("{} of 2100 nodes are listed", large.in_short)), "it says so");
-    assert!(!text.contains("Each has a page of its own"));
+    assert!(!text.contains("Each has its own page"));
 }
 
 #[test]
@@ -1027,7 +1027,7 @@ fn references_that_the_findings_list_are_not_listed_again() {
     let listed = page(&files, "nodes/R1.A.html");
     assert_eq!(listed.matches("href=\"https://a.example/own\"").count(), 1);
     assert!(
-        listed.contains("Cited by other nodes too") && listed.contains("../references.html#ref-2"),
+        listed.contains("Also cited by other nodes") && listed.contains("../references.html#ref-2"),
         "{listed}"
     );
     let bare = page(&files, "nodes/R1.B.html");
@@ -1059,7 +1059,7 @@ fn a_run_stands_at_its_node_with_what_came_of_it_again_and_all_are_on_the_page_o
         "not run: reason",
         "at commit <code class=\"break\">3f2a91c</code> with 1 changed file",
         "Start and end of 100.0 kB:",
-        "<b>Differs</b>, run again by",
+        "<b>Differs</b>, rerun by",
         "another",
         "Judged to hold by",
     ] {
@@ -2091,7 +2091,7 @@ fn the_first_page_of_the_history_tells_where_something_is_left_out() {
     let place = format!("href=\"history.html#c-{}\"", &oldest.commit.to_string()[..10]);
     let page = page(&render(&[input]), "history.html");
     let (head, entries) = page.split_once("<div class=\"timeline\">").unwrap();
-    assert!(head.contains("1 commit is shown in part") && head.contains(&place), "{head}");
+    assert!(head.contains("1 commit is shown only in part") && head.contains(&place), "{head}");
     assert!(entries.contains("What came before is not there."));
 }
 

@@ -52,7 +52,7 @@ fn an_answer_is_followed_from_the_question_with_all_that_stands_for_and_against_
     assert!(against.contains("! Maria objects (a person) to R4.A1a1"), "{against}");
     assert!(against.contains("“The replay had a warm cache.”"), "{against}");
     let shared = section(&page, "shared");
-    assert!(shared.contains("Release notes of PostgreSQL 17 Here by R2.A1, elsewhere by R3.A5e"), "{shared}");
+    assert!(shared.contains("Release notes of PostgreSQL 17 Cited here by R2.A1, elsewhere by R3.A5e"), "{shared}");
     let who = section(&page, "who");
     assert!(who.contains("researcher-r5.a1a1v confirmed it in R5.A1a1v"), "{who}");
     // It is led to.
@@ -155,7 +155,7 @@ fn a_long_way_is_told_by_its_ends() {
     }
     nodes.push(node(&format!("R60.{id}1"), "FOUND", "The end", "It ends."));
     let page = page(&render(&[with_nodes(nodes)]), &format!("answers/R60.{id}1.html"));
-    assert!(section(&page, "way").contains("36 steps are left out here."), "{page}");
+    assert!(section(&page, "way").contains("36 steps omitted."), "{page}");
     assert_eq!(page.matches("<p class=\"way-head\">").count(), 1 + 24);
     assert!(page.contains(">55 more steps</text>"), "{page}");
     assert_eq!(page.matches("<a class=\"stop ").count(), 2 * 7);

@@ -53,7 +53,7 @@ fn section<'p>(page: &'p str, id: &str) -> &'p str {
 #[test]
 fn the_same_state_has_nothing_to_compare() {
     let page = compared(&sample(), &sample(), Relation::Same);
-    assert!(page.contains("Both are the same commit.") && page.contains("Nothing else differs."), "{page}");
+    assert!(page.contains("Both sides are the same commit.") && page.contains("No other differences."), "{page}");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_reclassification_is_told_with_its_reason_and_not_as_an_edit() {
     // Backwards, the step is missing: that is an edit of the list.
     let page = compared(&sample(), &before, Relation::Backward);
     assert!(!page.contains("id=\"reclassified\"") && section(&page, "changed").contains("Changes of state"));
-    assert!(page.contains("The second commit is the earlier one."));
+    assert!(page.contains("The second commit is older than the first."));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn conclusion_ruleset_facts_and_faults_are_compared() {
     broken.snapshot.ruleset = Err(Fault::new("ruleset.yaml", Some(3), "no states"));
     let page = compared(&sample(), &broken, Relation::Forward);
     assert!(section(&page, "ruleset").contains("ruleset.yaml:3: no states"));
-    assert!(section(&page, "verdict").contains("not known"));
+    assert!(section(&page, "verdict").contains("unknown"));
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn two_branches_are_no_earlier_and_later() {
         &with_nodes(&unfinished(), |node| (node.id.as_str() != "R2.A2").then_some(node)),
         Relation::Diverged,
     );
-    assert!(page.contains("they are on two branches"));
+    assert!(page.contains("The commits are on two branches"));
     assert!(!section(&page, "gone").contains("withdrawn"), "nobody took it back");
 }
 

@@ -31,8 +31,8 @@ fn two_commits_are_compared_whatever_they_are_called() {
     }
     assert!(page(&format!("{}..", first.trim())).contains("nodes/R1.A.html"));
     let back = page("HEAD..before");
-    assert!(back.contains("The second commit is the earlier one.") && back.contains("Title of R2.A1"));
-    assert!(page("HEAD..HEAD").contains("Both are the same commit."));
+    assert!(back.contains("The second commit is older than the first.") && back.contains("Title of R2.A1"));
+    assert!(page("HEAD..HEAD").contains("Both sides are the same commit."));
 
     // A branch beside it: neither came from the other.
     sandbox.git(&repository, &["checkout", "-q", "-b", "side", "before"]);
@@ -43,7 +43,7 @@ fn two_commits_are_compared_whatever_they_are_called() {
     .unwrap();
     sandbox.git(&repository, &["commit", "-qam", "Edit"]);
     let page = page("main..side");
-    assert!(page.contains("they are on two branches"));
+    assert!(page.contains("The commits are on two branches"));
     assert!(
         page.contains("<mark>Other findings</mark>") || page.contains("Other findings of R1.A."),
         "{page}"
@@ -68,7 +68,7 @@ fn each_end_is_compared_with_the_next() {
     session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "EXPLORE"}));
     session.grow(&[("R3.A1a", Some("R2.A1"))], "DEAD");
     session.ok("tot_end", json!({"conclusion": "It is not the plug either."}));
-    assert!(render().contains("<a href=\"ended-1-2.html\">what changed from ended/1 to ended/2</a>"));
+    assert!(render().contains("<a href=\"ended-1-2.html\">changes from ended/1 to ended/2</a>"));
     let page = std::fs::read_to_string(sandbox.path("site/ended-1-2.html")).unwrap();
     for said in ["4 commits later", "nodes/R3.A1a.html", "the cable", "the plug either"] {
         assert!(page.contains(said), "{said}\n{page}");
@@ -182,11 +182,11 @@ fn a_missing_ancestor_does_not_keep_two_commits_from_being_compared() {
             std::fs::read_to_string(sandbox.path("site/compare.html")).unwrap()
         };
         assert!(compared("HEAD~1..HEAD").contains("1 commit later"));
-        assert!(compared("HEAD..HEAD~1").contains("The second commit is the earlier one."));
+        assert!(compared("HEAD..HEAD~1").contains("The second commit is older than the first."));
         // Whether the new commit came from the other can't be said: the history ends before both do.
         sandbox.git(&clone, &["checkout", "-q", "-B", "side", "HEAD~1"]);
         sandbox.git(&clone, &["commit", "-q", "--allow-empty", "-m", "By hand"]);
         let page = compared("side..main");
-        assert!(page.contains("as far as the history can be read") && page.contains(&end), "{page}");
+        assert!(page.contains("in the readable history of the other") && page.contains(&end), "{page}");
     }
 }
