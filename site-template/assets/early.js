@@ -1,11 +1,11 @@
-// What must be known before anything of the page is seen: the colours that the reader has chosen, and whether there is room to
-// keep for what is new. Only adds: without it the system's colours hold.
+// Runs before the page is shown: applies the chosen colours, and reserves room for the line about changes.
+// Optional: without it, the page uses the colours of the system.
 "use strict";
 
 (() => {
   const root = document.documentElement;
   const KEY = "tot-theme";
-  // A browser may not allow it, and what is kept may be anybody's.
+  // The browser may forbid storage, and the stored value may be anything.
   const kept = () => {
     try { return localStorage.getItem(KEY); } catch { return null; }
   };
@@ -15,7 +15,7 @@
   };
   use(kept());
   root.classList.add("scripted");
-  // Of an investigation that has another state than at the last visit; `since.js` says which.
+  // The investigation has changed since the last visit. `since.js` tells how.
   const { investigation, head } = document.currentScript.dataset;
   const seen = (storage) => {
     try { return storage().getItem(`tot-head:${investigation}`); } catch { return null; }
@@ -33,7 +33,7 @@
         if (choice.value) localStorage.setItem(KEY, choice.value);
         else localStorage.removeItem(KEY);
       } catch {
-        // It holds for this page.
+        // The choice applies to this page only.
       }
     });
   });

@@ -1,5 +1,5 @@
-// Zoom and pan for the graph, arrows in an icicle, and the best answer in sight. Only adds: without it the box scrolls, and
-// links to a card work.
+// Zoom and pan for the graph, arrow keys in an icicle, and scrolling to the best answer. Optional: without it, the box
+// scrolls and links to cards work.
 "use strict";
 
 (() => {
@@ -9,13 +9,13 @@
 
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
-  // As high as the first screen has room for: so what is in sight in the box is in sight of the reader.
+  // The box fits the first screen, so everything visible in it is visible to the reader.
   const fitWindow = (box) => {
     const room = window.innerHeight - box.getBoundingClientRect().top - window.scrollY - 16;
     if (room >= 280) box.style.maxHeight = `${room}px`;
   };
 
-  // Scrolls the box until a card is wholly in sight, no further across than needed.
+  // Scrolls the box until a card is fully visible, and no further across than needed.
   const reveal = (box, card) => {
     const [outer, inner] = [box.getBoundingClientRect(), card.getBoundingClientRect()];
     const seen = Math.min(outer.bottom, window.innerHeight) - Math.max(outer.top, 0);
@@ -25,7 +25,7 @@
     if (over > 0) box.scrollLeft += over;
   };
 
-  // The node that the address names; looked up elsewhere where it is not on this page.
+  // The node that the address names. If it is not on this page, loads the page that has it.
   const namedCard = (box, inside) => {
     let id = "";
     try {
@@ -38,7 +38,7 @@
     return card && inside.contains(card) ? card : null;
   };
 
-  // Cells: arrows lead to what stands above, below and beside. What has no room for a finger has no stop of its own.
+  // Cells: arrow keys move between rows and siblings. Cells too narrow for a finger are no Tab stops.
   const icicle = (box, svg) => {
     const cells = [...svg.querySelectorAll("a.cell")].map((link) => {
       const rect = link.querySelector("rect");
@@ -87,7 +87,7 @@
     tools.setAttribute("aria-label", "Zoom");
     const keys = document.createElement("span");
     keys.className = "keys";
-    keys.textContent = "Drag to move; Ctrl and wheel, or + − 0, to zoom";
+    keys.textContent = "Drag to move; Ctrl + wheel or + − 0 to zoom";
     const shown = document.createElement("output");
     const button = (text, label, act) => {
       const button = document.createElement("button");
@@ -98,7 +98,7 @@
       return button;
     };
 
-    // The picture has a size and the box scrolls: so focus, find-in-page and links to cards keep working.
+    // The picture has a size and the box scrolls, so focus, find-in-page and links to cards keep working.
     const zoom = (to, at) => {
       const before = svg.getBoundingClientRect();
       const frame = box.getBoundingClientRect();
@@ -114,7 +114,7 @@
       shown.value = `${Math.round(scale * 100)} %`;
     };
     const whole = () => Math.min(1, box.clientWidth / width, tallest() / height);
-    // How high the box may become, whatever is in it now.
+    // The maximum height of the box, whatever it contains.
     const tallest = () => Math.max(240, parseFloat(getComputedStyle(box).maxHeight) || window.innerHeight * 0.85);
 
     const centre = (card, smoothly) => {
@@ -161,7 +161,7 @@
       zoom(scale * Math.exp(-by / 200), { x: event.clientX, y: event.clientY });
     }, { passive: false });
 
-    // One pointer of a mouse drags, two fingers pinch; one finger scrolls as everywhere.
+    // A mouse drags, two fingers pinch, and one finger scrolls as usual.
     const pointers = new Map();
     let pinched = null;
     let from = null;
@@ -200,7 +200,7 @@
     };
     window.addEventListener("pointerup", lift);
     window.addEventListener("pointercancel", lift);
-    // A card that was dragged is not clicked, and links are not torn off by the mouse.
+    // Dragging a card does not click it, and the mouse does not drag links out of the page.
     box.addEventListener("click", (event) => {
       if (dragged) event.preventDefault();
       dragged = false;
@@ -211,16 +211,16 @@
     const named = (smoothly) => {
       const card = namedCard(box, svg);
       if (!card) return false;
-      // A picture that was shrunk to be seen whole is brought close enough to read the card.
+      // A picture that was shrunk to fit is enlarged until the card is readable.
       if (scale < 0.6) zoom(1);
       centre(card, smoothly);
       return true;
     };
     window.addEventListener("hashchange", () => named(true));
-    // The browser itself goes to the card when the page has been loaded, and puts it into a corner.
+    // The browser scrolls to the card once the page is loaded, but puts it into a corner.
     window.addEventListener("load", () => requestAnimationFrame(() => named(false)), { once: true });
 
-    // Whole where it can be read then, otherwise at the best answer, or at the root.
+    // The whole picture if it is readable then, otherwise the best answer or the root.
     fitWindow(box);
     const across = Math.min(1, box.clientWidth / width);
     const readable = Number(fit.querySelector(".graph-struts svg").getAttribute("width")) / width;
@@ -230,7 +230,7 @@
     if (!named(false) && first) reveal(box, first);
   };
 
-  // The pages with their nodes come as a script, since a page opened from disk may not fetch.
+  // The index of nodes by page is a script, since a page opened from disk may not fetch.
   const elsewhere = (box, id) => {
     if (!box.dataset.places) return;
     const go = () => {

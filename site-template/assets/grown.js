@@ -1,5 +1,4 @@
-// The slider of the history: the tree as each commit left it. Its data is a script beside the pages, loaded when the part is
-// opened. Only adds.
+// The history slider: shows the tree as of each commit. Its data is a script, loaded when the slider is opened. Optional.
 "use strict";
 
 (() => {
@@ -13,7 +12,7 @@
     return element;
   };
 
-  // Every node that ever was, below its parent; a place that it keeps whatever is there.
+  // Every node that ever existed, below its parent. A node keeps its place at all commits.
   const placed = (commits) => {
     const nodes = new Map();
     for (const [, , changes] of commits) {
@@ -76,7 +75,7 @@
       const [time, subject] = commits[number - 1];
       const strong = document.createElement("b");
       strong.textContent = subject;
-      // The words are the legend, too.
+      // The chips are also the legend.
       const chips = parts.flatMap(([text, role]) => {
         const chip = document.createElement("span");
         chip.className = `chip ${role}`;
@@ -96,7 +95,7 @@
       play.textContent = "Play";
       said.removeAttribute("aria-busy");
     };
-    // All of it in half a minute.
+    // Playing takes half a minute in total.
     const step = Math.ceil(commits.length / 300);
     const next = () => {
       slider.stepUp(step);

@@ -1,4 +1,4 @@
-// In served pages only: asks the server whether the investigation has grown, and shows the new page then.
+// Only on served pages: asks the server whether the investigation has changed, and reloads the page if so.
 "use strict";
 
 (() => {
@@ -9,7 +9,7 @@
   (async () => {
     for (;;) {
       try {
-        // The server answers when there is something else to show, or after a while.
+        // The server answers when the page has changed, or after a timeout.
         const answer = await fetch(address, { cache: "no-store" });
         if (answer.status === 200) {
           dispatchEvent(new Event("tot-reload"));
@@ -18,7 +18,7 @@
         }
         if (answer.status !== 204) await wait(2000);
       } catch {
-        // It was stopped, or is being restarted.
+        // The server was stopped or is restarting.
         await wait(2000);
       }
     }

@@ -1,5 +1,5 @@
-// The search of an investigation: a field in the head of each page, for all that its pages say. Its data is a script beside
-// the pages, loaded when the field is first used. Only adds: without this file there is no field.
+// The search field in the head of each page. Its data is a script, loaded when the field is first used. Optional: without
+// this file the field is hidden.
 "use strict";
 
 (() => {
@@ -9,7 +9,7 @@
   if (!form) return;
   const field = form.querySelector("input");
   field.setAttribute("aria-controls", "search-results");
-  // Results that are listed at once.
+  // The number of results listed at once.
   const PAGE = 20;
   const AROUND = 90;
 
@@ -36,7 +36,7 @@
   panel.setAttribute("aria-label", "Search");
   bar.parentElement.append(panel);
 
-  // Data: loaded once; the script calls back.
+  // Data: loaded once. The script calls back.
   let data = null;
   let failed = false;
   let loading = false;
@@ -53,10 +53,10 @@
   let found = [];
   let listed = 0;
 
-  // A word as a pattern; only what one of the mode `u` allows to be escaped is.
+  // A word as a pattern. Escapes only characters that mode `u` allows to be escaped.
   const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
   const asPattern = (word) => {
-    // `30364` finds 30,364 as well, and the other way about.
+    // `30364` also finds 30,364, and vice versa.
     const digits = word.replace(/(?<=\d)[,.’'](?=\d{3}(?!\d))/gu, "");
     if (/^\d{4,}$/u.test(digits)) return digits.replace(/\B(?=(\d{3})+$)/gu, "[,.’'\\s]?");
     // An id without its dot: `r4a1a1`.
@@ -64,7 +64,7 @@
   };
   const patternsOf = (words) => words.map((word) => new RegExp(asPattern(word), "iu"));
 
-  // All words must be somewhere in a result; its id counts most, then its title.
+  // A result contains all words. A match in its id counts most, then one in its title.
   const match = (words) => {
     const patterns = patternsOf(words);
     const results = [];
@@ -78,17 +78,17 @@
       }
       if (score > 0) results.push({ id, title, href, state, sure, texts, score });
     }
-    // The sort is stable: among equals the order of reading stays.
+    // The sort is stable, so equal results keep their reading order.
     return results.sort((a, b) => b.score - a.score);
   };
-  // The text that has most of the words.
+  // The text that contains most of the words.
   const bestOf = (texts, words) => {
     const patterns = patternsOf(words);
     const number = ([, text]) => patterns.filter((pattern) => pattern.test(text)).length;
     return texts.reduce((best, next) => (best && number(best) >= number(next) ? best : next), null);
   };
 
-  // Text with the words marked; only ever as text.
+  // Text with the words marked, always inserted as text.
   const marked = (text, pattern) => {
     const parts = [];
     let last = 0;
@@ -104,7 +104,7 @@
     const place = Math.max(text.search(pattern), 0);
     let start = Math.max(place - AROUND, 0);
     let end = Math.min(place + 2 * AROUND, text.length);
-    // From a word on; a text without spaces is cut where it is.
+    // Starts at a word. Text without spaces is cut anywhere.
     const space = start > 0 ? text.indexOf(" ", start) : -1;
     if (space >= 0 && space < place) start = space + 1;
     if (end < text.length) end = Math.max(text.lastIndexOf(" ", end), place);
@@ -190,7 +190,7 @@
   field.addEventListener("focus", load);
   field.addEventListener("input", () => {
     clearTimeout(timer);
-    // A moment's rest, so that a screen reader is not talked over at each letter.
+    // A short delay, so that a screen reader does not announce every letter.
     timer = setTimeout(search, 120);
   });
   form.addEventListener("submit", (event) => {
@@ -201,7 +201,7 @@
   });
   more.addEventListener("click", () => listMore()?.querySelector("a")?.focus());
 
-  // Keys: down from the field into the results, up and down among them, Escape back.
+  // Keys: down from the field into the results, up and down between them, Escape back.
   const links = () => [...list.querySelectorAll("a")];
   bar.parentElement.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !panel.hidden) {
@@ -223,7 +223,7 @@
     if (!bar.parentElement.contains(event.target)) close();
   });
   field.addEventListener("focus", () => { if (words().length > 0) search(); });
-  // A served page is loaded anew when there is something new to show.
+  // A served page reloads when the investigation changes.
   addEventListener("tot-reload", () => {
     window.totKept?.keep("search", { text: field.value, focused: document.activeElement === field });
   });
@@ -234,7 +234,7 @@
     window.totKept.keep("search", undefined);
   }
 
-  // The key `/`, which a reader may switch off: some speak to their machine, and some type without meaning to.
+  // The key `/` can be switched off, for people who use speech input or type it by accident.
   const setting = "tot-search-slash";
   const stored = () => { try { return localStorage.getItem(setting); } catch { return null; } };
   slash.checked = stored() !== "off";

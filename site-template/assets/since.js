@@ -1,5 +1,5 @@
-// What is new since the reader was here last: on the first page a line, in the tree a mark at each node. The browser keeps how
-// each node stood; nothing of it leaves the machine. Only adds: without it, or at a first visit, there is nothing.
+// Changes since the last visit: a line on the first page, and marks in the tree. The browser stores the state of each node,
+// and nothing leaves the machine. Optional: without it, or on a first visit, nothing is shown.
 "use strict";
 
 (() => {
@@ -9,7 +9,7 @@
   const HEAD = `tot-head:${investigation}`;
   const STATES = `tot-states:${investigation}`;
 
-  // A visit lasts as long as its tab: what it began with stays, however many pages are read. A browser may allow none of this.
+  // A visit lasts as long as its tab, so all its pages compare with the state before. The browser may forbid storage.
   const before = (() => {
     try {
       if (sessionStorage.getItem(HEAD) === null) {
@@ -21,7 +21,7 @@
       return null;
     }
   })();
-  // `c3.A1a;o1.A 2.A1,A2` as id to letter. What is kept may be anybody's: a map takes any name.
+  // `c3.A1a;o1.A 2.A1,A2` as a map of id to letter. The stored value may be anything, and a map accepts any key.
   const read = (text) => {
     const known = new Map();
     for (const group of text.split(";")) {
@@ -47,7 +47,7 @@
 
   const keep = (states) => {
     try {
-      // At a first visit, what comes while it lasts is new: a served page is loaded anew with each commit.
+      // During a first visit, changes count as new: a served page reloads after each commit.
       if (before && !before.head) {
         sessionStorage.setItem(HEAD, head);
         sessionStorage.setItem(STATES, states);
@@ -55,7 +55,7 @@
       localStorage.setItem(STATES, states);
       localStorage.setItem(HEAD, head);
     } catch {
-      // There is no room, or it is not allowed.
+      // Storage is full or forbidden.
     }
   };
   const isNew = before?.head && before.head !== head;
@@ -63,7 +63,7 @@
 
   const tell = (states) => {
     const [old, now] = [read(before.states ?? ""), read(states)];
-    // Its place is taken: it is not hidden now.
+    // The room for this line is reserved, so it reports a change even if no states were stored.
     if (old.size === 0) {
       line.append("This investigation has changed since your last visit.");
       return;
@@ -103,11 +103,11 @@
     if (isNew) tell(states);
   };
 
-  // The tree has the states itself; for a page that stays small they are a file beside it.
+  // The tree page has the states itself. For other pages they are in a separate file.
   if (line.dataset.states !== undefined) return work(line.dataset.states);
   window.totStates = work;
   const script = document.createElement("script");
-  // Of this state, whatever a cache holds.
+  // The address names this state, so an outdated cache entry is not used.
   script.src = `${line.dataset.file}?${head}`;
   script.addEventListener("error", () => { line.hidden = true; });
   document.head.append(script);

@@ -1,20 +1,19 @@
-// Only adds: every page is whole without this file.
+// Optional: every page is complete without this file.
 "use strict";
 
 (() => {
-  // What a reader has typed or chosen stays with this entry of the browser's history: there on going back, and after the page
-  // was loaded anew, and nowhere else.
+  // Remembers input and choices with this entry of the browser's history. They survive going back and reloading.
   const kept = (name) => history.state?.[name];
   const keep = (name, value) => {
     try {
       history.replaceState({ ...history.state, [name]: value }, "");
     } catch {
-      // Browsers limit how often this may be called; the page works without it.
+      // Browsers limit how often this may be called. The page works without it.
     }
   };
   window.totKept = { kept, keep };
 
-  // A field above each long list that hides what does not hold the words.
+  // A field above each long list that hides items without the words.
   const filter = (list) => {
     const items = [...list.children];
     if (items.length < 8) return;
@@ -36,7 +35,7 @@
       for (const item of items) {
         item.hidden = !fits(item);
         shown += item.hidden ? 0 : 1;
-        // Unfold the part that holds the match, so that it can be seen.
+        // Expands the part with the match, so that it is visible.
         for (const part of item.querySelectorAll("details")) {
           const text = part.textContent.toLowerCase();
           part.open = !item.hidden && words.some((word) => text.includes(word));
@@ -52,13 +51,13 @@
     if (field.value) find();
   };
 
-  // Times are in UTC on the page; the reader's own zone is in the tooltip.
+  // Times on the page are in UTC. The tooltip has the reader's own time zone.
   const localise = (time) => {
     const date = new Date(time.dateTime);
     if (!Number.isNaN(date.getTime())) time.title = date.toLocaleString();
   };
 
-  // A button that copies a text. From disk a browser may not allow it: then the text is selected.
+  // A button that copies text. For pages opened from disk the browser may forbid it, and the text is selected instead.
   const copyButton = (text) => {
     const button = document.createElement("button");
     button.type = "button";
@@ -76,7 +75,7 @@
     return button;
   };
   const copy = (text) => text.after(copyButton(text));
-  // Over a block of code, so that nothing moves.
+  // Placed over a block of code, so that nothing moves.
   const copyCode = (code) => {
     const box = document.createElement("div");
     box.className = "code-box";
@@ -84,8 +83,8 @@
     box.append(copyButton(code), code);
   };
 
-  // A card over a link to a node: its title, its state, and the first sentence of what was found. It stays while the pointer
-  // is on it, and Escape takes it away.
+  // A card over a link to a node: its title, its state and the first sentence of its findings. It stays while the pointer is
+  // on it, and Escape closes it.
   const card = document.createElement("div");
   card.className = "ref-card";
   card.id = "ref-card";
@@ -109,7 +108,7 @@
   const showCard = (link) => {
     if (cardOf === link) return clearTimeout(cardTimer);
     hideCard();
-    // The browser's own tooltip would stand over it.
+    // The browser's own tooltip would cover it.
     if (link.title) {
       link.dataset.title = link.title;
       link.removeAttribute("title");
@@ -148,7 +147,7 @@
     addEventListener("scroll", hideCard, { passive: true });
   };
 
-  // The node before and the one after, by single keys, which can be switched off.
+  // Single keys for the previous and the next node. They can be switched off.
   const KEYS = "tot-node-keys";
   const nodeKeys = (choice) => {
     try { choice.checked = localStorage.getItem(KEYS) !== "off"; } catch { /* they are on */ }
@@ -163,7 +162,7 @@
     });
   };
 
-  // What a link leads to is seen.
+  // Expands the element that the address names.
   const reveal = () => {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (target instanceof HTMLDetailsElement) target.open = true;
@@ -178,7 +177,7 @@
   document.querySelectorAll("#node-keys").forEach(nodeKeys);
   reveal();
   addEventListener("hashchange", reveal);
-  // Only where it is asked for: on an index of thousands, all of them would take seconds.
+  // Only under the pointer: on an index of thousands, converting all times would take seconds.
   document.addEventListener("pointerover", ({ target }) => {
     const time = target.closest("time[datetime]");
     if (time && !time.title) localise(time);

@@ -1,4 +1,4 @@
-// The index of investigations: search, filters, order. Only adds: without it the page is a plain list.
+// The index of investigations: search, filters, order. Optional: without it the page is a plain list.
 "use strict";
 
 (() => {
@@ -10,11 +10,11 @@
   const status = form.querySelector(".shown");
   const none = document.querySelector(".none-fits");
   const more = document.querySelector(".finder-more");
-  // Single names: with a selector of two, a browser would look through the whole page for each entry.
+  // Simple selectors: with a compound one, the browser would search the whole page for each entry.
   const texts = ["h2", ".asked-text", ".best", ".found-text"];
   const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
-  // Read once: of 10,000 entries, asking the page at each key would be slow.
+  // Read once, since reading 10,000 entries at each key press would be slow.
   const entries = [...list.children].map((item, at) => ({
     item,
     at,
@@ -34,7 +34,7 @@
     title: (a, b) => collator.compare(a.title, b.title),
   };
 
-  // What is chosen stands in the address, so that it can be sent to somebody.
+  // The choices are in the address, so it can be shared.
   const chosen = () => ({
     q: words.value.trim(),
     show: form.querySelector("[name=state]:checked").value,
@@ -49,7 +49,7 @@
     try {
       history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
     } catch {
-      // Browsers limit how often this may be called; the page works without it.
+      // Browsers limit how often this may be called. The page works without it.
     }
   };
   const recall = () => {
@@ -60,7 +60,7 @@
     if (Object.hasOwn(orders, choice.get("order") ?? "")) order.value = choice.get("order");
   };
 
-  // On the page stand only the first of those that fit: browsers take seconds to style and lay out thousands.
+  // The page contains only the first matches: browsers take seconds to lay out thousands.
   const STEP = 100;
   let fitting = entries;
   let limit = STEP;
@@ -92,7 +92,7 @@
   form.addEventListener("change", find);
   form.addEventListener("submit", (event) => event.preventDefault());
   more.addEventListener("click", () => {
-    // The keyboard goes on with the first of the new ones.
+    // Focus moves to the first new entry.
     const next = fitting[limit]?.item;
     limit += STEP;
     show();

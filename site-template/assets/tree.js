@@ -1,5 +1,5 @@
-// The tree by the ARIA tree pattern: one stop for the Tab key, arrows inside. Only adds: without this file the page
-// is a nested list of links, and each item stays the link that it is.
+// The tree by the ARIA tree pattern: one Tab stop, and arrow keys inside. Optional: without this file the page is a nested
+// list of links.
 "use strict";
 
 (() => {
@@ -7,10 +7,10 @@
   if (!tree) return;
   const tools = document.querySelector(".tree-tools");
   const status = tools.querySelector("[role=status]");
-  // So many rows are shown at first; below that, whole.
+  // The maximum number of rows shown at first. Smaller trees are fully expanded.
   const FEW = 80;
 
-  // The links in the order of reading, and what follows from their places in the nested lists.
+  // The links in reading order, and data derived from their places in the nested lists.
   const links = [...tree.querySelectorAll("li > a")];
   const number = links.length;
   const at = new Map(links.map((link, i) => [link, i]));
@@ -22,7 +22,7 @@
   });
   const levels = [];
   parents.forEach((parent, i) => levels.push(parent < 0 ? 1 : levels[parent] + 1));
-  // Behind the last node below each.
+  // For each node, the index after its last descendant.
   const ends = links.map((_, i) => i + 1);
   for (let i = number - 1; i >= 0; i -= 1) {
     if (parents[i] >= 0) ends[parents[i]] = Math.max(ends[parents[i]], ends[i]);
@@ -44,7 +44,7 @@
   const openAbove = (i) => {
     for (let above = parents[i]; above >= 0; above = parents[above]) setOpen(above, true);
   };
-  // The next row on the page, and the one before; -1 where there is none.
+  // The next and the previous visible row; -1 if there is none.
   const after = (i) => {
     let next = isOpen(i) ? i + 1 : ends[i];
     while (next < number && !shown[next]) next = ends[next];
@@ -68,7 +68,7 @@
     links[i].tabIndex = 0;
     if (focus) links[i].focus();
   };
-  // After rows went: the stop is where the reader was, or at the closest row above it.
+  // After rows were hidden, the Tab stop stays where it was, or moves to the closest row above.
   const keepStop = () => {
     if (isVisible(current)) return;
     const hadFocus = document.activeElement === links[current];
@@ -77,7 +77,7 @@
     select(i >= 0 ? i : first(), hadFocus);
   };
 
-  // Positions among the rows that are shown: what a screen reader says as "2 of 5".
+  // Positions among visible siblings, which a screen reader announces as "2 of 5".
   const countPositions = () => {
     const sizes = new Map();
     const places = new Array(number).fill(0);
@@ -112,7 +112,7 @@
       }
     });
     countPositions();
-    // Open as many levels as give few rows, and the way to each answer.
+    // Expands as many levels as fit, and the path to each answer.
     const perLevel = [];
     levels.forEach((level) => { perLevel[level] = (perLevel[level] ?? 0) + 1; });
     let depth = 1;
@@ -125,12 +125,12 @@
       .forEach((link) => openAbove(at.get(link)));
   };
 
-  // The address of a node: #R3.A1a opens the way to it.
+  // The address of a node, such as #R3.A1a, expands the path to it.
   const follow = () => {
     let id = location.hash.slice(1);
     try { id = decodeURIComponent(id); } catch { /* as it stands */ }
     const element = document.getElementById(id);
-    // The address of a state: #only-DEAD shows its nodes alone.
+    // The address of a state, such as #only-DEAD, shows only its nodes.
     if (element?.matches(".toggle")) {
       toggles.forEach((toggle) => press(toggle, toggle === element));
       filter();
@@ -153,7 +153,7 @@
   const jump = (key, time) => {
     typed = time - typedAt < 700 ? typed + key.toLowerCase() : key.toLowerCase();
     typedAt = time;
-    // One letter again and again goes on from the next row; a longer text may stay on this one.
+    // A repeated letter moves to the next row. A longer text may match the current row.
     const letters = new Set(typed).size === 1 ? typed[0] : typed;
     let i = letters.length === 1 ? after(current) : current;
     for (let round = 0; round < 2; round += 1) {
@@ -194,7 +194,7 @@
         else setOpen(i, !isOpen(i));
         break;
       default:
-        // The slash is the search’s.
+        // The slash belongs to the search.
         if (event.key.length !== 1 || event.key === "/") return;
         jump(event.key, event.timeStamp);
     }
@@ -214,7 +214,7 @@
     if (i !== undefined && i !== current) select(i, false);
   });
 
-  // Filters by state: none pressed shows all. What holds something that fits stays, in grey.
+  // Filters by state. Without any pressed, all nodes are shown. Ancestors of matches stay visible in grey.
   const toggles = [...tools.querySelectorAll(".toggle")];
   const isPressed = (toggle) => toggle.getAttribute("aria-pressed") === "true";
   const press = (toggle, pressed) => toggle.setAttribute("aria-pressed", String(pressed));
