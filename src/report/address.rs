@@ -1,4 +1,4 @@
-//! The base address of a site, for absolute URLs: feed, previews, canonical links; and the address where a forge takes issues.
+//! The base address of a site, for absolute URLs in feeds, previews and canonical links, and the address of new issues.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use crate::project::Forge;
 
 use crate::text::shorten;
 
-/// The address of a site's folder: `https://example.org/reports/`.
+/// The address of the site's folder: `https://example.org/reports/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrl(Url);
 
@@ -18,7 +18,7 @@ pub struct BaseUrl(Url);
 pub struct BaseUrlError(&'static str);
 
 impl BaseUrl {
-    /// The address of a file of the site. A page that is its folder's index has the folder's address.
+    /// Returns the address of a file. An index page has the address of its folder.
     pub(super) fn of(&self, path: &str) -> String {
         let path = match path.strip_suffix("index.html") {
             Some(folder) if folder.is_empty() || folder.ends_with('/') => folder,
@@ -31,7 +31,7 @@ impl BaseUrl {
         url.into()
     }
 
-    /// The address of the folder.
+    /// Returns the address of the folder.
     pub(super) fn folder(&self) -> &str {
         self.0.as_str()
     }
@@ -59,36 +59,36 @@ impl FromStr for BaseUrl {
     }
 }
 
-/// The longest address of an issue: servers refuse those of more than some 8,000 bytes.
+/// The maximum length of an issue address. Servers refuse more than about 8,000 bytes.
 const LONGEST: usize = 6_000;
 
-/// Where a forge takes new issues, with title and text in the address: `https://github.com/owner/name/issues/new`.
+/// The page of a forge for new issues, which accepts a title and text: `https://github.com/owner/name/issues/new`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssueUrl {
     url: Url,
-    /// The forge's names of title and text in the address.
+    /// The query parameters for the title and the text.
     names: [&'static str; 2],
 }
 
-/// An invalid address of new issues.
+/// An invalid address for new issues.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}: give the address of the page for a new issue, like https://github.com/owner/name/issues/new")]
 pub struct IssueUrlError(&'static str);
 
 impl IssueUrl {
-    /// The page of a forge that is known.
+    /// Returns the page of a known forge.
     pub(super) fn on(forge: &Forge) -> Option<IssueUrl> {
         forge.new_issue()?.parse().ok()
     }
 
-    /// Returns the address of a prefilled mail without a recipient.
+    /// Returns the address of a prefilled email without a recipient.
     pub(super) fn mail(title: &str, text: &str) -> Option<String> {
         let mail = IssueUrl { url: Url::parse("mailto:").ok()?, names: ["subject", "body"] };
-        // Mail programs take a plus literally.
+        // Mail programs do not decode a plus sign.
         Some(mail.of(title, text).replace('+', "%20"))
     }
 
-    /// Returns the address of a prefilled issue. A text that is too long is cut.
+    /// Returns the address of a prefilled issue. Long text is truncated.
     pub(super) fn of(&self, title: &str, text: &str) -> String {
         let filled = |text: &str| {
             let mut url = self.url.clone();
@@ -99,7 +99,7 @@ impl IssueUrl {
         if whole.len() <= LONGEST {
             return whole;
         }
-        // A character takes up to twelve bytes of an address.
+        // A character can take up to twelve bytes in an address.
         let chars = text.chars().count();
         let (mut fits, mut too_many) = (0, chars);
         while fits + 1 < too_many {
@@ -130,7 +130,7 @@ impl FromStr for IssueUrl {
         if url.as_str().len() > LONGEST / 4 {
             return Err(IssueUrlError("it is too long"));
         }
-        // GitLab has its own names; GitHub, Gitea, Forgejo and Bitbucket share theirs.
+        // GitLab has different parameter names. GitHub, Gitea, Forgejo and Bitbucket share theirs.
         let is_gitlab = url.path().contains("/-/issues/");
         let names = if is_gitlab { ["issue[title]", "issue[description]"] } else { ["title", "body"] };
         Ok(IssueUrl { url, names })

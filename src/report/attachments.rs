@@ -1,5 +1,5 @@
-//! Files beside a node as pages show them. They come from strangers: their types follow from their contents, never from their
-//! names, and none is written in a form that a browser would run.
+//! Attachments for display. They are untrusted: their types are derived from their contents, never from their names, and no
+//! attachment is written in a form that a browser would execute.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,49 +11,49 @@ use super::svg;
 use crate::domain::{Attached, AttachmentName, Investigation, NodeId};
 use crate::text::{first_bytes, made_visible, without_case};
 
-/// The most bytes of a text that a page shows; the file has the rest.
+/// The maximum size of text shown on a page, in bytes. The file contains the rest.
 const SHOWN: usize = 8 << 10;
 
-/// The most pixels of a picture: a small file can be one that fills a machine's memory.
+/// The maximum number of pixels of a picture. A small file can decode to a picture that fills all memory.
 const PIXELS_MAX: usize = 40_000_000;
 
-/// The most bytes of pictures in a report that is one file.
+/// The maximum total size of pictures in a single-file report, in bytes.
 const WITHIN: usize = 8 << 20;
 
-/// An attachment on the page of its node.
+/// An attachment on its node's page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct AttachmentView {
     pub name: String,
     /// `12.5 kB`.
     pub size: String,
-    /// `picture`, `text`, `file`; `absent` if there was no room for it.
+    /// `picture`, `text`, `file`, or `absent` if it was omitted to limit the size.
     pub kind: &'static str,
-    /// The file in the site, from the folder of the investigation.
+    /// The address of the file, relative to the investigation's folder.
     pub href: Option<String>,
-    /// Of a picture, in pixels; a drawing may have none.
+    /// The size of a picture in pixels. A drawing may have none.
     pub width: Option<usize>,
     pub height: Option<usize>,
-    /// Of a text, its beginning.
+    /// The beginning of text.
     pub text: Option<String>,
-    /// Whether the text goes on.
+    /// Whether the text was truncated.
     pub is_cut: bool,
 }
 
-/// The attachments of an investigation: their data for pages, and the files of the site.
+/// The attachments of an investigation: the data for pages, and the files of the site.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attachments {
     of_nodes: HashMap<NodeId, Vec<AttachmentView>>,
-    /// By their paths from the folder of the investigation.
+    /// The files, by path relative to the investigation's folder.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
 impl Attachments {
-    /// Returns the attachments of an investigation, with the known contents.
+    /// Returns the attachments of an investigation with the given contents.
     pub fn of(investigation: &Investigation, contents: &[Attached]) -> Attachments {
         let contents: HashMap<_, _> = contents.iter().map(|file| ((&file.node, &file.name), file)).collect();
         let mut all = Attachments::default();
         for (node, attachments) in investigation.attachments() {
-            // `a` and `a.txt` both want one place; so do `a` and `A` where letter case does not count.
+            // `a` and `a.txt` may result in the same path, and so may `a` and `A` on some file systems.
             let mut taken = HashSet::new();
             let views = attachments.iter().map(|(name, bytes)| {
                 let Some(file) = contents.get(&(node, name)) else {
@@ -77,7 +77,7 @@ impl Attachments {
         all
     }
 
-    /// Returns the attachments of the node.
+    /// Returns the attachments of a node.
     pub fn of_node(&self, node: &NodeId) -> Vec<AttachmentView> {
         self.of_nodes.get(node).cloned().unwrap_or_default()
     }
@@ -96,7 +96,7 @@ fn view(name: &AttachmentName, bytes: u64) -> AttachmentView {
     }
 }
 
-/// Returns the data for a page, with the extension and the bytes of the file in the site.
+/// Returns the data for a page, and the extension and contents of the site's file.
 fn shown(view: AttachmentView, content: &[u8]) -> (AttachmentView, &'static str, Vec<u8>) {
     let text = std::str::from_utf8(content).ok().filter(|text| !text.contains('\0'));
     if let Some(drawing) = text.and_then(svg::sanitized) {
@@ -127,7 +127,7 @@ fn shown(view: AttachmentView, content: &[u8]) -> (AttachmentView, &'static str,
     }
 }
 
-/// Returns the pictures among the files of a site as data URLs, by the addresses of the files; the smaller ones if not all fit.
+/// Returns pictures as data URLs, by the addresses of their files. If not all fit, the smallest ones are included.
 pub(super) fn pictures_within(files: &[(String, Vec<u8>)]) -> BTreeMap<String, String> {
     let mut pictures: Vec<_> =
         files.iter().filter_map(|(path, bytes)| Some((path, bytes, media_type(path)?))).collect();
@@ -142,7 +142,7 @@ pub(super) fn pictures_within(files: &[(String, Vec<u8>)]) -> BTreeMap<String, S
     within
 }
 
-/// That of a picture, which its ending says for certain: other files have other endings.
+/// Returns the media type of a picture by its extension, which only pictures have.
 fn media_type(path: &str) -> Option<&'static str> {
     match path.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
         "png" => Some("image/png"),
@@ -152,14 +152,14 @@ fn media_type(path: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the name with the extension of the file's type.
+/// Returns the name with the extension for the type of the file.
 fn with_ending(name: &str, ending: &str) -> String {
     let is_there = name.len() > ending.len()
         && name.get(name.len() - ending.len()..).is_some_and(|end| end.eq_ignore_ascii_case(ending));
     if is_there { name.to_owned() } else { format!("{name}{ending}") }
 }
 
-/// The path as an address. A name holds no more than letters, digits, spaces and a few signs.
+/// Encodes a path as an address. Names contain only letters, digits, spaces and a few other characters.
 fn encoded(path: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
     path.bytes()
@@ -167,7 +167,7 @@ fn encoded(path: &str) -> String {
         .collect()
 }
 
-/// `812 bytes`, `12.5 kB`, `1.0 MB`.
+/// Formats a size: `812 bytes`, `12.5 kB`, `1.0 MB`.
 pub(super) fn size(bytes: u64) -> String {
     match bytes {
         1 => "1 byte".to_owned(),

@@ -1,4 +1,4 @@
-//! Texts with which a reader asks a forge, a person or an agent to look at a result again.
+//! Prepared texts for asking a forge, a person or an agent to review a result.
 
 use serde::Serialize;
 
@@ -6,23 +6,23 @@ use super::address::{BaseUrl, IssueUrl};
 use super::model::{Card, Header};
 use crate::text::{one_line, shorten};
 
-/// Characters of a title, and of an excerpt.
+/// The maximum length of a title and of an excerpt, in characters.
 const TITLE: usize = 200;
 
-/// A text to pass on.
+/// The prepared texts for one node.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Challenge {
-    /// For people: what it is about, and room for what seems wrong.
+    /// For people: a summary of the result, and room for the objection.
     pub objection: String,
-    /// The address of a new issue with that text; absent without a known forge.
+    /// The address of a new issue with this text, if the forge is known.
     pub issue: Option<String>,
-    /// Otherwise a mail with that text.
+    /// The address of an email with this text, if there is no issue page.
     pub mail: Option<String>,
-    /// For an agent that has the server of the investigation.
+    /// For an agent connected to the investigation's server.
     pub text: String,
 }
 
-/// Returns the text for a node; `address` is that of its page, if known.
+/// Returns the texts for a node. `address` is the address of its page, if known.
 pub(super) fn challenge(
     header: &Header,
     card: &Card,

@@ -1,4 +1,4 @@
-//! What happened between two states of an investigation, in Markdown: for a pull request, a mail, a chat.
+//! The changes between two states of an investigation in Markdown, for pull requests, emails and chats.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,12 @@ use super::history::verb_of;
 use crate::domain::Happening;
 use crate::format::readme::{inline, quoted};
 
-/// The most lines under each heading: a comment of a forge has room for some 65,000 characters.
+/// The maximum number of lines under each heading. Forges accept comments of about 65,000 characters.
 const LISTED: usize = 60;
-/// The most characters of a title or a reason.
+/// The maximum length of a title or a reason, in characters.
 const LENGTH: usize = 200;
 
-/// The headings, in their order, each with the verbs below it.
+/// The headings in their order, with the verbs under each.
 const HEADINGS: [(&str, &[&str]); 6] = [
     ("Found", &["committed"]),
     ("Changed", &["reclassified", "amended"]),
@@ -22,10 +22,10 @@ const HEADINGS: [(&str, &[&str]); 6] = [
     ("Proposed, claimed, withdrawn", &["proposed", "claimed", "released", "withdrawn"]),
 ];
 
-/// Fields of an end that are left out: times, and those shown above.
+/// Omitted fields of the end: times, and fields already shown.
 const UNTOLD: [&str; 3] = ["Ended", "Concluded later", CONCLUSION];
 
-/// Returns a summary of the changes between two states with these names.
+/// Returns a summary of the changes between two states with the given names.
 pub fn markdown(diff: &Diff<'_>, names: [&str; 2]) -> String {
     let title = inline(&diff.after.investigation.meta().title, LENGTH);
     let mut page = format!("### {title}: {} to {}\n\n", inline(names[0], 60), inline(names[1], 60));
@@ -95,7 +95,7 @@ fn line(happening: &Happening) -> String {
     line + "\n"
 }
 
-/// Writes the changes of the end, the conclusion first.
+/// Lists the changes of the end, starting with the conclusion.
 fn end(diff: &Diff<'_>) -> Vec<String> {
     let Some(end) = &diff.end else { return Vec::new() };
     if end.what == "reopened" {

@@ -1,9 +1,9 @@
-//! `compare.html`: what changed between two commits of one investigation, computed from the two states.
+//! `compare.html`: the changes between two commits of one investigation, computed from the two states.
 //!
-//! 1. [`Comparison`] names the state before, and the relation of the two commits.
-//! 2. [`view`] sorts the nodes of a [`Diff`]: added, committed, reclassified, changed in other fields, gone. A node is in each
-//!    list that applies to it.
-//! 3. The other differences follow: the standing, the conclusion, the ruleset, the facts of the start, the faults.
+//! 1. [`Comparison`] contains the earlier state and the relation of the two commits.
+//! 2. [`view`] sorts the nodes of a [`Diff`] into lists: proposed, committed, reclassified, changed, gone. A node can be in several
+//!    lists.
+//! 3. The page also compares the verdicts, the conclusion, the ruleset, the settings of the start and the errors in the files.
 
 use std::collections::BTreeSet;
 
@@ -22,61 +22,61 @@ use crate::review::{self, ReviewEntry};
 use crate::signoff::SignOffs;
 use crate::store::{Relation, Snapshot};
 
-/// The most characters of a value in one line; a longer one is shown as the difference of two texts.
+/// The maximum length of a value shown in one line, in characters. Longer values are shown as a text difference.
 const SHORT_VALUE: usize = 80;
 
-/// The state that an investigation is compared with.
+/// The state to compare an investigation with.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// The state before.
+    /// The earlier state.
     pub before: Snapshot,
-    /// The relation of its commit to the one that is shown.
+    /// The relation of its commit to the commit shown.
     pub relation: Relation,
-    /// The names by which the two commits were asked for: `ended/1`, `HEAD~3`.
+    /// The requested names of the two commits: `ended/1`, `HEAD~3`.
     pub names: [String; 2],
 }
 
-/// The page.
+/// The page of changes.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct CompareView {
     pub before: Side,
     pub after: Side,
     /// `same`, `forward`, `backward`, `diverged` or `unknown`.
     pub relation: &'static str,
-    /// The end of the readable history, and its reason, if the relation is unknown.
+    /// The end of the readable history and its reason, if the relation is unknown.
     pub history_end: Option<String>,
-    /// Commits from one to the other, along first parents, where the one before is among them.
+    /// The number of commits between the two along first parents, if the earlier one is on this path.
     pub commits: Option<usize>,
     /// The changes to review, riskiest first.
     pub review: Vec<ReviewItem>,
-    /// Nodes that became an answer or stopped being one, or whose confirmation changed.
+    /// Nodes that became an answer, ceased to be one, or have a different verdict.
     pub answers: Vec<AnswerChange>,
-    /// Proposed since, and still pending.
+    /// Nodes proposed since and still pending.
     pub proposed: Vec<SharedValue<Card>>,
-    /// Committed since.
+    /// Nodes committed since.
     pub committed: Vec<Committed>,
     pub reclassified: Vec<Reclassified>,
     pub changed: Vec<Changed>,
     pub gone: Vec<Gone>,
-    /// `ended`, `reopened`, `changed`; absent if the conclusion is unchanged.
+    /// `ended`, `reopened` or `changed`; `None` if the conclusion is unchanged.
     pub end: Option<&'static str>,
     pub conclusion: Vec<Field>,
-    /// The whole text, where there was none before.
+    /// The full conclusion, if there was none before.
     pub new_conclusion: Option<SafeHtml>,
     pub ruleset: Option<Difference>,
-    /// The facts that `tot_start` fixed.
+    /// The changed settings of the start.
     pub facts: Vec<Field>,
     pub faults_gone: Vec<String>,
     pub faults_new: Vec<String>,
-    /// Whether there is nothing else on the page.
+    /// Whether the lists of changes are all empty.
     pub nothing: bool,
 }
 
-/// The standing at one of the commits.
+/// The state of the investigation at one of the commits.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Side {
     pub name: String,
-    /// When it was committed, as far as the history can be read.
+    /// The time of the commit, if the history can be read.
     pub at: Option<Time>,
     pub commit: String,
     pub short: String,
@@ -94,16 +94,16 @@ pub(super) struct Side {
     pub has_rules: bool,
 }
 
-/// A change to review.
+/// A node to review.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ReviewItem {
-    /// Absent for the whole.
+    /// The node, or `None` for the investigation.
     pub node: Option<NodeRef>,
-    /// The riskiest first.
+    /// The notes, riskiest first.
     pub notes: Vec<ReviewNote>,
 }
 
-/// A note on a node.
+/// A reason to review a node.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ReviewNote {
     /// `contested`, `unconfirmed`, `objection`, …
@@ -111,7 +111,7 @@ pub(super) struct ReviewNote {
     pub text: String,
 }
 
-/// A node whose standing as an answer changed.
+/// A node whose verdict as an answer changed.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct AnswerChange {
     pub node: NodeRef,
@@ -120,25 +120,25 @@ pub(super) struct AnswerChange {
     pub after: String,
 }
 
-/// A node that was committed since.
+/// A node committed since.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Committed {
     pub card: SharedValue<Card>,
-    /// Whether it was a proposal before.
+    /// Whether it existed as a proposal before.
     pub was_proposed: bool,
 }
 
-/// A node that changed its state by a later call.
+/// A node whose state was changed by a later call.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Reclassified {
     pub card: SharedValue<Card>,
     pub from: StateView,
     pub to: StateView,
-    /// Each step, oldest first.
+    /// The changes, oldest first.
     pub steps: Vec<Change>,
 }
 
-/// A node that differs otherwise.
+/// A node with other changes.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Changed {
     pub card: SharedValue<Card>,
@@ -149,7 +149,7 @@ pub(super) struct Changed {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Gone {
     pub card: SharedValue<Card>,
-    /// Whether it had been committed: no call removes such a node.
+    /// Whether it was committed. Agents can't remove committed nodes.
     pub was_committed: bool,
 }
 
@@ -160,7 +160,7 @@ pub(super) struct NodeRef {
     pub has_page: bool,
 }
 
-/// A field, before and after: two short values or the difference of two texts.
+/// A changed field: two short values, or the difference between two texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Field {
     pub name: &'static str,
@@ -169,8 +169,8 @@ pub(super) struct Field {
     pub difference: Option<Difference>,
 }
 
-/// The page of an input and the state that it is compared with; `report` is that of the input.
-/// `place` gives the page that a node has in the site; one that has none any more leads to the history.
+/// Returns the page. `report` belongs to the later state. `place` returns the address of a node's page. Removed nodes link to the
+/// history.
 pub(super) fn view(
     input: &ReportInput,
     report: &Report,
@@ -239,7 +239,7 @@ pub(super) fn view(
     view
 }
 
-/// Returns the changes that a reviewer reads first.
+/// Returns the changes a reviewer should read first.
 fn reviewed(
     before: &Snapshot,
     after: &ReportInput,
@@ -265,7 +265,7 @@ fn reviewed(
 }
 
 impl CompareView {
-    /// Sorts a node into the lists.
+    /// Adds a node to the matching lists.
     fn add(&mut self, diff: &NodeDiff<'_>, old_cards: &Cards<'_>, new_cards: &Cards<'_>) {
         let cards = if diff.after.is_some() { new_cards } else { old_cards };
         let Some(node) = diff.node() else { return };
@@ -279,7 +279,7 @@ impl CompareView {
             (None, None) => self.proposed.push(card.clone()),
             (Some(None), None) => fields.extend(of_proposal()),
             (before @ (None | Some(None)), Some(_)) => {
-                // It is committed for a time of its own.
+                // The time of the proposal is omitted, since the commit is the news.
                 fields.extend(of_proposal().filter(|field| field.name != "Proposed"));
                 self.committed.push(Committed { card: card.clone(), was_proposed: before.is_some() });
             }
@@ -360,7 +360,7 @@ fn answer(diff: &AnswerDiff, old_cards: &Cards<'_>, new_cards: &Cards<'_>) -> Op
     Some(AnswerChange { node, before: diff.before.clone(), after: diff.after.clone() })
 }
 
-/// Two short values, or the difference of two texts.
+/// Returns two short values, or the difference between two texts.
 fn field(field: &FieldDiff) -> Field {
     let FieldDiff { name, before, after, .. } = field;
     let is_short = |text: &str| !text.contains('\n') && text.chars().nth(SHORT_VALUE).is_none();

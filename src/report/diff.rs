@@ -1,7 +1,6 @@
-//! The difference between two states of an investigation, shared by `tot diff`, its Markdown, and the pages that compare.
+//! The difference between two states of an investigation, shared by `tot diff`, its Markdown output and the pages of changes.
 //!
-//! Pure. A state is compared with another one as it is stored, and as [`Assessment`] judges it; each of them formats it in its
-//! own way.
+//! Pure. The states are compared as stored and as judged by [`Assessment`]. Each surface formats the result itself.
 
 use std::sync::Arc;
 
@@ -15,45 +14,45 @@ use crate::view::{self, CHANGES_OF_STATE, NodeView};
 /// The difference between two states.
 #[derive(Clone, Debug)]
 pub struct Diff<'s> {
-    /// The state before.
+    /// The earlier state.
     pub before: &'s Snapshot,
-    /// The state after.
+    /// The later state.
     pub after: &'s Snapshot,
-    /// Both, as they are judged.
+    /// The assessments of both states.
     pub judged: [Assessment<'s>; 2],
-    /// Changed nodes, in the order of the tree; then removed ones.
+    /// The changed nodes in tree order, followed by the removed nodes.
     pub nodes: Vec<NodeDiff<'s>>,
-    /// The changes as events: those of nodes in the order of the ids, then those of comments, then of attachments.
+    /// The changes as events: nodes by id, followed by comments and attachments.
     pub happenings: Vec<Happening>,
-    /// Nodes that became an answer or stopped being one, or whose standing has changed.
+    /// Nodes that became an answer, ceased to be one, or have a different verdict.
     pub answers: Vec<AnswerDiff>,
-    /// The change of the end; absent if it is the same.
+    /// The change of the end, if any.
     pub end: Option<EndDiff>,
-    /// The facts of the start that differ.
+    /// The changed settings of the start.
     pub facts: Vec<FieldDiff>,
-    /// The text of the ruleset before and after, or why it can't be read, where that differs.
+    /// The ruleset before and after, or the reason why it can't be read. `None` if unchanged.
     pub ruleset: Option<[String; 2]>,
 }
 
 /// A changed node.
 #[derive(Clone, Debug)]
 pub struct NodeDiff<'s> {
-    /// Absent for a new node.
+    /// `None` for a new node.
     pub before: Option<&'s Arc<Node>>,
-    /// Absent for a removed node.
+    /// `None` for a removed node.
     pub after: Option<&'s Arc<Node>>,
-    /// The changed fields of a node in both states, without changes of state that were only added.
+    /// The changed fields of a node that is in both states. Appended state changes are in `steps`.
     pub fields: Vec<FieldDiff>,
-    /// The changes of its state that were added, oldest first.
+    /// The appended state changes, oldest first.
     pub steps: &'s [Reclassification],
 }
 
-/// A field that differs.
+/// A changed field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldDiff {
-    /// Its name for people.
+    /// Its display name.
     pub name: &'static str,
-    /// Whether it belongs to the result, not the proposal.
+    /// Whether it belongs to the result rather than to the proposal.
     pub is_of_result: bool,
     /// Empty for a new field.
     pub before: String,
@@ -61,14 +60,14 @@ pub struct FieldDiff {
     pub after: String,
 }
 
-/// A node whose standing as an answer differs.
+/// A node whose verdict as an answer changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerDiff {
-    /// The node.
+    /// The id of the node.
     pub id: NodeId,
-    /// How it stood: `not checked`, `no answer`, `not there`.
+    /// The earlier standing: `not checked`, `no answer`, `not there`.
     pub before: String,
-    /// Its standing now.
+    /// The later standing.
     pub after: String,
 }
 
@@ -77,7 +76,7 @@ pub struct AnswerDiff {
 pub struct EndDiff {
     /// `ended`, `reopened` or `changed`.
     pub what: &'static str,
-    /// The fields that differ.
+    /// The changed fields.
     pub fields: Vec<FieldDiff>,
 }
 
@@ -116,7 +115,7 @@ impl<'s> Diff<'s> {
         }
     }
 
-    /// Whether nothing of the investigation differs.
+    /// Returns true if the states are equal.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
             && self.happenings.is_empty()
@@ -142,21 +141,21 @@ impl<'s> NodeDiff<'s> {
         NodeDiff { before, after, fields, steps: added.unwrap_or_default() }
     }
 
-    /// The node as it is, or else as it was.
+    /// Returns the node in its later state, or in its earlier state if it was removed.
     pub fn node(&self) -> Option<&'s Arc<Node>> {
         self.after.or(self.before)
     }
 }
 
 impl FieldDiff {
-    /// Of two texts that differ.
+    /// Returns the field if the two values differ.
     fn new(name: &'static str, before: &str, after: &str) -> Option<FieldDiff> {
         let (before, after) = (before.to_owned(), after.to_owned());
         (before != after).then_some(FieldDiff { name, is_of_result: false, before, after })
     }
 }
 
-/// The fields that differ: of two lists that name the same ones, or of which one is empty.
+/// Returns the changed fields. The lists have the same names, or one of them is empty.
 fn differing<'f>(
     old: Vec<view::NodeField<'f>>,
     new: Vec<view::NodeField<'f>>,
@@ -206,7 +205,7 @@ fn end(old: &Investigation, new: &Investigation) -> Option<EndDiff> {
     Some(EndDiff { what, fields })
 }
 
-/// The name of the conclusion among the fields of an end.
+/// The display name of the conclusion.
 pub const CONCLUSION: &str = "Conclusion";
 
 const FIELDS_OF_END: [&str; 11] = [

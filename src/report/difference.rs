@@ -1,64 +1,64 @@
-//! Two texts side by side: which lines were added and removed, and which words in them. The one user of similar.
+//! The difference between two texts: added and removed lines, with the changed words marked. The only user of `similar`.
 //!
-//! [`difference`] gives data for the macro `difference` of the templates. It has no clock, so that the same texts yield
-//! the same bytes; what would take long is shown in less detail instead: lines as a whole, without their words.
+//! [`difference`] returns the data for the template macro `difference`. It does not use a clock, so equal texts produce equal
+//! bytes. Expensive comparisons are shown with less detail: lines without marked words.
 
 use serde::Serialize;
 use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 
-/// Unchanged lines around a change.
+/// The number of unchanged lines around a change.
 const CONTEXT: usize = 2;
-/// Words in a changed passage; in a longer one no words are marked.
+/// The maximum number of words in a passage with marked words.
 const MOST_WORDS: usize = 4_000;
-/// Lines of both texts together; longer ones are shown one after the other.
+/// The maximum number of lines of both texts together. Longer texts are shown one after the other.
 const MOST_LINES: usize = 40_000;
-/// The percentage of a changed passage's bytes that must be the same for its words to be marked: with fewer, it is
-/// another text rather than a changed one.
+/// The minimum percentage of unchanged bytes in a passage with marked words. Below it, the passage was replaced rather than
+/// changed.
 const LEAST_ALIKE: usize = 35;
 
-/// What changed between two texts.
+/// The difference between two texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// The changed passages, with some lines around them.
+    /// The changed passages with their context.
     pub passages: Vec<Passage>,
-    /// Added lines.
+    /// The number of added lines.
     pub added: usize,
-    /// Removed lines.
+    /// The number of removed lines.
     pub removed: usize,
 }
 
-/// Lines of one passage.
+/// The lines of one passage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Passage {
-    /// Its first line in the text after, from 1.
+    /// The number of its first line in the new text, from 1.
     pub first_line: usize,
-    /// The unchanged lines before it that are left out.
+    /// The number of omitted unchanged lines before it.
     pub skipped: usize,
-    /// Removed lines before added ones.
+    /// The lines, with removed lines before added ones.
     pub lines: Vec<Line>,
 }
 
 /// One line of either text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// `same`, `added`, `removed`: for the style sheet.
+    /// The class for the style sheet: `same`, `added`, `removed`.
     pub class: &'static str,
     /// ` `, `+`, `-`.
     pub sign: &'static str,
-    /// All of it, in its order.
+    /// The text in parts.
     pub parts: Vec<Part>,
 }
 
-/// Words of a line.
+/// A part of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
-    /// The text itself.
+    /// The text of the part.
     pub text: String,
-    /// Whether they are what changed in the line; never where the whole line did.
+    /// Whether this part changed. Never set if the whole line changed.
     pub changed: bool,
 }
 
-/// Compares two texts; without passages if nothing changed.
+/// Compares two texts. Equal texts have no passages.
 pub fn difference(before: &str, after: &str) -> Difference {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let operations = match (old.len(), new.len()) {
@@ -90,7 +90,7 @@ pub fn difference(before: &str, after: &str) -> Difference {
     difference
 }
 
-/// The place of a line.
+/// The kind of a line.
 #[derive(Clone, Copy)]
 enum Kind {
     Same,
@@ -113,7 +113,7 @@ impl Line {
     }
 }
 
-/// Replaced lines: first the removed ones, then the added ones, with the words that differ marked.
+/// Returns replaced lines: the removed ones, then the added ones, with changed words marked.
 fn replaced(gone: &[&str], come: &[&str]) -> Vec<Line> {
     let whole =
         |kind, lines: &[&str]| -> Vec<Line> { lines.iter().map(|line| Line::whole(kind, line)).collect() };
@@ -136,7 +136,7 @@ fn replaced(gone: &[&str], come: &[&str]) -> Vec<Line> {
     [removed, lines_of(Kind::Added, &new, spans(DiffOp::new_range))].concat()
 }
 
-/// The words of lines, with the white space and the line ends between them as words of their own.
+/// Splits lines into words. White space and line ends are words of their own.
 fn words<'t>(lines: &[&'t str]) -> Vec<&'t str> {
     let mut words = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -151,7 +151,7 @@ fn words<'t>(lines: &[&'t str]) -> Vec<&'t str> {
         let mut start = 0;
         let mut last = None;
         for (index, c) in line.char_indices() {
-            // A sign is a word by itself.
+            // Each sign is a separate word.
             if last.is_some_and(|last| last != kind(c) || last == 2) {
                 words.push(&line[start..index]);
                 start = index;
@@ -165,7 +165,7 @@ fn words<'t>(lines: &[&'t str]) -> Vec<&'t str> {
     words
 }
 
-/// Words as lines again, with those in changed spans marked.
+/// Joins words into lines and marks the changed spans.
 fn lines_of(
     kind: Kind,
     words: &[&str],

@@ -1,4 +1,4 @@
-//! The states in which an investigation was ended, each with a page of what changed until the next.
+//! The states in which an investigation was ended, with a page of the changes between each two.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use crate::domain::NodeId;
 use crate::signoff::SignOffs;
 use crate::store::{HistoryEntry, Relation, Snapshot, Store, StoreError};
 
-/// The prefix of the tags of ends.
+/// The prefix of end tags.
 const ENDED: &str = "ended/";
-/// The most ends that are compared, newest first: each is a state of its own to read and keep in memory.
+/// The maximum number of ends to compare, newest first. Each is a full state to read and keep in memory.
 const MOST_ENDS: usize = 6;
 
-/// A state in which it was ended.
+/// A state in which the investigation was ended.
 #[derive(Clone, Debug)]
 pub struct End {
     /// Its tag: `ended/1`.
@@ -25,12 +25,12 @@ pub struct End {
     pub snapshot: Snapshot,
 }
 
-/// Reads the states in which an investigation was ended, if that was more than once, oldest first; of many, the newest six. One
-/// that can't be read is left out.
+/// Reads the states in which an investigation was ended, oldest first. Returns none if it was ended only once, and at most the
+/// newest six. Unreadable ones are skipped.
 ///
 /// # Errors
 ///
-/// The errors of git.
+/// Returns an error if git fails.
 pub fn ends(store: &Store, folder: &Path, history: &[HistoryEntry]) -> Result<Vec<End>, StoreError> {
     let is_end = |tag: &&String| {
         tag.strip_prefix(ENDED)
@@ -50,7 +50,7 @@ pub fn ends(store: &Store, folder: &Path, history: &[HistoryEntry]) -> Result<Ve
     Ok(ends)
 }
 
-/// A page of what changed between two ends, as a link.
+/// A link to the page of changes between two ends.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct BetweenEnds {
     pub from: String,
@@ -60,7 +60,7 @@ pub(super) struct BetweenEnds {
     pub at: Option<Time>,
 }
 
-/// The links to all of them, newest first.
+/// Returns the links to these pages, newest first.
 pub(super) fn links(input: &ReportInput) -> Vec<BetweenEnds> {
     let link = |pair: &[End]| BetweenEnds {
         from: pair[0].name.clone(),
@@ -75,7 +75,7 @@ pub(super) fn links(input: &ReportInput) -> Vec<BetweenEnds> {
     input.ends.windows(2).rev().map(link).collect()
 }
 
-/// The pages, each with its path. `place` gives the page that a node has, if it still has one.
+/// Returns the pages by path. `place` returns the address of a node's page, if the node still exists.
 pub(super) fn pages(
     input: &ReportInput,
     place: &dyn Fn(&NodeId) -> Option<String>,
@@ -95,7 +95,7 @@ pub(super) fn pages(
         };
         let comparison = Comparison {
             before: before.snapshot.clone(),
-            // The one follows the other along first parents.
+            // The later end follows the earlier one along first parents.
             relation: Relation::Forward,
             names: [before.name.clone(), after.name.clone()],
         };
@@ -104,7 +104,7 @@ pub(super) fn pages(
     })
 }
 
-/// `ended/1` and `ended/2`: `ended-1-2.html`.
+/// Returns the file name for a pair of ends: `ended-1-2.html` for `ended/1` and `ended/2`.
 fn href(pair: &[End]) -> String {
     let number = |end: &End| end.name.trim_start_matches(ENDED).to_owned();
     format!("ended-{}-{}.html", number(&pair[0]), number(&pair[1]))

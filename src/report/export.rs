@@ -1,11 +1,11 @@
-//! One investigation as one file, in the forms that other programs and people read.
+//! One investigation as one file, in formats for other programs and people.
 
 use super::model::Report;
 use super::site::{assessed, document, ruleset_of};
 use super::{ReportError, ReportInput, SiteOptions, Templates, json};
 use crate::graph::{self, Pages, SvgOptions};
 
-/// The facts and what follows from them, as the site's `investigation.json`.
+/// Returns the facts and the results computed from them, as in the site's `investigation.json`.
 ///
 /// # Errors
 ///
@@ -14,34 +14,34 @@ pub fn data(input: &ReportInput) -> Result<Vec<u8>, ReportError> {
     json::file(input, &Report::of(input).cited, "investigation.json")
 }
 
-/// The report as one page.
+/// The single-file report.
 pub struct Document {
-    /// The page.
+    /// The contents of the file.
     pub bytes: Vec<u8>,
-    /// The number of nodes that it shows only by title, since there are too many.
+    /// The number of nodes shown by title only to limit the size.
     pub in_short: usize,
 }
 
-/// The report as one page, which opens without any other file and asks for none.
+/// Returns the report as one self-contained page.
 ///
 /// # Errors
 ///
-/// A template that fails.
+/// Returns an error if a template fails.
 pub fn html(input: &ReportInput, options: &SiteOptions) -> Result<Document, ReportError> {
     document(input, &Templates::load(options)?)
 }
 
-/// The tree for Graphviz.
+/// Returns the tree for Graphviz.
 pub fn dot(input: &ReportInput) -> String {
     graph::dot(&assessed(&input.snapshot.investigation, &ruleset_of(input)))
 }
 
-/// The tree for READMEs.
+/// Returns the tree for Mermaid, as used in READMEs.
 pub fn mermaid(input: &ReportInput) -> String {
     graph::mermaid(&assessed(&input.snapshot.investigation, &ruleset_of(input)))
 }
 
-/// The tree as a standalone picture.
+/// Returns the tree as a standalone picture.
 pub fn svg(input: &ReportInput) -> String {
     let (investigation, ruleset) = (&input.snapshot.investigation, ruleset_of(input));
     let options = SvgOptions { standalone: Some(&ruleset), ..SvgOptions::default() };

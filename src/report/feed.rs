@@ -1,7 +1,7 @@
-//! `feed.xml`: an Atom feed (RFC 4287) of the investigations that ended.
+//! `feed.xml`: an Atom feed (RFC 4287) of the ended investigations.
 //!
-//! The id of an entry is that of its investigation, so it stays when the site moves; ended again after a reopening,
-//! the entry is updated. Texts of others stand in it as plain text.
+//! The id of an entry is derived from the id of its investigation, so it survives a move of the site. If an investigation is
+//! reopened and ended again, its entry is updated. Untrusted texts are plain text.
 
 use std::fmt::Write as _;
 
@@ -9,20 +9,20 @@ use super::address::BaseUrl;
 use super::sites::SiteEntry;
 use crate::text::escape;
 
-/// The file.
+/// The file name.
 pub(super) const PATH: &str = "feed.xml";
-/// Its title, in the feed and in links to it.
+/// The title of the feed and of links to it.
 pub(super) const TITLE: &str = "Ended investigations";
-/// The most entries: readers keep what they have seen.
+/// The maximum number of entries. Feed readers keep older ones.
 const LONGEST: usize = 100;
 
-/// The feed of these investigations.
+/// Returns the feed.
 pub(super) fn feed(entries: &[SiteEntry], base: &BaseUrl, generator: &str) -> Vec<u8> {
     let mut ended: Vec<(&str, &SiteEntry)> =
         entries.iter().filter_map(|entry| Some((entry.ended_at.as_ref()?.iso.as_str(), entry))).collect();
     ended.sort_by(|a, b| (b.0, &b.1.id).cmp(&(a.0, &a.1.id)));
     ended.truncate(LONGEST);
-    // Without an end, it is as old as the last thing that happened: the same for the same commits.
+    // Without an ended investigation, the feed uses the time of the newest change, so equal commits give equal bytes.
     let changed = entries.iter().map(|entry| entry.changed_at.iso.as_str()).max();
     let updated = ended.first().map(|(at, _)| *at).or(changed).unwrap_or("1970-01-01T00:00:00Z");
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n");

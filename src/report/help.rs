@@ -1,4 +1,4 @@
-//! The topics of `tot help` as a site, in the style of a report.
+//! The topics of `tot help` as a site in the style of a report.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::templates::SafeHtml;
 use super::text_links::{From, TextLinks};
 use super::{ReportError, SiteOptions, Templates};
 
-/// A topic: its name, and a text in Markdown whose first line is its title.
+/// The name of a topic and its Markdown, whose first line is the title.
 pub type Topic<'a> = (&'a str, &'a str);
 
 #[derive(Serialize)]
@@ -19,7 +19,7 @@ struct HelpPage<'a> {
     page: Page<'a>,
     head: PageHead,
     topics: &'a [Linked<'a>],
-    /// The topic of the page; absent on the list of all.
+    /// The topic of the page, or `None` on the index.
     text: Option<SafeHtml>,
 }
 
@@ -31,11 +31,11 @@ struct Linked<'a> {
     lead: &'a str,
 }
 
-/// A page for each topic, and `index.html`, which lists them.
+/// Returns a page for each topic, and `index.html` with the list of topics.
 ///
 /// # Errors
 ///
-/// A template that fails.
+/// Returns an error if a template fails.
 pub fn help_site(topics: &[Topic<'_>]) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
     let templates = Templates::load(&SiteOptions::default())?;
     let linked: Vec<Linked<'_>> = topics
@@ -52,7 +52,7 @@ pub fn help_site(topics: &[Topic<'_>]) -> Result<BTreeMap<String, Vec<u8>>, Repo
         let page = Page { kind: "help", root: "", site_root: "", title, description: "" };
         let page = HelpPage { site, page, head: PageHead::index(None), topics: &linked, text };
         let from = From::Page { root: "", own: None };
-        // A topic is about no investigation: its ids of nodes are examples.
+        // Topics have no investigation, so their node ids are only examples and are not linked.
         Ok::<_, ReportError>(TextLinks::default().put_into(templates.render("help.html", &page)?, from))
     };
     let assets = templates.assets().iter().filter(|(path, _)| *path != RELOAD_SCRIPT);

@@ -1,5 +1,5 @@
-//! One answer and its reasons: the path from the question to it, the nodes for and against it, and its relations to the rest of
-//! the investigation.
+//! The page of one answer: the path from the question to it, the nodes that confirm or refute it, and its relations to the rest
+//! of the investigation.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -19,30 +19,30 @@ use crate::report::templates::SharedValue;
 use crate::report::text_links;
 use crate::text::{one_line, shorten, telling_sentence};
 
-/// The most answers that have a page: the first ones on the first page.
+/// The maximum number of answers with a page, in the order of the first page.
 pub(super) const MOST: usize = 100;
-/// The most steps shown of a very long path: the first and the last ones.
+/// The number of steps shown at the start and at the end of a long path.
 const FIRST_STEPS: usize = 4;
 const LAST_STEPS: usize = 20;
-/// The most entries shown of each list; the rest is counted.
+/// The maximum length of each list. The remaining entries are only counted.
 const MOST_BESIDE: usize = 3;
 const MOST_VOICES: usize = 12;
 const MOST_CROSSING: usize = 12;
 const MOST_SOURCES: usize = 8;
 const MOST_CITING: usize = 6;
-/// The most ruled out nodes that are searched for the nearest to a step.
+/// The number of ruled-out nodes examined when looking for those nearest to a step.
 const LOOKED_AT: usize = 64;
 
 /// The pages of answers.
 #[derive(Clone, Debug)]
 pub(in crate::report) struct Arguments {
-    /// In the order of the first page.
+    /// Sorted as on the first page.
     pub all: Vec<Argument>,
     at: HashMap<NodeId, usize>,
 }
 
 impl Arguments {
-    /// The way to the page of an answer.
+    /// Returns the link to an answer's page.
     pub(in crate::report) fn way(&self, node: &NodeId) -> Option<&WayLink> {
         Some(&self.all.get(*self.at.get(node)?)?.way)
     }
@@ -51,9 +51,9 @@ impl Arguments {
 /// A link to the page of an answer.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct WayLink {
-    /// From the investigation's folder.
+    /// The address relative to the investigation's folder.
     pub href: String,
-    /// The number of steps to it, itself included.
+    /// The number of steps to the answer, including the answer.
     pub steps: usize,
 }
 
@@ -62,13 +62,13 @@ pub(in crate::report) struct WayLink {
 pub(in crate::report) struct Argument {
     pub card: SharedValue<Card>,
     pub way: WayLink,
-    /// Whether the method can confirm answers at all.
+    /// Whether the ruleset has a way to confirm answers.
     pub method_confirms: bool,
-    /// Whether its texts are left out of the report: its citations are then unknown.
+    /// Whether its texts are withheld from the report. Its citations are then unknown.
     pub is_withheld: bool,
-    /// From the question to the answer, which is the last.
+    /// The path from the question. The last step is the answer.
     pub steps: Vec<Step>,
-    /// The number of omitted steps, and of the steps before them.
+    /// The number of omitted steps, and the number of steps before the gap.
     pub skipped: usize,
     pub skipped_after: usize,
     /// The nodes that confirm it, surest first.
@@ -77,47 +77,47 @@ pub(in crate::report) struct Argument {
     /// The nodes that refute it.
     pub refuting: Vec<Voice>,
     pub more_refuting: usize,
-    /// Open objections to it, to a step or to what confirms it.
+    /// The open objections to the answer, to a step, or to a node that confirms the answer.
     pub objections: Vec<Objecting>,
     pub more_objections: usize,
-    /// The commands that it rests on and that came out differently when repeated.
+    /// Commands behind the answer whose rerun gave a different result.
     pub differing_runs: Vec<String>,
     pub more_differing_runs: usize,
-    /// Nodes that steps name or relate to, beyond those above.
+    /// Relations between steps and nodes elsewhere.
     pub crossing: Vec<Crossing>,
     pub more_crossing: usize,
-    /// Sources that more than one node cites, and one of those above.
+    /// Sources cited both by a node on this page and by another node.
     pub sources: Vec<SharedSource>,
     pub more_sources: usize,
-    /// The agents behind it, and the work of each.
+    /// The contributors.
     pub hands: Vec<Hand>,
 }
 
-/// A step on the way.
+/// A step on the path.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Step {
     pub card: SharedValue<Card>,
-    /// From 1.
+    /// The number of the step, from 1.
     pub number: usize,
-    /// Its finding in one sentence; empty if the title says it.
+    /// Its finding in one sentence, or empty if the title already contains it.
     pub sentence: String,
-    /// The evidence; empty if nothing was given apart from the findings.
+    /// The evidence, or empty if it was not given separately from the findings.
     pub evidence: String,
     pub agent: Option<String>,
     pub at: Option<Time>,
     pub reference_count: usize,
-    /// How many commands were run for it.
+    /// The number of commands run for it.
     pub commands: usize,
-    /// Whether its results differ and nobody has decided between them.
+    /// Whether its results conflict and nobody has decided between them.
     pub is_contested: bool,
-    /// How many warnings its commit was given.
+    /// The number of warnings about its commit.
     pub warnings: usize,
-    /// The ruled out nodes in the branches that left the path here.
+    /// The ruled-out nodes on branches that leave the path here.
     pub beside: Vec<Beside>,
     pub more_beside: usize,
 }
 
-/// A ruled out node.
+/// A ruled-out node.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Beside {
     pub card: SharedValue<Card>,
@@ -128,15 +128,15 @@ pub(in crate::report) struct Beside {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Voice {
     pub card: SharedValue<Card>,
-    /// The worth of a confirmation; absent for a refutation.
+    /// The verdict on a confirmation, or `None` for a refutation.
     pub sure: Option<Verdict>,
     pub agent: Option<String>,
     pub at: Option<Time>,
     pub sentence: String,
     pub evidence: String,
-    /// Its distance from the answer, in a line; empty for a refutation.
+    /// Its distance from the answer, in one line. Empty for a refutation.
     pub distance: String,
-    /// The caveats of a confirmation: what it did not try.
+    /// The caveats of a confirmation: alternatives that were not tried.
     pub caveats: Vec<String>,
 }
 
@@ -144,14 +144,14 @@ pub(in crate::report) struct Voice {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Objecting {
     pub by: String,
-    /// Whether it came through the person's command, as its file says.
+    /// Whether it was written with the command line, according to its file.
     pub is_person: bool,
-    /// The node that it is about.
+    /// The node objected to.
     pub card: SharedValue<Card>,
-    /// Its beginning.
+    /// The beginning of its text.
     pub text: String,
     pub at: Time,
-    /// Its place.
+    /// The address of the objection.
     pub href: String,
 }
 
@@ -159,7 +159,7 @@ pub(in crate::report) struct Objecting {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Crossing {
     pub from: SharedValue<Card>,
-    /// `names`, or as in LinkView.
+    /// `names`, or a value of `LinkView::what`.
     pub what: &'static str,
     pub to: SharedValue<Card>,
 }
@@ -170,7 +170,7 @@ pub(in crate::report) struct SharedSource {
     pub target: String,
     pub is_url: bool,
     pub title: Option<String>,
-    /// Its place on the page of sources.
+    /// Its address on the page of sources.
     pub href: String,
     /// The nodes on this page that cite it.
     pub here: Vec<SharedValue<Card>>,
@@ -179,27 +179,27 @@ pub(in crate::report) struct SharedSource {
     pub more_elsewhere: usize,
 }
 
-/// An agent, and its work.
+/// A contributor and the nodes of each kind of contribution.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct Hand {
-    /// Absent where no name was given.
+    /// The name, or `None` for unnamed agents.
     pub name: Option<String>,
     pub found: Vec<SharedValue<Card>>,
     pub confirmed: Vec<SharedValue<Card>>,
-    /// Its judgement of an answer of its own.
+    /// Checks of its own answer.
     pub checked: Vec<SharedValue<Card>>,
     pub refuted: Vec<SharedValue<Card>>,
 }
 
-/// The source of all arguments: the nodes in preorder, so that the descendants of each follow it.
+/// The data behind all arguments. Nodes are in preorder, so the descendants of a node follow it.
 struct Reading<'r> {
     nodes: &'r [NodePage],
     at: HashMap<&'r NodeId, usize>,
-    /// Behind the last node below each.
+    /// For each node, the index after its last descendant.
     end: Vec<usize>,
-    /// The nodes that are ruled out or refuted, in their order.
+    /// The ruled-out or refuted nodes, in preorder.
     ruled_out: Vec<usize>,
-    /// Returns the evidence in a sentence.
+    /// The evidence of each node, in one sentence.
     evidence: HashMap<&'r NodeId, &'r str>,
 }
 
@@ -216,7 +216,7 @@ impl<'r> Reading<'r> {
         let ruled_out: HashSet<&NodeId> = cards.assessment.ruled_out().map(|node| &node.id).collect();
         let is_ruled_out = |node: &NodePage| {
             let node = cards.investigation.committed_node(&node.card.id);
-            // What refutes an answer stands with that.
+            // Refuting nodes are shown with the answer they refute.
             node.is_some_and(|node| ruled_out.contains(&node.id) || cards.assessment.is_refuted(&node.id))
         };
         Reading {
@@ -232,8 +232,8 @@ impl<'r> Reading<'r> {
         self.nodes.get(*self.at.get(id)?)
     }
 
-    /// Returns the ruled out nodes in branches that leave the path at the node above a step, nearest first; and the number of
-    /// others.
+    /// Returns the ruled-out nodes on branches that leave the path at the parent of a step, nearest first, and the number of
+    /// omitted ones.
     fn beside(&self, step: usize) -> (Vec<Beside>, usize) {
         let node = &self.nodes[step];
         let above = node.parent.as_ref().and_then(|parent| self.at.get(&parent.id));
@@ -250,7 +250,7 @@ impl<'r> Reading<'r> {
         let all = before.len() + after.len();
         let beside = |at: &usize| {
             let node = &self.nodes[*at];
-            // What it says itself was found wrong: what says so counts.
+            // The finding was wrong, so show the refutation instead.
             let sentence = match node.refuted_by.first() {
                 Some(by) => sentence(by),
                 None => match self.evidence.get(&node.card.id) {
@@ -264,20 +264,20 @@ impl<'r> Reading<'r> {
     }
 }
 
-/// Returns the first sentence of a node's findings, if it differs from the title.
+/// Returns the first sentence of a node's findings if it differs from the title.
 fn sentence(card: &Card) -> String {
     let sentence = shorten(telling_sentence(&card.excerpt), SENTENCE);
     if sentence == card.title || card.excerpt == card.title { String::new() } else { sentence }
 }
 
 impl Cards<'_> {
-    /// The page of the answer, where it is one of so many that have one.
+    /// Returns the link to an answer's page, if the answer has one.
     pub(super) fn way(&self, card: &Card, before: usize) -> Option<WayLink> {
         let href = card.href.replacen("nodes/", "answers/", 1);
         (before < MOST).then(|| WayLink { href, steps: self.investigation.path(&card.id).len() })
     }
 
-    /// The pages of the answers: first of those on the first page, then of those that are refuted.
+    /// Returns the pages of the answers in the order of the first page, followed by refuted answers.
     pub(super) fn arguments(
         &self,
         nodes: &[NodePage],
@@ -403,7 +403,7 @@ impl Cards<'_> {
         })
     }
 
-    /// Returns the evidence given for a node, if it differs from the title.
+    /// Returns the evidence given for a node if it differs from the title.
     fn evidence_of(&self, card: &Card) -> String {
         let node = self.investigation.node(&card.id);
         let evidence = node.and_then(|node| given_evidence(node)).unwrap_or_default();
@@ -431,7 +431,7 @@ impl Cards<'_> {
         (argument.differing_runs, argument.more_differing_runs) = first(runs, MOST_VOICES);
     }
 
-    /// Finds the sources that it shares.
+    /// Adds the shared sources.
     fn share(&self, argument: &mut Argument, references: &[Reference], places: &[usize]) {
         let voices = argument.confirming.iter().chain(&argument.refuting).map(|voice| &voice.card);
         let mut here: HashMap<usize, Vec<SharedValue<Card>>> = HashMap::new();
@@ -442,7 +442,7 @@ impl Cards<'_> {
         }
         let mut shared: Vec<(usize, Vec<SharedValue<Card>>)> =
             here.into_iter().filter(|(at, _)| references[*at].cited_by.len() > 1).collect();
-        // Sources of most steps come first, then those of most other nodes.
+        // Sort by the number of citing steps, then by the number of citing nodes elsewhere.
         shared.sort_by_key(|(at, here)| (Reverse((here.len(), references[*at].cited_by.len())), *at));
         let (shared, more) = first(shared, MOST_SOURCES);
         argument.more_sources = more;
@@ -452,7 +452,7 @@ impl Cards<'_> {
 
     fn shared(&self, reference: &Reference, place: usize, here: Vec<SharedValue<Card>>) -> SharedSource {
         let is_here = |id: &NodeId| here.iter().any(|card| card.id == *id);
-        // If thousands of nodes cite a source, only some are checked.
+        // Thousands of nodes may cite a source, so only some are examined.
         let others = reference.cited_by.iter().map(|(id, _)| id).take(here.len() + MOST_CITING);
         let elsewhere: Vec<SharedValue<Card>> =
             self.in_order(others.filter(|id| !is_here(id)).take(MOST_CITING));
@@ -468,14 +468,14 @@ impl Cards<'_> {
     }
 }
 
-/// Returns the first ones, and the number of others.
+/// Truncates a list, and returns it with the number of removed entries.
 fn first<T>(mut all: Vec<T>, most: usize) -> (Vec<T>, usize) {
     let more = all.len().saturating_sub(most);
     all.truncate(most);
     (all, more)
 }
 
-/// Returns the relations of the steps to nodes that are not shown: links given as data come first.
+/// Returns the relations between steps and nodes not shown on the page. Links given as data come first.
 fn crossing(reading: &Reading<'_>, steps: &[Step], shown: &HashSet<&NodeId>) -> Vec<Crossing> {
     let mut crossing = Vec::new();
     let mut known: HashSet<(&NodeId, &NodeId)> = HashSet::new();
@@ -498,8 +498,8 @@ fn crossing(reading: &Reading<'_>, steps: &[Step], shown: &HashSet<&NodeId>) -> 
     crossing
 }
 
-/// The names behind the steps with what each did, in the order of their first step. What does not count as a confirmation is shown
-/// elsewhere, as such.
+/// Returns the contributors in the order of their first step. Checks that do not count are excluded, since the page shows them
+/// elsewhere.
 fn hands(steps: &[Step], confirming: &[Voice], refuting: &[Voice]) -> Vec<Hand> {
     let mut hands: Vec<Hand> = Vec::new();
     let mut add = |name: &Option<String>, list: fn(&mut Hand) -> &mut Vec<SharedValue<Card>>, card| {

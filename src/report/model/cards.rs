@@ -1,4 +1,4 @@
-//! Nodes, states and times in a few words, and the questions that pages ask of the tree.
+//! Nodes, states and times for display, and lookups shared by the pages.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,7 +14,7 @@ use crate::ruleset::rules::verification::Confirming;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::telling_sentence;
 
-/// A short form of a node, as a link to its page.
+/// A short form of a node, shown as a link to its page.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Card {
     pub id: NodeId,
@@ -22,16 +22,16 @@ pub(in crate::report) struct Card {
     pub href: String,
     pub round: u32,
     pub state: StateView,
-    /// The beginning of its findings, or of its plan while it is pending; empty if it has none.
+    /// The beginning of its findings, or of its plan while it is pending. May be empty.
     pub excerpt: String,
-    /// Its first sentence.
+    /// The first sentence of the excerpt.
     pub first: String,
-    /// How far to trust an answer; of any other node, whether it is refuted.
+    /// The verdict on an answer. For other nodes, `Refuted` or `None`.
     pub sure: Option<Verdict>,
     pub child_count: usize,
 }
 
-/// A node that confirms an answer, and how well.
+/// A node that confirms an answer, with its verdict.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct ConfirmedBy {
     pub card: SharedValue<Card>,
@@ -39,24 +39,24 @@ pub(in crate::report) struct ConfirmedBy {
     /// The confirming agent, as it names itself.
     pub agent: Option<String>,
     pub at: Time,
-    /// Its distance from the answer, in a line.
+    /// Its distance from the answer, in one line.
     pub distance: String,
-    /// Its caveats: what it did not try.
+    /// Its caveats: alternatives that were not tried.
     pub caveats: Vec<String>,
 }
 
-/// A state as a page shows it.
+/// A state for display.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(in crate::report) struct StateView {
     /// `EXPLORE`, or `proposed` while the node is pending.
     pub name: String,
-    /// Its label for people: `Explored`.
+    /// Its label: `Explored`.
     pub word: String,
     /// `role-open`, `role-deadEnd`, …; `role-refutation`, `role-pending`, `role-unknown`.
     pub class: &'static str,
-    /// The role for people; empty where it is unknown.
+    /// The name of its role, or empty if the role is unknown.
     pub label: &'static str,
-    /// Its description in the ruleset; may be empty.
+    /// Its description in the ruleset, possibly empty.
     pub meaning: String,
     pub pending: bool,
 }
@@ -64,9 +64,9 @@ pub(in crate::report) struct StateView {
 /// A point in time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::report) struct Time {
-    /// For machines: RFC 3339.
+    /// RFC 3339, for machines.
     pub iso: String,
-    /// For people, to the minute: `2026-11-20 09:15 UTC`.
+    /// The time to the minute: `2026-11-20 09:15 UTC`.
     pub text: String,
     /// `2026-11-20`.
     pub day: String,
@@ -75,7 +75,6 @@ pub(in crate::report) struct Time {
 }
 
 impl Time {
-    /// For pages.
     pub(in crate::report) fn of(time: Timestamp) -> Time {
         let text = time.to_minute();
         let (day, clock) = text.split_once(' ').unwrap_or((&text, ""));
@@ -83,7 +82,7 @@ impl Time {
     }
 }
 
-/// The class of a role in pages and drawings.
+/// Returns the class of a role for pages and drawings.
 fn role_class(role: Option<Role>) -> &'static str {
     match role {
         None => "role-unknown",
@@ -97,14 +96,14 @@ fn role_class(role: Option<Role>) -> &'static str {
     }
 }
 
-/// Every node as a card, and the questions that pages ask of nodes.
+/// The cards of all nodes, and lookups shared by the pages.
 pub(in crate::report) struct Cards<'a> {
     pub(super) investigation: &'a Investigation,
     pub(super) rules: Option<EffectiveRules<'a>>,
     pub(super) cards: HashMap<NodeId, SharedValue<Card>>,
     pub(super) cited: HashMap<NodeId, Vec<usize>>,
     pub(super) assessment: Assessment<'a>,
-    /// The nodes whose texts are left out.
+    /// The nodes with withheld texts.
     pub(super) withheld: &'a BTreeSet<NodeId>,
 }
 
@@ -132,7 +131,7 @@ impl<'a> Cards<'a> {
         cards
     }
 
-    /// Gives each card the address of another page.
+    /// Changes the address of each card.
     pub(in crate::report) fn put_at(&mut self, place: impl Fn(&NodeId) -> String) {
         for (id, card) in &mut self.cards {
             let href = place(id);
@@ -145,7 +144,7 @@ impl<'a> Cards<'a> {
     /// Returns the state of a node, now or at an earlier commit.
     pub(in crate::report) fn state_of(&self, node: &Node) -> StateView {
         match node.state() {
-            // In a state that otherwise confirms, it refutes its parent.
+            // The state otherwise confirms, but this node refutes its parent.
             Some(state) if self.rules.is_some_and(|rules| rules.is_refutation(node)) => StateView {
                 word: REFUTATION.to_owned(),
                 class: "role-refutation",
@@ -167,7 +166,7 @@ impl<'a> Cards<'a> {
 
     fn make(&self, node: &Node, href: String, excerpt: String) -> Card {
         let sure = self.assessment.verdict_of(&node.id);
-        // For a withheld node, both name the person who withholds it.
+        // Both texts of a withheld node name the person who withholds it.
         let excerpt = if excerpt == node.name() { String::new() } else { excerpt };
         Card {
             id: node.id.clone(),
@@ -206,7 +205,7 @@ impl<'a> Cards<'a> {
         }
     }
 
-    /// Rewrites the text of a rule for people: states by their labels, fields by their content.
+    /// Rewrites a message of a rule for people: replaces state names by labels, and field names by plain words.
     pub(super) fn in_words(&self, message: &str) -> String {
         let word = |word: &str| {
             let name = word
@@ -225,7 +224,7 @@ impl<'a> Cards<'a> {
         while let Some(first) = rest.chars().next() {
             let end = rest.find(|sign| is_of_word(sign) != is_of_word(first)).unwrap_or(rest.len());
             let (part, after) = rest.split_at(end);
-            // A full stop after a word ends a sentence.
+            // The full stop ends a sentence and is not part of the name.
             let name = part.trim_end_matches('.');
             words.push_str(&word(name));
             words.push_str(&part[name.len()..]);
@@ -277,7 +276,7 @@ impl<'a> Cards<'a> {
     }
 }
 
-/// A node that still owes children.
+/// A node that still requires children.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct OpenEnd {
     pub card: SharedValue<Card>,

@@ -1,4 +1,4 @@
-//! Comments: at their nodes, and the open objections on the first page.
+//! Comments on nodes and on the investigation, and open objections.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,9 +14,9 @@ use crate::ruleset::rules::objections::{Objection, first_of, may_resolve};
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Thread {
     pub first: CommentView,
-    /// The oldest first.
+    /// The replies, oldest first.
     pub replies: Vec<CommentView>,
-    /// Whether it is an objection that nobody has resolved.
+    /// Whether it is an unresolved objection.
     pub is_open: bool,
 }
 
@@ -26,18 +26,18 @@ pub(in crate::report) struct CommentView {
     pub id: String,
     /// `comment`, `objection`, `answer`, `resolution`.
     pub kind: &'static str,
-    /// The agent, or the name that git had for the author.
+    /// The agent, or the git author name.
     pub by: String,
-    /// Whether it came through the person's command, as its file says.
+    /// Whether it was written with the command line, according to its file.
     pub is_person: bool,
     pub client: Option<String>,
     pub at: Time,
     pub text: Option<SafeHtml>,
-    /// Whether it is a resolution that does not count, by who wrote the node.
+    /// Whether it is a resolution without effect, because the node's author wrote it.
     pub is_void: bool,
 }
 
-/// An open objection to what an answer rests on, as a link.
+/// An open objection to a node behind an answer, with a link.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct ContestedBy {
     pub by: String,
@@ -53,17 +53,17 @@ pub(in crate::report) struct Comments {
 }
 
 impl Comments {
-    /// The objections that nobody has resolved.
+    /// Returns the unresolved objections.
     pub(super) fn objections(&self) -> &[Objection] {
         &self.open
     }
 
-    /// The comments on a node.
+    /// Returns the comments on a node.
     pub(super) fn of_node(&self, node: &NodeId) -> Vec<Thread> {
         self.by_node.get(node).cloned().unwrap_or_default()
     }
 
-    /// The comments on the whole, or on missing nodes.
+    /// Returns the comments on the investigation and on missing nodes.
     pub(super) fn of_the_whole(&self) -> Vec<Thread> {
         self.whole.clone()
     }
@@ -98,7 +98,7 @@ impl Cards<'_> {
         comments
     }
 
-    /// The open objections that contest an answer.
+    /// Returns the open objections that contest an answer.
     pub(super) fn contested_by(&self, answer: &Node, comments: &Comments) -> Vec<ContestedBy> {
         let against = self.assessment.answer(&answer.id).map_or(&[][..], |answer| &answer.against);
         let against = comments.open.iter().filter(|objection| against.contains(&objection.comment.id));
@@ -110,7 +110,7 @@ impl Cards<'_> {
         against.map(link).collect()
     }
 
-    /// The place of a comment.
+    /// Returns the address of a comment.
     pub(super) fn place(&self, comment: &Comment) -> String {
         let page = comment.node.as_ref().and_then(|node| self.get(node));
         format!("{}#said-{}", page.map_or("index.html", |card| card.href.as_str()), comment.id)

@@ -1,4 +1,4 @@
-//! The reasons to doubt, nearest to the conclusion first.
+//! The reasons to doubt, closest to the conclusion first.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -15,19 +15,19 @@ use crate::project::Evidence;
 use crate::report::templates::SharedValue;
 use crate::text::{counted, first_sentence, one_line, sentence, shorten};
 
-/// The most characters of a comment, and of a reason.
+/// The maximum length of a quoted comment or reason, in characters.
 const QUOTED: usize = 200;
 
-/// The page.
+/// The page of notes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct Doubts {
-    /// The groups with any, nearest to the conclusion first.
+    /// The groups with at least one doubt, closest to the conclusion first.
     pub places: Vec<DoubtPlace>,
     pub count: usize,
-    /// Those about what stands on top and what it rests on that no grade says.
+    /// The doubts about the outcome and its basis that its verdict does not mention.
     #[serde(skip)]
     pub about: Vec<Doubt>,
-    /// The others by kind, the most first.
+    /// The number of other doubts by kind, most frequent first.
     #[serde(skip)]
     pub elsewhere: Vec<NoteKind>,
 }
@@ -35,17 +35,17 @@ pub(in crate::report) struct Doubts {
 /// The number of notes of one kind.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct NoteKind {
-    /// `Overturned during the work`, or what a warning means.
+    /// `Overturned during the work`, or the meaning of a warning.
     pub label: String,
     /// The code of a warning.
     pub code: Option<String>,
     pub count: usize,
-    /// The place of the first of them on the page of notes.
+    /// The first group that contains this kind.
     pub place: &'static str,
 }
 
 impl Doubt {
-    /// Whether the grade of an answer says it already.
+    /// Returns whether the verdict on an answer already covers this doubt.
     fn is_graded(&self, is_near: bool) -> bool {
         let kinds = [Kind::Unconfirmed, Kind::SelfChecked, Kind::Contested];
         kinds[..if is_near { 3 } else { 2 }].contains(&self.kind)
@@ -55,7 +55,7 @@ impl Doubt {
 /// The doubts at one distance from an answer.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct DoubtPlace {
-    /// For the address on the page: `answers`, `rests-on`, …
+    /// The anchor on the page: `answers`, `rests-on`, …
     pub key: &'static str,
     pub title: &'static str,
     pub doubts: Vec<Doubt>,
@@ -66,22 +66,23 @@ pub(in crate::report) struct DoubtPlace {
 pub(in crate::report) struct Doubt {
     #[serde(skip)]
     kind: Kind,
-    /// What kind, for the style sheet: `contested`, `unconfirmed`, …
+    /// The class for the style sheet: `contested`, `unconfirmed`, …
     pub class: &'static str,
-    /// A sign of the kind, and its words: those of a warning are what its code means.
+    /// The sign and the label of the kind. The label of a warning is the meaning of its code.
     pub sign: &'static str,
     pub label: String,
-    /// The node; absent for the whole.
+    /// The node, or `None` for the investigation.
     pub card: Option<SharedValue<Card>>,
-    /// What follows the name of the node, with its blank or colon: ` cites no source.` A sentence for the whole.
+    /// The text after the name of the node, with its leading blank or colon: ` cites no source.` A full sentence for the
+    /// investigation.
     pub text: String,
     /// The code of a warning.
     pub code: Option<String>,
-    /// The place with more about it, from the investigation's folder.
+    /// The address of more details, relative to the investigation's folder.
     pub href: Option<String>,
 }
 
-/// The kinds of doubt, gravest first.
+/// The kinds of doubt, most serious first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Contested,
@@ -96,7 +97,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Class, sign and words.
+    /// Returns the class, the sign and the label.
     fn words(self) -> [&'static str; 3] {
         match self {
             Kind::Contested => ["contested", "!", "Contested"],
@@ -112,7 +113,7 @@ impl Kind {
     }
 }
 
-/// The groups of doubts, gravest first.
+/// The groups of doubts, most serious first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Whole,
@@ -126,7 +127,7 @@ impl Place {
     const ALL: [Place; 5] =
         [Place::Whole, Place::Answer, Place::RestsOn, Place::OtherAnswer, Place::Elsewhere];
 
-    /// Its key and title. Where no conclusion rests on answers, all answers stand in for those.
+    /// Returns the key and the title. Without a conclusion based on answers, all answers count.
     fn words(self, is_bound: bool) -> (&'static str, &'static str) {
         match (self, is_bound) {
             (Place::Whole, _) => ("whole", "The whole investigation"),
@@ -140,14 +141,14 @@ impl Place {
     }
 }
 
-/// The distances of nodes from the answers that count.
+/// The distances of nodes from the answers of the conclusion.
 struct Nearness {
     answers: HashSet<NodeId>,
     rests_on: HashSet<NodeId>,
     others: HashSet<NodeId>,
-    /// Steps in the tree to the nearest of the answers.
+    /// The number of steps in the tree to the nearest of these answers.
     steps: HashMap<NodeId, usize>,
-    /// Whether a conclusion rests on them.
+    /// Whether the conclusion names its answers.
     is_bound: bool,
 }
 
@@ -166,7 +167,7 @@ impl Nearness {
     }
 }
 
-/// The doubts as they are found.
+/// The doubts in the order of discovery.
 struct Found(Vec<(Option<NodeId>, Kind, Doubt)>);
 
 impl Found {
@@ -183,7 +184,7 @@ impl Found {
 }
 
 impl Cards<'_> {
-    /// All there is to doubt. Without rules no node is known to be an answer, but objections and refutations are still included.
+    /// Returns all doubts. Without rules no node is known to be an answer, but objections and refutations are still included.
     pub(super) fn doubts(&self, overview: &Overview, comments: &Comments, evidence: &Evidence) -> Doubts {
         let mut found = Found(Vec::new());
         self.of_the_whole(overview, &mut found);
@@ -232,7 +233,7 @@ impl Cards<'_> {
         let is_settled = |id: &NodeId, code: &str| self.assessment.is_settled(id, &Code::parse(code));
         let warnings = self.investigation.committed().flat_map(|(node, _)| self.warnings_of(node));
         for warning in warnings.filter(|it| !is_settled(&it.card.id, &it.code)) {
-            // Most begin with the node.
+            // Most messages begin with the id of the node.
             let text = match warning.message.strip_prefix(warning.card.id.as_str()) {
                 Some(rest) if rest.starts_with(' ') => rest.to_owned(),
                 _ => format!(": {}", warning.message),
@@ -369,7 +370,7 @@ impl Cards<'_> {
         Doubts { places, count, about, elsewhere }
     }
 
-    /// Whatever the verdict does not say itself.
+    /// Splits the notes that the verdict does not cover into those about the outcome and the counts of the others.
     fn notes(&self, places: &[DoubtPlace]) -> (Vec<Doubt>, Vec<NoteKind>) {
         let whole: HashSet<&NodeId> = self.assessment.whole_nodes().iter().map(|node| &node.id).collect();
         let (mut about, mut kinds): (Vec<Doubt>, Vec<NoteKind>) = (Vec::new(), Vec::new());

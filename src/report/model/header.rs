@@ -1,4 +1,4 @@
-//! The data about the investigation on each of its pages.
+//! The data shown on every page of an investigation.
 
 use serde::Serialize;
 
@@ -13,77 +13,77 @@ use crate::report::texts::CARD_EXCERPT;
 use crate::report::{ReportInput, history};
 use crate::view::asked_line;
 
-/// The most characters of a question shown whole at the top of a page.
+/// The length up to which a question is shown in full at the top of a page, in characters.
 const SHORT_QUERY: usize = 320;
 
-/// The data about the investigation on each of its pages.
+/// The data shown on every page of an investigation.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Header {
     pub id: String,
     pub title: String,
     pub query: String,
-    /// Its beginning, in one line.
+    /// The beginning of the question, in one line.
     pub query_excerpt: String,
-    /// Whether the question is so long that a page folds it.
+    /// Whether pages collapse the question.
     pub query_is_long: bool,
     pub ended: bool,
-    /// Another commit than the newest was asked for: which one, and when it was made.
+    /// The requested revision and its time, if the report does not show the newest commit.
     pub as_of: Option<AsOf>,
     pub started_at: Time,
     pub ended_at: Option<Time>,
-    /// The days of its start and of its end, and how long it took: `2 Nov 2026`, `3 h 55 min`.
+    /// The dates of the start and the end, and the duration: `2 Nov 2026`, `3 h 55 min`.
     pub started_on: String,
     pub ended_on: Option<String>,
     pub took: Option<String>,
     pub ended_by: Option<String>,
-    /// Through which client it was ended, as that says itself.
+    /// The client that ended it, as it names itself.
     pub ended_client: Option<String>,
-    /// Why it was ended before the rules were met, if it was.
+    /// The reason for stopping early, if it was stopped.
     pub stopped: Option<Stopped>,
-    /// The outcome of asking a person whether it may end, in a sentence; absent if nobody was to be asked.
+    /// A person's answer to the question of whether it may end, in one sentence. `None` if no person had to be asked.
     pub asked: Option<String>,
-    /// Other ends of the same investigation, brought together by a merge.
+    /// Other ends of the same investigation, combined by a merge.
     pub other_ends: Vec<OtherEnd>,
-    /// Whether research went on after the end, elsewhere.
+    /// Whether research continued elsewhere after the end.
     pub is_continued: bool,
-    /// The number of nodes with differing results that nobody has decided between.
+    /// The number of nodes with conflicting results that nobody has decided between.
     pub contested: usize,
     /// The number of unresolved objections.
     pub objections: usize,
-    /// The number of answers that rest on nodes with open objections.
+    /// The number of contested answers.
     pub contested_answers: usize,
-    /// How many notes there are, and how many are about what stands on top and no grade says them.
+    /// The number of notes, and the number of those about the outcome that its verdict does not mention.
     pub notes: usize,
     pub doubts: usize,
     /// Whether it ended with a conclusion.
     pub has_conclusion: bool,
-    /// The time of the conclusion, if it was given after the end.
+    /// The time of the conclusion, if it was added after the end.
     pub concluded_at: Option<Time>,
     pub ruleset: String,
     pub mode: String,
     pub rounds: u32,
     pub committed: usize,
     pub pending: usize,
-    /// Solutions, how many of them are confirmed, and how many only by who found them.
+    /// The numbers of answers, of confirmed answers, and of answers checked only by their authors.
     pub answers: usize,
     pub confirmed: usize,
     pub self_checked: usize,
-    /// How far to trust the whole, or the best answer so far.
+    /// The verdict on the investigation, or on the best answer so far.
     pub sure: Option<Verdict>,
-    /// Nodes that were answers, or on the way to one, until another refuted them.
+    /// The number of refuted nodes among the answers and the steps to them.
     pub refuted: usize,
     pub ruled_out: usize,
     pub open_ends: usize,
-    /// The commit that was read.
+    /// The commit shown.
     pub head: String,
     pub head_short: String,
-    /// The faults of the files.
+    /// The errors in its files.
     pub faults: Vec<String>,
-    /// Whether the ruleset could be used; without it no state has a role.
+    /// Whether the ruleset could be read. Without it no state has a role.
     pub has_rules: bool,
 }
 
-/// An end beside the valid one.
+/// An end other than the one in force.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct OtherEnd {
     pub at: Time,
@@ -91,7 +91,7 @@ pub(in crate::report) struct OtherEnd {
     pub conclusion: Option<SafeHtml>,
 }
 
-/// The reason for ending an investigation before the rules were met.
+/// The reason for stopping an investigation before the rules were met.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Stopped {
     /// `the budget was spent`, …
@@ -99,16 +99,16 @@ pub(in crate::report) struct Stopped {
     pub note: Option<String>,
 }
 
-/// The earlier state that a report shows.
+/// An earlier state shown by a report.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct AsOf {
-    /// The revision, as it was asked for.
+    /// The revision, as requested.
     pub rev: String,
-    /// When its commit was made; absent where no commit was read.
+    /// The time of its commit, or `None` if no commit was read.
     pub at: Option<Time>,
 }
 
-/// The data of an input.
+/// Returns the header of a report.
 pub(super) fn header(
     input: &ReportInput,
     assessment: &Assessment<'_>,
@@ -189,7 +189,7 @@ pub(super) fn header(
     }
 }
 
-/// `40 s`, `12 min`, `3 h 55 min`, `4 days`.
+/// Formats a duration: `40 s`, `12 min`, `3 h 55 min`, `4 days`.
 fn duration(seconds: i64) -> String {
     match seconds.max(0) {
         seconds @ ..120 => format!("{seconds} s"),

@@ -1,4 +1,4 @@
-//! The rules and their judgement.
+//! The page of rules: the rules, and whether they are met.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::domain::{Node, StateName};
 use crate::graph::REFUTATION;
 use crate::report::templates::SharedValue;
 
-/// The rules and their judgement.
+/// The page of rules.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Judged {
     pub rules: Option<Rules>,
@@ -21,7 +21,7 @@ pub(in crate::report) struct Judged {
     pub min_rounds: u32,
     pub min_roots: u32,
     pub allow_early: bool,
-    /// The states that nodes are in, by number.
+    /// The number of nodes in each state.
     pub states: Vec<StateCount>,
 }
 
@@ -32,7 +32,7 @@ pub(in crate::report) struct StateCount {
     pub count: usize,
 }
 
-/// A warning and the node it was given for.
+/// A warning and its node.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct NodeWarning {
     pub code: String,
@@ -42,10 +42,10 @@ pub(in crate::report) struct NodeWarning {
 }
 
 impl<'a> Cards<'a> {
-    /// The states of the ruleset in its order, then other states of nodes.
+    /// Returns the states of the ruleset in its order, followed by other states of nodes.
     pub(super) fn state_counts(&self) -> Vec<StateCount> {
         let mut counts: BTreeMap<&StateName, usize> = BTreeMap::new();
-        // A refuting node is in a state that otherwise confirms.
+        // The state of a refuting node otherwise confirms, so it is counted separately.
         let mut refutations: BTreeMap<&StateName, StateCount> = BTreeMap::new();
         for (node, state) in self.investigation.committed() {
             match self.get(&node.id).filter(|card| card.state.word == REFUTATION) {

@@ -1,10 +1,10 @@
-//! The data of the pages of one investigation: typed, and computed from a [`ReportInput`] alone.
+//! The typed data of an investigation's pages, computed from a [`ReportInput`] alone.
 //!
-//! Addresses (`href`) are relative to the investigation's folder; a template puts its page's `root` before them.
-//! Texts of strangers are plain strings, which templates escape; Markdown is [`SafeHtml`].
+//! Addresses (`href`) are relative to the investigation's folder. Templates prefix them with the `root` of the page.
+//! Untrusted texts are plain strings, which templates escape. Rendered Markdown is [`SafeHtml`].
 //!
-//! One file for each page: its data, and how it is computed. `cards` has the shared parts: nodes and states in a few words, and
-//! the questions that pages ask of the tree.
+//! Each page has a file with its data and their computation. `cards` has the shared parts: display forms of nodes and states,
+//! and lookups.
 
 mod argument;
 mod cards;
@@ -45,40 +45,40 @@ use crate::domain::{Node, NodeId};
 
 /// All pages of one investigation.
 pub(super) struct Report {
-    /// On every page.
+    /// The data on every page.
     pub header: SharedValue<Header>,
     /// The first page.
     pub overview: Overview,
-    /// The reasons to doubt.
+    /// The page of notes.
     pub doubts: Doubts,
-    /// The answers, each with its reasons.
+    /// The pages of answers.
     pub arguments: Arguments,
-    /// Every node, in the order of reading: depth first.
+    /// The pages of all nodes, depth first.
     pub nodes: Vec<NodePage>,
-    /// The tree, as the rows of a nested list.
+    /// The tree as the rows of a nested list.
     pub outline: Vec<OutlineRow>,
-    /// The sources of the findings.
+    /// The page of evidence.
     pub references: References,
-    /// The standing of each node, for a browser to keep: in the tree itself, and for the first page, which stays small, as a
-    /// file.
+    /// The standing of each node, stored by the browser. The tree page contains it. The first page loads it from a file to stay
+    /// small.
     pub since: String,
-    /// The commits.
+    /// The page of commits.
     pub history: History,
-    /// How the tree grew by them, as a script.
+    /// The data of the history slider, as a script.
     pub grown: String,
-    /// The rules and their judgement.
+    /// The page of rules.
     pub judged: Judged,
     /// The sign-offs.
     pub sign_offs: SignOffsView,
-    /// The references as the data file has them.
+    /// The references for the data file.
     pub cited: Vec<Reference>,
-    /// The files of the attachments, by their paths from the folder of the investigation.
+    /// The attached files, by path relative to the investigation's folder.
     pub attachments: Vec<(String, Vec<u8>)>,
     addresses: HashMap<NodeId, String>,
 }
 
 impl Report {
-    /// The data of all pages.
+    /// Computes the data of all pages.
     pub(super) fn of(input: &ReportInput) -> Report {
         let investigation = input.snapshot.investigation.as_ref();
         let (file, rules) = (input.snapshot.ruleset.as_ref().ok(), input.snapshot.rules());
@@ -134,7 +134,7 @@ impl Report {
         }
     }
 
-    /// The address of a node's page.
+    /// Returns the address of a node's page.
     pub(super) fn href(&self, id: &NodeId) -> String {
         self.addresses.get(id).cloned().unwrap_or_default()
     }

@@ -28,28 +28,28 @@ use crate::view::{self, AmendmentView, ChangeOrigin, ChangeView, NodeView, Other
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct NodePage {
     pub card: SharedValue<Card>,
-    /// From the root to its parent.
+    /// The ancestors, from the root to the parent.
     pub path: Vec<SharedValue<Card>>,
     pub parent: Option<SharedValue<Card>>,
     pub children: Vec<SharedValue<Card>>,
-    /// Where it stands, for the side of the page.
+    /// The surrounding nodes, for the navigation at the side.
     pub beside: Beside,
     pub previous: Option<SharedValue<Card>>,
     pub next: Option<SharedValue<Card>>,
-    /// The title, if the finding is shown in its place.
+    /// The planned title, if the finding is shown as the heading.
     pub title: Option<String>,
-    /// Which values of what varies it covers.
+    /// The values of the varying factor that it covers.
     pub covers: Vec<String>,
     pub agent: Option<String>,
-    /// Through which client it came, as that says itself.
+    /// The client used, as it names itself.
     pub client: Option<String>,
     pub proposed_at: Time,
-    /// The beginning of the research, according to the agent.
+    /// The start of the research, according to the agent.
     pub began_at: Option<Time>,
     pub committed_at: Option<Time>,
-    /// The state it was committed in, if it was changed later.
+    /// The state at commit time, if it was changed later.
     pub committed_as: Option<StateView>,
-    /// The state that was asked for, and the one that was stored.
+    /// The requested and the stored state, if they differ.
     pub converted: Option<Conversion>,
     pub planned_action: Option<SafeHtml>,
     pub findings: Option<SafeHtml>,
@@ -59,117 +59,116 @@ pub(in crate::report) struct NodePage {
     pub reclassified: Vec<Change>,
     /// The nodes that confirm an answer, surest first.
     pub confirmed_by: Vec<ConfirmedBy>,
-    /// Its children that refute it.
+    /// The children that refute it.
     pub refuted_by: Vec<SharedValue<Card>>,
     /// Whether it refutes its parent.
     pub refutes: bool,
-    /// Nodes elsewhere that it bears on, and those that bear on it.
+    /// Links to and from other nodes.
     pub links: Vec<LinkView>,
-    /// The runs of the program for it, and their outcomes.
+    /// The captured runs for this node.
     pub runs: Vec<SharedValue<RunView>>,
     /// The number of omitted runs.
     pub more_runs: usize,
-    /// The commands run for it, according to the agent.
+    /// The commands that the agent reports.
     pub commands: Vec<Command>,
-    /// Its sources that were given as data.
+    /// The sources given as data.
     pub sources: Vec<Source>,
-    /// The files of the project that its texts name, as they were then.
+    /// The cited project files, as they were at the time.
     pub cited_files: Vec<Source>,
-    /// Its earlier texts, oldest first.
+    /// Earlier versions of its texts, oldest first.
     pub amended: Vec<Amended>,
-    /// The id it was proposed under, if a merge has given it another.
+    /// The id it was proposed with, if a merge changed the id.
     pub renamed_from: Option<String>,
-    /// The proposals that were made under its id and have another since a merge.
+    /// Nodes proposed with this id until a merge renamed them.
     pub renamed_to: Vec<SharedValue<Card>>,
-    /// The name of the claimant, while it is pending.
+    /// The claimant and the expiry of the claim, while the node is pending.
     pub claim: Option<String>,
-    /// Whether its results have different states that nobody has decided between.
+    /// Whether its results have different states and nobody has decided between them.
     pub is_contested: bool,
-    /// Results of others for the same proposal.
+    /// Other agents' results for the same proposal.
     pub other_results: Vec<OtherResultView>,
     /// The comments on it, oldest first.
     pub comments: Vec<Thread>,
-    /// Its attachments.
     pub attachments: Vec<AttachmentView>,
-    /// What it still owes.
+    /// The children still required.
     pub owes: Option<OpenEnd>,
-    /// What it cites; of what the findings list, or was given as data, only what other nodes cite too.
+    /// The sources. Those already listed in the findings or given as data are included only if other nodes cite them too.
     pub references: Vec<NodeReference>,
-    /// Whether the findings have a list of their own.
+    /// Whether the findings contain a list of sources.
     pub lists_references: bool,
     pub commits: Vec<CommitLink>,
-    /// Its file in the repository.
+    /// The path of its file in the repository.
     pub file: String,
-    /// The text that a search finds it by, beside its id, its title and its comments; no page shows it.
+    /// Additional text for the search. No page shows it.
     #[serde(skip)]
     pub search: Vec<Said>,
 }
 
-/// Most siblings before a node, and behind it, at the side of its page; and most children.
+/// The maximum number of siblings shown on each side of a node, and of children.
 const MOST_BESIDE: usize = 8;
 
-/// The surroundings of a node: a few of its siblings and children, since each page shows them.
+/// The neighbourhood of a node. The lists are short, since every node page shows one.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Beside {
-    /// How many siblings come before those below.
+    /// The number of omitted siblings before those listed.
     pub before: usize,
-    /// Itself among its siblings.
+    /// The node itself and its nearest siblings.
     pub siblings: Vec<SharedValue<Card>>,
-    /// How many siblings come behind them.
+    /// The number of omitted siblings after those listed.
     pub after: usize,
     pub children: Vec<SharedValue<Card>>,
-    /// How many children come behind those.
+    /// The number of omitted children.
     pub more_children: usize,
 }
 
-/// A link of the node with one elsewhere in the tree.
+/// A link between the node and another node.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct LinkView {
     /// `supports`, `is contradicted by`, …
     pub what: &'static str,
     pub id: String,
-    /// Absent if the node is missing.
+    /// The other node, or `None` if it is missing.
     pub card: Option<SharedValue<Card>>,
 }
 
-/// A source that was given as data, or a file that a text names.
+/// A source given as data, or a file named in a text.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Source {
     pub target: String,
     pub is_url: bool,
     pub lines: Option<String>,
     pub commit: Option<String>,
-    /// The agent's quotation of it, word for word.
+    /// The agent's verbatim quotation.
     pub quote: Option<String>,
     pub note: Option<String>,
-    /// The file of the project that it was.
+    /// The cited project file.
     pub file: Option<CitedFile>,
 }
 
-/// A file of the project as it was when cited, and its state now.
+/// A project file when it was cited, and its state now.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct CitedFile {
-    /// From the root of the project.
+    /// The path relative to the project root.
     pub path: String,
     pub lines: Option<String>,
-    /// Its content then.
+    /// The cited content.
     pub text: Option<String>,
-    /// The project's commit.
+    /// The project commit.
     pub commit: Option<String>,
-    /// git's id of the content.
+    /// The git blob id.
     pub blob: String,
-    /// Whether the content was not committed.
+    /// Whether the content was uncommitted.
     pub is_uncommitted: bool,
-    /// The address where people see it as it was.
+    /// The address of the cited version on the web.
     pub href: Option<String>,
-    /// Its state when the report was made: `unchanged`, `moved`, `changed`, `gone`, or `unchecked` of a file that can't be read;
-    /// absent where nobody looked.
+    /// The state when the report was built: `unchanged`, `moved`, `changed`, `gone`, or `unchecked` if the file can't be read.
+    /// `None` if the project was not examined.
     pub state: Option<&'static str>,
-    /// Its new place: `src/a.rs:18-24`.
+    /// The new location: `src/a.rs:18-24`.
     pub now: Option<String>,
 }
 
-/// A later change of a node's texts. It contains the earlier text, which may be empty.
+/// A later change of a node's texts, with the previous texts.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Amended {
     pub at: Time,
@@ -179,21 +178,21 @@ pub(in crate::report) struct Amended {
     pub title: Option<String>,
     pub headline: Option<String>,
     pub findings: Option<SafeHtml>,
-    /// Whether the findings were changed.
+    /// Whether the findings were amended.
     pub of_findings: bool,
-    /// Their earlier evidence.
+    /// The previous evidence.
     pub backing: Vec<Before>,
 }
 
-/// The text of one part of a node before it was amended.
+/// The previous text of one part of a node.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Before {
     pub heading: &'static str,
-    /// Plain text; empty where there was none.
+    /// Plain text, or empty if the part was added.
     pub text: String,
 }
 
-/// A result beside the node's own.
+/// Another result for the same proposal.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct OtherResultView {
     pub state: StateView,
@@ -202,18 +201,18 @@ pub(in crate::report) struct OtherResultView {
     pub committed_at: Time,
     pub headline: Option<String>,
     pub findings: Option<SafeHtml>,
-    /// All else that is stored of it, by its headings.
+    /// The remaining stored fields, with their headings.
     pub fields: Vec<(&'static str, String)>,
 }
 
-/// A commit that was stored in another state than was asked for.
+/// A commit stored with a different state than requested.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Conversion {
     pub requested: StateView,
     pub stored: StateView,
 }
 
-/// A later change of a node's state.
+/// A later state change of a node.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Change {
     pub card: SharedValue<Card>,
@@ -221,24 +220,24 @@ pub(in crate::report) struct Change {
     pub to: StateView,
     pub at: Time,
     pub agent: Option<String>,
-    /// Through which client it came.
+    /// The client used, as it names itself.
     pub client: Option<String>,
-    /// The child that brought it about.
+    /// The child that caused the change.
     pub child: Option<SharedValue<Card>>,
     pub child_id: Option<String>,
     pub reason: Option<SafeHtml>,
-    /// Its evidence.
+    /// The evidence for the change.
     pub texts: Vec<TextHtml>,
 }
 
-/// A source on the page of a node that cites it. Not who else does: of 1,000 nodes all may cite one source.
+/// A source cited by a node. Other citing nodes are only counted, since there may be thousands.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct NodeReference {
     pub target: String,
     pub is_url: bool,
     pub title: Option<String>,
     pub lines: Vec<u32>,
-    /// Its place on the page of references.
+    /// Its address on the page of sources.
     pub href: String,
     /// The number of other nodes that cite it.
     pub others: usize,
@@ -260,7 +259,7 @@ impl<'a> Cards<'a> {
         for node in &order {
             node.renamed_from.iter().for_each(|old| renamed.entry(old).or_default().push(&node.id));
         }
-        // Siblings, each with its place among them.
+        // The children of each parent.
         let mut families: HashMap<Option<&NodeId>, Vec<&NodeId>> = HashMap::new();
         let mut ranks = Vec::with_capacity(order.len());
         for node in &order {
@@ -400,7 +399,7 @@ impl<'a> Cards<'a> {
         NodeView::stored(node).other_results.into_iter().enumerate().filter_map(view).collect()
     }
 
-    /// The links of each node, both ways.
+    /// Returns the links of each node, in both directions.
     fn linked(&self) -> HashMap<NodeId, Vec<LinkView>> {
         let mut linked: HashMap<NodeId, Vec<LinkView>> = HashMap::new();
         let mut add = |node: &NodeId, what, other: &NodeId| {
@@ -456,7 +455,7 @@ impl<'a> Cards<'a> {
     }
 }
 
-/// Through which client it came, if anything is known of that.
+/// Returns the name and version of the client used, if known.
 pub(super) fn client(caller: &Caller) -> Option<String> {
     Some(caller_line(caller)).filter(|line| !line.is_empty())
 }
@@ -465,7 +464,7 @@ fn is_given(node: &Node, target: &str) -> bool {
     node.classification.iter().flat_map(|it| &it.references).any(|citation| citation.target == target)
 }
 
-/// The sources of a result that were given as data, or those that its texts name.
+/// Returns the sources that were given as data, or those named in texts.
 fn sources(result: Option<&Classification>, evidence: &Evidence, are_named: bool) -> Vec<Source> {
     let citations = result.into_iter().flat_map(|result| &result.references);
     let wanted = citations.filter(|citation| citation.named_in.is_some() == are_named);

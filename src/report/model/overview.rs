@@ -1,4 +1,4 @@
-//! The first page: the question, the answer, its certainty, the ruled out nodes and the evidence.
+//! The first page: the question, the answer and its verdict, ruled-out nodes and evidence.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -25,74 +25,74 @@ use crate::report::texts::CARD_EXCERPT;
 use crate::signoff::{SignOffDecision, SignOffState};
 use crate::text::{counted, one_line, shorten, telling_sentence};
 
-/// Characters of the beginning of a conclusion.
+/// The maximum length of the lead, in characters.
 const LEAD: usize = 480;
-/// Characters, and lines, of one that stands open on the first page.
+/// The length up to which the rest of the conclusion is shown expanded.
 const OPEN: usize = 3_000;
 const OPEN_LINES: usize = 50;
-/// Commands that the first page names.
+/// The maximum number of commands shown on the first page.
 const SHOWN: usize = 6;
-/// The most characters of the sentence for a result.
+/// The maximum length of a result's first sentence, in characters.
 pub(super) const SENTENCE: usize = 140;
 
 /// The first page.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Overview {
-    /// The finding, in a sentence or two.
+    /// The outcome in one or two sentences.
     pub found: String,
-    /// The verdict and what it is about.
+    /// The heading and the verdict.
     pub top: Top,
-    /// How far to trust it, in a sentence or two, and what that rests on.
+    /// The verdict in one or two sentences, and its details.
     pub sentence: String,
     pub verdict: Vec<VerdictLineView>,
-    /// The answer that stands first; absent where there is none, or where it is not known on which the conclusion rests.
+    /// The best answer. `None` if there is no answer, or if the conclusion does not name the one it rests on.
     pub best: Option<Solution>,
-    /// The answers that the conclusion rests on.
+    /// The answers the conclusion rests on.
     pub bound: Vec<BoundView>,
-    /// What the conclusion does not cover, and what those did not try who confirm what it rests on.
+    /// The limits of the conclusion, and the caveats of its confirmations.
     pub limits: Vec<Limits>,
-    /// What else was found: answers that stand beside it, theories, and what is refuted or waits for a confirmation.
+    /// Further results: other answers, theories, refuted answers, and answers awaiting confirmation.
     pub others: Vec<Other>,
     pub context: Option<SafeHtml>,
     pub conclusion: Option<SafeHtml>,
-    /// What the conclusion comes to, or the findings of the best answer where there is none.
+    /// The lead of the conclusion, or the findings of the best answer if there is no conclusion.
     pub lead: Lead,
-    /// The rest of the conclusion, and whether it is so long that the first page folds it.
+    /// The rest of the conclusion, and whether the first page collapses it.
     pub rest: Option<SafeHtml>,
     pub rest_is_long: bool,
-    /// What it rests on: what was run, and what is cited.
+    /// The captured runs and the citations behind the outcome.
     pub evidence: EvidenceInShort,
-    /// The notes about what stands on top and its way, and how many there are of each kind elsewhere.
+    /// The notes on the best answer and its path, and the number of notes elsewhere by kind.
     pub notes: Vec<Doubt>,
     pub notes_elsewhere: Vec<NoteKind>,
-    /// All nodes by what they are, side by side.
+    /// The nodes by kind.
     pub bar: Vec<BarPart>,
-    /// Every later change of the conclusion, with the earlier text.
+    /// The later changes of the conclusion, with the previous text.
     pub conclusion_amended: Vec<AmendedConclusion>,
-    /// The answers that stand, in the order of the assessment.
+    /// The answers that are not refuted, best first.
     pub solutions: Vec<Solution>,
-    /// The comments on the whole.
+    /// The comments on the investigation.
     pub comments: Vec<Thread>,
     pub dead_ends: Vec<Finding>,
     pub open_ends: Vec<OpenEnd>,
-    /// The blockers of its end.
+    /// The required steps that are missing.
     pub blockers: Vec<Blocker>,
 }
 
-/// A line of the verdict, and the place with more of it.
+/// A line of the verdict, with its links.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct VerdictLineView {
     #[serde(flatten)]
     pub line: VerdictLine,
-    /// The node that it names.
+    /// The node that the line names.
     pub card: Option<SharedValue<Card>>,
-    /// Where the comment stands that it quotes, from the investigation's folder.
+    /// The address of the quoted comment, relative to the investigation's folder.
     pub said_at: Option<String>,
-    /// The distance of a confirmation from the answer; empty for any other line.
+    /// The distance of a confirmation from the answer, or empty for other lines.
     pub distance: String,
 }
 
-/// What was found beside what stands on top.
+/// A further result.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Other {
     pub card: SharedValue<Card>,
@@ -102,21 +102,21 @@ pub(in crate::report) struct Other {
     pub words: String,
 }
 
-/// The evidence of what stands on top; of all, where nothing does.
+/// The evidence behind the outcome, or behind the whole investigation if there is no outcome.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct EvidenceInShort {
-    /// What the program ran: the first of them.
+    /// The first captured runs.
     pub runs: Vec<SharedValue<RunView>>,
     pub more_runs: usize,
-    /// The number of commands that agents say they ran.
+    /// The number of commands reported by agents.
     pub commands: usize,
-    /// How many cited places of the project stand how: `unchanged`.
+    /// The numbers of cited places by state.
     pub places: Vec<PlaceCount>,
-    /// The number of all sources.
+    /// The total number of sources.
     pub sources: usize,
 }
 
-/// How many cited places stand alike.
+/// The number of cited places in one state.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct PlaceCount {
     /// `12 cited places`.
@@ -126,41 +126,41 @@ pub(in crate::report) struct PlaceCount {
     pub class: &'static str,
 }
 
-/// An answer and its certainty.
+/// An answer and its verdict.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Solution {
     pub card: SharedValue<Card>,
-    /// The surest first.
+    /// The nodes that confirm it, surest first.
     pub confirmed_by: Vec<ConfirmedBy>,
-    /// The open objections to what it rests on.
+    /// The open objections to it or to a node it rests on.
     pub contested_by: Vec<ContestedBy>,
-    /// What was found, or the evidence where it was given.
+    /// The evidence, or else the findings.
     pub evidence: String,
-    /// The first sentence of that.
+    /// The first sentence of the evidence.
     pub in_short: String,
     pub reference_count: usize,
-    /// Whether it says what was run for it.
+    /// Whether its author reports commands.
     pub has_commands: bool,
-    /// Whether its texts are left out of the report: its citations are then unknown.
+    /// Whether its texts are withheld from the report. Its citations are then unknown.
     pub is_withheld: bool,
-    /// The page of the way to it; absent where there are too many answers.
+    /// The page of the path to it, or `None` for answers beyond the maximum number of pages.
     pub way: Option<WayLink>,
 }
 
-/// How far to trust what stands on top, and what that is.
+/// The heading of the first page and its verdict.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Top {
     /// `Conclusion`, `Best answer so far`, …
     pub what: &'static str,
-    /// `confirmed by Ada`; empty where there is nothing to trust.
+    /// `confirmed by Ada`, or empty without a verdict.
     pub words: String,
-    /// What stands there where no answer does.
+    /// The heading if there is no best answer.
     pub heading: String,
     pub class: &'static str,
     pub sign: &'static str,
 }
 
-/// What the verdict does not cover, as one says it.
+/// Limits of the verdict, from one source.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Limits {
     /// `Not covered`, `R3.A1a did not try`.
@@ -168,7 +168,7 @@ pub(in crate::report) struct Limits {
     pub texts: Vec<String>,
 }
 
-/// An answer that the conclusion rests on.
+/// An answer the conclusion rests on.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct BoundView {
     pub id: String,
@@ -178,11 +178,11 @@ pub(in crate::report) struct BoundView {
     pub label: &'static str,
     pub sure: Verdict,
     pub words: String,
-    /// Absent if the node is missing.
+    /// `None` if the node is missing.
     pub card: Option<SharedValue<Card>>,
 }
 
-/// What a text comes to: its beginning as it is formatted, or in plain words. Of one that says nothing both are missing.
+/// The beginning of a text, with its formatting or as plain text. Both are absent for an empty text.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct Lead {
     pub html: Option<SafeHtml>,
@@ -190,7 +190,7 @@ pub(in crate::report) struct Lead {
 }
 
 impl Lead {
-    /// The lead of a text, and the rest.
+    /// Returns the lead of a text and the rest.
     fn of(text: &str) -> (Lead, Option<SafeHtml>) {
         let [html, rest] = SafeHtml::lead(text, LEAD, "lead");
         let text = if html.is_some() { String::new() } else { markdown::excerpt(text, LEAD) };
@@ -198,20 +198,20 @@ impl Lead {
     }
 }
 
-/// The answers of an investigation as an index shows them.
+/// A summary of an investigation for an index.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::report) struct InShort {
-    /// The answer that stands first on its summary.
+    /// The best answer.
     pub best: Option<Best>,
-    /// How far to trust it: for the style sheet, and in words.
+    /// The class and the words of the verdict.
     pub top: (String, String),
-    /// What that is said of: `Conclusion`, `Best answer so far`.
+    /// The subject of the verdict: `Conclusion`, `Best answer so far`.
     pub what: String,
-    /// All its nodes by what they are.
+    /// The nodes by kind.
     pub bar: Vec<BarPart>,
     /// The number of contested answers.
     pub contested: usize,
-    /// The number of notes about what the conclusion rests on.
+    /// The number of notes about the outcome.
     pub doubts: usize,
 }
 
@@ -219,16 +219,16 @@ pub(in crate::report) struct InShort {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::report) struct Best {
     pub title: String,
-    /// From the investigation's folder.
+    /// The address relative to the investigation's folder.
     pub href: String,
-    /// How far to trust it, as on top of its summary.
+    /// The class of the verdict, as on the first page.
     pub class: String,
     pub sign: String,
     pub label: String,
 }
 
 impl InShort {
-    /// Of an investigation with that first page.
+    /// Returns the summary for a first page.
     pub(in crate::report) fn of(overview: &Overview, header: &Header) -> InShort {
         let best = |solution: &Solution| Best {
             title: solution.card.title.clone(),
@@ -248,14 +248,14 @@ impl InShort {
     }
 }
 
-/// A result, and in a sentence on what evidence.
+/// A result and its evidence in one sentence.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Finding {
     pub card: SharedValue<Card>,
     pub in_short: String,
 }
 
-/// A blocker of the end.
+/// A required step that is missing.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Blocker {
     pub code: String,
@@ -263,16 +263,16 @@ pub(in crate::report) struct Blocker {
     pub card: Option<SharedValue<Card>>,
 }
 
-/// A later change of the conclusion, with the earlier text.
+/// A later change of the conclusion, with the previous text.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct AmendedConclusion {
     pub at: Time,
     pub agent: Option<String>,
     pub client: Option<String>,
     pub reason: String,
-    /// What was changed: `answers`, `notCovered`.
+    /// The changed parts: `answers`, `notCovered`.
     pub parts: Vec<&'static str>,
-    /// Absent where the text was left as it was.
+    /// The previous text, or `None` if the text was not changed.
     pub conclusion: Option<SafeHtml>,
 }
 
@@ -295,7 +295,7 @@ impl<'a> Cards<'a> {
         })
     }
 
-    /// What stands on top, by how the whole stands.
+    /// Returns the heading and the verdict.
     fn top(&self) -> Top {
         let assessment = &self.assessment;
         let is_unbound = assessment.end().is_some() && !assessment.answers.is_empty();
@@ -316,13 +316,13 @@ impl<'a> Cards<'a> {
         }
     }
 
-    /// Returns the text of an answer.
+    /// Returns the findings of an answer.
     fn findings_of(&self, solution: Option<&Solution>) -> &str {
         let node = solution.and_then(|solution| self.investigation.committed_node(&solution.card.id));
         node.and_then(|node| node.classification.as_ref()).map_or("", |result| &result.findings)
     }
 
-    /// What was found beside what stands on top, answers first.
+    /// Returns the further results, answers first.
     fn others(&self, solutions: &[Solution], best: Option<&Solution>) -> Vec<Other> {
         let assessment = &self.assessment;
         let is_own = |id: &NodeId| {
@@ -346,7 +346,7 @@ impl<'a> Cards<'a> {
         graded.chain(awaiting).chain(ungraded(&assessment.theories, "a theory, not tested")).collect()
     }
 
-    /// What stands on top rests on this; all there is, where nothing does.
+    /// Returns the evidence behind the outcome, or all evidence if there is no outcome.
     fn evidence_in_short(&self, runs: &Runs, input: &ReportInput) -> EvidenceInShort {
         let assessment = &self.assessment;
         let mut nodes = assessment.whole_nodes();
@@ -380,7 +380,7 @@ impl<'a> Cards<'a> {
         }
     }
 
-    /// A line of the verdict, with what a page adds to it.
+    /// Adds the links of a page to a line of the verdict.
     fn verdict_line(&self, line: VerdictLine, solutions: &[Solution]) -> VerdictLineView {
         let by = solutions.iter().flat_map(|solution| &solution.confirmed_by);
         let by = by.filter(|_| line.subject == VerdictSubject::Checked);
@@ -507,7 +507,7 @@ impl<'a> Cards<'a> {
 }
 
 impl Overview {
-    /// The notes, which follow from all else.
+    /// Adds the notes, which are computed from the rest of the page.
     pub(super) fn take_in(&mut self, doubts: &Doubts) {
         let elsewhere = doubts.elsewhere.iter().map(|kind| kind.count).sum();
         let line = VerdictLine::notes(self.best.is_some().then_some(doubts.about.len()), elsewhere);
@@ -517,20 +517,20 @@ impl Overview {
     }
 }
 
-/// The evidence in short, or the findings where no evidence was given apart from them.
+/// Returns the evidence in short, or the findings if no separate evidence was given.
 fn evidence_of(node: &Node, card: &Card) -> String {
     if node.classification.is_none() {
         return String::new();
     }
     let evidence = given_evidence(node).unwrap_or_else(|| card.excerpt.clone());
-    // Of a withheld node all texts are one, which its title says already.
+    // The texts of a withheld node are all the same, and the title already contains them.
     if evidence == card.title { String::new() } else { evidence }
 }
 
-/// The evidence in short, where some was given apart from the findings.
+/// Returns the evidence in short, if any was given separately from the findings.
 pub(super) fn given_evidence(node: &Node) -> Option<String> {
     let classification = node.classification.as_ref()?;
-    // What a later change brought forward counts more than what the commit did.
+    // Evidence from a later change takes precedence over evidence from the commit.
     let later = classification.reclassified.iter().rev().find_map(|change| change.evidence.as_deref());
     let given = later.or(classification.evidence.as_deref()).filter(|text| !text.trim().is_empty());
     given.map(|text| markdown::excerpt(text, CARD_EXCERPT))

@@ -1,4 +1,4 @@
-//! The evidence: runs, the sources of the findings, and the nodes that cite them. Many sources are split over several pages.
+//! The evidence: captured runs, and the cited sources with the nodes that cite them. Many sources are split over several pages.
 
 use std::collections::HashSet;
 
@@ -10,10 +10,10 @@ use super::runs::RunView;
 use crate::project::{Drift, Evidence};
 use crate::report::templates::SharedValue;
 
-/// Sources on a page.
+/// The maximum number of sources on a page.
 const PER_PAGE: usize = 200;
 
-/// What the findings cite: first what a confirmed answer rests on, the rest in the order of first mention.
+/// The sources of the findings. Those cited by a confirmed answer come first, the others in the order of their first mention.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct References {
     /// The runs, oldest first.
@@ -22,14 +22,14 @@ pub(in crate::report) struct References {
     pub more_runs: usize,
     pub urls: Vec<ReferenceView>,
     pub paths: Vec<ReferenceView>,
-    /// How many of both a confirmed answer cites.
+    /// The number of sources that a confirmed answer cites.
     pub confirmed: usize,
 }
 
-/// A source, and the nodes that cite it.
+/// A source and the nodes that cite it.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct ReferenceView {
-    /// From 1, over both lists; its place on the page is `ref-NUMBER`.
+    /// The number of the source, from 1, across both lists. Its anchor is `ref-NUMBER`.
     pub number: usize,
     pub target: String,
     pub is_url: bool,
@@ -37,18 +37,18 @@ pub(in crate::report) struct ReferenceView {
     /// The confirmed answers that cite it.
     pub confirmed: Vec<SharedValue<Card>>,
     pub cited_by: Vec<Citation>,
-    /// How the file stands in the project today, at its worst: `unchanged`, `changed`, …
+    /// The worst state of the file in the project today: `unchanged`, `changed`, …
     pub drift: Option<&'static str>,
 }
 
-/// One page of the sources; the first has the runs, too.
+/// One page of sources. Only the first page lists the runs.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct ReferencesPage<'a> {
     pub runs: &'a [SharedValue<RunView>],
     pub more_runs: usize,
     pub urls: &'a [ReferenceView],
     pub paths: &'a [ReferenceView],
-    /// The number of sources on all pages.
+    /// The numbers of sources on all pages.
     pub url_count: usize,
     pub path_count: usize,
     pub confirmed: usize,
@@ -58,18 +58,18 @@ pub(in crate::report) struct ReferencesPage<'a> {
     pub after: Option<String>,
 }
 
-/// The file of a page, from 1.
+/// Returns the file name of a page, counted from 1.
 fn page_file(number: usize) -> String {
     if number == 1 { "references.html".to_owned() } else { format!("references-{number}.html") }
 }
 
-/// The place of the source with a number.
+/// Returns the address of a source.
 pub(in crate::report) fn href(number: usize) -> String {
     format!("{}#ref-{number}", page_file(number.div_ceil(PER_PAGE).max(1)))
 }
 
 impl References {
-    /// The pages, each with its file; one at least.
+    /// Returns the pages and their file names. There is always at least one.
     pub(in crate::report) fn pages(&self) -> impl Iterator<Item = (String, ReferencesPage<'_>)> {
         let page_count = (self.urls.len() + self.paths.len()).div_ceil(PER_PAGE).max(1);
         (1..=page_count).map(move |number| {
@@ -104,7 +104,7 @@ pub(in crate::report) struct Citation {
 }
 
 impl Cards<'_> {
-    /// The page, and the number on it of each reference, in the order they came in.
+    /// Returns the sources, and the number of each reference in the given order.
     pub(super) fn references(
         &self,
         references: &[Reference],

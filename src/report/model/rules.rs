@@ -1,4 +1,4 @@
-//! A ruleset for people: its states as a table, its rules as the sentences that agents get too.
+//! A ruleset for people: its states as a table, and its rules as the sentences that agents receive too.
 
 use serde::Serialize;
 
@@ -16,9 +16,9 @@ pub(in crate::report) struct Rules {
     pub states: Vec<StateRule>,
     /// The requirements across states, in sentences.
     pub sentences: Vec<String>,
-    /// The requirements of the end, in sentences.
+    /// The requirements for ending, in sentences.
     pub end: Vec<String>,
-    /// The file, as it is pinned.
+    /// The ruleset file as stored in the investigation.
     pub text: String,
 }
 
@@ -27,7 +27,7 @@ pub(in crate::report) struct Rules {
 pub(in crate::report) struct StateRule {
     pub state: StateView,
     pub count: usize,
-    /// The requirements of a node in it, in sentences.
+    /// The requirements on a node in this state, in sentences.
     pub asks: String,
 }
 

@@ -1,4 +1,4 @@
-//! Commands that were run as evidence: at their nodes, and all of them on the page of evidence.
+//! Captured runs: on node pages, and all of them on the page of evidence.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -14,26 +14,27 @@ use crate::report::difference::{Difference, difference};
 use crate::report::templates::SharedValue;
 use crate::text::{first_bytes, last_bytes, one_line, shorten};
 
-/// The most bytes of an output that a page shows; `investigation.json` has what is stored.
+/// The maximum size of an output on a page, in bytes. `investigation.json` contains all that is stored.
 const SHOWN: usize = 8 << 10;
-/// The most characters of a command in a line.
+/// The maximum length of a command in a list, in characters.
 const COMMAND: usize = 80;
-/// The most repetitions of one run that a page lists, the newest ones.
+/// The maximum number of reruns listed for one run, newest first.
 const MOST_REPEATS: usize = 20;
 
-/// A command that the program ran, and its outcomes then and since.
+/// A captured command with its outcome and its reruns.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct RunView {
     pub id: String,
-    /// The node that it was run for; absent for the whole, and where there is no such node.
+    /// Its node, or `None` if it belongs to the investigation or to a missing node.
     pub card: Option<SharedValue<Card>>,
-    /// Where its output stands, from the investigation's folder, or its node, where that shows newer ones; absent on the page of evidence, where that has it.
+    /// The address of its output relative to the investigation's folder. If the node's page lists only newer runs, the address of
+    /// the node; `None` if the page of evidence shows the run in full.
     pub href: Option<String>,
-    /// The command as a shell accepts it, shortened.
+    /// The command as shell input, shortened.
     pub command: String,
-    /// The whole command, if it was shortened.
+    /// The full command, if it was shortened.
     pub whole: Option<String>,
-    /// Its state: `never run again`.
+    /// Its standing in words: `never run again`.
     pub standing: String,
     pub in_short: &'static str,
     /// For the style sheet: `same`, `differs`, `quiet`.
@@ -45,25 +46,25 @@ pub(in crate::report) struct RunView {
     pub client: Option<String>,
     pub at: Time,
     pub note: Option<String>,
-    /// The folder it ran in, from the root of the project.
+    /// The working folder, relative to the project root.
     pub folder: Option<String>,
-    /// The commit of the project.
+    /// The project commit.
     pub commit: Option<String>,
-    /// The number of files that differed from that commit.
+    /// The number of files that differed from the commit.
     pub changed: usize,
     /// `linux x86_64, 2 CPUs`.
     pub system: String,
     pub expectations: Vec<ExpectationView>,
     pub output: OutputView,
-    /// The names of files that stand beside the node.
+    /// The names of the attached files.
     pub attachments: Vec<String>,
-    /// The newest first.
+    /// The reruns, newest first.
     pub repeats: Vec<RepeatView>,
-    /// How many older ones are left out.
+    /// The number of omitted older reruns.
     pub more_repeats: usize,
 }
 
-/// A pattern that the output had to match.
+/// A pattern that the output was expected to match.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct ExpectationView {
     pub pattern: String,
@@ -75,15 +76,15 @@ pub(in crate::report) struct ExpectationView {
 /// The output of a command.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct OutputView {
-    /// The beginning; all of it where `end` is absent.
+    /// The beginning, or the full output if `end` is absent.
     pub text: String,
-    /// The end of a long one.
+    /// The end of a long output.
     pub end: Option<String>,
-    /// All that was printed: `12.5 kB`.
+    /// The total size: `12.5 kB`.
     pub size: String,
 }
 
-/// One repetition.
+/// A rerun.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct RepeatView {
     /// `same`, `differs`, `could not run`.
@@ -91,14 +92,14 @@ pub(in crate::report) struct RepeatView {
     pub ended: String,
     pub by: String,
     pub at: Time,
-    /// The commit of the project that it ran at.
+    /// The project commit of the rerun.
     pub commit: Option<String>,
     pub system: String,
-    /// Expectations that did not hold.
+    /// The expectations that failed.
     pub unmet: Vec<ExpectationView>,
-    /// What was printed instead, where it differs.
+    /// The difference between the outputs, if they differ.
     pub difference: Option<Difference>,
-    /// The judgements of the difference, oldest first.
+    /// The judgements on the difference, oldest first.
     pub judgements: Vec<JudgementView>,
 }
 
@@ -111,16 +112,16 @@ pub(in crate::report) struct JudgementView {
     pub reason: String,
 }
 
-/// The most runs that the page of evidence lists; of those without a node, which it shows whole, as many as a node's page has.
+/// The maximum number of runs on the page of evidence. Runs without a node are limited as on a node's page.
 const LISTED: usize = 200;
 
-/// All runs of an investigation, the oldest first.
+/// All runs of an investigation, oldest first.
 pub(in crate::report) type Runs = BTreeMap<RunId, SharedValue<RunView>>;
 
 impl Cards<'_> {
-    /// Returns all runs, as the pages show them.
+    /// Returns all runs.
     pub(super) fn runs(&self) -> Runs {
-        // The node of a run: its own, or the first whose result names it.
+        // The node of each run: its own, or else the first whose result names it.
         let mut places: HashMap<RunId, &NodeId> = HashMap::new();
         let mut shown: HashSet<(RunId, &NodeId)> = HashSet::new();
         for node in self.investigation.nodes() {
@@ -143,7 +144,7 @@ impl Cards<'_> {
         self.assessment.runs().map(view).collect()
     }
 
-    /// Those that the page of evidence lists.
+    /// Returns the runs that the page of evidence lists.
     pub(super) fn listed_runs(&self, runs: &Runs) -> Vec<SharedValue<RunView>> {
         let is_whole = |run: &CapturedRun<'_>| runs.get(&run.run.id).is_some_and(|view| view.card.is_none());
         let (whole, of_nodes): (Vec<_>, Vec<_>) = self.assessment.runs().partition(|run| is_whole(run));
@@ -222,7 +223,7 @@ fn expectation(it: &crate::domain::run::Expectation) -> ExpectationView {
     }
 }
 
-/// The folder and the system it ran on.
+/// Returns the operating system, the architecture and the number of CPUs.
 fn system(ran: &Ran) -> String {
     if matches!(ran.ended, Ended::NotRun(_)) || ran.system.os.is_empty() {
         return String::new();

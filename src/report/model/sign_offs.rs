@@ -1,4 +1,4 @@
-//! The sign-offs as every page shows them: in words that a forged tag can't earn.
+//! The sign-offs for display. A forged tag must not look like a valid one.
 
 use std::borrow::Cow;
 
@@ -9,15 +9,15 @@ use crate::report::history::{History, SHORT};
 use crate::signoff::{SignOff, SignOffDecision, SignOffState, SignOffs};
 use crate::text::{made_visible, shorten};
 
-/// Characters of what a person says to a sign-off.
+/// The maximum length of a comment, in characters.
 const TEXT: usize = 2_000;
 
 /// The sign-offs.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct SignOffsView {
-    /// The newest first, as far as their times are true.
+    /// Sorted by their claimed times, newest first.
     pub all: Vec<SignOffCard>,
-    /// The number of others, which were not checked.
+    /// The number of sign-offs that were not checked.
     pub left_out: usize,
 }
 
@@ -25,29 +25,29 @@ pub(in crate::report) struct SignOffsView {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct SignOffCard {
     pub mark: Mark,
-    /// Whose key it is; where that was not checked, who the tag says that it is by.
+    /// The owner of the key, or the author named in the tag if the key was not checked.
     pub by: String,
-    /// When, as the tag says.
+    /// The time stated in the tag.
     pub at: Option<Time>,
     pub commit: String,
     pub commit_short: String,
-    /// The commit in the history, where it is shown there.
+    /// The address of the commit, if the history shows it.
     pub href: Option<String>,
     pub tag: String,
-    /// The fault, in a sentence.
+    /// The reason why it does not count, in one sentence.
     pub reason: Option<String>,
     /// The person's comment.
     pub text: String,
-    /// The changes since, in a sentence; absent without any.
+    /// The changes since, in one sentence.
     pub since: Option<String>,
-    /// The open points then, in a sentence; absent if the tag does not list them.
+    /// The open points at the time, in one sentence. `None` if the tag does not list them.
     pub open: Option<String>,
 }
 
 /// The validity of a sign-off, in a word or two.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::report) struct Mark {
-    /// `Approved`, `Rejected`, or what keeps it from being one: `Approval, not checked`.
+    /// `Approved`, `Rejected`, or the reason why it does not count: `Approval, not checked`.
     pub label: Cow<'static, str>,
     /// For the style sheet: `valid`, `rejected`, `stale`, `unsigned`, `unchecked`, `invalid`.
     pub class: Cow<'static, str>,

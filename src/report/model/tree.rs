@@ -1,4 +1,4 @@
-//! The tree, as the rows of a nested list.
+//! The tree as the rows of a nested list.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use crate::domain::Node;
 use crate::graph::{BAR, BarKind, BarPart, Tallies};
 use crate::report::templates::SharedValue;
 
-/// One row of the nested list: an item, and the lists that end behind it.
+/// One row of the nested list, with the number of lists to close after it.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct OutlineRow {
     pub card: SharedValue<Card>,
     pub has_children: bool,
     /// The number of lists that end after this item.
     pub closes: usize,
-    /// The bar of its descendants, if they are many and of several kinds.
+    /// The kinds of its descendants as a bar. Empty for few descendants or a single kind.
     pub bar: Vec<BarPart>,
 }
 
-/// Nodes that must be below a row for a bar.
+/// The minimum number of descendants for a bar.
 const MUCH: usize = 24;
 
 impl<'a> Cards<'a> {
@@ -45,7 +45,7 @@ impl<'a> Cards<'a> {
             .collect()
     }
 
-    /// The number of nodes below each, by kind.
+    /// Returns the number of descendants of each node, and the counts by kind.
     fn tallies(&self, order: &[&Arc<Node>], rounds: &[usize]) -> (Vec<usize>, Tallies) {
         let mut way: Vec<usize> = Vec::new();
         let mut nodes = Vec::with_capacity(order.len());

@@ -52,7 +52,10 @@ fn an_answer_is_followed_from_the_question_with_all_that_stands_for_and_against_
     assert!(against.contains("! Maria objects (a person) to R4.A1a1"), "{against}");
     assert!(against.contains("“The replay had a warm cache.”"), "{against}");
     let shared = section(&page, "shared");
-    assert!(shared.contains("Release notes of PostgreSQL 17 Cited here by R2.A1, elsewhere by R3.A5e"), "{shared}");
+    assert!(
+        shared.contains("Release notes of PostgreSQL 17 Cited here by R2.A1, elsewhere by R3.A5e"),
+        "{shared}"
+    );
     let who = section(&page, "who");
     assert!(who.contains("researcher-r5.a1a1v confirmed it in R5.A1a1v"), "{who}");
     // It is led to.

@@ -53,7 +53,10 @@ fn section<'p>(page: &'p str, id: &str) -> &'p str {
 #[test]
 fn the_same_state_has_nothing_to_compare() {
     let page = compared(&sample(), &sample(), Relation::Same);
-    assert!(page.contains("Both sides are the same commit.") && page.contains("No other differences."), "{page}");
+    assert!(
+        page.contains("Both sides are the same commit.") && page.contains("No other differences."),
+        "{page}"
+    );
 }
 
 #[test]
