@@ -1,7 +1,7 @@
-//! The commits for people: what each changed, and where the changed nodes are.
+//! The commits: what each one changed, with links to the changed nodes.
 //!
-//! Before a commit, a node is as the previous commit left it. The entries are therefore read from the oldest on, and each file
-//! once.
+//! The state of a node before a commit is the state after the previous commit. Entries are therefore read oldest first, and
+//! each file is read once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use crate::store::{HistoryEntry, SIGN_OFFS};
 use crate::text::{counted, one_line, shorten};
 use crate::view::{NodeField, NodeView};
 
-/// Digits of a commit's id on a page.
+/// The length of an abbreviated commit id.
 pub(super) const SHORT: usize = 10;
-/// Commits on one page.
+/// The maximum number of commits on a page.
 const PER_PAGE: usize = 200;
-/// Names of other files that a commit changed.
+/// The maximum number of other files listed for a commit.
 const MOST_FILES: usize = 12;
-/// The most characters of a comment.
+/// The maximum length of a comment, in characters.
 const REASON: usize = 600;
-/// Bytes of texts that are compared, in all commits together.
+/// The maximum size of all compared texts together, in bytes.
 const MOST_COMPARED: usize = 8 << 20;
 
 /// All commits, newest first.
@@ -42,15 +42,15 @@ pub(super) struct History {
 pub(super) struct HistoryPage<'a> {
     /// Newest first.
     pub entries: &'a [CommitEntry],
-    /// Of all pages together.
+    /// The number of commits on all pages.
     pub commit_count: usize,
-    /// From 1, which has the newest.
+    /// The number of the page, from 1 for the newest.
     pub number: usize,
     pub page_count: usize,
-    /// The pages beside it; absent at the ends.
+    /// The adjacent pages.
     pub newer: Option<String>,
     pub older: Option<String>,
-    /// The number of incomplete commits on all pages, and the place where the newest of them says what is left out.
+    /// The number of incomplete commits on all pages, and the address of the newest of them.
     pub partial_count: usize,
     pub partial: Option<String>,
 }
@@ -68,19 +68,19 @@ pub(super) struct CommitEntry {
     pub tags: Vec<String>,
     pub is_merge: bool,
     pub happenings: Vec<HappeningView>,
-    /// Other files that it changed, the user's own among them: some names, and how many more there are.
+    /// Other changed files, including files of the user: some names, and the number of the rest.
     pub files: Vec<String>,
     pub more_files: usize,
-    /// Unreadable or omitted parts of the commit.
+    /// The parts of the commit that are unreadable or omitted.
     pub faults: Vec<String>,
 }
 
-/// The place of an entry among all.
+/// Returns the address of an entry by its index.
 fn href(at: usize, entry: &CommitEntry) -> String {
     format!("{}#c-{}", page_file(at / PER_PAGE + 1), entry.short)
 }
 
-/// A commit in a line.
+/// A commit in one line.
 #[derive(Debug, Serialize)]
 pub(super) struct CommitInShort<'a> {
     pub short: &'a str,
@@ -89,39 +89,39 @@ pub(super) struct CommitInShort<'a> {
     pub tags: &'a [String],
 }
 
-/// A line like `Agent-Id: abc-123`.
+/// A trailer such as `Agent-Id: abc-123`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Trailer {
     pub key: String,
     pub value: String,
 }
 
-/// The change of a commit to a node, or to the whole.
+/// A change made by a commit to a node or to the investigation.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct HappeningView {
     /// `Proposed`, `Committed`, …
     pub verb: &'static str,
-    /// `proposed`, `committed`, …: for the style sheet.
+    /// The class for the style sheet: `proposed`, `committed`, …
     pub class: &'static str,
-    /// The node's id and title then; it may be gone since.
+    /// The id and title of the node at the time. The node may have been removed since.
     pub node: Option<String>,
     pub title: Option<String>,
-    /// The node as it is now.
+    /// The node now, if it still exists.
     pub card: Option<SharedValue<Card>>,
     pub from: Option<StateView>,
     pub to: Option<StateView>,
-    /// The state that was asked for in place of `to`.
+    /// The requested state, if it differs from `to`.
     pub requested: Option<StateView>,
-    /// The author of the change, and the reason.
+    /// The author of the change and the reason.
     pub by: Option<String>,
     pub reason: Option<String>,
-    /// Texts that were written for the first time, or are too long to be compared: `findings, 12 lines`.
+    /// Texts that are new, or too long to compare: `findings, 12 lines`.
     pub wrote: Vec<String>,
-    /// Earlier texts that were changed.
+    /// The changed texts.
     pub changes: Vec<TextChange>,
 }
 
-/// A text of a node that a commit changed.
+/// A text of a node changed by a commit.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct TextChange {
     /// `Findings`, `Title`, …
@@ -137,11 +137,11 @@ pub(super) struct CommitLink {
     pub subject: String,
     pub at: Time,
     pub author: String,
-    /// Its change to this node.
+    /// The changes to this node.
     pub verbs: Vec<&'static str>,
 }
 
-/// The commits of an input.
+/// Returns the commits of an input.
 pub(super) fn view(input: &ReportInput, cards: &Cards<'_>) -> History {
     let mut by_node: HashMap<NodeId, Vec<usize>> = HashMap::new();
     for (at, entry) in input.history.iter().enumerate() {
@@ -159,8 +159,8 @@ pub(super) fn view(input: &ReportInput, cards: &Cards<'_>) -> History {
     History { entries, by_node }
 }
 
-/// How the tree grew, for the slider that `assets/grown.js` makes: a call with the states, and of each commit, the oldest first,
-/// what it says and how it left the nodes that it touched.
+/// Returns the data of the slider in `assets/grown.js`: a call with the states and, for each commit from the oldest, its subject
+/// and the states of the nodes it touched.
 pub(super) fn grown(input: &ReportInput, cards: &Cards<'_>) -> String {
     let mut states: Vec<(String, &'static str)> = Vec::new();
     let mut changes = |entry: &HistoryEntry| -> Vec<(String, Option<String>, Option<usize>)> {
@@ -187,26 +187,26 @@ pub(super) fn grown(input: &ReportInput, cards: &Cards<'_>) -> String {
     search::script("totGrown", &serde_json::json!({ "states": states, "commits": commits }).to_string())
 }
 
-/// The state known before a commit.
+/// The state before a commit.
 struct Known<'h> {
     nodes: HashMap<&'h NodeId, &'h Arc<Node>>,
-    /// Bytes of texts that may still be compared.
+    /// The number of bytes that may still be compared.
     room: usize,
 }
 
-/// The file of a page of the timeline, from 1.
+/// Returns the file name of a page, counted from 1.
 fn page_file(number: usize) -> String {
     if number == 1 { "history.html".to_owned() } else { format!("history-{number}.html") }
 }
 
 impl History {
-    /// Returns the place of a commit, if it is among them.
+    /// Returns the address of a commit, if the history contains it.
     pub(super) fn address(&self, commit: &str) -> Option<String> {
         let at = self.entries.iter().position(|entry| entry.commit == commit)?;
         Some(href(at, &self.entries[at]))
     }
 
-    /// The pages of the timeline, each with its file; one at least.
+    /// Returns the pages and their file names. There is always at least one.
     pub(super) fn pages(&self) -> impl Iterator<Item = (String, HistoryPage<'_>)> {
         let page_count = self.entries.len().div_ceil(PER_PAGE).max(1);
         let partial = || self.entries.iter().enumerate().filter(|(_, entry)| !entry.faults.is_empty());
@@ -232,7 +232,7 @@ impl History {
         self.entries.len()
     }
 
-    /// The newest ones, a line each.
+    /// Returns the newest commits, one line each.
     pub(super) fn in_short(&self, most: usize) -> Vec<CommitInShort<'_>> {
         let newest = self.entries.iter().take(most);
         newest
@@ -240,7 +240,7 @@ impl History {
             .collect()
     }
 
-    /// The commits that touched a node, newest first.
+    /// Returns the commits that touched a node, newest first.
     pub(super) fn of_node(&self, id: &NodeId) -> Vec<CommitLink> {
         let entries = self.by_node.get(id).into_iter().flatten();
         entries
@@ -262,7 +262,7 @@ impl History {
     }
 }
 
-/// Returns the event in one word, and its class.
+/// Returns the verb for an event, and its class.
 pub fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
     match happening {
         Happening::Started => ("Started", "started"),
@@ -329,7 +329,7 @@ fn commit<'h>(entry: &'h HistoryEntry, cards: &Cards<'_>, known: &mut Known<'h>)
         trailers: entry.trailers().into_iter().map(trailer).collect(),
         at: Time::of(entry.at),
         author: entry.author_name.clone(),
-        // Anybody can make a tag, so its name alone must not say that something is approved.
+        // Anybody can create a tag, so sign-offs are shown only after a check.
         tags: entry.tags.iter().filter(|tag| !is_sign_off(tag)).cloned().collect(),
         is_merge: entry.parents.len() > 1,
         happenings,
@@ -343,7 +343,7 @@ fn is_sign_off(tag: &str) -> bool {
     SIGN_OFFS.iter().any(|prefix| tag.starts_with(prefix))
 }
 
-/// The other files that a commit changed, except for those that every start and every end writes.
+/// Returns the other files changed by a commit, except those written by every start and every end.
 fn other_files(entry: &HistoryEntry) -> Vec<String> {
     let whole = |happening: &Happening| {
         happening.node().is_none() && happening.comment().is_none() && happening.attachment().is_none()
@@ -351,14 +351,14 @@ fn other_files(entry: &HistoryEntry) -> Vec<String> {
     if entry.happenings.iter().any(whole) {
         return Vec::new();
     }
-    // Every change of an ended investigation also writes the page for forges.
+    // Each change of an ended investigation also updates its README.
     let is_page = |path: &String| *path == layout::README && !entry.happenings.is_empty();
     let is_other =
         |path: &&String| matches!(layout::place(path), Place::Stray | Place::Other) && !is_page(path);
     entry.paths.iter().filter(is_other).cloned().collect()
 }
 
-/// Returns the changed texts of a node, and those that are new or too long to be compared.
+/// Returns the changed texts of a node, and those that are new or too long to compare.
 fn compare(before: Option<&Node>, after: &Node, room: &mut usize) -> (Vec<TextChange>, Vec<String>) {
     let (mut changes, mut wrote) = (Vec::new(), Vec::new());
     let earlier: Vec<NodeField<'_>> = before.into_iter().flat_map(NodeView::fields).collect();

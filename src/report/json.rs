@@ -1,5 +1,5 @@
-//! `investigation.json`: the facts of an investigation and what follows from them, for programs. It contains all facts, so that
-//! `tot import` restores the same investigation.
+//! `investigation.json`: the facts of an investigation and the results computed from them, for programs. It contains all facts, so
+//! `tot import` can restore the same investigation.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::ruleset::rules::verification::Grade;
 use crate::signoff::SignOffView;
 use crate::view::{AmendedConclusionView, NodeView};
 
-/// The version of the file's form.
+/// The version of the file format.
 const VERSION: u32 = 1;
 
-/// Returns the file of an input; `path` is its place in the site.
+/// Returns the file for an input. `path` is its path in the site.
 pub(super) fn file(
     input: &ReportInput,
     references: &[Reference],
@@ -37,17 +37,17 @@ pub(super) fn file(
 struct Document<'a> {
     version: u32,
     meta: Meta,
-    /// The text of the ruleset in force; absent if it can't be used.
+    /// The text of the ruleset in force, if it can be used.
     ruleset_file: Option<&'a str>,
     conclusion: Option<Conclusion<'a>>,
     faults: Vec<String>,
     /// `running`, `ended`, `stoppedEarly`, `continued`.
     outcome: Outcome,
-    /// How far to trust the whole, once it has ended.
+    /// The verdict on an ended investigation.
     verdict: Option<Cow<'static, str>>,
-    /// The answers that the conclusion rests on.
+    /// The answers the conclusion rests on.
     rests_on: Vec<BoundAnswer>,
-    /// The limits of the verdict, in words.
+    /// The limits of the verdict.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     limits: Vec<String>,
     solutions: Vec<Solution>,
@@ -61,16 +61,15 @@ struct Document<'a> {
     comments: Vec<&'a Comment>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     runs: Vec<&'a Run>,
-    /// The attachments.
     attachments: Vec<AttachmentEntry>,
-    /// The number of those for which there was no room.
+    /// The number of omitted attachments.
     #[serde(skip_serializing_if = "is_zero")]
     attachments_left_out: usize,
-    /// The objections that nobody has resolved.
+    /// The unresolved objections.
     open_objections: Vec<String>,
     references: Vec<ReferenceData>,
     commits: Vec<Commit>,
-    /// Each with its validity when the file was made.
+    /// The sign-offs with their validity at the time of writing.
     sign_offs: Vec<SignOffView<'a>>,
 }
 
@@ -107,7 +106,7 @@ struct Conclusion<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     not_covered: &'a [String],
     amended: Vec<AmendedConclusionView<'a>>,
-    /// Ends of others, before a merge.
+    /// Other ends, combined by a merge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     other_conclusions: Vec<Conclusion<'a>>,
 }
@@ -137,7 +136,7 @@ struct Stopped {
     note: Option<String>,
 }
 
-/// The answer of a person through the client, which is not a sign-off.
+/// A person's answer through the client. It is not a sign-off.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Asked {
@@ -149,28 +148,28 @@ struct Asked {
 #[serde(rename_all = "camelCase")]
 struct Solution {
     node: String,
-    /// How far to trust it, in words.
+    /// The verdict in words.
     verdict: Cow<'static, str>,
-    /// Whether another than who wrote it confirms it, and nothing speaks against it.
+    /// Whether somebody other than the author confirms it, and nothing contests it.
     verified: bool,
-    /// How well.
+    /// The grade of the confirmation.
     confirmation: Grade,
     /// The nodes that confirm it, surest first.
     verified_by: Vec<String>,
-    /// How far each of those is from it, in words.
+    /// The distances of these nodes from the answer, in words.
     distances: Vec<String>,
-    /// The open objections to what it rests on.
+    /// The open objections to it or to a node it rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contested_by: Vec<String>,
-    /// The nodes that it rests on whose results differ.
+    /// The nodes it rests on that have conflicting results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     differing: Vec<String>,
-    /// The worth of its evidence, in words.
+    /// The grade of its evidence, in words.
     evidence: String,
-    /// The runs that it rests on: of its way, its own, and of what confirms it.
+    /// The captured runs of its path, of itself and of the nodes that confirm it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     runs: Vec<String>,
-    /// The runs that came out differently when they were repeated.
+    /// The runs whose rerun gave a different result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     differing_runs: Vec<String>,
 }

@@ -2,39 +2,38 @@
 //!
 //! # How
 //!
-//! 1. `texts` reads what each node says, once; `model` turns each [`ReportInput`] into typed data for the pages; `references`
-//!    what it cites, `history` what its commits did, `json` what `investigation.json` holds, `search` what a search
-//!    looks through.
-//! 2. `templates` ([`Templates`], the one user of minijinja) renders that data through `site-template/`, or through a
-//!    folder of the user's that replaces some of its files.
-//! 3. [`Builder`] puts the pages together, one investigation after the other: relative paths and bytes. Up to here
-//!    everything is pure. With several investigations `sites` is the index above them, with a base URL `feed` and
-//!    `page_head` write what needs whole addresses; `diff` is what lies between two commits, `compare` the page of it
-//!    (between one of the `ends` and the next it is made unasked), and `challenge` what a reader gives to an agent.
-//! 4. [`publish()`] does so for each investigation, as [`Reading`] has read it, and takes over what an earlier run has made of the
-//!    same (`parts`). It puts the files into a folder ([`Writing`]: aside first, then renamed into place), or into memory, from
+//! 1. `model` turns each [`ReportInput`] into typed data for the pages. `texts` reads the texts of each node once, `references`
+//!    collects citations, `history` the commits, `json` the data file, and `search` the data of the search.
+//! 2. `templates` ([`Templates`], the only user of minijinja) renders that data with `site-template/`, or with a folder that
+//!    replaces some of its files.
+//! 3. [`Builder`] assembles the pages of one investigation after the other, as relative paths and bytes. Everything up to here is
+//!    pure. `sites` is the index of several investigations. `feed` and `page_head` use the base URL, if there is one. `diff`
+//!    computes the difference between two commits, and `compare` is its page. It is also built between consecutive `ends`.
+//!    `challenge` prepares objections for the reader.
+//! 4. [`publish()`] reads each investigation ([`Reading`]), builds its pages, and reuses unchanged output of an earlier run
+//!    (`parts`). It writes into a folder ([`Writing`]: first to a temporary folder, which is then renamed), or into memory, from
 //!    which [`mod@serve`] answers.
 //!
-//! [`export`] gives one of the site's files alone, and the investigation as one page.
+//! [`export`] returns single files of the site, and the investigation as one page.
 //!
 //! # Guarantees
 //!
-//! - The same input yields the same bytes: no clock, no path of the machine, no order of a hash map.
-//! - Every text that others wrote is escaped where it is printed. Unescaped text has the type `SafeHtml`, which
-//!   only Markdown that went through [`crate::markdown`] and drawings of [`crate::graph`] ever become.
-//! - Every link inside the site is relative, and nothing is loaded from elsewhere; each page's
-//!   Content-Security-Policy says so too.
-//! - [`Writing`] removes only what an earlier run wrote, and what it takes over is what it would have made.
+//! - The same input yields the same bytes. They do not depend on the clock, on paths of the machine or on the order of a hash map.
+//! - Every untrusted text is escaped when printed. Unescaped text has the type `SafeHtml`, which is made only from Markdown
+//!   rendered by [`crate::markdown`] and from drawings of [`crate::graph`].
+//! - Every link inside the site is relative, and pages load nothing from elsewhere. The Content-Security-Policy of each page
+//!   enforces it.
+//! - [`Writing`] removes only files written by an earlier run, and reuses only files that a rebuild would reproduce.
 //!
 //! # To add a page
 //!
-//! 1. `src/report/model/references.rs` is a small one to begin from: the typed data of its page.
+//! 1. `src/report/model/references.rs`: the typed data of a page. This one is a small example.
 //! 2. `src/report/model/mod.rs`: the module, and the data in `Report`.
 //! 3. `site-template/references.html`: the template.
-//! 4. `src/report/site.rs`: what the template is given, and the page with its path and its title.
-//! 5. `site-template/base.html`: the link that every page has to it.
-//! 6. `site-template/README.md`: its row, for those who change templates.
-//! 7. `src/report/tests.rs`: what it shows. The tests in a browser find a page by themselves.
+//! 4. `src/report/site.rs`: the context of the template, and the page with its path and title.
+//! 5. `site-template/base.html`: the link in the navigation.
+//! 6. `site-template/README.md`: a row for authors of templates.
+//! 7. `src/report/tests.rs`: the expected content. The browser tests find pages by themselves.
 
 mod address;
 mod attachments;
@@ -95,26 +94,26 @@ use crate::withhold::Withheld;
 /// The input of the report of one investigation.
 #[derive(Clone, Debug)]
 pub struct ReportInput {
-    /// Its state at one commit.
+    /// The state at one commit.
     pub snapshot: Snapshot,
-    /// The commits that led there, newest first.
+    /// The commits up to that state, newest first.
     pub history: Vec<HistoryEntry>,
-    /// The revision that was asked for, if it is not the newest; every page then says so.
+    /// The requested revision, if it is not the newest commit. Every page then mentions it.
     pub rev: Option<String>,
-    /// The sign-offs, and their validity.
+    /// The sign-offs and their validity.
     pub sign_offs: SignOffs,
-    /// The state of the cited project files now; nothing without a known project.
+    /// The current state of the cited project files. Empty without a known project.
     pub evidence: Evidence,
-    /// The contents of the attachments, as far as there is room for them.
+    /// The contents of the attachments, within the size limit.
     pub attachments: Vec<Attached>,
-    /// The nodes whose texts are left out: their citations are unknown.
+    /// The nodes with withheld texts. Their citations are unknown.
     pub withheld: BTreeSet<NodeId>,
-    /// The states in which it was ended, where that was more than once, oldest first.
+    /// The states in which it was ended, oldest first. Empty if it was ended only once.
     pub ends: Vec<End>,
 }
 
 impl ReportInput {
-    /// Leaves the texts of these nodes out.
+    /// Removes the texts of the withheld nodes.
     pub fn withhold(&mut self, withheld: &Withheld) {
         withheld.hide_in(&mut self.history, &self.snapshot);
         self.withheld.extend(withheld.hide(&mut self.snapshot));
@@ -129,9 +128,9 @@ impl ReportInput {
 pub struct Contents {
     /// The investigations.
     pub inputs: Vec<ReportInput>,
-    /// The unreadable investigations: the index names them.
+    /// The unreadable investigations, listed by the index.
     pub unreadable: Vec<Unreadable>,
-    /// The state that the investigation is compared with, if it is the only one.
+    /// The state to compare with, for a single investigation.
     pub comparison: Option<Comparison>,
 }
 
@@ -144,15 +143,15 @@ impl From<&[ReportInput]> for Contents {
 /// The options of a site.
 #[derive(Clone, Debug)]
 pub struct SiteOptions {
-    /// A folder whose files replace those of the built-in template, or join them.
+    /// A folder with files that replace or extend the built-in template.
     pub template: Option<PathBuf>,
-    /// The base address of the site, if known: for a feed and for absolute links.
+    /// The base address for the feed and for absolute links, if known.
     pub base_url: Option<BaseUrl>,
-    /// Where a forge takes objections as issues.
+    /// The page of a forge for objections as issues.
     pub issue_url: Option<IssueUrl>,
-    /// Whether the pages are served: such pages ask their server whether there is another state to show.
+    /// Whether the pages are served. Served pages reload when the investigation changes.
     pub live: bool,
-    /// Name and version of the program, for the foot of each page.
+    /// The name and version of the program, for the footer.
     pub generator: String,
 }
 
@@ -168,7 +167,7 @@ impl Default for SiteOptions {
     }
 }
 
-/// An error of making a report.
+/// An error while building a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The only investigation can't be read.
@@ -177,26 +176,26 @@ pub enum ReportError {
     /// None of several investigations can be read.
     #[error("none of the {all} investigations can be read; {}: {}", first.name, first.reason)]
     NoneReadable {
-        /// Their number.
+        /// The number of investigations.
         all: usize,
-        /// The first of them.
+        /// The first unreadable one.
         first: Unreadable,
     },
-    /// A template that can't be read, compiled or rendered.
+    /// A template can't be read, compiled or rendered.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// Two inputs are one investigation.
+    /// Two inputs have the same investigation id.
     #[error("the investigation {0} was given twice: give each one once")]
     Twice(SessionId),
-    /// A path that can't be a file of the site.
+    /// A path is not valid in a site.
     #[error("`{path}` can't be a file of the site: {reason}")]
     BadPath {
         /// The path in the site.
         path: String,
-        /// The fault.
+        /// The problem.
         reason: &'static str,
     },
-    /// The data file could not be written as JSON.
+    /// The data file could not be serialized.
     #[error("`{path}` can't be written as JSON")]
     Json {
         /// The path in the site.
@@ -205,7 +204,7 @@ pub enum ReportError {
         #[source]
         source: serde_json::Error,
     },
-    /// The output folder contains something that no earlier run wrote.
+    /// The output folder contains something not written by an earlier run.
     #[error("{} is not empty, and {} in it was not written by this program, so nothing was changed: choose another \
         folder, or move that file away", out.display(), found.display())]
     Foreign {
@@ -220,19 +219,19 @@ pub enum ReportError {
         /// The path.
         out: PathBuf,
     },
-    /// The output folder is a file system's root or the like, which can't be replaced.
+    /// The output folder has no parent, such as the root of a file system, so it can't be replaced.
     #[error("{} has no parent folder for temporary files: choose a folder inside it", out.display())]
     NoParent {
         /// The path.
         out: PathBuf,
     },
-    /// A person interrupted the run before the site was complete.
+    /// The run was interrupted before the site was complete.
     #[error("interrupted; nothing was changed")]
     Interrupted,
-    /// A file or folder could not be read or written.
+    /// A file system operation failed.
     #[error("can't {action} {}", path.display())]
     Io {
-        /// The attempted operation.
+        /// The operation.
         action: &'static str,
         /// The path.
         path: PathBuf,

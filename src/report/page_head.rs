@@ -1,4 +1,4 @@
-//! The head of a page for programs: its canonical address, and Open Graph for previews.
+//! Metadata in the head of a page: the canonical address, and Open Graph data for previews.
 
 use serde::Serialize;
 
@@ -6,21 +6,21 @@ use super::address::BaseUrl;
 use super::feed;
 use super::model::{Header, NodePage};
 
-/// The head of a page, as far as it is for programs.
+/// The metadata of a page.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct PageHead {
-    /// The whole address of the page.
+    /// The full address of the page.
     pub canonical: Option<String>,
     /// `article` or `website`, for Open Graph.
     pub kind: &'static str,
-    /// The title of the feed, where there is one.
+    /// The title of the feed, if there is one.
     pub feed: Option<&'static str>,
-    /// When what it says was committed last; absent while that can still change.
+    /// The time of the last commit to the page's content, or `None` while that can still change.
     pub modified: Option<String>,
 }
 
 impl PageHead {
-    /// A page of an investigation.
+    /// Returns the metadata of a page of an investigation.
     pub(super) fn plain(header: &Header, base: Option<&BaseUrl>, folder: &str, path: &str) -> PageHead {
         PageHead {
             canonical: base.map(|base| base.of(&format!("{folder}{path}"))),
@@ -30,7 +30,7 @@ impl PageHead {
         }
     }
 
-    /// The page of a node.
+    /// Returns the metadata of a node's page.
     pub(super) fn node(header: &Header, node: &NodePage, base: Option<&BaseUrl>, folder: &str) -> PageHead {
         PageHead {
             modified: node.committed_at.as_ref().map(|at| at.iso.clone()),
@@ -38,7 +38,7 @@ impl PageHead {
         }
     }
 
-    /// The index above several investigations.
+    /// Returns the metadata of the index.
     pub(super) fn index(base: Option<&BaseUrl>) -> PageHead {
         PageHead {
             canonical: base.map(|base| base.folder().to_owned()),

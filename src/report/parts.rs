@@ -1,8 +1,7 @@
-//! The output of an earlier run for each investigation, so that it need not be rendered again.
+//! The output of an earlier run for each investigation, so unchanged investigations need not be rendered again.
 //!
-//! A part is the files of one investigation. With it stands from what they follow: the state that they show, and (`maker`,
-//! for all parts) the program, its templates and its options. [`super::Writing`] looks whether the files are still as they
-//! were, and takes them over.
+//! A part is the set of files of one investigation, with a digest of its inputs: the state shown, and (`maker`, for all parts)
+//! the program, its templates and its options. [`super::Writing`] checks that the files are unmodified, and reuses them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,30 +16,30 @@ use crate::project::Evidence;
 /// The files of one investigation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Part {
-    /// A hash of the state of the repository that they show.
+    /// A digest of the repository state shown.
     pub state: String,
-    /// Whether the same state always gives these.
+    /// Whether equal states always produce these files.
     pub is_lasting: bool,
-    /// The key by which served pages know that state.
+    /// The key of that state for served pages.
     #[serde(skip)]
     pub shown: String,
-    /// Stands for how what is cited stood; absent where nothing is.
+    /// A digest of the state of the cited files, if there are any.
     pub evidence: Option<String>,
     /// Its entry in the index.
     pub entry: SiteEntry,
-    /// By their paths in the site.
+    /// The files, by path in the site.
     pub files: Marks,
 }
 
-/// Files by their paths in the site.
+/// Files by path in the site.
 pub type Marks = BTreeMap<String, Mark>;
 
-/// The identity of a file.
+/// The size and digest of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// Its bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// What stands for them.
+    /// The digest of the contents.
     pub digest: String,
 }
 
@@ -52,19 +51,19 @@ pub(super) struct Manifest {
 }
 
 impl Mark {
-    /// Of these bytes.
+    /// Returns the mark of these bytes.
     pub fn of(bytes: &[u8]) -> Mark {
         Mark { size: bytes.len() as u64, digest: digest([bytes]) }
     }
 }
 
 impl Manifest {
-    /// The parts, if that maker has made them.
+    /// Returns the parts, if they were built by the same maker.
     pub(super) fn made_by(&self, maker: &str) -> &[Part] {
         if self.maker == maker { &self.parts } else { &[] }
     }
 
-    /// As a file: what stands for the rest in the first line, so that one that was damaged is not believed.
+    /// Serializes the manifest, with a digest in the first line to detect damage.
     pub(super) fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
         let json = serde_json::to_vec(self)?;
         let mut bytes = format!("{}\n", digest([json.as_slice()])).into_bytes();
@@ -82,7 +81,7 @@ impl Manifest {
     }
 }
 
-/// Stands for texts: two lists of the same texts have the same, and no others.
+/// Returns a digest of a list of texts. Different lists have different digests.
 pub(super) fn digest<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = T>) -> String {
     let mut hasher = Sha256::new();
     for text in texts {
@@ -90,7 +89,7 @@ pub(super) fn digest<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = T>) -> Stri
         hasher.update((text.len() as u64).to_le_bytes());
         hasher.update(text);
     }
-    // Half of it is more than enough against chance, and stands in the manifest once for each file.
+    // Half of the digest is enough against accidents, and keeps the manifest small.
     hasher.finalize().iter().take(16).fold(String::new(), |mut hex, byte| {
         // Writing to a String cannot fail.
         let _ = write!(hex, "{byte:02x}");
@@ -98,7 +97,7 @@ pub(super) fn digest<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = T>) -> Stri
     })
 }
 
-/// Stands for how what is cited stands.
+/// Returns a digest of the state of the cited files.
 pub(super) fn evidence(evidence: &Evidence) -> String {
     let mut drift: Vec<String> =
         evidence.drift.iter().map(|(pin, drift)| format!("{pin:?} {drift:?}")).collect();
@@ -107,8 +106,8 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
     digest(drift)
 }
 
-/// Stands for what all parts follow from beside their investigations: this program, the templates, the options, whether
-/// there are several investigations, and what else the caller knows of.
+/// Returns a digest of the inputs shared by all parts: the program, the templates, the options, whether there are several
+/// investigations, and further inputs of the caller.
 pub(super) fn maker(program: &str, templates: &Templates, several: bool, more: &str) -> String {
     let options = super::SiteOptions { template: None, ..templates.options().clone() };
     let options = format!("{options:?} {several}");

@@ -1,8 +1,8 @@
-//! The pictures of one investigation: which there are, where they lie and how they lead to each other.
+//! The pictures of an investigation, their files and the links between them.
 //!
-//! The first page has the path to the answer, and the page of an answer the path to that. `graph.html` has the map of the whole:
-//! cards or an icicle, by how many nodes there are. Each part of an icicle has a page of its own in `graph/`, named after its root.
-//! Each page has its picture as a file, too: `graph.svg`, and `graph/NAME.svg` for the parts.
+//! The first page shows the path to the answer, and the page of an answer the path to that answer. `graph.html` shows the whole
+//! graph: as cards, or as an icicle if there are many nodes. Each part of an icicle has its own page in `graph/`, named after its
+//! root. Each of these pictures is also a file: `graph.svg`, and `graph/NAME.svg` for the parts.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,19 +15,19 @@ use crate::domain::NodeId;
 use crate::graph::{self, BarPart, Drawn, Pages, PathLinks, SvgOptions, Way};
 use crate::ruleset::{Role, Ruleset};
 
-/// Nodes of a map that are listed beside its parts.
+/// The maximum number of nodes listed next to the parts of a map.
 const MOST_LISTED: usize = 150;
-/// Ways to checked answers that are offered above a picture.
+/// The maximum number of other answers linked above a picture.
 const MOST_ANSWERS: usize = 6;
 
 /// A picture on a page.
 #[derive(Serialize)]
 pub(super) struct Drawing {
     svg: SafeHtml,
-    /// How wide it is at its own size, in CSS pixels: as much as it must have to be read, and the rest.
+    /// The minimum readable width and the remaining width up to full size, in CSS pixels.
     readable_width: f64,
     further_width: f64,
-    /// How many nodes have cards, and how many more lie further down.
+    /// The number of nodes drawn, and the number of nodes further down.
     shown: usize,
     hidden: usize,
 }
@@ -35,87 +35,87 @@ pub(super) struct Drawing {
 /// The path to an answer.
 #[derive(Serialize)]
 pub(super) struct PathDrawing {
-    /// For a window, and for a phone.
+    /// The picture for a window, and the one for a phone.
     wide: SafeHtml,
     tall: SafeHtml,
-    /// The map of the whole, where one of cards would be too large.
+    /// The map of all nodes, if there are too many for cards.
     map: Option<SafeHtml>,
-    /// The number of nodes.
+    /// The number of nodes in the investigation.
     nodes: usize,
 }
 
-/// A page with a map: of the whole investigation, or of a part of one.
+/// A page with a map of the investigation or of a part of it.
 #[derive(Serialize)]
 pub(super) struct PicturePage {
-    /// Its form: `cards` or `icicle`.
+    /// The form: `cards` or `icicle`.
     kind: &'static str,
     drawing: Drawing,
-    /// The number of nodes it is about.
+    /// The number of nodes in its part.
     nodes: usize,
-    /// The root of its part; absent for the whole.
+    /// The root of its part, or `None` for the whole graph.
     root: Option<GraphLink>,
-    /// `R2.A1 to R2.A40`, where it has a part of what is below its root.
+    /// `R2.A1 to R2.A40`, if the part covers only some children of its root.
     span: Option<String>,
-    /// The way from the whole graph to the map of which this is a part.
+    /// The maps above this one, from the whole graph down.
     above: Vec<GraphLink>,
     before: Option<GraphLink>,
     after: Option<GraphLink>,
-    /// The best answer of all, and where it is on the maps.
+    /// The best answer, and its place on the maps.
     best: Option<SharedValue<Card>>,
     best_place: Option<GraphLink>,
-    /// Whether the way to a confirmed answer is on the maps, and to one that is contested or self-checked.
+    /// Whether the maps show a path to a confirmed answer, and a path to a contested or self-checked one.
     has_confirmed_way: bool,
     has_doubted_way: bool,
-    /// Where the other answers are that a node confirms.
+    /// The places of the other checked answers.
     answers: Vec<GraphLink>,
     more_answers: usize,
-    /// All nodes of a map of cards, as a list.
+    /// The nodes as a list, for a map of cards.
     outline: Vec<OutlineRow>,
-    /// The parts of any other, those with most answers first.
+    /// The parts, those with most answers first, for an icicle.
     branches: Vec<BranchRow>,
-    /// The nodes of such a map that are in no part of it.
+    /// The nodes that are in no part, for an icicle.
     alone: Vec<SharedValue<Card>>,
     more_alone: usize,
-    /// The picture as a file, in the investigation's folder.
+    /// The path of the picture as a file, relative to the investigation's folder.
     file: String,
-    /// The signs of the roles, by class; of an icicle with the patterns of its cells.
+    /// The signs of the roles by class. For an icicle, they have the patterns of its cells.
     signs: BTreeMap<&'static str, SafeHtml>,
-    /// A script that says on which page a node is; absent where all are on this one.
+    /// The path of the script with the page of each node. `None` if there is only one page.
     places: Option<&'static str>,
 }
 
-/// A part of a map that has a page of its own.
+/// A part of a map with its own page.
 #[derive(Serialize)]
 struct BranchRow {
-    /// Where it begins.
+    /// The id of its first root.
     id: String,
     /// `R2.A1`, or `R2.A1 to R2.A40`.
     label: String,
-    /// The title of a branch; empty for several.
+    /// The title of the root, or empty if there are several.
     title: String,
-    /// In the investigation's folder.
+    /// The address relative to the investigation's folder.
     href: String,
     nodes: usize,
-    /// What they are.
+    /// The nodes by kind.
     bar: Vec<BarPart>,
 }
 
-/// A card on one of the pictures.
+/// A link to a card on one of the pictures.
 #[derive(Clone, Debug, Serialize)]
 struct GraphLink {
     label: String,
     title: String,
-    /// In the investigation's folder.
+    /// The address relative to the investigation's folder.
     href: String,
 }
 
 /// All pictures of an investigation.
 pub(super) struct Pictures<'i> {
-    /// For the first page; absent if there is nothing to draw.
+    /// The picture for the first page. `None` without nodes.
     pub(super) path: Option<PathDrawing>,
-    /// The pages, by path: the first is `graph.html`.
+    /// The pages by path. The first one is `graph.html`.
     pub(super) pages: Vec<(String, PicturePage)>,
-    /// The files, by path.
+    /// The picture files by path.
     pub(super) files: Vec<(String, Vec<u8>)>,
     /// The address of each node's card, relative to the investigation's folder.
     places: HashMap<NodeId, String>,
@@ -173,7 +173,7 @@ impl<'i> Pictures<'i> {
         Ok(Pictures { path: Some(path), pages, files, places, maps: drawn })
     }
 
-    /// The path to an answer, for its page.
+    /// Returns the path to an answer, for its page.
     pub(super) fn path_to(
         &self,
         answer: &NodeId,
@@ -191,7 +191,7 @@ impl<'i> Pictures<'i> {
     }
 }
 
-/// Says on which page each node's card is, for a link into `graph.html` that names one which isn't there.
+/// A script with the page of each node's card. It redirects links into `graph.html` to cards on other pages.
 const PLACES: &str = "graph/places.js";
 
 struct PageModels<'a, 'i> {
@@ -199,10 +199,10 @@ struct PageModels<'a, 'i> {
     drawn: &'a Pages<'i>,
     names: &'a [String],
     places: &'a HashMap<NodeId, String>,
-    /// Where each node stands in the outline.
+    /// The index of each node in the outline.
     rows: HashMap<&'a NodeId, usize>,
     best: Option<&'i NodeId>,
-    /// The other answers that a node confirms.
+    /// The other checked answers.
     others: Vec<&'a NodeId>,
     ways: [bool; 2],
 }
@@ -257,7 +257,7 @@ impl PageModels<'_, '_> {
         self.report.outline.get(*row).map(|row| row.card.clone())
     }
 
-    /// The cards of a page as a nested list.
+    /// Returns the cards of a page as a nested list.
     fn outline(&self, page: &graph::PicturePage) -> Vec<OutlineRow> {
         let rows: Vec<&OutlineRow> =
             self.drawn.shown(page).filter_map(|id| self.report.outline.get(*self.rows.get(id)?)).collect();
@@ -289,13 +289,13 @@ impl PageModels<'_, '_> {
         self.drawn.rows(page).into_iter().filter_map(row).collect()
     }
 
-    /// A node's card, where it stands below its parent.
+    /// Returns the place of a node's card below its parent.
     fn place(&self, id: &NodeId) -> GraphLink {
         let href = self.places.get(id).cloned().unwrap_or_default();
         GraphLink { label: id.to_string(), title: self.title(id), href }
     }
 
-    /// The way to a picture.
+    /// Returns a link to a picture.
     fn link(&self, number: usize) -> GraphLink {
         let page = &self.drawn.all()[number];
         let (label, title) = match &page.root {
@@ -306,7 +306,7 @@ impl PageModels<'_, '_> {
         GraphLink { label, title, href: page_path(self.names, number) }
     }
 
-    /// The pictures from the whole graph down to the one that this one was cut off.
+    /// Returns links to the pictures above this one, from the whole graph down.
     fn above(&self, number: usize) -> Vec<GraphLink> {
         let up = |number: &usize| self.drawn.all().get(*number).and_then(|page| page.up);
         let mut above: Vec<GraphLink> =
@@ -333,7 +333,7 @@ impl Drawing {
     }
 }
 
-/// The picture of one document, in which each node has a place; absent where there is nothing to draw.
+/// Returns the picture for a single-page document, which has a place for each node. `None` without nodes.
 pub(super) fn of_document(
     assessment: &Assessment<'_>,
     href: &dyn Fn(&NodeId) -> String,
@@ -360,11 +360,11 @@ impl PathDrawing {
     }
 }
 
-/// The name of a page's files: unlike ids it may hold a second dot, so that no two are the same.
+/// Returns the file stem of a page. A number after a second dot keeps it distinct from ids.
 fn name(page: &graph::PicturePage, report: &Report) -> String {
     let stem = match &page.root {
         None => "overview".to_owned(),
-        // Named like the node's page, whose name is unique on file systems that ignore case, too.
+        // The stem of the node's page is unique even on file systems that ignore case.
         Some(root) => {
             let href = report.href(root);
             href.trim_start_matches("nodes/").trim_end_matches(".html").to_owned()
@@ -377,7 +377,7 @@ fn span(first: &NodeId, last: &NodeId) -> String {
     format!("{first} to {last}")
 }
 
-/// The path of the HTML page with that picture.
+/// Returns the path of the HTML page for a picture.
 fn page_path(names: &[String], page: usize) -> String {
     match names.get(page) {
         Some(name) if page > 0 => format!("graph/{name}.html"),
@@ -385,7 +385,7 @@ fn page_path(names: &[String], page: usize) -> String {
     }
 }
 
-/// The path of the SVG file with that picture.
+/// Returns the path of the SVG file for a picture.
 fn file_path(names: &[String], page: usize) -> String {
     match names.get(page) {
         Some(name) if page > 0 => format!("graph/{name}.svg"),
@@ -393,23 +393,23 @@ fn file_path(names: &[String], page: usize) -> String {
     }
 }
 
-/// The path from that picture to the investigation's folder.
+/// Returns the path from a picture to the investigation's folder.
 fn root_of(page: usize) -> &'static str {
     if page == 0 { "" } else { "../" }
 }
 
-/// The pages with the ids of the nodes on each.
+/// Returns the script with the ids of the nodes on each page.
 fn script(drawn: &Pages<'_>, names: &[String]) -> Result<Vec<u8>, serde_json::Error> {
     let mut places: Vec<(String, Vec<&str>)> =
         (0..names.len()).map(|page| (page_path(names, page), Vec::new())).collect();
     for (id, page) in drawn.homes() {
         places[page].1.push(id.as_str());
     }
-    // Ids and paths hold no character that has a meaning in a script.
+    // Ids and paths contain no characters with a meaning in scripts.
     Ok(format!("window.graphPlaces={};\n", serde_json::to_string(&places)?).into_bytes())
 }
 
-/// By class, as `sign` draws them.
+/// Returns the signs of the roles by class.
 fn signs(sign: fn(Option<Role>) -> graph::Svg) -> BTreeMap<&'static str, SafeHtml> {
     graph::ROLES
         .into_iter()

@@ -1,14 +1,14 @@
-//! A site, made into a folder or into memory: each investigation is read, rendered and put before the next one is looked at, on
-//! as many threads as there are cores, and what an earlier run has made of the same is taken over.
+//! Builds a site in a folder or in memory. Investigations are read, rendered and written one at a time on each core, and the output
+//! of an earlier run is reused.
 //!
-//! # When a part is taken over
+//! # When a part is reused
 //!
-//! When all that its pages follow from is the same: the repository's own pointers (the commit, its branch and tags, where a
-//! shallow clone ends), how what is cited stands, and what `parts::maker` stands for. So a part is made anew each time
-//! where there is more to it: a fault or a gap, which may be gone when an object is fetched; a signature that is checked,
-//! which depends on keys and the day; another commit than the newest.
+//! A part is reused if all its inputs are unchanged: the refs of the repository (the commit, its branch and tags, the boundary of
+//! a shallow clone), the state of the cited files, and the inputs of `parts::maker`. A part with other inputs is rebuilt each
+//! time. These are errors and gaps, which a fetch may fix, checked signatures, which depend on keys and the date, and commits
+//! other than the newest.
 //!
-//! The index and the feed are made anew by each run, of what is kept of each investigation.
+//! The index and the feed are always rebuilt from the stored entries.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -26,66 +26,64 @@ use crate::signoff::{SignOff, SignOffState};
 use crate::store::{Since, Store};
 use crate::text::causes;
 
-/// Investigations of which a site is made.
+/// The investigations of a site.
 #[derive(Clone, Copy)]
 pub struct Sources<'s> {
     /// Their folders.
     pub folders: &'s [PathBuf],
-    /// Others, which only the index names.
+    /// Investigations that only the index lists.
     pub missing: &'s [Unreadable],
-    /// Which state of each is read, and with what.
+    /// The options for reading.
     pub reading: &'s Reading,
-    /// A store that holds what it reads, for the next time. Without it each investigation has one of its own, which is dropped
-    /// with it.
+    /// A store whose caches are kept for the next time. Without it, each investigation is read with a temporary store.
     pub store: Option<&'s Store>,
 }
 
-/// The destination of a site, with the parts of an earlier one.
+/// The destination of a site, which may contain the parts of an earlier run.
 pub trait Target: Sync {
-    /// The parts that are there, if the same maker has made them.
+    /// Returns the parts of an earlier run by the same maker.
     fn earlier(&self, maker: &str) -> &[Part];
 
-    /// Takes a file: its path in the site, and its bytes.
+    /// Writes a file to a path in the site.
     ///
     /// # Errors
     ///
-    /// A path that can't be one of a site, and whatever the file system says.
+    /// Returns an error if the path is not valid in a site, or if the file system fails.
     fn put(&self, path: &str, bytes: Vec<u8>) -> Result<Mark, ReportError>;
 
-    /// Takes the files of an earlier part over. Says whether they were there as they had been written; else nothing is taken
-    /// over.
+    /// Keeps the files of an earlier part. Returns false, and keeps nothing, if they were modified or removed since.
     ///
     /// # Errors
     ///
-    /// The errors of the file system.
+    /// Returns an error if the file system fails.
     fn keep(&self, part: &Part) -> Result<bool, ReportError>;
 }
 
-/// The caller that a site is made for.
+/// The caller waiting for a site.
 pub trait Waiting: Sync {
-    /// The current step, in a few words.
+    /// Shows the current step, in a few words.
     fn show(&self, _what: &dyn Fn() -> String) {}
 
-    /// Whether it is still wanted.
+    /// Checks whether the site is still wanted.
     ///
     /// # Errors
     ///
-    /// [`ReportError::Interrupted`].
+    /// Returns [`ReportError::Interrupted`] if it is not.
     fn check(&self) -> Result<(), ReportError> {
         Ok(())
     }
 }
 
-/// A caller that shows nothing and never stops it.
+/// A caller that shows nothing and never interrupts.
 impl Waiting for () {}
 
-/// A site whose files are all put.
+/// A complete site.
 #[derive(Debug, Default)]
 pub struct Published {
-    /// Its investigations; without a maker the next run makes all of them anew.
+    /// The investigations. Without a maker, the next run rebuilds all of them.
     pub(super) parts: Vec<Part>,
     pub(super) maker: Option<String>,
-    /// The files beside those of the parts.
+    /// The files that belong to no part.
     pub(super) rest: Marks,
     /// The number of parts unchanged since the earlier site.
     pub kept: usize,
@@ -104,13 +102,13 @@ impl Published {
         self.rest.len() + self.parts.iter().map(|part| part.files.len()).sum::<usize>()
     }
 
-    /// How many nodes and how many commits it tells of.
+    /// Returns the numbers of nodes and of commits.
     pub fn told(&self) -> (usize, usize) {
         let entries = self.parts.iter().map(|part| &part.entry);
         entries.fold((0, 0), |(nodes, commits), it| (nodes + it.committed + it.pending, commits + it.commits))
     }
 
-    /// Stands for what the index shows.
+    /// Returns a digest of everything the index shows.
     pub(super) fn state(&self) -> String {
         let parts = self.parts.iter().map(|part| &part.shown);
         parts::digest(parts.chain(self.unreadable.iter().map(|one| &one.name)))
@@ -121,11 +119,11 @@ impl Published {
     }
 }
 
-/// Makes the site in a folder, in place of the one that an earlier run wrote there.
+/// Builds the site in a folder, and replaces the site of an earlier run.
 ///
 /// # Errors
 ///
-/// As [`publish`], and a folder that holds something else.
+/// Returns the errors of [`publish`], or an error if the folder contains anything else.
 pub fn publish_into(
     out: &Path,
     sources: Sources<'_>,
@@ -139,11 +137,12 @@ pub fn publish_into(
     Ok(published)
 }
 
-/// Reads, renders, and puts all files.
+/// Reads, renders and writes all files.
 ///
 /// # Errors
 ///
-/// One alone that can't be read, or several of which none can; a template that fails, and those of the target.
+/// Returns an error if the only investigation can't be read, if none of several can be read, if a template fails, or if the
+/// target fails.
 pub fn publish(
     sources: Sources<'_>,
     templates: &Templates,
@@ -200,7 +199,7 @@ pub fn publish(
                     made.unreadable.push(Unreadable { name: name_of(subject.folder), reason });
                 }
                 Made::Failed(error) => return Err(error),
-                // Another thread has failed and reports its error.
+                // Another thread has failed and reports the error.
                 Made::LeftOut => {}
             }
         }
@@ -216,32 +215,32 @@ pub fn publish(
     Ok(made)
 }
 
-/// Stands for this program, whose version alone does not change with each build; absent where its file can't be read.
+/// A digest of the program file, since the version does not change with each build. `None` if the file can't be read.
 static PROGRAM: LazyLock<Option<String>> = LazyLock::new(|| {
     let program = std::env::current_exe().ok()?;
     Some(parts::digest([std::fs::read(program).ok()?]))
 });
 
-/// What all investigations are read with, as far as pages follow from it.
+/// Returns the inputs from the reading options that affect pages.
 fn surroundings(reading: &Reading) -> String {
     format!("{:?} {:?}", reading.signers.is_some(), reading.evidence([]).forge)
 }
 
-/// The name of an investigation that can't be read: that of its folder.
+/// Returns the name of an unreadable investigation: that of its folder.
 fn name_of(folder: &Path) -> String {
-    // `.` has a name only in its full form.
+    // `.` has a name only in its absolute form.
     let full = folder.canonicalize();
     let name = full.as_deref().unwrap_or(folder).file_name();
     name.map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-/// An error on a page: a site says nothing of the machine that it was made on.
+/// Formats an error for a page, without paths of this machine.
 fn without_place(error: &ReadError, folder: &Path) -> String {
     let hint = error.hint().map(|hint| format!(". {hint}")).unwrap_or_default();
     format!("{}{hint}", causes(error)).replace(&folder.display().to_string(), &name_of(folder))
 }
 
-/// For each whether one before it has the same id: then why it is not shown.
+/// Returns for each investigation the reason to skip it, if an earlier one has the same id.
 fn twins(subjects: &[Subject<'_>]) -> Vec<Option<String>> {
     let mut known: HashMap<SessionId, &Subject<'_>> = HashMap::new();
     let mut twins = Vec::with_capacity(subjects.len());
@@ -264,44 +263,44 @@ fn twins(subjects: &[Subject<'_>]) -> Vec<Option<String>> {
     twins
 }
 
-/// An investigation that is to be shown.
+/// An investigation to show.
 struct Subject<'s> {
     folder: &'s Path,
     store: &'s Store,
-    /// Stands for the state; absent where that can't be known.
+    /// The digest of its state, if known.
     state: Option<String>,
-    /// Whether all that is shown of it follows from the state.
+    /// Whether its pages depend only on that state.
     is_lasting: bool,
-    /// Absent where it can't be read; then the error is told where all of it is read.
+    /// The id, or `None` if it can't be read. Reading the investigation then reports the error.
     id: Option<SessionId>,
 }
 
 /// The outcome for one of several investigations.
 enum Made {
-    /// Its part, and whether it is that of the earlier site.
+    /// The part, and whether it comes from the earlier site.
     Part(Box<Part>, bool),
     Unreadable(String),
     Failed(ReportError),
     LeftOut,
 }
 
-/// The data that the threads share.
+/// The data shared by the threads.
 struct Work<'w, T> {
     sources: Sources<'w>,
     builder: Builder<'w>,
-    /// The parts of the earlier site by their states.
+    /// The parts of the earlier site by state.
     earlier: HashMap<&'w str, &'w Part>,
     target: &'w T,
     waiting: &'w dyn Waiting,
     done: AtomicUsize,
-    /// Whether there will be no site.
+    /// Whether a thread has failed.
     failed: AtomicBool,
 }
 
 impl<T: Target> Work<'_, T> {
     fn subject<'f>(&self, folder: &'f Path, store: &'f Store) -> Subject<'f> {
         let Reading { rev, range, withhold, ignore_uncommitted, .. } = self.sources.reading;
-        // What is refused is not taken over from an earlier site either.
+        // An investigation that would be refused is not reused either.
         let is_listed = *ignore_uncommitted || !store.has_uncommitted_list(folder).unwrap_or(true);
         let is_lasting = rev.is_none() && range.is_none() && withhold.is_empty() && is_listed;
         let mut subject = Subject { folder, store, state: state(store, folder), is_lasting, id: None };
@@ -310,7 +309,7 @@ impl<T: Target> Work<'_, T> {
         subject
     }
 
-    /// The part of the earlier site that shows the same state.
+    /// Returns the part of the earlier site for the same state.
     fn known(&self, subject: &Subject<'_>) -> Option<&Part> {
         let state = subject.state.as_deref().filter(|_| subject.is_lasting)?;
         self.earlier.get(state).copied()
@@ -357,7 +356,7 @@ impl<T: Target> Work<'_, T> {
         Ok(Made::Part(Box::new(self.make(subject, &input, None)?), false))
     }
 
-    /// The part of the earlier site, taken over, where it would be made the same again.
+    /// Reuses the part of the earlier site if a rebuild would produce the same files.
     fn kept(&self, subject: &Subject<'_>) -> Result<Option<Part>, ReportError> {
         self.waiting.check()?;
         let Some(part) = self.known(subject) else { return Ok(None) };
@@ -393,7 +392,7 @@ impl<T: Target> Work<'_, T> {
         let mut put = self.put_into(&mut files);
         let entry = self.builder.investigation(input, comparison, &shown, &mut tell, &mut put)?;
         drop(put);
-        // Somebody may have committed while it was read.
+        // The investigation may have changed while it was read.
         let is_lasting = subject.is_lasting
             && subject.state.is_some()
             && follows_from_state(input)
@@ -403,14 +402,14 @@ impl<T: Target> Work<'_, T> {
     }
 }
 
-/// Stands for the state of an investigation.
+/// Returns a digest of the state of an investigation.
 fn state(store: &Store, folder: &Path) -> Option<String> {
     let standing = store.refs(folder).ok()?;
     Some(parts::digest([format!("{standing:?}")]))
 }
 
-/// Whether the same state always gives this input: nothing that was missing may be there next time, and no signature is
-/// judged by the keys of today.
+/// Returns true if equal states always produce this input: nothing is missing that may appear later, and no signature was checked
+/// against current keys.
 fn follows_from_state(input: &ReportInput) -> bool {
     let snapshot = &input.snapshot;
     let is_whole = snapshot.faults.is_empty() && snapshot.ruleset.is_ok();

@@ -1,4 +1,4 @@
-//! Reading an investigation for a report: the one place for every command and tool that shows one.
+//! Reads an investigation for a report. All commands and tools that show one use this module.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -10,31 +10,31 @@ use crate::signoff::{self, Signers};
 use crate::store::{Since, Snapshot, Store, StoreError};
 use crate::withhold::{List, WithheldError};
 
-/// Which state of an investigation is read, and with what.
+/// The options for reading an investigation.
 #[derive(Debug, Default)]
 pub struct Reading {
-    /// The revision that is shown, where that is not the newest commit.
+    /// The revision to show, if not the newest commit.
     pub rev: Option<String>,
-    /// Two commits that are compared, of which the second is shown.
+    /// Two commits to compare. The second one is shown.
     pub range: Option<Range>,
-    /// The repository that the investigation is about, where the cited files are checked.
+    /// The repository under investigation, where cited files are checked.
     pub project: Option<Project>,
-    /// Where people see its files, where its remote does not say so.
+    /// The forge with its files, if the remote does not tell.
     pub forge: Option<Forge>,
-    /// Nodes whose texts are left out, beside those that the list names.
+    /// Nodes to withhold, in addition to those on the list.
     pub withhold: Vec<NodeId>,
-    /// Whether the list counts as it is committed, although it has changed since.
+    /// Whether to use the committed list of withheld nodes even if it has uncommitted changes.
     pub ignore_uncommitted: bool,
-    /// With what sign-offs are checked; without it none is valid.
+    /// The keys for checking sign-offs. Without them no sign-off is valid.
     pub signers: Option<Signers>,
 }
 
 /// Two commits: `ended/1..HEAD`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The earlier one.
+    /// The earlier commit.
     pub from: String,
-    /// The one that is shown.
+    /// The commit to show.
     pub to: String,
 }
 
@@ -56,16 +56,16 @@ impl FromStr for Range {
     }
 }
 
-/// Why an investigation can't be read for a report.
+/// An error while reading an investigation for a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// Its repository.
+    /// The repository can't be read.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The list of withheld nodes can't be used.
     #[error(transparent)]
     Withheld(#[from] WithheldError),
-    /// Its sign-offs.
+    /// The sign-offs can't be read.
     #[error(transparent)]
     SignOffs(#[from] signoff::SignOffError),
 }
@@ -84,17 +84,17 @@ impl ReadError {
 }
 
 impl Reading {
-    /// How these stand in the project now.
+    /// Returns the current state of cited files in the project.
     pub fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> Evidence {
         let found = self.project.as_ref().map(|project| project.evidence(pins)).unwrap_or_default();
         Evidence { forge: self.forge.clone().or(found.forge), ..found }
     }
 
-    /// An investigation without what is withheld, and what it is compared with.
+    /// Reads an investigation without its withheld texts, and the state to compare it with.
     ///
     /// # Errors
     ///
-    /// A commit that is not there, a list of withheld nodes that can't be followed, and whatever git says.
+    /// Returns an error if a commit is missing, if the list of withheld nodes can't be applied, or if git fails.
     pub fn read(&self, store: &Store, folder: &Path) -> Result<(ReportInput, Option<Comparison>), ReadError> {
         let rev = self.rev.as_ref().or(self.range.as_ref().map(|range| &range.to));
         let snapshot = match rev {
@@ -110,7 +110,7 @@ impl Reading {
             }
         };
         let history = store.history(&snapshot)?;
-        // If the newest commit was asked for by its name, the pages need not say so.
+        // Pages don't mention a revision that names the newest commit.
         let rev = rev.filter(|rev| *rev != "HEAD").cloned();
         let evidence = self.evidence(snapshot.investigation.pins().map(|(_, pin)| pin));
         let mut sign_offs = match &self.signers {
@@ -118,7 +118,7 @@ impl Reading {
             Some(signers) => signoff::checked(store, &snapshot, signers)?,
         };
         if rev.is_some() {
-            // Those of later states say nothing of this one, and nothing is wrong with them.
+            // Sign-offs of later states do not concern this one.
             sign_offs.all.retain(|it| it.since != Since::Elsewhere);
         }
         let listed = withheld(store, folder, self.ignore_uncommitted)?;
@@ -126,7 +126,7 @@ impl Reading {
         for node in &self.withhold {
             named.add(node.clone(), "the publisher", None);
         }
-        // These are ids of what is shown.
+        // The withheld ids refer to the shown state.
         let before: Vec<&Snapshot> = comparison.iter().map(|comparison| &comparison.before).collect();
         let named = named.follow(&snapshot, &history, &before)?;
         let attachments = store.attachments(&snapshot)?;

@@ -1,4 +1,4 @@
-//! The sources of the findings, each with the nodes that cite it.
+//! The sources of the findings and the nodes that cite them.
 
 use std::collections::HashMap;
 
@@ -7,31 +7,31 @@ use crate::domain::{Citation, Investigation, NodeId, Pin};
 use crate::markdown::{Mention, MentionKind};
 use crate::text::one_line;
 
-/// A source, and who cites it.
+/// A source and the nodes that cite it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reference {
     /// A URL or a path.
     pub target: String,
-    /// Whether it is a URL that may be a link: `http` or `https`.
+    /// Whether it is a URL that may become a link: `http` or `https`.
     pub is_url: bool,
-    /// The first title that was given for it.
+    /// The first title given for it.
     pub title: Option<String>,
-    /// The nodes that cite it, in order; the lines, where they name some.
+    /// The citing nodes in order, with the cited lines.
     pub cited_by: Vec<(NodeId, Vec<u32>)>,
-    /// The file of the project as it was, once for each citation that keeps it.
+    /// The cited file contents, one for each citation that stores them.
     pub pins: Vec<Pin>,
 }
 
 impl Reference {
-    /// The lines that a node names.
+    /// Returns the lines cited by a node.
     pub(super) fn lines_of(&self, node: &NodeId) -> &[u32] {
-        // Nodes are read in their order, so the list is sorted.
+        // Nodes are read in order, so the list is sorted.
         let at = self.cited_by.binary_search_by(|(id, _)| id.cmp(node));
         at.ok().and_then(|at| self.cited_by.get(at)).map_or(&[], |(_, lines)| lines)
     }
 }
 
-/// All references, in the order of their first mention.
+/// Returns all references in the order of their first mention.
 pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, NodeTexts>) -> Vec<Reference> {
     let mut references: Vec<Reference> = Vec::new();
     let mut known: HashMap<(bool, String), usize> = HashMap::new();
@@ -69,7 +69,7 @@ pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, Nod
     references
 }
 
-/// A source that was given as data, as if the findings had named it.
+/// Returns a source given as data as if the findings had mentioned it.
 fn mention(citation: &Citation) -> Mention {
     let kind = if is_web(&citation.target) { MentionKind::Url } else { MentionKind::Path };
     let first = citation.lines.as_deref().map(|lines| lines.split('-').next().unwrap_or_default());
@@ -83,7 +83,7 @@ fn mention(citation: &Citation) -> Mention {
     }
 }
 
-/// Only these become links: a `javascript:` URL would run, whatever a template does with it.
+/// Returns true for URLs that may become links. A `javascript:` URL would run as a script.
 pub(super) fn is_web(target: &str) -> bool {
     let lower = target.get(..8).unwrap_or(target).to_ascii_lowercase();
     lower.starts_with("https://") || lower.starts_with("http://")
