@@ -1,8 +1,8 @@
-//! The data that the search of a site looks through: a script, since pages on `file://` may not fetch.
+//! The data of a site's search, as a script, since pages on `file://` may not fetch.
 //!
-//! It is loaded when a reader turns to the search, and not before. A browser searches all of it within milliseconds
-//! (`tests/browser/README.md` has figures), so there is no index. Beyond [`MOST_CHARACTERS`] each node's text is cut to its
-//! share, and the page says so; ids and titles stay whole.
+//! A page loads it when the search is first used. A browser searches all of it within milliseconds (`tests/browser/README.md` has
+//! figures), so there is no index. Beyond [`MOST_CHARACTERS`], the text of each node is truncated to its share, and the page says
+//! so. Ids and titles are never truncated.
 
 use std::collections::HashMap;
 
@@ -16,33 +16,33 @@ use crate::markdown;
 use crate::text::{is_hidden, shorten};
 use crate::view::{BackingText, NodeView, OtherResult};
 
-/// Characters of text in the file.
+/// The maximum size of all texts in the file, in characters.
 const MOST_CHARACTERS: usize = 4_000_000;
-/// Of one node, however few there are.
+/// The maximum size of one node's text, in characters.
 const MOST_OF_ONE: usize = 40_000;
 
-/// What is said of something: the text, and what it is, as people read it.
+/// A text to search, with its display name.
 pub(super) type Said = (&'static str, String);
 
-/// A call of the function that `assets/search.js` defines, with this as its argument.
+/// The argument of the function defined by `assets/search.js`.
 #[derive(Serialize)]
 struct Data<'a> {
-    /// The characters that a text was cut to; 0 where none was cut.
+    /// The length that texts were truncated to, or 0 if none was.
     cut: usize,
-    /// Word, class, and meaning of each state that nodes are in.
+    /// The label, the class and the meaning of each state in use.
     states: Vec<(&'a str, &'a str, &'a str)>,
-    /// The kind of the texts: `Findings`, `Comments` …
+    /// The display names of the texts: `Findings`, `Comments` …
     fields: Vec<&'static str>,
-    /// The texts about the whole, and then the nodes.
+    /// The texts about the investigation, followed by the nodes.
     found: Vec<Found<'a>>,
 }
 
-/// A list in JSON: id, title, address, state as an index of `states`, how sure it is if it is an answer, and the texts, each
-/// with its field as an index of `fields`. What is no node has no id and no state.
+/// A list in JSON: id, title, address, index in `states`, verdict on an answer, and the texts, each with its index in `fields`.
+/// Entries other than nodes have no id and no state.
 #[derive(Serialize)]
 struct Found<'a>(&'a str, &'a str, String, Option<usize>, Option<Verdict>, Vec<(usize, &'a str)>);
 
-/// The script of an input; `path` is where it will stand.
+/// Returns the script for an input. `path` is its path in the site.
 pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<Vec<u8>, ReportError> {
     let share = share(report.nodes.len());
     let investigation = input.snapshot.investigation.as_ref();
@@ -70,7 +70,7 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
         whole.push(("Conclusion", "index.html#conclusion".to_owned(), ("Conclusion", text)));
     }
     let mut found: Vec<Found<'_>> = Vec::with_capacity(whole.len() + report.nodes.len());
-    // The newest first: the conclusion, and what was asked.
+    // The conclusion comes before the question.
     for (title, href, (name, text)) in whole.iter().rev() {
         note_cut(text);
         found.push(Found("", title, href.clone(), None, None, vec![(field(name), text)]));
@@ -78,7 +78,7 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
     let mut states: Vec<&StateView> = Vec::new();
     for view in &report.nodes {
         let card = &view.card;
-        // A refuting node is in a state that otherwise confirms.
+        // The state of a refuting node has another label.
         let is_it = |state: &&StateView| state.name == card.state.name && state.word == card.state.word;
         let state = states.iter().position(is_it).unwrap_or_else(|| {
             states.push(&card.state);
@@ -98,10 +98,10 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
     Ok(script("totSearch", &json).into_bytes())
 }
 
-/// A title, an address, and what is said there.
+/// A title, an address and a text about the investigation.
 type OfTheWhole = (&'static str, String, Said);
 
-/// The comments on the nodes, by their ids, and on the whole.
+/// Returns the comments on nodes, by id, and those on the investigation.
 fn comments(investigation: &Investigation) -> (HashMap<String, Vec<Said>>, Vec<OfTheWhole>) {
     let (mut of_nodes, mut whole) = (HashMap::<String, Vec<Said>>::new(), Vec::new());
     let most = (MOST_CHARACTERS / investigation.comments().count().max(1)).min(MOST_OF_ONE);
@@ -116,12 +116,12 @@ fn comments(investigation: &Investigation) -> (HashMap<String, Vec<Said>>, Vec<O
     (of_nodes, whole)
 }
 
-/// Characters of one node's text, where there are so many nodes.
+/// Returns the number of characters for each of that many nodes.
 pub(super) fn share(nodes: usize) -> usize {
     (MOST_CHARACTERS / nodes.max(1)).min(MOST_OF_ONE)
 }
 
-/// What a search finds a node by, beside its id, its title and its comments: all that pages show of it.
+/// Returns the searched texts of a node, besides its id, its title and its comments: everything pages show.
 pub(super) fn texts(node: &Node, findings: &markdown::Parsed, most: usize) -> Vec<Said> {
     let view = NodeView::stored(node);
     let mut said = Room { said: Vec::new(), left: most };
@@ -161,14 +161,14 @@ pub(super) fn texts(node: &Node, findings: &markdown::Parsed, most: usize) -> Ve
     said.said
 }
 
-/// Texts as long as there is room for them.
+/// Texts up to a total length.
 struct Room {
     said: Vec<Said>,
     left: usize,
 }
 
 impl Room {
-    /// Adds the texts of one kind, where there are any, as one.
+    /// Joins the texts of one kind and adds them, if there are any.
     fn add(&mut self, name: &'static str, texts: impl IntoIterator<Item = String>) {
         let mut texts = texts.into_iter().filter(|text| !text.trim().is_empty());
         let Some(mut all) = texts.next().filter(|_| self.left > 0) else { return };
@@ -182,8 +182,8 @@ impl Room {
     }
 }
 
-/// JSON as a script that calls a function with it. What could end a script, or be read as HTML where the file is shown, is written as an escape;
-/// it only ever stands in strings.
+/// Returns a script that calls a function with JSON. Characters that could end a script, or be read as HTML, are escaped. They occur
+/// only in strings.
 pub(super) fn script(function: &str, json: &str) -> String {
     let mut script = String::with_capacity(json.len() + 64);
     script.push_str(function);

@@ -1,18 +1,18 @@
-//! A site over HTTP, from memory, for the people at this machine. Beside `mcp::http` the only user of axum.
+//! Serves a site over HTTP, from memory, to people on this machine. Besides `mcp::http` the only user of axum.
 //!
 //! # Guarantees
 //!
-//! - What can be asked for is what [`Served`] holds, by a look into a map: no path of a request reaches the file system.
-//! - GET and HEAD only; nothing is changed by a request.
-//! - A request must name its host by a number or as `localhost`. A page of a stranger's whose name is made to point
-//!   here (DNS rebinding) sends that name, and gets nothing.
-//! - Connections are limited, those of one client too; what is too slow is closed.
-//! - No page elsewhere may read, embed or frame an answer; the browser is told so.
+//! - Requests are answered only from the map in [`Served`]. No path from a request reaches the file system.
+//! - Only GET and HEAD are accepted, and no request changes anything.
+//! - A request must name its host as an IP address or `localhost`. This defeats DNS rebinding, in which another site's name
+//!   resolves to this machine.
+//! - Connections are limited, also per client, and slow ones are closed.
+//! - Headers forbid other sites to read, embed or frame an answer.
 //!
-//! # How a page learns that there is another state
+//! # How a page learns of a new state
 //!
-//! It asks for `/-/shown?not=STATE`. The answer comes when that state is shown no more (200), or after a while (204). The pages of
-//! an investigation know its state, and the index that of all.
+//! It requests `/-/shown?not=STATE`. The answer is 200 once that state is outdated, or 204 after a timeout. The pages of an
+//! investigation know its state, and the index knows a digest of all states.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -32,22 +32,22 @@ use super::{Published, ReportError, Target};
 use crate::connections::{self, ConnectionEvent, Limits};
 use crate::platform::Signals;
 
-/// The path where pages ask for a new state.
+/// The path where pages wait for a new state.
 const SHOWN: &str = "/-/shown";
-/// How long such a request stays open: less than the minute after which others give up on a silent connection.
+/// The timeout of such a request. Some clients give up on a silent connection after a minute.
 const PATIENCE: Duration = Duration::from_secs(25);
 
-/// A browser opens six connections at a time, and keeps those that it may need again.
+/// A browser opens six connections at a time, and keeps idle ones.
 const LIMITS: Limits =
     Limits { all: 500, network: 250, head: Duration::from_secs(10), write: Duration::from_secs(30) };
 
-/// A site, ready to be sent.
+/// A site ready to be served.
 #[derive(Debug, Default)]
 pub struct Served {
-    /// By the path of the request.
+    /// The files by request path.
     files: BTreeMap<String, File>,
     manifest: Option<Manifest>,
-    /// What stands for the states that its pages show.
+    /// The digests of the states shown.
     states: BTreeSet<String>,
 }
 
@@ -58,7 +58,7 @@ struct File {
     tag: HeaderValue,
 }
 
-/// A site that is made to be served after another one, of which it takes over what has not changed.
+/// The next site to be served. It reuses the unchanged files of the current one.
 #[derive(Debug)]
 pub struct NextServed<'s> {
     before: &'s Served,
@@ -66,7 +66,7 @@ pub struct NextServed<'s> {
 }
 
 impl NextServed<'_> {
-    /// The site, with all that was published into it.
+    /// Returns the site with all published files.
     pub fn finish(self, published: &Published) -> Served {
         let index = published.state();
         let states = published.parts.iter().map(|part| part.shown.clone()).chain([index]).collect();
@@ -86,7 +86,7 @@ impl Target for NextServed<'_> {
 
     fn put(&self, path: &str, bytes: Vec<u8>) -> Result<Mark, ReportError> {
         let mark = Mark::of(&bytes);
-        // Digits only, so it is a header's value.
+        // Only hexadecimal digits, so it is a valid header value.
         let tag = HeaderValue::from_str(&format!("\"{}\"", mark.digest));
         let tag = tag.unwrap_or(HeaderValue::from_static("\"\""));
         self.insert(path, File { kind: content_type(path), bytes: bytes.into(), tag });
@@ -103,7 +103,7 @@ impl Target for NextServed<'_> {
 }
 
 impl Served {
-    /// What is to be served after it.
+    /// Returns the builder of the next site.
     pub fn next(&self) -> NextServed<'_> {
         NextServed { before: self, files: Mutex::default() }
     }
@@ -134,22 +134,22 @@ impl Served {
     }
 }
 
-/// Holds what is served, and lets it be replaced while it is. Its clones hold the same.
+/// The site served, which can be replaced while serving. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Publisher(watch::Sender<Arc<Served>>);
 
 impl Publisher {
-    /// Serves that.
+    /// Starts with a site.
     pub fn new(first: Served) -> Publisher {
         Publisher(watch::Sender::new(Arc::new(first)))
     }
 
-    /// Returns the site that is served now.
+    /// Returns the current site.
     pub fn shown(&self) -> Arc<Served> {
         Arc::clone(&self.0.borrow())
     }
 
-    /// Serves that from now on, and tells the pages that wait for it.
+    /// Replaces the site, and notifies waiting pages.
     pub fn publish(&self, next: Served) {
         self.0.send_replace(Arc::new(next));
     }
@@ -159,7 +159,7 @@ impl Publisher {
 ///
 /// # Errors
 ///
-/// A listener that can't be used.
+/// Returns an error if the listener can't be used.
 pub fn serve(listener: TcpListener, publisher: &Publisher) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -202,7 +202,7 @@ async fn respond(State(mut shown): State<watch::Receiver<Arc<Served>>>, request:
     response
 }
 
-/// Why a request is not answered, if it is not.
+/// Returns the refusal of an invalid request.
 fn refusal(request: &Request) -> Option<Response<Body>> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are allowed.\n");
@@ -218,7 +218,7 @@ fn refusal(request: &Request) -> Option<Response<Body>> {
     None
 }
 
-/// Whether a host, with or without a port, is named so that no name server had a say in it.
+/// Returns true for a host, with or without a port, that is not resolved by DNS.
 fn is_this_machine(host: &str) -> bool {
     let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, "")) => address,
@@ -234,7 +234,7 @@ async fn wait_for_another(shown: &mut watch::Receiver<Arc<Served>>, uri: &Uri) -
     let is_another = |served: &Arc<Served>| !served.states.contains(&known);
     match tokio::time::timeout(PATIENCE, shown.wait_for(is_another)).await {
         Ok(Ok(_)) => text(StatusCode::OK, "Another state is shown.\n"),
-        // Nothing else, or nobody who could publish it any more.
+        // There was no change, or there is no publisher any more.
         Ok(Err(_)) | Err(_) => {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::NO_CONTENT;
@@ -253,14 +253,14 @@ fn text(status: StatusCode, text: &str) -> Response<Body> {
 
 fn moved(path: &str) -> Response<Body> {
     let mut response = text(StatusCode::PERMANENT_REDIRECT, "");
-    // It is the path of a file of ours, as it came in a request.
+    // The path names one of our files, as it was requested.
     if let Ok(place) = HeaderValue::from_str(path) {
         response.headers_mut().insert(header::LOCATION, place);
     }
     response
 }
 
-/// The path of a file of the site, as browsers ask for it.
+/// Returns the request path of a file.
 fn request_path(path: &str) -> String {
     let Ok(mut url) = Url::parse("http://localhost/") else { return format!("/{path}") };
     if let Ok(mut parts) = url.path_segments_mut() {

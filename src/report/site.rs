@@ -1,4 +1,4 @@
-//! The pages put together: from inputs to a map of relative path to bytes.
+//! Assembles the pages: from inputs to a map of relative paths and bytes.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,27 +30,27 @@ use crate::ruleset::rules::states::as_words;
 use crate::ruleset::schema::{EndRules, VERSION};
 use crate::ruleset::{EffectiveRules, Role, Ruleset, State};
 
-/// The policy of every page: it may load its own files, and nothing else. In a `meta` element, so that it holds on
-/// `file://` and on hosts that send no such header.
+/// The policy of every page, which may load only files of the site. It is in a `meta` element to work with `file://` and with
+/// hosts that don't send headers.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
      img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
-/// The script that only served pages have.
+/// The script for served pages only.
 pub const RELOAD_SCRIPT: &str = "assets/reload.js";
-/// Nodes that stand whole in a file that is the whole report. One of 10,000 would be too large to be mailed.
+/// The maximum number of nodes shown in full in a single-file report. With 10,000 nodes it would be too large to mail.
 const MOST_IN_ONE_FILE: usize = 2_000;
-/// Nodes that stand whole in the print.
+/// The maximum number of nodes shown in full on the print page.
 const MOST_PRINTED: usize = 1_000;
-/// Commits that the print lists.
+/// The maximum number of commits on the print page.
 const MOST_COMMITS: usize = 300;
 
-/// The whole site, as a map of relative path to bytes. Pure, and the same for the same input.
+/// Returns the site as a map of relative paths and bytes. Pure: equal inputs give equal sites.
 ///
-/// One investigation has its pages at the root; several have a folder each, named by their ids, and an index.
+/// The pages of a single investigation are at the root. Several investigations have a folder each, named by id, and an index.
 ///
 /// # Errors
 ///
-/// A template that fails, or one investigation that was given twice.
+/// Returns an error if a template fails, or if an investigation is given twice.
 pub fn site(contents: &Contents, templates: &Templates) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
     let Contents { inputs, unreadable, comparison } = contents;
     let mut seen = BTreeSet::new();
@@ -75,11 +75,10 @@ pub fn site(contents: &Contents, templates: &Templates) -> Result<BTreeMap<Strin
     Ok(files)
 }
 
-/// Takes a file of the site: its relative path, and its bytes. A later one of the same path takes the place of an earlier one.
+/// Receives a file of the site: its relative path and its bytes. A later file replaces an earlier one with the same path.
 pub type Put<'p> = dyn FnMut(&str, Vec<u8>) -> Result<(), ReportError> + 'p;
 
-/// A site that is made one investigation at a time, so that no more than one need be in memory. Several threads may make
-/// investigations with the same one.
+/// Builds a site one investigation at a time, so only one need be in memory. Several threads may share a builder.
 #[derive(Debug)]
 pub struct Builder<'t> {
     templates: &'t Templates,
@@ -87,16 +86,16 @@ pub struct Builder<'t> {
 }
 
 impl<'t> Builder<'t> {
-    /// Of several investigations each has a folder, and there is an index.
+    /// Creates a builder. With several investigations each has a folder, and there is an index.
     pub fn new(templates: &'t Templates, several: bool) -> Builder<'t> {
         Builder { templates, several }
     }
 
-    /// The files that are the same for all: to be put first.
+    /// Builds the shared files. Call this first.
     ///
     /// # Errors
     ///
-    /// Those of `put`.
+    /// Returns the errors of `put`.
     pub fn assets(&self, put: &mut Put<'_>) -> Result<(), ReportError> {
         let is_served = self.templates.options().live;
         let wanted = |path: &&String| is_served || *path != RELOAD_SCRIPT;
@@ -106,13 +105,14 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    /// The files of one investigation; `progress` is told how many pages of nodes are made, of how many. What they show
-    /// follows from the input, the templates and the options alone, and from no other investigation. Served pages know the state
-    /// that they show by `shown`.
+    /// Builds the files of one investigation. `progress` receives the numbers of finished pages and of all pages of nodes.
+    ///
+    /// The files depend only on the input, the templates and the options, and on no other investigation. Served pages know their
+    /// state by `shown`.
     ///
     /// # Errors
     ///
-    /// A template that fails, and those of `put`.
+    /// Returns an error if a template fails, or the errors of `put`.
     pub fn investigation(
         &self,
         input: &ReportInput,
@@ -128,11 +128,11 @@ impl<'t> Builder<'t> {
         pages(input, &folder, comparison, site, self.templates, progress, put)
     }
 
-    /// The files above the investigations: the index, and the feed.
+    /// Builds the index and the feed.
     ///
     /// # Errors
     ///
-    /// A template that fails, and those of `put`.
+    /// Returns an error if a template fails, or the errors of `put`.
     pub fn rest(
         &self,
         mut entries: Vec<SiteEntry>,
@@ -167,29 +167,29 @@ impl<'t> Builder<'t> {
     }
 }
 
-/// The data about the site on every page.
+/// The data about the site, for every page.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Site<'a> {
     pub(super) generator: &'a str,
-    /// Whether there is an index above the investigations.
+    /// Whether there is an index of several investigations.
     pub(super) several: bool,
-    /// Whether the site has a page comparing two commits.
+    /// Whether there is a page comparing two commits.
     pub(super) compared: bool,
-    /// For served pages, what stands for the state that they show.
+    /// The digest of the state shown, for served pages.
     pub(super) live: Option<&'a str>,
 }
 
-/// The data of a page about itself.
+/// The data about the page itself.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Page<'a> {
-    /// Which page it is: for the navigation.
+    /// The kind of page, for the navigation.
     pub(super) kind: &'a str,
-    /// From the page to its investigation's folder: empty, or `../`.
+    /// The path to the investigation's folder: empty, or `../`.
     pub(super) root: &'a str,
-    /// From the page to the folder of the site.
+    /// The path to the site's folder.
     pub(super) site_root: &'a str,
     pub(super) title: &'a str,
-    /// A line for search engines and previews; empty for none.
+    /// One line for search engines and previews, possibly empty.
     pub(super) description: &'a str,
 }
 
@@ -201,7 +201,7 @@ struct SitesPage<'a> {
     sites: &'a SitesView<'a>,
 }
 
-/// One page of an investigation. Each template reads what is its own; the rest is absent.
+/// The context of a page of an investigation. Only the data of its template is set.
 #[derive(Serialize)]
 struct InvestigationPage<'a, T: Serialize> {
     site: Site<'a>,
@@ -219,7 +219,7 @@ struct OverviewContent<'a> {
     sign_offs: &'a SignOffsView,
     path: &'a Option<PathDrawing>,
     ends: &'a [BetweenEnds],
-    /// What a reader gives on to object to the answer on top.
+    /// The prepared objections to the best answer.
     challenge: Option<Challenge>,
 }
 
@@ -255,16 +255,16 @@ struct PrintContent<'a> {
     path: &'a Option<PathDrawing>,
     outline: &'a [OutlineRow],
     nodes: Vec<PrintNode<'a>>,
-    /// The newest commits, newest first, and how many there are in all.
+    /// The newest commits, newest first, and the total number of commits.
     commits: Vec<CommitInShort<'a>>,
     commit_count: usize,
     references: &'a References,
     judged: &'a Judged,
-    /// The number of nodes that it shows only by title.
+    /// The number of nodes shown by title only.
     in_short: usize,
 }
 
-/// The print as a file of its own.
+/// The print page as a self-contained file.
 #[derive(Serialize)]
 struct DocumentContent<'a> {
     #[serde(flatten)]
@@ -272,20 +272,20 @@ struct DocumentContent<'a> {
     inside: Inside,
 }
 
-/// Files that stand in the page, as addresses of what they hold.
+/// Embedded files, as data URLs.
 #[derive(Serialize)]
 struct Inside {
     icon: String,
     styles: [String; 2],
-    /// Pictures among the attachments, by their addresses, as far as there is room for them.
+    /// Attached pictures by address, within the size limit.
     pictures: BTreeMap<String, String>,
 }
 
-/// A node in the print.
+/// A node on the print page.
 #[derive(Serialize)]
 struct PrintNode<'a> {
     card: &'a SharedValue<Card>,
-    /// All of it; absent where its title stands alone.
+    /// The data of the node, or `None` if only the title is shown.
     node: Option<&'a NodePage>,
 }
 
@@ -294,9 +294,9 @@ struct NodeContent<'a> {
     node: &'a NodePage,
     /// The address of its card on the graph.
     on_graph: &'a str,
-    /// The page of the way to it, where it is an answer.
+    /// The page of the path to it, if it is an answer.
     way: Option<&'a WayLink>,
-    /// What a reader gives on to have it looked at again; absent of a proposal.
+    /// The prepared objections, or `None` for a proposal.
     challenge: Option<Challenge>,
 }
 
@@ -321,7 +321,7 @@ struct CompareContent<'a> {
     compare: &'a CompareView,
 }
 
-/// The pages of one investigation, with `folder` (empty, or ending in `/`) before their paths.
+/// Builds the pages of one investigation. `folder` is prefixed to their paths, and is empty or ends in `/`.
 fn pages(
     input: &ReportInput,
     folder: &str,
@@ -472,7 +472,7 @@ fn pages(
     Ok(SiteEntry::of(input, &report, folder))
 }
 
-/// The investigation as one document. Of one with more than `most` nodes, it has in full only those that the answers rest on.
+/// Returns the print page. With more than `most` nodes, only those behind the answers are shown in full.
 fn print<'a>(report: &'a Report, path: &'a Option<PathDrawing>, most: usize) -> PrintContent<'a> {
     let all = report.nodes.len() <= most;
     let mut kept: BTreeSet<&str> = BTreeSet::new();
@@ -507,7 +507,7 @@ fn print<'a>(report: &'a Report, path: &'a Option<PathDrawing>, most: usize) -> 
     }
 }
 
-/// The whole investigation as one page, which needs no other file.
+/// Returns the investigation as one self-contained page.
 pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Document, ReportError> {
     let report = Report::of(input);
     let place = |id: &NodeId| format!("#n-{id}");
@@ -541,7 +541,7 @@ pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Doc
     Ok(Document { bytes, in_short })
 }
 
-/// The ruleset in force, or what a picture needs of one that can't be read.
+/// Returns the ruleset in force, or a minimal one for pictures if it can't be read.
 pub(super) fn ruleset_of(input: &ReportInput) -> Cow<'_, Ruleset> {
     match &input.snapshot.ruleset {
         Ok(file) => Cow::Borrowed(&file.ruleset),
@@ -549,12 +549,12 @@ pub(super) fn ruleset_of(input: &ReportInput) -> Cow<'_, Ruleset> {
     }
 }
 
-/// An investigation by such a ruleset.
+/// Assesses an investigation under such a ruleset.
 pub(super) fn assessed<'a>(investigation: &'a Investigation, ruleset: &'a Ruleset) -> Assessment<'a> {
     Assessment::new(investigation, Some(EffectiveRules::new(ruleset, investigation.meta())))
 }
 
-/// What one of the pages shows.
+/// The data of one kind of page.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Content<'a> {
@@ -571,7 +571,7 @@ enum Content<'a> {
     Compare(CompareContent<'a>),
 }
 
-/// A ruleset with nothing but the names of the states: for drawing a tree whose own ruleset can't be read.
+/// Returns a ruleset that contains only the states in use, for pictures of a tree whose own ruleset can't be read.
 fn states_alone(investigation: &Investigation) -> Ruleset {
     let names: BTreeSet<_> = investigation.committed().map(|(_, state)| state).collect();
     let state = |name: &crate::domain::StateName| State {

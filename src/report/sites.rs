@@ -1,4 +1,4 @@
-//! The index above several investigations: one entry for each, and for each that could not be read.
+//! The index of several investigations, with an entry for each, including unreadable ones.
 
 use std::borrow::Cow;
 
@@ -10,41 +10,41 @@ use crate::domain::Happening;
 use crate::markdown;
 use crate::signoff::SignOffs;
 
-/// Characters of a conclusion in the feed.
+/// The maximum length of a conclusion in the feed, in characters.
 const SUMMARY: usize = 600;
 
-/// An investigation that could not be read.
+/// An unreadable investigation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Unreadable {
     /// The name of its folder.
     pub name: String,
-    /// Why, in a sentence.
+    /// The reason, in one sentence.
     pub reason: String,
 }
 
-/// The page.
+/// The index.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct SitesView<'a> {
-    /// The newest first.
+    /// The entries, newest first.
     pub investigations: &'a [SiteEntry],
     pub unreadable: &'a [Unreadable],
     pub counts: Counts,
 }
 
-/// An investigation in a few words. It is kept for the next run, which may not read the investigation again.
+/// A summary of an investigation. It is stored for the next run, which may not read the investigation again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SiteEntry {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) query_excerpt: String,
-    /// Its first page, from the folder of the site.
+    /// The address of its first page, relative to the site's folder.
     pub(super) href: String,
-    /// Its finding, in one sentence.
+    /// The outcome, in one sentence.
     pub(super) verdict: String,
-    /// Its best answer, and how sure all is.
+    /// Its best answer and the verdict.
     pub(super) in_short: InShort,
     pub(super) ended: bool,
-    /// Whether it was ended before the rules were met.
+    /// Whether it was stopped early.
     pub(super) stopped: bool,
     pub(super) has_conclusion: bool,
     pub(super) answers: usize,
@@ -64,16 +64,16 @@ pub struct SiteEntry {
     pub(super) ended_at: Option<Time>,
     /// The time of its last commit.
     pub(super) changed_at: Time,
-    /// The sign-offs, by validity.
+    /// The number of sign-offs by validity.
     pub(super) sign_offs: Vec<SignOffCount>,
     pub(super) has_rules: bool,
-    /// The faults of its files.
+    /// The errors in its files.
     pub(super) faults: Vec<String>,
-    /// Its certainty, as a word of the style sheet: the class of a verdict, `unanswered`, `unknown`.
+    /// The class for the style sheet: the class of the verdict, `unanswered` or `unknown`.
     pub(super) sure: Cow<'static, str>,
-    /// The beginning of its conclusion; empty where it has none.
+    /// The beginning of its conclusion, or empty if there is none.
     pub(super) conclusion: String,
-    /// The author of the conclusion; empty if nobody is named.
+    /// The author of the conclusion, or empty if unnamed.
     pub(super) concluded_by: String,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct SignOffCount {
     pub count: usize,
 }
 
-/// The number of entries that each filter shows.
+/// The number of entries for each filter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Counts {
     pub open: usize,
@@ -101,7 +101,7 @@ impl SiteEntry {
         &self.id
     }
 
-    /// The entry of an input; `folder` is where its pages stand: empty, or ending in `/`.
+    /// Returns the entry of an input. `folder` contains its pages, and is empty or ends in `/`.
     pub(super) fn of(input: &ReportInput, report: &Report, folder: &str) -> SiteEntry {
         let header = &report.header;
         let end = input.snapshot.investigation.conclusion();
@@ -170,9 +170,9 @@ fn sign_offs(sign_offs: &SignOffs) -> Vec<SignOffCount> {
 }
 
 impl<'a> SitesView<'a> {
-    /// The page of entries, which are put in order.
+    /// Sorts the entries, and returns the index.
     pub(super) fn of(entries: &'a mut [SiteEntry], unreadable: &'a [Unreadable]) -> SitesView<'a> {
-        // Ids sort by time only when this program made them.
+        // Ids sort by time only if this program created them.
         entries.sort_by(|a, b| (&b.started_at.iso, &b.id).cmp(&(&a.started_at.iso, &a.id)));
         let mut counts = Counts::default();
         for entry in entries.iter() {

@@ -1,11 +1,10 @@
-//! Drawings of strangers, made harmless: what comes out has shapes, text and colours, and nothing that runs or is loaded.
+//! Sanitizes untrusted drawings. The result contains shapes, text and colours, but no scripts and no external resources.
 //!
-//! Guarantees: only elements and attributes of a list are kept, so what nobody thought of is left out; nothing refers to
-//! anything outside of the drawing; a drawing that a browser would need very long for is refused. Pages show the result by
-//! `<img>`, which runs nothing and loads nothing by itself: the guarantees protect readers who open the file.
+//! Guarantees: only allowed elements and attributes are kept, references stay within the drawing, and drawings that are too
+//! expensive for a browser are refused. Pages show the result with `<img>`, which does not run scripts or load resources. The
+//! guarantees protect readers who open the file itself.
 //!
-//! Limits: styles in a `<style>` element are left out, so a drawing that has its colours there loses them; no animation,
-//! no filters, no pictures within.
+//! Limits: `<style>` elements are removed, with the colours defined there. There are no animations, filters or embedded pictures.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,19 +12,19 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::text::escape;
 
-/// The most nodes that are read: elements, texts, comments.
+/// The maximum number of XML nodes: elements, texts and comments.
 const NODES_MAX: u32 = 100_000;
 
-/// The most bytes: beyond them it is shown as text.
+/// The maximum size in bytes. Larger drawings are shown as text.
 const BYTES_MAX: usize = 256 << 10;
 
-/// The most attributes of one element.
+/// The maximum number of attributes of an element.
 const ATTRIBUTES_MAX: usize = 200;
 
-/// The most that is drawn anew by uses, and cut by clip paths, in elements.
+/// The maximum number of elements drawn through `use` and clip paths.
 const DRAWN_MAX: usize = 50_000;
 
-/// The deepest nesting of elements.
+/// The maximum nesting depth of elements.
 const DEPTH_MAX: usize = 64;
 
 const SVG: &str = "http://www.w3.org/2000/svg";
@@ -125,19 +124,19 @@ const ATTRIBUTES: [&str; 68] = [
     "vector-effect",
 ];
 
-/// The drawing without what could do harm; `None` if it is not a drawing, or is too large to be shown.
+/// Returns the sanitized drawing, or `None` if the text is not a drawing or is too large.
 pub(super) fn sanitized(text: &str) -> Option<String> {
     if is_too_costly(text) {
         return None;
     }
-    // A program that draws may name its document type; none is loaded.
+    // Drawing programs write a document type. It is not loaded.
     let options = ParsingOptions { allow_dtd: true, nodes_limit: NODES_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).ok()?;
     let root = document.root_element();
     if !is_kept(root) || root.tag_name().name() != "svg" || !is_shallow(root, DEPTH_MAX) {
         return None;
     }
-    // What is used may not use others itself: each level would multiply what is drawn.
+    // Nested uses would multiply the elements drawn at each level.
     let uses = |node: Node<'_, '_>| node.descendants().filter(|it| it.has_tag_name((SVG, "use"))).count();
     let usable: HashSet<&str> = root
         .descendants()
@@ -156,21 +155,21 @@ fn is_kept(node: Node<'_, '_>) -> bool {
     node.tag_name().namespace() == Some(SVG) && ELEMENTS.contains(&node.tag_name().name())
 }
 
-/// What would cost the parser more than it is worth: entities, which multiply text, and elements with very many attributes,
-/// which it compares with each other.
+/// Returns true for text that is too expensive to parse: entities, which can expand to large text, and elements with very many
+/// attributes, which the parser compares with each other.
 fn is_too_costly(text: &str) -> bool {
     let has_entities = text.as_bytes().windows(8).any(|part| part.eq_ignore_ascii_case(b"<!entity"));
     let mut attributes = text.split('<').map(|element| element.matches('=').count());
     text.len() > BYTES_MAX || has_entities || attributes.any(|number| number > ATTRIBUTES_MAX)
 }
 
-/// Whether elements stand no deeper in each other.
+/// Returns true if the nesting is within the limit.
 fn is_shallow(node: Node<'_, '_>, depth: usize) -> bool {
     depth > 0 && node.children().all(|child| is_shallow(child, depth - 1))
 }
 
-/// How many elements a browser draws beside those that stand there: what is used, each time, and for each element that is
-/// cut, what cuts it.
+/// Returns the number of elements drawn in addition to those written: the target of each `use`, and for each clipped element its clip
+/// path.
 fn drawn(root: Node<'_, '_>) -> usize {
     let mut sizes: HashMap<&str, usize> = HashMap::new();
     for node in root.descendants() {
@@ -189,7 +188,7 @@ fn drawn(root: Node<'_, '_>) -> usize {
     root.descendants().map(cost).sum()
 }
 
-/// Writes an element that is kept, with what is kept in it.
+/// Writes an allowed element and its allowed content.
 fn write(node: Node<'_, '_>, usable: &HashSet<&str>, out: &mut String) {
     let name = node.tag_name().name();
     out.push_str(&format!("<{name}"));
@@ -210,15 +209,15 @@ fn write(node: Node<'_, '_>, usable: &HashSet<&str>, out: &mut String) {
     out.push_str(&format!("</{name}>"));
 }
 
-/// What an element refers to within the drawing: its address, `#a`, and its id.
+/// Returns the reference of an element within the drawing, as written (`#a`) and as an id.
 fn target<'a>(node: Node<'a, '_>) -> Option<(&'a str, &'a str)> {
     let address = node.attribute("href").or_else(|| node.attribute((XLINK, "href")))?;
     Some((address, address.strip_prefix('#')?))
 }
 
-/// The attributes of an element that are kept; the declarations of its style, which come before attributes, as such.
+/// Returns the allowed attributes of an element. Style declarations become attributes.
 fn attributes<'a>(node: Node<'a, '_>, usable: &HashSet<&str>) -> BTreeMap<&'a str, &'a str> {
-    // Where what cuts is cut in turn, each level multiplies what is drawn.
+    // Nested clip paths would multiply the elements drawn at each level.
     let in_clip = node.ancestors().any(|it| it.has_tag_name((SVG, "clipPath")));
     let is_allowed = |(name, value): &(&str, &str)| {
         ATTRIBUTES.contains(name) && is_harmless(value) && !(in_clip && *name == "clip-path")
@@ -234,7 +233,7 @@ fn attributes<'a>(node: Node<'a, '_>, usable: &HashSet<&str>) -> BTreeMap<&'a st
     kept
 }
 
-/// Whether a value refers to nothing outside of the drawing.
+/// Returns true if a value has no references outside the drawing.
 fn is_harmless(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let refers = lower.matches("url").count();
@@ -263,7 +262,7 @@ mod tests {
         <defs><path d="M 0 0 h 1" id="m0" stroke="#1f77b4" stroke-width="0.8"></path><clipPath id="c"><rect height="9" width="9"></rect></clipPath></defs>
         <g clip-path="url(#c)"><use fill="url(#g)" href="#m0" x="1"></use></g><text x="1">a &lt; b</text></svg>
         "##);
-        // A clean drawing stays as it is.
+        // A clean drawing is unchanged.
         assert_eq!(sanitized(&clean), Some(clean));
     }
 

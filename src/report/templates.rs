@@ -1,9 +1,9 @@
-//! The one user of minijinja: the template set, and data for it.
+//! The template set and its data types. The only user of minijinja.
 //!
-//! - The built-in set is inside the binary; files of the user's folder replace those of the same path, or join them.
-//! - All templates are compiled when the set is loaded, so that a fault shows before anything is written.
-//! - A value that is missing or absent is an error where it is printed, never an empty place on a page.
-//! - Everything is escaped where it is printed, but for [`SafeHtml`]. No template needs the filter `safe`.
+//! - The built-in set is part of the binary. Files in the user's folder replace files with the same path, or are added.
+//! - All templates are compiled when the set is loaded, so errors are reported before anything is written.
+//! - Printing a missing or absent value is an error. It never leaves a gap on a page.
+//! - All output is escaped except [`SafeHtml`]. No template needs the filter `safe`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,45 +22,45 @@ use super::{ReportError, SiteOptions, parts};
 use crate::markdown;
 use crate::text::escape;
 
-/// Instructions that one page may take: a page of 10,000 nodes takes a tenth; a loop without end is stopped. The unit tests
-/// have small pages, and wait for that end.
+/// The maximum number of instructions for a page, which stops endless loops. A page of 10,000 nodes needs a tenth. Unit tests have
+/// small pages, and some wait for the limit.
 const FUEL: u64 = if cfg!(test) { 10_000_000 } else { 100_000_000 };
-/// The longest page: that of 10,000 nodes as one document has a tenth.
+/// The maximum size of a page. 10,000 nodes on one page need a tenth.
 const LARGEST_PAGE: usize = 256 << 20;
-/// The largest file of a user's template.
+/// The maximum size of a file in a user's template.
 const LARGEST: u64 = 16 << 20;
-/// All files of a user's template together.
+/// The maximum total size of a user's template.
 const LARGEST_SET: u64 = 64 << 20;
-/// The most files and folders in a user's template.
+/// The maximum number of files and folders in a user's template.
 const MOST_ENTRIES: usize = 10_000;
-/// Folders inside of each other in a user's template.
+/// The maximum depth of folders in a user's template.
 const DEEPEST: usize = 8;
-/// The guide for people who write templates; it is not part of a site.
+/// The guide for template authors. It is not part of a site.
 const GUIDE: &str = "README.md";
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/site-template");
 
-/// A template set, compiled: the built-in one, with a user's files in place of some.
+/// A compiled template set: the built-in one, with some files replaced by the user's.
 pub struct Templates {
     environment: Environment<'static>,
     assets: BTreeMap<String, Vec<u8>>,
     replaced: Vec<String>,
     options: SiteOptions,
-    /// Stands for all files.
+    /// A digest of all files.
     fingerprint: String,
 }
 
-/// A template that can't be compiled or rendered.
+/// An error while compiling or rendering a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {reason}", line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct TemplateError {
-    /// The file: a path for one of the user's, `site-template/NAME` for a built-in one.
+    /// The file: a path in the user's folder, or `site-template/NAME` for a built-in one.
     pub file: String,
-    /// The line, from 1, where it is known.
+    /// The line, from 1, if known.
     pub line: Option<usize>,
-    /// The fault.
+    /// The problem.
     pub reason: String,
-    /// The lines around it with a mark below, and the values there. It may hold texts of strangers.
+    /// The lines around the error, with a marker and the values in scope. It may contain untrusted text.
     pub excerpt: String,
 }
 
@@ -69,7 +69,7 @@ impl Templates {
     ///
     /// # Errors
     ///
-    /// A file of the user's that can't be read, or a template that can't be compiled.
+    /// Returns an error if a file can't be read, or if a template can't be compiled.
     pub fn load(options: &SiteOptions) -> Result<Templates, ReportError> {
         let mut files: BTreeMap<String, Vec<u8>> =
             Templates::built_in().map(|(path, bytes)| (path, bytes.to_vec())).collect();
@@ -85,7 +85,7 @@ impl Templates {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_debug(true);
         environment.set_fuel(Some(FUEL));
-        // Without a delimiter of our own this can't fail; where it did, pages would only hold more blank lines.
+        // The default delimiters can't fail. Without this setting, pages would only have more blank lines.
         let syntax =
             SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
         environment.set_syntax(syntax.unwrap_or_default());
@@ -117,7 +117,7 @@ impl Templates {
         Ok(templates)
     }
 
-    /// The built-in template set, to start one's own from: path and content of each file.
+    /// Returns the paths and contents of the built-in files, as a start for custom templates.
     pub fn built_in() -> impl Iterator<Item = (String, &'static [u8])> {
         let mut files = Vec::new();
         collect(&BUILT_IN, &mut files);
@@ -125,22 +125,22 @@ impl Templates {
         files.into_iter()
     }
 
-    /// The options that the set was loaded with.
+    /// Returns the options the set was loaded with.
     pub(super) fn options(&self) -> &SiteOptions {
         &self.options
     }
 
-    /// Stands for all files of the set.
+    /// Returns a digest of all files.
     pub(super) fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// The files that are copied as they are.
+    /// Returns the files that are copied unchanged.
     pub(super) fn assets(&self) -> &BTreeMap<String, Vec<u8>> {
         &self.assets
     }
 
-    /// One page.
+    /// Renders a page.
     pub(super) fn render(&self, template: &str, data: &impl Serialize) -> Result<Vec<u8>, TemplateError> {
         let mut page = PageBytes(Vec::new());
         self.environment
@@ -157,7 +157,7 @@ impl Templates {
     }
 
     fn explain(&self, error: &minijinja::Error) -> TemplateError {
-        // An error in an included template is wrapped once for each that includes it; the innermost is the place.
+        // Each including template wraps the error once. The innermost error has the place.
         let mut place = error;
         let mut source = std::error::Error::source(error);
         while let Some(inner) = source {
@@ -188,7 +188,7 @@ impl Templates {
     }
 }
 
-/// A page while it is rendered: no longer than [`LARGEST_PAGE`].
+/// A page being rendered, up to [`LARGEST_PAGE`].
 struct PageBytes(Vec<u8>);
 
 impl io::Write for PageBytes {
@@ -214,29 +214,29 @@ impl fmt::Debug for Templates {
     }
 }
 
-/// HTML that may stand on a page as it is. The constructors are the only ways in.
+/// HTML that is printed without escaping. Only its constructors create it.
 #[derive(Clone, Debug)]
 pub(super) struct SafeHtml(Value);
 
 impl SafeHtml {
-    /// A stranger's Markdown, made safe. Two texts on one page need two prefixes.
+    /// Renders untrusted Markdown. Texts on the same page need different prefixes.
     pub(super) fn markdown(text: &str, prefix: &str, heading_level: u8) -> SafeHtml {
         SafeHtml::parsed(&markdown::Parsed::new(text), prefix, heading_level)
     }
 
-    /// A stranger's Markdown that is parsed already.
+    /// Renders untrusted Markdown that is already parsed.
     pub(super) fn parsed(text: &markdown::Parsed, prefix: &str, heading_level: u8) -> SafeHtml {
         let options = markdown::HtmlOptions { prefix, heading_level };
         SafeHtml(Value::from_safe_string(raise_headings(text.to_html(&options), heading_level)))
     }
 
-    /// A stranger's Markdown that may be absent or blank.
+    /// Renders untrusted Markdown, unless it is absent or blank.
     pub(super) fn some_markdown(text: Option<&str>, prefix: &str, heading_level: u8) -> Option<SafeHtml> {
         let text = text.filter(|text| !text.trim().is_empty())?;
         Some(SafeHtml::markdown(text, prefix, heading_level))
     }
 
-    /// What a text comes to, if it begins with sentences, and the rest of it, if there is any.
+    /// Renders the lead of a text that begins with sentences, and the rest of the text.
     pub(super) fn lead(text: &str, most: usize, prefix: &str) -> [Option<SafeHtml>; 2] {
         let parsed = markdown::Parsed::new(text);
         let (lead, rest) = parsed.lead(most);
@@ -245,18 +245,18 @@ impl SafeHtml {
         [lead, Some(rest).filter(|rest| !rest.as_str().trim().is_empty())]
     }
 
-    /// The texts of a list that are not blank.
+    /// Renders the texts of a list, skipping blank ones.
     pub(super) fn list(texts: &[Cow<'_, str>], prefix: &str) -> Vec<SafeHtml> {
         let texts = texts.iter().filter(|text| !text.trim().is_empty()).enumerate();
         texts.map(|(at, text)| SafeHtml::markdown(text, &format!("{prefix}-{at}"), 4)).collect()
     }
 
-    /// The markup.
+    /// Returns the markup.
     pub(super) fn as_str(&self) -> &str {
         self.0.as_str().unwrap_or_default()
     }
 
-    /// The markup of a drawing.
+    /// Returns the markup of a drawing.
     pub(super) fn drawing(svg: &crate::graph::Svg) -> SafeHtml {
         SafeHtml(Value::from_safe_string(svg.markup.clone()))
     }
@@ -268,8 +268,7 @@ impl Serialize for SafeHtml {
     }
 }
 
-/// Brings the highest heading of a fragment to `level` and the others along. Many findings begin with `##`, and a
-/// page whose outline skips a level reads badly aloud.
+/// Shifts headings so that the highest has the given level. Many findings begin with `##`, and skipped levels confuse screen readers.
 fn raise_headings(html: String, level: u8) -> String {
     const OPEN: [&str; 5] = ["<h2", "<h3", "<h4", "<h5", "<h6"];
     let to = usize::from(level.clamp(2, 6)) - 2;
@@ -294,7 +293,7 @@ fn raise_headings(html: String, level: u8) -> String {
     raised + rest
 }
 
-/// Data used in several places, converted for templates once.
+/// Data used in several places, converted for templates only once.
 #[derive(Debug)]
 pub(super) struct SharedValue<T> {
     data: Arc<T>,
@@ -328,7 +327,7 @@ impl<T> Serialize for SharedValue<T> {
     }
 }
 
-/// Escapes a value, and refuses one that is absent: `none` on a page is always a mistake.
+/// Escapes a value. Printing an absent value is an error, since `none` on a page is always a mistake.
 fn print(
     out: &mut minijinja::Output<'_>,
     state: &mut minijinja::State<'_, '_>,
@@ -344,7 +343,7 @@ fn print(
     }
 }
 
-/// The filter `inline`: a title with what stands in backticks as code, and everything escaped.
+/// The filter `inline`: escapes a title, and renders backticks as code.
 fn inline(text: &str) -> Result<Value, minijinja::Error> {
     let mut html = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -359,7 +358,7 @@ fn inline(text: &str) -> Result<Value, minijinja::Error> {
     Ok(Value::from_safe_string(html))
 }
 
-/// The filter `plain`: a title without its backticks, for places that hold no markup.
+/// The filter `plain`: removes the backticks from a title, for places without markup.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -371,8 +370,8 @@ fn plain(text: &str) -> String {
     plain + rest
 }
 
-/// The first code in backticks: what stands before it, in it, and after it. As Markdown has it, a run of backticks
-/// ends with one of the same length, and one that does not end is text.
+/// Splits text at the first code span: before, inside and after. As in Markdown, a run of backticks is closed by a run of the same
+/// length, and an unclosed one is text.
 fn next_code(text: &str) -> Option<(&str, &str, &str)> {
     let mut open = next_run(text, 0);
     while let Some((start, inner)) = open {
@@ -389,7 +388,7 @@ fn next_code(text: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-/// The first run of backticks from a place on: where it begins, and where it ends.
+/// Returns the start and end of the next run of backticks.
 fn next_run(text: &str, from: usize) -> Option<(usize, usize)> {
     let start = from + text.get(from..)?.find('`')?;
     let length = text[start..].bytes().take_while(|byte| *byte == b'`').count();
@@ -398,7 +397,7 @@ fn next_run(text: &str, from: usize) -> Option<(usize, usize)> {
 
 fn collect(folder: &'static Dir<'static>, files: &mut Vec<(String, &'static [u8])>) {
     for file in folder.files() {
-        // Paths of the machine that built the program may have backslashes.
+        // Paths on the build machine may have backslashes.
         files.push((file.path().to_string_lossy().replace('\\', "/"), file.contents()));
     }
     for inner in folder.dirs() {
@@ -406,10 +405,9 @@ fn collect(folder: &'static Dir<'static>, files: &mut Vec<(String, &'static [u8]
     }
 }
 
-/// The files of a user's template, while they are read. It may come from a stranger: only plain files in the folder
-/// are taken, and only so many.
+/// Collects the files of a user's template. It may come from a stranger, so only regular files in the folder are read, within limits.
 struct OwnFiles {
-    /// The folder without links: no file is read from outside of it.
+    /// The resolved folder. No file outside it is read.
     root: PathBuf,
     files: BTreeMap<String, Vec<u8>>,
     bytes: u64,
@@ -431,7 +429,7 @@ impl OwnFiles {
             let Ok(name) = entry.file_name().into_string() else {
                 return Err(refused(&path, "its name is not UTF-8"));
             };
-            // Folders of version control and of the desktop do not belong to a template.
+            // Version control and desktop folders do not belong to a template.
             if name.starts_with('.') {
                 continue;
             }

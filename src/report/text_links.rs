@@ -1,5 +1,5 @@
-//! Ids of nodes, and files with lines, in texts as links. A text does not know which nodes and files there are, nor on which
-//! page it will stand: it has a mark for each, and where a page is done the marks become links, or text again.
+//! Turns node ids and file references in texts into links. Rendered texts contain a mark for each, since their page and the nodes are
+//! not yet known. When a page is complete, its marks become links or plain text.
 
 use std::collections::HashMap;
 
@@ -9,36 +9,35 @@ use crate::domain::{Lines, Pin};
 use crate::project::Forge;
 use crate::text::escape;
 
-/// What [`crate::markdown`] writes before and behind what it has marked; the target stands between them, with `">` and the
-/// text.
+/// The markup that [`crate::markdown`] writes around a mark: before the target, which is followed by `">` and the text, and after.
 const NODE: &str = "<a class=\"node-ref\" href=\"#node:";
 const FILE: &str = "<a class=\"file-ref\" href=\"#file:";
 const CLOSE: &str = "</a>";
-/// The characters of a commit's id in a tooltip.
+/// The length of a commit id in a tooltip.
 const SHORT: usize = 10;
 
-/// The targets of links in texts: by default none.
+/// The targets of links in texts. The default has none.
 #[derive(Default)]
 pub(super) struct TextLinks<'r> {
-    /// By id.
+    /// The cards by id.
     nodes: HashMap<&'r str, &'r Card>,
-    /// The address where the project's files are shown.
+    /// The forge that shows the project's files.
     forge: Option<&'r Forge>,
-    /// The files that results cite, as they were then, by their names without folders; each with the node.
+    /// The cited files by name without folders, each with the citing node.
     pins: HashMap<&'r str, Vec<(&'r str, &'r Pin)>>,
 }
 
-/// The nodes that a text has marks for, in its order.
+/// Returns the nodes marked in a text, in order.
 pub(super) fn nodes_in(html: &str) -> impl Iterator<Item = &str> {
     html.split(NODE).skip(1).filter_map(|piece| piece.split('"').next())
 }
 
-/// From which page links lead.
+/// The page that contains the links.
 #[derive(Clone, Copy)]
 pub(super) enum From<'p> {
-    /// A page with this way to the investigation's folder; on the page of a node its own id is no link.
+    /// A page at this path from the investigation's folder. A node's page does not link to itself.
     Page { root: &'p str, own: Option<&'p str> },
-    /// The page on which all nodes stand.
+    /// The print page, which contains all nodes.
     Print,
 }
 
@@ -56,7 +55,7 @@ impl<'r> TextLinks<'r> {
         }
     }
 
-    /// The page with its marks made links.
+    /// Replaces the marks of a page by links.
     pub fn put_into(&self, page: Vec<u8>, from: From<'_>) -> Vec<u8> {
         let Ok(text) = std::str::from_utf8(&page) else { return page };
         let mut out = String::with_capacity(text.len());
@@ -88,8 +87,8 @@ impl<'r> TextLinks<'r> {
         Some(format!("<a class=\"node-ref\" href=\"{href}\" title=\"{title}\"{about}>{shown}</a>"))
     }
 
-    /// `12-14:src/a.rs`, shown at the commit at which a result has cited it: the page's own node before others. What nobody has
-    /// cited is shown in the newest commit, if it is named with its folder.
+    /// Returns the address of a reference such as `12-14:src/a.rs`, at the commit of its citation. The page's own node takes
+    /// precedence. An uncited file is linked at the newest commit if its folder is given.
     fn file(&self, target: &str, shown: &str, from: From<'_>) -> Option<String> {
         let forge = self.forge?;
         let (lines, path) = target.split_once(':')?;
@@ -120,7 +119,7 @@ impl<'r> TextLinks<'r> {
         ))
     }
 
-    /// The file that is meant: of this path, or the only one that ends with it.
+    /// Returns the cited file with this path, or the only one whose path ends with it.
     fn pin(&self, path: &str, own: Option<&str>) -> Option<&'r Pin> {
         let alike = self.pins.get(name(path))?;
         let is_end = |pin: &Pin| pin.path.strip_suffix(path).is_some_and(|before| before.ends_with('/'));
@@ -138,7 +137,7 @@ impl<'r> TextLinks<'r> {
     }
 }
 
-/// What the card over a link shows beside the title, as the macro `about` of the templates has it.
+/// Returns the data for the card over a link, like the template macro `about`.
 fn about(card: &Card) -> String {
     let sure = card.sure.map(|verdict| format!(", {}", verdict.label())).unwrap_or_default();
     let state = escape(&format!("{}{sure}", card.state.word));
@@ -149,9 +148,9 @@ fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
-/// The first mark: what stands before it, which of the two it is, its target, the text, and what follows.
+/// Returns the first mark: the text before it, its kind, its target, its text, and the text after it.
 fn next_mark(text: &str) -> Option<(&str, &'static str, &str, &str, &str)> {
-    // One search for what both begin with, since most pages are long and have few.
+    // Search for the common beginning only once, since most pages are long and have few marks.
     let mut from = 0;
     loop {
         let at = from + text[from..].find("<a class=\"")?;
@@ -228,7 +227,7 @@ mod tests {
         let at = |rest: &str| Some(format!("https://x.example/{rest}#3-5"));
         assert_eq!(href("src/queue/db.rs", Some("R1.A")), at("aaaa/src/queue/db.rs"));
         assert_eq!(href("src/queue/db.rs", None), at("bbbb/src/queue/db.rs"));
-        // The only one of this name, two of one name, one that nobody has cited, and one that is in no commit.
+        // A unique name, an ambiguous name, an uncited file, and a file in no commit.
         assert_eq!(href("db.rs", Some("R1.A")), at("aaaa/src/queue/db.rs"));
         assert_eq!(href("mod.rs", None), None);
         assert_eq!(href("queue/mod.rs", None), at("dddd/src/queue/mod.rs"));

@@ -1,4 +1,4 @@
-//! The texts of each node as the pages show them. Each text is parsed only once.
+//! The texts of each node, parsed once for all pages.
 
 use std::collections::HashMap;
 use std::thread;
@@ -11,16 +11,16 @@ use crate::domain::{Investigation, Node, NodeId};
 use crate::markdown::{self, Mention};
 use crate::view::{BackingText, BackingTexts, NodeView, TextBody};
 
-/// Characters of a finding on a card.
+/// The maximum length of a finding on a card, in characters.
 pub(super) const CARD_EXCERPT: usize = 220;
 /// The level of the highest heading in a text of a node's page.
 const HEADING_LEVEL: u8 = 3;
-/// Fewer nodes than this are read by one thread: starting others would take longer.
+/// The number of nodes below which threads would take longer than they save.
 const FEW: usize = 64;
-/// The most threads that read.
+/// The maximum number of threads.
 const THREADS: usize = 8;
 
-/// The texts of a node as they are shown.
+/// The texts of a node for display.
 #[derive(Clone, Debug)]
 pub(super) struct NodeTexts {
     /// The beginning of its findings, or of its plan while it is pending.
@@ -30,24 +30,24 @@ pub(super) struct NodeTexts {
     pub texts: Vec<TextHtml>,
     /// The sources of the findings.
     pub mentions: Vec<Mention>,
-    /// Whether the findings have a list of references of their own.
+    /// Whether the findings contain a list of references.
     pub lists_references: bool,
-    /// The text that a search finds it by, beside its id, its title and its comments.
+    /// The searched texts, besides its id, its title and its comments.
     pub search: Vec<search::Said>,
 }
 
-/// A text that backs findings or a change of state.
+/// Backing for findings or a state change.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct TextHtml {
-    /// Its name in the node's file.
+    /// The name of the field in the node's file.
     pub key: &'static str,
     pub heading: &'static str,
-    /// The text, or a list of them; never none of both.
+    /// The text, or else the list.
     pub text: Option<SafeHtml>,
     pub list: Vec<SafeHtml>,
 }
 
-/// The texts that are not blank. `suffix` ends the ids of their headings, and is unique in the site.
+/// Returns the texts that are not blank. `suffix` ends the ids of their headings, and is unique in the site.
 pub(super) fn html(texts: &BackingTexts<'_>, suffix: &str, heading_level: u8) -> Vec<TextHtml> {
     let html = |text: &BackingText<'_>| {
         let prefix = format!("{}-{suffix}", text.key);
@@ -63,7 +63,7 @@ pub(super) fn html(texts: &BackingTexts<'_>, suffix: &str, heading_level: u8) ->
     texts.iter().filter_map(html).collect()
 }
 
-/// The texts of all nodes, by several threads where there are many.
+/// Reads the texts of all nodes, with several threads if there are many nodes.
 pub(super) fn read(investigation: &Investigation) -> HashMap<NodeId, NodeTexts> {
     let nodes: Vec<&Node> = investigation.nodes().map(AsRef::as_ref).collect();
     let share = search::share(nodes.len());
@@ -76,7 +76,7 @@ pub(super) fn read(investigation: &Investigation) -> HashMap<NodeId, NodeTexts> 
             let begin = |nodes| thread::Builder::new().spawn_scoped(scope, move || read(nodes)).ok();
             let parts: Vec<_> =
                 nodes.chunks(nodes.len().div_ceil(threads)).map(|nodes| (nodes, begin(nodes))).collect();
-            // What has no thread is read here, and so is what a thread could not read for a panic, which panics here.
+            // Reads a part without a thread here. If a thread panicked, this repeats the panic.
             let end = |(nodes, part): (_, Option<thread::ScopedJoinHandle<'_, _>>)| {
                 part.and_then(|part| part.join().ok()).unwrap_or_else(|| read(nodes))
             };
@@ -86,7 +86,7 @@ pub(super) fn read(investigation: &Investigation) -> HashMap<NodeId, NodeTexts> 
     nodes.into_iter().map(|node| node.id.clone()).zip(texts).collect()
 }
 
-/// The beginning of a node's findings, or of its plan while it is pending; empty where there is none.
+/// Returns the beginning of a node's findings, or of its plan while it is pending. May be empty.
 pub(super) fn excerpt(node: &Node) -> String {
     let text = node.classification.as_ref().map_or(&node.planned_action, |c| &c.findings);
     markdown::excerpt(text, CARD_EXCERPT)
@@ -94,7 +94,7 @@ pub(super) fn excerpt(node: &Node) -> String {
 
 fn texts(node: &Node, share: usize) -> NodeTexts {
     let classification = node.classification.as_ref();
-    // Unique beyond the page: the print has all nodes on one.
+    // Unique across pages, since the print page contains all nodes.
     let prefix = |what: &str| format!("{what}-{}", node.id);
     let findings = markdown::Parsed::new(classification.map_or("", |c| &c.findings));
     NodeTexts {

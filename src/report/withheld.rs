@@ -1,16 +1,16 @@
-//! The texts that the list in an investigation withholds from everything published.
+//! Reads the list of texts that an investigation withholds from publication.
 
 use std::path::Path;
 
 use crate::store::{Snapshot, Store};
 use crate::withhold::{List, Withheld, WithheldError};
 
-/// Reads the list of the newest commit, and follows what it names; whichever state is shown, this list holds for it.
+/// Reads the list of the newest commit and resolves its entries. It applies to every state shown.
 ///
 /// # Errors
 ///
-/// A list that can't be read, or that names what was never a node. One that is not committed as it is in the work tree, unless
-/// that is to be ignored.
+/// Returns an error if the list can't be read, if it names something that was never a node, or if it has uncommitted changes that
+/// are not to be ignored.
 pub fn withheld(store: &Store, folder: &Path, ignore_uncommitted: bool) -> Result<Withheld, WithheldError> {
     let text = store.withheld(folder)?;
     if !ignore_uncommitted && store.has_uncommitted_list(folder)? {
@@ -23,7 +23,7 @@ pub fn withheld(store: &Store, folder: &Path, ignore_uncommitted: bool) -> Resul
     let snapshot = store.load(folder)?;
     let history = store.history(&snapshot)?;
     match list.clone().follow(&snapshot, &history, &[]) {
-        // It may have been a node on the other side of a merge, whose commits are not in the history.
+        // It may be a node from the other side of a merge, whose commits are not in the history.
         Err(WithheldError::Stranger(_)) => {
             let others = history.iter().flat_map(|entry| entry.parents.iter().skip(1));
             let others = others.filter_map(|parent| store.load_at(folder, &parent.to_string()).ok());

@@ -1,23 +1,22 @@
-//! Writing a site: aside first, then renamed into place.
+//! Writes a site: first to a temporary folder, which is then renamed.
 //!
-//! 1. [`Writing::begin`] looks at the folder, and what an earlier run has left there.
-//! 2. It is a [`Target`]: each file is written as it is made, by several threads, and an investigation's files are taken over
-//!    from the earlier site.
-//! 3. [`Writing::finish`] puts the new site in the place of the old one.
+//! 1. [`Writing::begin`] examines the folder and the output of an earlier run.
+//! 2. As a [`Target`], it writes each file when it is built, from several threads, and reuses files of the earlier site.
+//! 3. [`Writing::finish`] replaces the old site with the new one.
 //!
 //! # Guarantees
 //!
-//! - A folder is replaced only if it is empty or if an earlier run wrote every file in it: the marker lists them.
-//!   Anything else in it (a `.git`, a `CNAME`) is refused before anything is written.
-//! - The old site is removed only after the new one stands in its place; when anything fails before, it stays. A file that
-//!   is taken over is the same file in both until then, and nothing writes to it.
-//! - A file that was changed after the earlier run is taken over only if its bytes are what was written.
+//! - A folder is replaced only if it is empty, or if an earlier run wrote every file in it. The marker lists these files. Anything
+//!   else (a `.git`, a `CNAME`) is refused before anything is written.
+//! - The old site is removed only after the new one has replaced it. If an error occurs before, the old one stays. A reused file is
+//!   shared by both sites until then, and is never written to.
+//! - A file that was changed after the earlier run is reused only if its bytes are the same.
 //!
 //! # Limits
 //!
-//! Between two renames there is an instant in which neither stands there. A kill leaves a folder `.NAME.tot-…` beside it, in
-//! which the sites are; the next run that ends well removes it. That a file was replaced by one that is older than the site,
-//! and as long, is not seen.
+//! Between the two renames, neither site is in place for a moment. A killed run leaves a folder `.NAME.tot-…` next to it that
+//! contains the sites, and the next successful run removes that folder. A replacement file is not detected if it has the same
+//! size and is older than the site.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -31,42 +30,42 @@ use super::{ReportError, Templates};
 use crate::domain::SessionId;
 use crate::temporary::{TemporaryFolder, remove_abandoned};
 
-/// The file that marks a folder as written by this program: a line of its own, then the path of each file.
+/// The file that marks a folder as written by this program: one line of text, then the path of each file.
 pub const MARKER: &str = ".tot-report";
-/// The file that says of what the site was made, for the next run.
+/// The file with the inputs of each part, for the next run.
 pub const MANIFEST: &str = ".tot-report.parts";
 
 const HEADLINE: &str = "Written by tot-report 1. This folder is replaced by its next run.";
-/// Files that desktops leave behind in folders they have shown.
+/// Files left behind by desktops.
 const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
 
-/// The longest wait for another process that writes the report: several times what a large report takes.
+/// The maximum wait for another process that writes the report, several times the duration for a large report.
 pub const LOCK_WAIT: Duration = Duration::from_secs(60);
 
-/// The file whose lock has who writes the report of an investigation into a folder that several processes write to. A process
-/// that dies lets go of it.
+/// Opens the lock file for writing an investigation's report into a shared folder. The lock of a process that dies is released.
 ///
 /// # Errors
 ///
-/// A git repository, where no report belongs; something else in the place of the file; and whatever the file system says.
+/// Returns an error if the folder is a git repository, where no report belongs, if something else has the path, or if the file
+/// system fails.
 pub fn lock_file(folder: &Path, id: SessionId) -> io::Result<File> {
     if folder.join(".git").exists() {
         return Err(io::Error::other("it is a git repository"));
     }
     fs::create_dir_all(folder)?;
     let path = folder.join(format!(".tot-report-{id}.lock"));
-    // Opening another kind of file, such as a named pipe, might never end; a link may lead anywhere.
+    // Opening another kind of file, such as a named pipe, might block forever, and a link may lead anywhere.
     if fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file()) {
         return Err(io::Error::other(format!("{} is not a file", path.display())));
     }
     File::options().create(true).append(true).open(path)
 }
 
-/// Writes the site to `out`, in place of the one that an earlier run wrote there.
+/// Writes the site to `out`, replacing the site of an earlier run.
 ///
 /// # Errors
 ///
-/// A folder that holds something else, a path that has no place in a folder, and whatever the file system says.
+/// Returns an error if the folder contains anything else, if a path is not valid in a folder, or if the file system fails.
 pub fn write(site: &BTreeMap<String, Vec<u8>>, out: &Path) -> Result<(), ReportError> {
     let writing = Writing::begin(out)?;
     let mut published = Published::default();
@@ -76,35 +75,35 @@ pub fn write(site: &BTreeMap<String, Vec<u8>>, out: &Path) -> Result<(), ReportE
     writing.finish(&published)
 }
 
-/// A site that is being written. Unless it is finished, nothing of it stays.
+/// A site being written. Unless it is finished, all of it is removed.
 #[derive(Debug)]
 #[must_use]
 pub struct Writing {
     out: PathBuf,
     parent: PathBuf,
-    /// The prefix of the folders in which sites of this name are written.
+    /// The prefix of the temporary folders for sites with this name.
     prefix: String,
-    /// Holds the new site, and the old one while they change places.
+    /// Contains the new site, and the old one during the exchange.
     folder: TemporaryFolder,
     aside: PathBuf,
     /// The earlier site, if there is one.
     earlier: Option<Earlier>,
 }
 
-/// The existing site.
+/// An existing site.
 #[derive(Debug)]
 struct Earlier {
-    /// When it was done; absent where nobody knows.
+    /// The time it was completed, if known.
     at: Option<SystemTime>,
     manifest: Option<Manifest>,
 }
 
 impl Writing {
-    /// Begins a site that will stand at `out`.
+    /// Begins a site at `out`.
     ///
     /// # Errors
     ///
-    /// A folder that holds something else, and whatever the file system says.
+    /// Returns an error if the folder contains anything else, or if the file system fails.
     pub fn begin(out: &Path) -> Result<Writing, ReportError> {
         let standing = match fs::metadata(out) {
             Ok(about) if !about.is_dir() => return Err(ReportError::NotAFolder { out: out.to_owned() }),
@@ -112,7 +111,7 @@ impl Writing {
             Err(error) if error.kind() == ErrorKind::NotFound => false,
             Err(source) => return Err(failed("look at", out)(source)),
         };
-        // The folder itself is replaced, not a link to it; and `.` has a name only in its full form.
+        // Replaces the folder itself rather than a link to it. `.` has a name only in its absolute form.
         let out =
             if standing { fs::canonicalize(out).map_err(failed("look at", out))? } else { out.to_owned() };
         if standing {
@@ -147,11 +146,11 @@ impl Writing {
         is_older || fs::read(&file).is_ok_and(|bytes| Mark::of(&bytes) == *mark)
     }
 
-    /// Puts the site in its place.
+    /// Moves the site into place.
     ///
     /// # Errors
     ///
-    /// The errors of the file system.
+    /// Returns an error if the file system fails.
     pub fn finish(self, published: &Published) -> Result<(), ReportError> {
         let mut paths: BTreeSet<String> = published.rest.keys().cloned().collect();
         paths.extend(published.parts.iter().flat_map(|part| part.files.keys().cloned()));
@@ -168,12 +167,12 @@ impl Writing {
             marker.push_str(&path);
             marker.push('\n');
         }
-        // The last one: what is changed afterwards is newer.
+        // The marker is written last: any file changed later is newer.
         self.write(MARKER, marker.as_bytes())?;
         let old = self.earlier.is_some().then(|| self.folder.path().join("old"));
         let placed = put_in_place(&self.aside, &self.out, old.as_deref());
         if placed.is_err() && old.is_some_and(|old| old.exists()) {
-            // It could not be moved back, and nothing else has it.
+            // The old site could not be moved back, so this is the only copy.
             self.folder.keep();
         }
         placed?;
@@ -201,13 +200,13 @@ impl Target for Writing {
     }
 
     fn keep(&self, part: &Part) -> Result<bool, ReportError> {
-        // All are looked at before the first is taken.
+        // Checks all files before taking the first.
         if !part.files.iter().all(|(path, mark)| check_path(path).is_ok() && self.is_as_written(path, mark)) {
             return Ok(false);
         }
         for path in part.files.keys() {
             let (from, to) = (self.out.join(path), self.aside.join(path));
-            // A hard link, if the file system has them.
+            // A hard link, if the file system supports them.
             let made = make(&to, || fs::hard_link(&from, &to));
             made.or_else(|_| fs::copy(&from, &to).map(drop)).map_err(failed("reuse", &from))?;
         }
@@ -215,8 +214,7 @@ impl Target for Writing {
     }
 }
 
-/// Makes a file, and the folder that it goes into. One that stands in the way is removed, and not written to: it may be one of
-/// the earlier site, too.
+/// Creates a file and its folder. An existing file is removed rather than overwritten, since the earlier site may share it.
 fn make(file: &Path, make: impl Fn() -> io::Result<()>) -> io::Result<()> {
     match (make(), file.parent()) {
         (Err(error), Some(folder)) if error.kind() == ErrorKind::NotFound => {
@@ -231,11 +229,11 @@ fn make(file: &Path, make: impl Fn() -> io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Writes the built-in template into a folder, as a start for one's own. A file that is there already is not touched.
+/// Writes the built-in template into a folder, without replacing existing files.
 ///
 /// # Errors
 ///
-/// A file that exists, and whatever the file system says.
+/// Returns an error if a file exists, or if the file system fails.
 pub fn dump_template(dir: &Path) -> Result<(), ReportError> {
     let files: Vec<_> = Templates::built_in().map(|(path, bytes)| (dir.join(path), bytes)).collect();
     if let Some((found, _)) = files.iter().find(|(path, _)| path.exists()) {
@@ -250,7 +248,7 @@ pub fn dump_template(dir: &Path) -> Result<(), ReportError> {
     Ok(())
 }
 
-/// Whether nothing is in the folder of a run that was killed but what it has written itself.
+/// Returns true if the folder of a killed run contains only what the run wrote.
 fn holds_sites_alone(folder: &Path) -> bool {
     let Ok(mut entries) = fs::read_dir(folder) else { return false };
     let is_ours = |entry: &io::Result<fs::DirEntry>| {
@@ -260,14 +258,14 @@ fn holds_sites_alone(folder: &Path) -> bool {
     entries.all(|entry| is_ours(&entry)) && (!old.exists() || check_own(&old, &old).is_ok())
 }
 
-/// Puts the new site in its place; the one that stands there, if there is one, is moved to `old` before.
+/// Moves the new site into place, and an existing one to `old` before that.
 fn put_in_place(aside: &Path, out: &Path, old: Option<&Path>) -> Result<(), ReportError> {
     let place = || fs::rename(aside, out).map_err(failed("rename the new site to", out));
     let Some(old) = old else { return place() };
     fs::rename(out, old).map_err(failed("move the old site away from", out))?;
-    // What somebody has put there since the run began is not removed.
+    // Files added since the run began are not removed.
     check_own(old, out).and_then(|()| place()).map_err(|error| {
-        // Back to where it stood: a site that is old is better than none.
+        // Moves it back: an old site is better than none.
         let _ = fs::rename(old, out);
         match error {
             ReportError::Foreign { out, found } => {
@@ -279,10 +277,10 @@ fn put_in_place(aside: &Path, out: &Path, old: Option<&Path>) -> Result<(), Repo
     })
 }
 
-/// Whether an earlier run wrote everything in the folder, which is `out` to people.
+/// Checks that an earlier run wrote everything in the folder. Messages call the folder `out`.
 fn check_own(folder: &Path, out: &Path) -> Result<(), ReportError> {
     let marker = folder.join(MARKER);
-    // Reading another kind of file, such as a named pipe, might never end.
+    // Reading another kind of file, such as a named pipe, might block forever.
     let is_file = fs::symlink_metadata(&marker).map(|about| about.is_file()).unwrap_or(true);
     if !is_file {
         return Err(ReportError::Foreign { out: out.to_owned(), found: marker });
@@ -306,7 +304,7 @@ fn check_folder(out: &Path, folder: &Path, prefix: &str, own: &BTreeSet<String>)
         let entry = entry.map_err(failed("read", folder))?;
         let path = entry.path();
         let name = entry.file_name().to_string_lossy().into_owned();
-        // A link is foreign whatever it points to: the type is that of the entry itself.
+        // A link is foreign whatever its target, so the type is that of the entry itself.
         let kind = entry.file_type().map_err(failed("look at", &path))?;
         let within = format!("{prefix}{name}");
         if kind.is_dir()
