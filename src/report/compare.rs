@@ -1,8 +1,8 @@
 //! `compare.html`: the changes between two commits of one investigation, computed from the two states.
 //!
 //! 1. [`Comparison`] contains the earlier state and the relation of the two commits.
-//! 2. [`view`] sorts the nodes of a [`Diff`] into lists: proposed, committed, reclassified, changed, gone. A node can be in several
-//!    lists.
+//! 2. [`view`] sorts the nodes of a [`Diff`] into lists: proposed, committed, reclassified, changed, gone. A node can be in
+//!    several lists.
 //! 3. The page also compares the verdicts, the conclusion, the ruleset, the settings of the start and the errors in the files.
 
 use std::collections::BTreeSet;
@@ -169,8 +169,8 @@ pub(super) struct Field {
     pub difference: Option<Difference>,
 }
 
-/// Returns the page. `report` belongs to the later state. `place` returns the address of a node's page. Removed nodes link to the
-/// history.
+/// Returns the page. `report` belongs to the later state. `place` returns the address of a node's page. Removed nodes link
+/// to the history.
 pub(super) fn view(
     input: &ReportInput,
     report: &Report,

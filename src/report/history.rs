@@ -159,8 +159,8 @@ pub(super) fn view(input: &ReportInput, cards: &Cards<'_>) -> History {
     History { entries, by_node }
 }
 
-/// Returns the data of the slider in `assets/grown.js`: a call with the states and, for each commit from the oldest, its subject
-/// and the states of the nodes it touched.
+/// Returns the data of the slider in `assets/grown.js`: a call with the states and, for each commit from the oldest, its
+/// subject and the states of the nodes it touched.
 pub(super) fn grown(input: &ReportInput, cards: &Cards<'_>) -> String {
     let mut states: Vec<(String, &'static str)> = Vec::new();
     let mut changes = |entry: &HistoryEntry| -> Vec<(String, Option<String>, Option<usize>)> {
@@ -289,7 +289,7 @@ pub fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
         Happening::CommentRemoved(_) => ("Comment removed by hand", "removed"),
         Happening::Ran(run) => match run.what {
             RunKind::Captured(_) => ("Ran a command", "ran"),
-            RunKind::Repeated { .. } => ("Ran again", "ran"),
+            RunKind::Repeated { .. } => ("Reran a command", "ran"),
             RunKind::Judged { .. } => ("Judged a difference", "ran"),
         },
         Happening::RunEdited(_) => ("Run edited by hand", "edited"),

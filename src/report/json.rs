@@ -1,5 +1,5 @@
-//! `investigation.json`: the facts of an investigation and the results computed from them, for programs. It contains all facts, so
-//! `tot import` can restore the same investigation.
+//! `investigation.json`: the facts of an investigation and the results computed from them, for programs. It contains all
+//! facts, so `tot import` can restore the same investigation.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -6,19 +6,20 @@
 //!    collects citations, `history` the commits, `json` the data file, and `search` the data of the search.
 //! 2. `templates` ([`Templates`], the only user of minijinja) renders that data with `site-template/`, or with a folder that
 //!    replaces some of its files.
-//! 3. [`Builder`] assembles the pages of one investigation after the other, as relative paths and bytes. Everything up to here is
-//!    pure. `sites` is the index of several investigations. `feed` and `page_head` use the base URL, if there is one. `diff`
-//!    computes the difference between two commits, and `compare` is its page. It is also built between consecutive `ends`.
-//!    `challenge` prepares objections for the reader.
+//! 3. [`Builder`] assembles the pages of one investigation after the other, as relative paths and bytes. Everything up to
+//!    here is pure. `sites` is the index of several investigations. `feed` and `page_head` use the base URL, if there is
+//!    one. `diff` computes the difference between two commits, and `compare` is its page. It is also built between
+//!    consecutive `ends`. `challenge` prepares objections for the reader.
 //! 4. [`publish()`] reads each investigation ([`Reading`]), builds its pages, and reuses unchanged output of an earlier run
-//!    (`parts`). It writes into a folder ([`Writing`]: first to a temporary folder, which is then renamed), or into memory, from
-//!    which [`mod@serve`] answers.
+//!    (`parts`). It writes into a folder ([`Writing`]: first to a temporary folder, which is then renamed), or into memory,
+//!    from which [`mod@serve`] answers.
 //!
 //! [`export`] returns single files of the site, and the investigation as one page.
 //!
 //! # Guarantees
 //!
-//! - The same input yields the same bytes. They do not depend on the clock, on paths of the machine or on the order of a hash map.
+//! - The same input yields the same bytes. They do not depend on the clock, on paths of the machine or on the order of a
+//!   hash map.
 //! - Every untrusted text is escaped when printed. Unescaped text has the type `SafeHtml`, which is made only from Markdown
 //!   rendered by [`crate::markdown`] and from drawings of [`crate::graph`].
 //! - Every link inside the site is relative, and pages load nothing from elsewhere. The Content-Security-Policy of each page
@@ -188,7 +189,7 @@ pub enum ReportError {
     #[error("the investigation {0} was given twice: give each one once")]
     Twice(SessionId),
     /// A path is not valid in a site.
-    #[error("`{path}` can't be a file of the site: {reason}")]
+    #[error("`{path}` is not a valid path in a site: {reason}")]
     BadPath {
         /// The path in the site.
         path: String,

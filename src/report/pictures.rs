@@ -1,8 +1,8 @@
 //! The pictures of an investigation, their files and the links between them.
 //!
 //! The first page shows the path to the answer, and the page of an answer the path to that answer. `graph.html` shows the whole
-//! graph: as cards, or as an icicle if there are many nodes. Each part of an icicle has its own page in `graph/`, named after its
-//! root. Each of these pictures is also a file: `graph.svg`, and `graph/NAME.svg` for the parts.
+//! graph: as cards, or as an icicle if there are many nodes. Each part of an icicle has its own page in `graph/`, named
+//! after its root. Each of these pictures is also a file: `graph.svg`, and `graph/NAME.svg` for the parts.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,12 +1,12 @@
-//! Builds a site in a folder or in memory. Investigations are read, rendered and written one at a time on each core, and the output
-//! of an earlier run is reused.
+//! Builds a site in a folder or in memory. Investigations are read, rendered and written one at a time on each core, and
+//! the output of an earlier run is reused.
 //!
 //! # When a part is reused
 //!
-//! A part is reused if all its inputs are unchanged: the refs of the repository (the commit, its branch and tags, the boundary of
-//! a shallow clone), the state of the cited files, and the inputs of `parts::maker`. A part with other inputs is rebuilt each
-//! time. These are errors and gaps, which a fetch may fix, checked signatures, which depend on keys and the date, and commits
-//! other than the newest.
+//! A part is reused if all its inputs are unchanged: the refs of the repository (the commit, its branch and tags, the
+//! boundary of a shallow clone), the state of the cited files, and the inputs of `parts::maker`. A part with other inputs
+//! is rebuilt each time. These are errors and gaps, which a fetch may fix, checked signatures, which depend on keys and the
+//! date, and commits other than the newest.
 //!
 //! The index and the feed are always rebuilt from the stored entries.
 
@@ -408,8 +408,8 @@ fn state(store: &Store, folder: &Path) -> Option<String> {
     Some(parts::digest([format!("{standing:?}")]))
 }
 
-/// Returns true if equal states always produce this input: nothing is missing that may appear later, and no signature was checked
-/// against current keys.
+/// Returns true if equal states always produce this input: nothing is missing that may appear later, and no signature was
+/// checked against current keys.
 fn follows_from_state(input: &ReportInput) -> bool {
     let snapshot = &input.snapshot;
     let is_whole = snapshot.faults.is_empty() && snapshot.ruleset.is_ok();

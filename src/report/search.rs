@@ -1,8 +1,8 @@
 //! The data of a site's search, as a script, since pages on `file://` may not fetch.
 //!
-//! A page loads it when the search is first used. A browser searches all of it within milliseconds (`tests/browser/README.md` has
-//! figures), so there is no index. Beyond [`MOST_CHARACTERS`], the text of each node is truncated to its share, and the page says
-//! so. Ids and titles are never truncated.
+//! A page loads it when the search is first used. A browser searches all of it within milliseconds
+//! (`tests/browser/README.md` has figures), so there is no index. Beyond [`MOST_CHARACTERS`], the text of each node is
+//! truncated to its share, and the page says so. Ids and titles are never truncated.
 
 use std::collections::HashMap;
 
@@ -63,7 +63,7 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
     let meta = investigation.meta();
     let texts = [Some(&meta.query), meta.context.as_ref()].into_iter().flatten();
     let asked: Vec<String> = texts.map(|text| markdown::plain_text(text, MOST_OF_ONE)).collect();
-    whole.push(("What was asked", "index.html".to_owned(), ("Question", asked.join(" · "))));
+    whole.push(("The question", "index.html".to_owned(), ("Question", asked.join(" · "))));
     if let Some(end) = investigation.conclusion() {
         let text = markdown::plain_text(end.conclusion.as_deref().unwrap_or_default(), MOST_OF_ONE);
         let text = [text, end.who().unwrap_or_default()].join(" · ");
@@ -182,8 +182,8 @@ impl Room {
     }
 }
 
-/// Returns a script that calls a function with JSON. Characters that could end a script, or be read as HTML, are escaped. They occur
-/// only in strings.
+/// Returns a script that calls a function with JSON. Characters that could end a script, or be read as HTML, are escaped.
+/// They occur only in strings.
 pub(super) fn script(function: &str, json: &str) -> String {
     let mut script = String::with_capacity(json.len() + 64);
     script.push_str(function);

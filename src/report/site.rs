@@ -107,8 +107,8 @@ impl<'t> Builder<'t> {
 
     /// Builds the files of one investigation. `progress` receives the numbers of finished pages and of all pages of nodes.
     ///
-    /// The files depend only on the input, the templates and the options, and on no other investigation. Served pages know their
-    /// state by `shown`.
+    /// The files depend only on the input, the templates and the options, and on no other investigation. Served pages know
+    /// their state by `shown`.
     ///
     /// # Errors
     ///
@@ -411,11 +411,11 @@ fn pages(
     if let Some(comparison) = comparison {
         let compare = compare::view(input, &report, comparison, &place);
         let content = Content::Compare(CompareContent { compare: &compare });
-        add("compare.html", "compare.html", page("compare", "What changed"), content)?;
+        add("compare.html", "compare.html", page("compare", "Changes"), content)?;
     }
     for (path, compare) in ends::pages(input, &place) {
         let content = Content::Compare(CompareContent { compare: &compare });
-        add(&path, "compare.html", page("ends", "What changed"), content)?;
+        add(&path, "compare.html", page("ends", "Changes"), content)?;
     }
     for (at, node) in report.nodes.iter().enumerate() {
         progress(at, report.nodes.len());

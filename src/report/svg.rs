@@ -4,7 +4,8 @@
 //! expensive for a browser are refused. Pages show the result with `<img>`, which does not run scripts or load resources. The
 //! guarantees protect readers who open the file itself.
 //!
-//! Limits: `<style>` elements are removed, with the colours defined there. There are no animations, filters or embedded pictures.
+//! Limits: `<style>` elements are removed, with the colours defined there. There are no animations, filters or embedded
+//! pictures.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -168,8 +169,8 @@ fn is_shallow(node: Node<'_, '_>, depth: usize) -> bool {
     depth > 0 && node.children().all(|child| is_shallow(child, depth - 1))
 }
 
-/// Returns the number of elements drawn in addition to those written: the target of each `use`, and for each clipped element its clip
-/// path.
+/// Returns the number of elements drawn in addition to those written: the target of each `use`, and for each clipped
+/// element its clip path.
 fn drawn(root: Node<'_, '_>) -> usize {
     let mut sizes: HashMap<&str, usize> = HashMap::new();
     for node in root.descendants() {

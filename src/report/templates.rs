@@ -22,8 +22,8 @@ use super::{ReportError, SiteOptions, parts};
 use crate::markdown;
 use crate::text::escape;
 
-/// The maximum number of instructions for a page, which stops endless loops. A page of 10,000 nodes needs a tenth. Unit tests have
-/// small pages, and some wait for the limit.
+/// The maximum number of instructions for a page, which stops endless loops. A page of 10,000 nodes needs a tenth. Unit
+/// tests have small pages, and some wait for the limit.
 const FUEL: u64 = if cfg!(test) { 10_000_000 } else { 100_000_000 };
 /// The maximum size of a page. 10,000 nodes on one page need a tenth.
 const LARGEST_PAGE: usize = 256 << 20;
@@ -268,7 +268,8 @@ impl Serialize for SafeHtml {
     }
 }
 
-/// Shifts headings so that the highest has the given level. Many findings begin with `##`, and skipped levels confuse screen readers.
+/// Shifts headings so that the highest has the given level. Many findings begin with `##`, and skipped levels confuse
+/// screen readers.
 fn raise_headings(html: String, level: u8) -> String {
     const OPEN: [&str; 5] = ["<h2", "<h3", "<h4", "<h5", "<h6"];
     let to = usize::from(level.clamp(2, 6)) - 2;
@@ -370,8 +371,8 @@ fn plain(text: &str) -> String {
     plain + rest
 }
 
-/// Splits text at the first code span: before, inside and after. As in Markdown, a run of backticks is closed by a run of the same
-/// length, and an unclosed one is text.
+/// Splits text at the first code span: before, inside and after. As in Markdown, a run of backticks is closed by a run of
+/// the same length, and an unclosed one is text.
 fn next_code(text: &str) -> Option<(&str, &str, &str)> {
     let mut open = next_run(text, 0);
     while let Some((start, inner)) = open {
@@ -405,7 +406,8 @@ fn collect(folder: &'static Dir<'static>, files: &mut Vec<(String, &'static [u8]
     }
 }
 
-/// Collects the files of a user's template. It may come from a stranger, so only regular files in the folder are read, within limits.
+/// Collects the files of a user's template. It may come from a stranger, so only regular files in the folder are read,
+/// within limits.
 struct OwnFiles {
     /// The resolved folder. No file outside it is read.
     root: PathBuf,

@@ -165,7 +165,7 @@ fn doubts_stand_by_how_near_they_are_to_the_conclusion() {
     ];
     let places = order.map(at);
     assert!(places.is_sorted(), "{places:?} in {told:#?}");
-    let titles = ["Answers of the conclusion", "What the conclusion rests on", "Other answers", "Elsewhere"];
+    let titles = ["Answers of the conclusion", "Basis of the conclusion", "Other answers", "Elsewhere"];
     let places = titles.map(|title| page.find(&format!(">{title} <")).unwrap());
     assert!(places.is_sorted(), "{places:?}");
     // The code is not read aloud; a tooltip shows it.
@@ -244,9 +244,9 @@ fn an_answer_that_only_its_own_agent_checked_is_doubted_as_that() {
 #[test]
 fn what_is_not_there_is_no_doubt() {
     let told = |input: ReportInput| doubts(&page(&render(&[input]), "doubts.html"));
-    assert_eq!(told(empty()), ["The whole ! It has not ended: its rules still ask for 2 things."]);
+    assert_eq!(told(empty()), ["The investigation ! It has not ended: 2 required steps left."]);
     let early = told(backed());
-    assert!(early[0].starts_with("The whole ! It was stopped early (the budget was spent)"), "{early:#?}");
+    assert!(early[0].starts_with("The investigation ! It was stopped early (the budget was spent)"), "{early:#?}");
     assert!(
         !early.iter().any(|doubt| doubt.contains("checked by") || doubt.contains("been checked")),
         "a refuted one is no answer: {early:#?}"
@@ -977,8 +977,8 @@ fn a_search_finds_what_a_reader_sees_and_says_where() {
     let field = |name: &str| fields.iter().position(|it| it == name).unwrap_or_else(|| panic!("no {name}"));
     for (title, name, text) in [
         ("Conclusion", "Conclusion", "takes four minutes and locks nothing"),
-        ("What was asked", "Question", "the p99 of POST /checkout is 820 ms"),
-        ("What was asked", "Question", "No one may restart production."),
+        ("The question", "Question", "the p99 of POST /checkout is 820 ms"),
+        ("The question", "Question", "No one may restart production."),
         ("Comment", "Comments", "Maria: The replay had a warm cache."),
         ("R4.A1a1", "Comments", "Maria: The replay had a warm cache."),
         ("R4.A1a1", "Agent", "researcher-r4.a1a1"),

@@ -1,5 +1,5 @@
-//! Turns node ids and file references in texts into links. Rendered texts contain a mark for each, since their page and the nodes are
-//! not yet known. When a page is complete, its marks become links or plain text.
+//! Turns node ids and file references in texts into links. Rendered texts contain a mark for each, since their page and the
+//! nodes are not yet known. When a page is complete, its marks become links or plain text.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,8 @@ use crate::domain::{Lines, Pin};
 use crate::project::Forge;
 use crate::text::escape;
 
-/// The markup that [`crate::markdown`] writes around a mark: before the target, which is followed by `">` and the text, and after.
+/// The markup that [`crate::markdown`] writes around a mark: before the target, which is followed by `">` and the text, and
+/// after.
 const NODE: &str = "<a class=\"node-ref\" href=\"#node:";
 const FILE: &str = "<a class=\"file-ref\" href=\"#file:";
 const CLOSE: &str = "</a>";

@@ -9,8 +9,8 @@ use crate::withhold::{List, Withheld, WithheldError};
 ///
 /// # Errors
 ///
-/// Returns an error if the list can't be read, if it names something that was never a node, or if it has uncommitted changes that
-/// are not to be ignored.
+/// Returns an error if the list can't be read, if it names something that was never a node, or if it has uncommitted
+/// changes that are not to be ignored.
 pub fn withheld(store: &Store, folder: &Path, ignore_uncommitted: bool) -> Result<Withheld, WithheldError> {
     let text = store.withheld(folder)?;
     if !ignore_uncommitted && store.has_uncommitted_list(folder)? {

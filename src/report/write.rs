@@ -6,10 +6,10 @@
 //!
 //! # Guarantees
 //!
-//! - A folder is replaced only if it is empty, or if an earlier run wrote every file in it. The marker lists these files. Anything
-//!   else (a `.git`, a `CNAME`) is refused before anything is written.
-//! - The old site is removed only after the new one has replaced it. If an error occurs before, the old one stays. A reused file is
-//!   shared by both sites until then, and is never written to.
+//! - A folder is replaced only if it is empty, or if an earlier run wrote every file in it. The marker lists these files.
+//!   Anything else (a `.git`, a `CNAME`) is refused before anything is written.
+//! - The old site is removed only after the new one has replaced it. If an error occurs before, the old one stays. A reused
+//!   file is shared by both sites until then, and is never written to.
 //! - A file that was changed after the earlier run is reused only if its bytes are the same.
 //!
 //! # Limits
@@ -321,13 +321,13 @@ fn check_folder(out: &Path, folder: &Path, prefix: &str, own: &BTreeSet<String>)
 fn check_path(path: &str) -> Result<(), ReportError> {
     let bad = |reason| Err(ReportError::BadPath { path: path.to_owned(), reason });
     if path.split('/').any(|part| part.is_empty() || part == "." || part == "..") {
-        return bad("each part of it must be a name");
+        return bad("every part must be a name");
     }
     if path.contains(['\\', ':', '\0', '\n', '\r']) {
-        return bad("it has a character that not every system allows in names");
+        return bad("some systems forbid one of its characters");
     }
     if path == MARKER || path == MANIFEST {
-        return bad("it is reserved for the program itself");
+        return bad("it is reserved for this program");
     }
     Ok(())
 }

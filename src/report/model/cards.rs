@@ -149,7 +149,7 @@ impl<'a> Cards<'a> {
                 word: REFUTATION.to_owned(),
                 class: "role-refutation",
                 label: "a refutation",
-                meaning: "It says that the answer above is wrong".to_owned(),
+                meaning: "Shows that the answer above is wrong".to_owned(),
                 ..self.state(state)
             },
             Some(state) => self.state(state),

@@ -106,9 +106,9 @@ impl Kind {
             Kind::Overturned => ["overturned", "↺", "Overturned during the work"],
             Kind::Warned => ["warned", "!", "Warning"],
             Kind::Unsourced => ["unsourced", "–", "Cites no source"],
-            Kind::Drifted => ["drifted", "≠", "What it cites has changed"],
-            Kind::Open => ["open", "○", "Open, or proposed and not yet explored"],
-            Kind::Whole => ["whole", "!", "The whole"],
+            Kind::Drifted => ["drifted", "≠", "Cited file has changed"],
+            Kind::Open => ["open", "○", "Open or not yet explored"],
+            Kind::Whole => ["whole", "!", "The investigation"],
         }
     }
 }
@@ -130,11 +130,11 @@ impl Place {
     /// Returns the key and the title. Without a conclusion based on answers, all answers count.
     fn words(self, is_bound: bool) -> (&'static str, &'static str) {
         match (self, is_bound) {
-            (Place::Whole, _) => ("whole", "The whole investigation"),
+            (Place::Whole, _) => ("whole", "The investigation"),
             (Place::Answer, true) => ("answers", "Answers of the conclusion"),
             (Place::Answer, false) => ("answers", "Answers"),
-            (Place::RestsOn, true) => ("rests-on", "What the conclusion rests on"),
-            (Place::RestsOn, false) => ("rests-on", "What an answer rests on"),
+            (Place::RestsOn, true) => ("rests-on", "Basis of the conclusion"),
+            (Place::RestsOn, false) => ("rests-on", "Basis of an answer"),
             (Place::OtherAnswer, _) => ("other-answers", "Other answers"),
             (Place::Elsewhere, _) => ("elsewhere", "Elsewhere"),
         }
@@ -249,7 +249,7 @@ impl Cards<'_> {
             self.add(&mut found, Kind::Open, &end.card, text);
         }
         for card in self.in_order(self.investigation.pending().map(|node| &node.id)) {
-            self.add(&mut found, Kind::Open, &card, " is proposed, and not yet explored.".to_owned());
+            self.add(&mut found, Kind::Open, &card, " is proposed, but not yet explored.".to_owned());
         }
         self.in_places(found, &overview.solutions)
     }
@@ -260,30 +260,30 @@ impl Cards<'_> {
 
     fn of_the_whole(&self, overview: &Overview, found: &mut Found) {
         let owed = overview.blockers.len();
-        let things = counted(owed, "thing");
+        let steps = counted(owed, "required step");
         let end = self.investigation.conclusion();
         let mut tell = |text: String| found.add(Kind::Whole, None, None, text);
         match end {
-            None if owed > 0 => tell(format!("It has not ended: its rules still ask for {things}.")),
+            None if owed > 0 => tell(format!("It has not ended: {steps} left.")),
             None => tell("It has not ended.".to_owned()),
             Some(end) if end.stopped.is_some() => {
                 let why = end.stopped.as_ref().map_or("", |stopped| stopped.reason.label());
-                tell(format!("It was stopped early ({why}): its rules asked for {things} more."));
+                tell(format!("It was stopped early ({why}): {steps} skipped."));
             }
             Some(_) if owed > 0 => {
-                tell(format!("It was ended, but its rules now ask for {things}."));
+                tell(format!("It has ended, but its rules are no longer met: {steps} missing."));
             }
             Some(_) => {}
         }
         if let Some(end) = end {
             if self.investigation.end_in_force().is_none() {
-                tell("Research went on after its end.".to_owned());
+                tell("Research continued after its end.".to_owned());
             }
             if end.conclusion.is_none() {
-                tell("It was ended without a conclusion.".to_owned());
+                tell("It has ended without a conclusion.".to_owned());
             }
             if !end.other_conclusions.is_empty() {
-                tell("It was ended more than once, in several places.".to_owned());
+                tell("It was ended several times, in different places.".to_owned());
             }
         }
         if !overview.solutions.is_empty() && !self.assessment.method_confirms {
@@ -331,7 +331,7 @@ impl Cards<'_> {
                 self.add(found, Kind::Unconfirmed, card, " has not been checked.".to_owned());
             }
             Some((Verdict::NotChecked, _)) => {
-                let why = "which says nothing, or is older than the findings";
+                let why = "which is empty or older than the findings";
                 self.add(found, Kind::Unconfirmed, card, format!(" is confirmed only by {by}, {why}."));
             }
             Some((Verdict::AuthorOnly, _)) => {

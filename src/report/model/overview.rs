@@ -360,7 +360,7 @@ impl<'a> Cards<'a> {
             let kind = match input.evidence.drift.get(pin) {
                 Some(drift) if drift.is_lost() => (0, drift.as_str(), "differs"),
                 Some(drift @ (Drift::Unchanged | Drift::Moved { .. })) => (1, drift.as_str(), "same"),
-                Some(_) | None => (2, "not compared with today’s project", "quiet"),
+                Some(_) | None => (2, "not compared with the current project", "quiet"),
             };
             counts.entry(kind).or_default().insert(pin);
         }

@@ -27,8 +27,8 @@ pub(in crate::report) struct RunView {
     pub id: String,
     /// Its node, or `None` if it belongs to the investigation or to a missing node.
     pub card: Option<SharedValue<Card>>,
-    /// The address of its output relative to the investigation's folder. If the node's page lists only newer runs, the address of
-    /// the node; `None` if the page of evidence shows the run in full.
+    /// The address of its output relative to the investigation's folder. If the node's page lists only newer runs, the
+    /// address of the node; `None` if the page of evidence shows the run in full.
     pub href: Option<String>,
     /// The command as shell input, shortened.
     pub command: String,

@@ -6,8 +6,8 @@ use super::cards::{Card, Cards};
 use crate::assess::Verdict;
 
 impl Cards<'_> {
-    /// Returns the standings as `c3.A1a;o1.A 2.A1,A2`: for each standing its letter, then the suffixes of the ids by round. (No id
-    /// contains a separator.)
+    /// Returns the standings as `c3.A1a;o1.A 2.A1,A2`: for each standing its letter, then the suffixes of the ids by round.
+    /// (No id contains a separator.)
     pub(super) fn since(&self) -> String {
         let mut standings: BTreeMap<char, BTreeMap<u32, Vec<&str>>> = BTreeMap::new();
         for node in self.investigation.nodes() {

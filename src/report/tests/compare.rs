@@ -12,7 +12,7 @@ fn compared(before: &ReportInput, after: &ReportInput, relation: Relation) -> St
     let contents =
         Contents { inputs: vec![after.clone()], comparison: Some(comparison), ..Contents::default() };
     let files = site(&contents, &Templates::load(&SiteOptions::default()).unwrap()).unwrap();
-    assert!(page(&files, "index.html").contains("<a href=\"compare.html\">What changed</a>"));
+    assert!(page(&files, "index.html").contains("<a href=\"compare.html\">Changes</a>"));
     page(&files, "compare.html")
 }
 
