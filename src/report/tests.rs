@@ -1,4 +1,4 @@
-//! The site of investigations that were made by hand.
+//! Sites of hand-made investigations.
 
 mod agree;
 mod argument;
@@ -75,7 +75,7 @@ fn every_page_of_an_investigation_is_under_one_of_five_tabs() {
             "{path}: {current:?}"
         );
     }
-    // Two views under one tab lead to each other.
+    // Views under one tab link to each other.
     for (from, to) in [("tree", "graph"), ("graph", "tree"), ("judged", "doubts"), ("doubts", "judged")] {
         let page = page(&files, &format!("{from}.html"));
         let (_, views) = page.split_once("<nav class=\"views\"").unwrap();
@@ -112,7 +112,7 @@ fn the_first_page_answers_the_questions() {
     ] {
         assert!(page.contains(text), "{text} is missing in {page}");
     }
-    // Each fact once: the finding, what is ruled out, and the conclusion.
+    // Each fact is shown once: the finding, the ruled-out nodes and the conclusion.
     for once in [
         "The pool is exhausted by idle transactions</bdi>",
         "<h2 id=\"conclusion\">",
@@ -122,7 +122,7 @@ fn the_first_page_answers_the_questions() {
     }
 }
 
-/// The doubts of a page, as it tells them.
+/// Returns the texts of the doubts on a page.
 fn doubts(page: &str) -> Vec<String> {
     let lists = page.split("<ul class=\"doubts\">").skip(1).filter_map(|list| list.split("</ul>").next());
     let lines =
@@ -168,7 +168,7 @@ fn doubts_stand_by_how_near_they_are_to_the_conclusion() {
     let titles = ["Answers of the conclusion", "Basis of the conclusion", "Other answers", "Elsewhere"];
     let places = titles.map(|title| page.find(&format!(">{title} <")).unwrap());
     assert!(places.is_sorted(), "{places:?}");
-    // The code is not read aloud; a tooltip shows it.
+    // The tooltip shows the code, which is not read aloud.
     assert!(
         page.contains("<span dir=\"auto\" title=\"SUSPICIOUS\">: Committed 4 s after it was proposed"),
         "{page}"
@@ -199,7 +199,7 @@ fn a_reader_can_have_each_result_challenged() {
     let (address, text) = button.split_once("\" rel=\"noopener noreferrer\">").unwrap();
     assert!(address.starts_with("https://github.com/o/n/issues/new?title=Objection+to+R4.A1a1"), "{address}");
     assert!(text.starts_with("Object to this answer</a>"), "{text}");
-    // Without a forge there is the text alone, and of a proposal there is nothing to challenge.
+    // Without a forge there is only the text. A proposal can't be challenged.
     let files = render(&[unfinished()]);
     let pages = pages(&files).into_iter().filter(|(path, _)| path.starts_with("nodes/"));
     let challenged = pages.filter(|(_, page)| page.contains("id=\"challenge\"")).count();
@@ -208,7 +208,7 @@ fn a_reader_can_have_each_result_challenged() {
     let node = page(&files, "nodes/R2.A1.html");
     let (_, mail) = node.split_once("href=\"mailto:?subject=Objection%20to%20R2.A1%3A%20").unwrap();
     assert!(mail.split_once('"').unwrap().0.contains("&amp;body=Investigation%3A%20"), "{mail}");
-    // A forge that the project is on is known without being named.
+    // A forge is recognized from the project's remote.
     let mut input = unfinished();
     input.evidence.forge = Forge::of("git@gitlab.com:o/n.git");
     let node = page(&render(&[input]), "nodes/R2.A1.html");
@@ -246,7 +246,10 @@ fn what_is_not_there_is_no_doubt() {
     let told = |input: ReportInput| doubts(&page(&render(&[input]), "doubts.html"));
     assert_eq!(told(empty()), ["The investigation ! It has not ended: 2 required steps left."]);
     let early = told(backed());
-    assert!(early[0].starts_with("The investigation ! It was stopped early (the budget was spent)"), "{early:#?}");
+    assert!(
+        early[0].starts_with("The investigation ! It was stopped early (the budget was spent)"),
+        "{early:#?}"
+    );
     assert!(
         !early.iter().any(|doubt| doubt.contains("checked by") || doubt.contains("been checked")),
         "a refuted one is no answer: {early:#?}"
@@ -312,7 +315,7 @@ fn what_refutes_is_not_called_a_confirmation() {
         assert!(page.contains("<span class=\"chip role-refutation\""), "{path}: {page}");
         assert!(page.contains(">Refutation<"), "{path}: {page}");
     }
-    // Nor counted as one: the legend and the tree have a kind of their own for it.
+    // It is not counted as a confirmation: the legend and the tree list refutations separately.
     let (tree, graph) = (page(&files, "tree.html"), page(&files, "graph.html"));
     assert!(tree.contains("value=\"Refutation\">Refutation <span class=\"count\">1</span>"), "{tree}");
     assert!(!tree.contains("value=\"Confirmation\""), "{tree}");
@@ -437,7 +440,7 @@ fn a_large_graph_is_an_overview_and_branches_that_lead_to_each_other() {
             assert!(anchor.is_empty() || self::page(&files, &target).contains(&format!("id=\"{anchor}\"")));
         }
     }
-    // Each node's card is on exactly one page below its parent, and the script says on which.
+    // Each node's card is below its parent on exactly one page, and the script lists that page.
     let script = self::page(&files, "graph/places.js");
     let json = script.strip_prefix("window.graphPlaces=").unwrap().trim_end().trim_end_matches(';');
     let places: Vec<(String, Vec<String>)> = serde_json::from_str(json).unwrap();
@@ -469,7 +472,7 @@ fn one_stands_at_the_root_and_several_in_folders() {
     ] {
         assert!(index.contains(text), "{text}");
     }
-    // The newest first.
+    // Newest first.
     assert!(index.find(&ids[1]) < index.find(&ids[0]), "{index}");
     assert!(matches!(
         site(&Contents::from(&[sample(), sample()][..]), &Templates::load(&SiteOptions::default()).unwrap()),
@@ -512,7 +515,7 @@ fn faults_are_named_and_the_rest_is_shown() {
     assert!(page.contains("ruleset.yaml:7: unknown state &lt;b&gt;NO&lt;/b&gt;"));
     assert!(page.contains("nodes/R9/R9.X.yaml:7: its parent is missing"));
     assert!(page.contains("so the answers are unknown") && page.contains("Unknown: the ruleset"));
-    // What the conclusion names is not said to be gone, since nobody can tell.
+    // Nodes of the conclusion are not called refuted, since that is unknown here.
     assert!(!page.contains("no longer an answer"), "{page}");
     assert!(self::page(&files, "tree.html").contains("chip role-unknown"));
     assert!(!files.contains_key("ruleset.yaml"));
@@ -601,7 +604,7 @@ fn a_template_of_the_users_replaces_one_and_an_asset() {
     assert!(page(&files, "index.html").contains("id=\"trust\""));
 }
 
-/// A name in the guide that templates no longer have breaks the pages of whoever has read it.
+/// Names in the guide must exist, or templates based on it break.
 #[test]
 fn the_names_and_the_example_of_the_guide_work() {
     let guide = Templates::built_in().find(|(path, _)| path == "README.md").unwrap().1;
@@ -611,7 +614,7 @@ fn the_names_and_the_example_of_the_guide_work() {
         let names = section.split('`').skip(1).step_by(2).filter(|name| {
             name.contains('.') && name.chars().all(|c| c.is_ascii_lowercase() || "._".contains(c))
         });
-        // A name that does not exist may not even be asked for.
+        // Even a test for an unknown name is an error.
         names.map(|name| format!("{{% if {name} %}}{{% endif %}}")).collect()
     };
     let every = of("On every page") + &of("On every page of an investigation");
@@ -660,7 +663,7 @@ fn a_template_error_names_file_line_and_reason() {
         assert_eq!(error.line, Some(line), "{error}");
         assert!(error.to_string().contains(reason), "{error}");
     }
-    // In a part that many pages use, the part is named and not the page.
+    // For an included file, the error names that file rather than the page.
     let built_in = Templates::built_in().find(|(path, _)| path == "macros.html").unwrap().1;
     let broken = String::from_utf8(built_in.to_vec()).unwrap().replace("{{ state.name }}", "{{ state.nam }}");
     let line = broken.lines().position(|line| line.contains("state.nam }}")).unwrap() + 1;
@@ -675,7 +678,7 @@ fn a_template_error_names_file_line_and_reason() {
     assert_eq!(error.to_string(), "can't read the template /nowhere/at/all");
 }
 
-/// A template of a stranger's published what its links led to, and a FIFO in it never ended.
+/// A template from a stranger once published the targets of its links, and a FIFO in it blocked forever.
 #[cfg(unix)]
 #[test]
 fn a_template_takes_nothing_from_outside_its_folder() {
@@ -692,7 +695,7 @@ fn a_template_takes_nothing_from_outside_its_folder() {
     let _socket = UnixListener::bind(folder.path().join("x")).unwrap();
     let error = with_folder(&folder).unwrap_err();
     assert!(crate::text::causes(&error).contains("neither a file nor a folder"), "{error}");
-    // A link inside the folder is one of its files; a folder that is in itself ends.
+    // A link inside the folder is one of its files, and a folder that contains itself ends.
     let folder = crate::testing::folder();
     std::fs::write(folder.path().join("a.css"), "a").unwrap();
     symlink("a.css", folder.path().join("b.css")).unwrap();
@@ -716,7 +719,7 @@ fn a_template_has_a_size() {
     assert!(crate::text::causes(&error).contains("MiB"), "{error}");
 }
 
-/// Few steps can print much.
+/// Few steps can print a lot.
 #[test]
 fn a_page_has_a_length() {
     let folder = crate::testing::folder();
@@ -732,7 +735,7 @@ fn a_page_has_a_length() {
     );
 }
 
-/// A node has no field that only the repository shows.
+/// Every field of a node is on its page.
 #[test]
 fn every_field_of_a_node_is_on_its_page_and_in_the_data() {
     let input = backed();
@@ -747,7 +750,7 @@ fn every_field_of_a_node_is_on_its_page_and_in_the_data() {
     assert_eq!(stored, &view);
     let (page, print) = (page(&files, "nodes/R3.A1a.html"), page(&files, "print.html"));
     for (field, value) in leaves("", &view) {
-        // Messages have the labels of states.
+        // Messages use the labels of states.
         let value = if field.ends_with("warnings/message") {
             value.replace("DEAD", "“Ruled out”")
         } else {
@@ -767,7 +770,7 @@ fn every_field_of_a_node_is_on_its_page_and_in_the_data() {
     for shown in ["Sort first", "cargo bench", "three of five"] {
         assert!(search.contains(shown), "{shown} is not found");
     }
-    // What stands in its place is shown wherever the node is named.
+    // The replacement title is shown wherever the node is named.
     for path in
         ["index.html", "tree.html", "graph.html", "graph.svg", "graph.dot", "graph.mmd", "nodes/R2.A1.html"]
     {
@@ -781,7 +784,7 @@ fn every_field_of_a_node_is_on_its_page_and_in_the_data() {
     assert!(refuted.contains("Refuted by"), "{refuted}");
 }
 
-/// Each value in a JSON value, with its path. None may be missing: the sample has all there is.
+/// Returns each value in a JSON value, with its path. None may be empty, since the sample has all fields.
 fn leaves(path: &str, value: &serde_json::Value) -> Vec<(String, String)> {
     use serde_json::Value::{Array, Bool, Null, Number, Object, String as Text};
     match value {
@@ -827,7 +830,7 @@ fn one_that_was_stopped_early_says_so_everywhere_with_what_was_owed() {
     assert_eq!(data["refuted"][0], serde_json::json!({"node": "R2.A1", "refutedBy": ["R3.A1a"]}));
     assert_eq!(data["solutions"], serde_json::json!([]), "a refuted one does not count");
     assert!(overview.contains("No answer was found. 1 refuted."), "{overview}");
-    // In the index of several, too.
+    // The same holds for the index of several investigations.
     let index = page(&render(&[backed(), empty()]), "index.html");
     assert!(index.contains("Stopped early") && index.contains("Ended without a conclusion"), "{index}");
 }
@@ -838,7 +841,7 @@ fn a_conclusion_that_came_after_the_end_says_so() {
     let page = page(&files, "index.html");
     let (_, after) = page.split_once("after the end: ").unwrap();
     assert!(after.contains(&Time::of(time(300)).text) && page.contains("It sorts."), "{page}");
-    // And what it was before it was amended.
+    // The texts before an amendment are shown too.
     for shown in
         ["Conclusion amended", "editor-2", "client-5/1.0", "It was hasty.", "<strong>does not</strong> sort"]
     {
@@ -892,7 +895,7 @@ fn a_long_history_has_pages_and_every_commit_is_found_on_its_own() {
         let commit = format!("{number:040x}").parse().unwrap();
         input.history.push(HistoryEntry { commit, happenings: Vec::new(), ..first.clone() });
     }
-    // The oldest of all is on the last page.
+    // The oldest commit is on the last page.
     let number = input.history.len();
     let oldest = input.history.remove(number - 451);
     input.history.push(oldest);
@@ -956,7 +959,7 @@ fn one_file_asks_for_nothing_and_says_what_it_leaves_out() {
         ["href", "src"].into_iter().flat_map(|name| attributes(&text, name).map(move |value| (name, value)))
     {
         let is_own = value.starts_with('#') || value.starts_with("data:");
-        // Other addresses are only led to.
+        // Other addresses occur only as links.
         assert!(is_own || (attribute == "href" && value.starts_with("http")), "{attribute} {value}");
     }
     assert!(!text.contains("<script"));
@@ -1076,14 +1079,14 @@ fn a_run_stands_at_its_node_with_what_came_of_it_again_and_all_are_on_the_page_o
     }
 }
 
-/// Adds nodes, or puts them in the place of others.
+/// Adds or replaces nodes.
 fn put(input: &mut ReportInput, nodes: Vec<Node>) {
     let changes: Vec<_> = nodes.into_iter().map(|node| crate::domain::Change::Node(Arc::new(node))).collect();
     input.snapshot.investigation =
         Arc::new(Investigation::clone(&input.snapshot.investigation).with(&changes));
 }
 
-/// Has the root cite these alone.
+/// Replaces the citations of the root.
 fn cite(input: &mut ReportInput, references: Vec<Citation>) {
     let root = input.snapshot.investigation.node(&"R1.A".parse().unwrap()).unwrap();
     let root = edit(Node::clone(root), |c| c.references = references);
@@ -1095,7 +1098,7 @@ fn cites(input: &mut ReportInput, number: usize) {
     cite(input, (0..number).map(cited).collect());
 }
 
-/// The slider ends with the tree as it is.
+/// The slider ends with the current tree.
 #[test]
 fn what_each_commit_did_adds_up_to_the_tree() {
     let input = edited();
@@ -1141,7 +1144,7 @@ fn many_sources_stand_on_several_pages() {
     }
     assert!(found >= 450);
     assert!(pages[1].contains("rel=\"prev\" href=\"references.html\"") && pages[1].contains("rel=\"next\""));
-    // Whoever cites a source leads to the page that it is on.
+    // Citing nodes link to the page with the source.
     let node = page(&files, "nodes/R1.A.html");
     for link in node.split("href=\"../").skip(1).map(|rest| rest.split('"').next().unwrap()) {
         let Some((path, place)) = link.split_once('#').filter(|(path, _)| path.starts_with("references"))
@@ -1152,7 +1155,7 @@ fn many_sources_stand_on_several_pages() {
     }
 }
 
-/// The page of 9,500 nodes had 85,000 elements.
+/// The page of 9,500 nodes once had 85,000 elements.
 #[test]
 fn a_source_that_hundreds_cite_names_a_few_of_them() {
     let one = |at: usize| {
@@ -1216,7 +1219,7 @@ fn the_style_sheet_has_the_colours_of_the_graph() {
     }
 }
 
-/// Whoever chooses the dark colours has those of a dark system.
+/// An explicit choice of dark colours equals those of a dark system.
 #[test]
 fn the_dark_colours_are_the_same_by_choice() {
     let style = page(&render(&[empty()]), "assets/style.css");
@@ -1239,7 +1242,7 @@ fn the_colours_can_be_told_apart_in_both_schemes() {
             style[from..].split(&format!("--{name}: #")).nth(1).unwrap_or_else(|| panic!("no --{name}"));
         u32::from_str_radix(&line[..6], 16).unwrap()
     };
-    // As WCAG 2.2 computes it.
+    // The formula of WCAG 2.2.
     let luminance = |colour: u32| {
         let part = |shift: u32| {
             let value = f64::from((colour >> shift) & 0xff) / 255.0;
@@ -1262,7 +1265,7 @@ fn the_colours_can_be_told_apart_in_both_schemes() {
             ("warn".to_owned(), vec!["page", "warn-soft"], 4.5),
             ("fault".to_owned(), vec!["page", "fault-soft"], 4.5),
             ("good".to_owned(), vec!["page", "good-soft"], 4.5),
-            // The edge of a field, and a bar that only repeats what a word says.
+            // The edge of a field, and a bar that repeats a word.
             ("field".to_owned(), vec!["page", "panel"], 3.0),
             ("role-exhausted".to_owned(), vec!["page"], 3.0),
         ])
@@ -1309,7 +1312,7 @@ fn a_folder_that_holds_something_else_is_left_alone() {
     );
     assert_eq!(names(&foreign), ["thesis.txt"]);
 
-    // A file that was put into a site of ours counts too, and so does a folder.
+    // A file or folder added to one of our sites is foreign too.
     let own = folder.path().join("own");
     write(&files, &own).unwrap();
     std::fs::create_dir(own.join(".git")).unwrap();
@@ -1330,7 +1333,7 @@ fn a_folder_that_holds_something_else_is_left_alone() {
     assert_eq!(names(folder.path()), ["file", "foreign", "own"]);
 }
 
-// What the samples are made of
+// The parts of the samples
 
 fn render(inputs: &[ReportInput]) -> Files {
     site(&inputs.into(), &Templates::load(&SiteOptions::default()).unwrap()).unwrap_or_else(|error| {
@@ -1423,7 +1426,7 @@ fn node(id: &str, state: &str, title: &str, findings: &str) -> Node {
     node
 }
 
-/// A file as it was when it was cited.
+/// A file as cited.
 fn pin() -> Pin {
     Pin {
         path: "src/sort.rs".to_owned(),
@@ -1460,7 +1463,7 @@ fn a_browser_is_told_how_each_node_stands() {
             "{page}"
         );
     }
-    // An earlier state is no visit.
+    // Showing an earlier state does not count as a visit.
     let earlier = render(&[ReportInput { rev: Some("HEAD~1".to_owned()), ..input }]);
     assert!(!page(&earlier, "index.html").contains("class=\"since\""));
 }
@@ -1540,7 +1543,7 @@ fn cited_files_stand_beside_the_claim_as_they_were() {
     assert!(page(drifted(to)).contains("moved to <code class=\"break\">src/&lt;b&gt;.rs</code>"));
 }
 
-/// One whose node R3.A1a has every field that a node can have, and that was stopped early.
+/// An investigation stopped early, whose node R3.A1a has every field.
 fn backed() -> ReportInput {
     let caller = |number: u8| Caller {
         person: None,
@@ -1699,7 +1702,7 @@ fn hostile(node: &Node, evil: &str) -> Node {
     node
 }
 
-/// The sample, with objections of which one is open, and comments.
+/// The sample with comments and objections, one of them open.
 fn discussed(text: &str) -> ReportInput {
     let mut input = sample();
     let comment = |number: u8, node: Option<&str>, kind, reply_to: Option<u8>, agent: Option<&str>| {
@@ -1736,10 +1739,10 @@ fn discussed(text: &str) -> ReportInput {
     input
 }
 
-/// What a run is, made of what it is about and what happened.
+/// Creates the kind of a run from the run it refers to and its result.
 type RunOf = fn(RunId, Ran) -> RunKind;
 
-/// A run with such texts wherever a stranger can write one.
+/// A run with `text` in each free text.
 fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) -> String) -> Arc<Run> {
     let id = |number: u8| format!("01989c3e-7f2a-7000-8000-0000000001{number:02x}").parse().unwrap();
     let ran = Ran {
@@ -1792,7 +1795,7 @@ fn judged(of: RunId, _: Ran) -> RunKind {
     RunKind::Judged { of, holds: true }
 }
 
-/// The sample, with `text` wherever a stranger can write one.
+/// The sample with `text` in each free text.
 fn all_texts(text: &str) -> ReportInput {
     let mut input = sample();
     let old = Arc::unwrap_or_clone(input.snapshot.investigation);
@@ -2056,7 +2059,7 @@ fn unfinished() -> ReportInput {
     input(meta, nodes.into_iter().map(Arc::new).collect(), None)
 }
 
-/// A text of a node, changed by hand in every commit, is compared until that costs too much.
+/// Texts changed by hand in every commit are compared only until that costs too much.
 #[test]
 fn a_long_text_that_is_edited_again_and_again_does_not_fill_the_memory() {
     let mut input = edited();
@@ -2095,7 +2098,7 @@ fn the_first_page_of_the_history_tells_where_something_is_left_out() {
     assert!(entries.contains("What came before is not there."));
 }
 
-/// The sample, with a text changed by hand afterwards.
+/// The sample with a text changed by hand afterwards.
 fn edited() -> ReportInput {
     let mut input = sample();
     let id: NodeId = "R2.A1".parse().unwrap();
@@ -2147,7 +2150,7 @@ fn large(number: usize) -> ReportInput {
     input(meta(7, "A large one", "How does it look?"), nodes.into_iter().map(Arc::new).collect(), None)
 }
 
-/// An investigation with a history of one commit per round and call.
+/// An investigation with one commit per round and call.
 fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> ReportInput {
     let id = meta.id;
     let mut happenings = vec![(0, vec![Happening::Started], format!("Start {}", meta.title))];

@@ -1,9 +1,8 @@
-//! Every surface says the same of each answer and of the whole. Random investigations, of facts as calls, hands and merges may
-//! leave them; a reader for each surface; and the assessment, which each is held against.
+//! All surfaces agree on the verdict on each answer and on the investigation. Random investigations, as calls, edits by hand
+//! and merges may leave them, are rendered, and a reader for each surface is compared with the assessment.
 //!
-//! [`SURFACES`] names every file of a site, and what else is written here: each with its reader, or with why it says nothing of
-//! an answer. A file of another kind fails the test until it stands there. What is read of replies, screens and exports of a
-//! real repository is in `tests/it/surfaces.rs`, with a list of the same kind.
+//! [`SURFACES`] lists every kind of file of a site, with its reader or the reason why it contains no verdict. Unlisted kinds
+//! fail the test. `tests/it/surfaces.rs` does the same for replies, screens and exports of a real repository.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -22,7 +21,7 @@ use crate::report::site::Builder;
 use crate::report::sites::SiteEntry;
 use crate::review;
 
-/// One node: where it hangs, its state, who wrote it, what came of it later.
+/// A node: its place, its state, its author, and later events.
 #[derive(Clone, Debug)]
 struct Step {
     parent: usize,
@@ -32,21 +31,21 @@ struct Step {
     by: usize,
 }
 
-/// What is said of a node, and whether and by whom it is resolved.
+/// The node of an objection, and the person who resolves it, if any.
 type Said = (usize, Option<usize>);
 
-/// The end: whether it is early, which answers it names and as what, and whether research came after it.
+/// An end: whether it is early, the answers it names and their roles, and whether research continued.
 type Ended = (bool, Vec<(usize, usize)>, bool);
 
-/// What was run for a node and by whom; and how it came out when others ran it again, each with what was said of that.
+/// A captured run: its node, its author, and its reruns with their outcomes and judgements.
 type Captured = (usize, usize, Vec<(usize, usize, Option<bool>)>);
 
-/// What came of an investigation on one side of a merge: how its nodes go on, what is said of them, and its end.
+/// The events on one side of a merge: the nodes, the objections and the end.
 type Branch = (Vec<Step>, Vec<Said>, Option<Ended>);
 
 const STATES: [&str; 6] = ["EXPLORE", "FOUND", "FOUND", "VERIFY", "VERIFY", "DEAD"];
 
-/// Two agents in two sessions, a person, and nobody with a name.
+/// Returns two agents in two sessions, a person, and an unnamed agent.
 fn hand(number: usize) -> (Option<String>, Caller) {
     let session = |name: &str| Caller { session: Some(name.into()), ..Caller::default() };
     match number % 6 {
@@ -67,7 +66,7 @@ fn nodes(steps: &[Step], side: i64) -> Vec<Node> {
             None => "R1.A".to_owned(),
             Some(parent) => format!("R{}.{}{at}", parent.round() + 1, parent.suffix()),
         };
-        // Of two proposals under one id that are not the same, one moves.
+        // Of two different proposals with the same id, a merge renames one.
         let proposed_at = time(if step.parent > 3 { side } else { 0 });
         let mut node = Node::new(id.parse().unwrap(), parent, format!("Title of {id}"), proposed_at);
         let when = time(10 * at as i64 + 1 + side);
@@ -113,7 +112,7 @@ fn nodes(steps: &[Step], side: i64) -> Vec<Node> {
     nodes
 }
 
-/// The investigation that a branch makes, and where it parted from `shared` steps without what came of them later.
+/// Builds the investigation of a branch, and its state when the branches split after `shared` steps.
 fn branch((steps, said, end): &Branch, side: i64) -> ReportInput {
     let nodes = nodes(steps, side);
     let comment = |number: usize, node: &Node, kind, reply_to: Option<usize>, by: usize| {
@@ -161,7 +160,7 @@ fn with_comments(
     input
 }
 
-/// The files of a tree that merges are about.
+/// Returns the files that merges work on.
 fn files_of(input: &ReportInput) -> merge::FileMap {
     let investigation = input.snapshot.investigation.as_ref();
     let nodes = investigation.nodes().map(|node| (layout::node(&node.id), node_file::write(node)));
@@ -171,7 +170,7 @@ fn files_of(input: &ReportInput) -> merge::FileMap {
     all.map(|(path, text)| (path, text.unwrap().into_bytes())).collect()
 }
 
-/// What a merge makes of both; the first one where it is refused.
+/// Merges both sides. Returns the first one if the merge is refused.
 fn merged(base: &ReportInput, ours: ReportInput, theirs: &ReportInput) -> ReportInput {
     let [base, own, theirs] = [base, &ours, theirs].map(files_of);
     let differs = |path: &String| base.get(path) != own.get(path) || own.get(path) != theirs.get(path);
@@ -206,7 +205,7 @@ fn merged(base: &ReportInput, ours: ReportInput, theirs: &ReportInput) -> Report
     with_comments(nodes, comments, conclusion)
 }
 
-/// The runs of commands for some of these nodes.
+/// Returns runs for some of these nodes.
 fn runs(nodes: &[NodeId], captured: &[Captured]) -> Vec<Arc<Run>> {
     let mut runs: Vec<Arc<Run>> = Vec::new();
     let mut add = |node: &NodeId, by: usize, what: RunKind| {
@@ -247,7 +246,7 @@ fn runs(nodes: &[NodeId], captured: &[Captured]) -> Vec<Arc<Run>> {
     runs
 }
 
-/// What one side made of it, or what a merge made of both sides; which nodes a hand has changed; and what was run.
+/// Builds one side or the merge of two, with edits by hand and captured runs.
 fn of(ours: Branch, theirs: Option<Branch>, by_hand: &[usize], captured: &[Captured]) -> ReportInput {
     let mut input = branch(&ours, 0);
     if let Some((steps, said, end)) = theirs {
@@ -255,7 +254,7 @@ fn of(ours: Branch, theirs: Option<Branch>, by_hand: &[usize], captured: &[Captu
         let as_begun = |step: &Step| Step { later: 7, ..step.clone() };
         let begun: Vec<Step> = ours.0[..common].iter().map(as_begun).collect();
         let base = branch(&(begun.clone(), Vec::new(), None), 0);
-        // What came later of what both have begun with, and what each has alone.
+        // The later events of the shared steps, and the steps of each side.
         let later = |(step, other): (&Step, &Step)| Step { later: other.later, by: other.by, ..step.clone() };
         let own = begun.iter().zip(steps.iter().cycle()).map(later).chain(steps.iter().cloned());
         let theirs = branch(&(own.collect(), said, end), 1);
@@ -271,7 +270,7 @@ fn of(ours: Branch, theirs: Option<Branch>, by_hand: &[usize], captured: &[Captu
     input
 }
 
-/// What both sides began with was proposed and committed before they parted.
+/// Shared steps have equal times on both sides.
 fn at_the_same_time(base: &ReportInput, mut theirs: ReportInput) -> ReportInput {
     let facts = Arc::unwrap_or_clone(theirs.snapshot.investigation);
     let earlier = base.snapshot.investigation.nodes().filter_map(|old| {
@@ -286,13 +285,13 @@ fn at_the_same_time(base: &ReportInput, mut theirs: ReportInput) -> ReportInput 
     theirs
 }
 
-/// What stands in a page between these, without its marks.
+/// Returns the text between two marks of a page.
 fn between<'p>(page: &'p str, before: &str, after: &str) -> &'p str {
     let (_, rest) = page.split_once(before).unwrap_or_else(|| panic!("no {before} in {page}"));
     rest.split_once(after).map_or(rest, |(part, _)| part)
 }
 
-/// The class and the words of each verdict that a part of a page shows.
+/// Returns the class and the words of each verdict in a part of a page.
 fn shown(part: &str) -> Vec<(&str, &str)> {
     let marks = part.split("<span class=\"sure ").skip(1);
     let mark = |mark: &'_ str| -> Option<(usize, usize, usize)> {
@@ -307,7 +306,7 @@ fn told(verdict: Verdict) -> (&'static str, &'static str) {
     (verdict.class(), verdict.label())
 }
 
-/// An investigation, what is to be said of it, and the surfaces that say it.
+/// An investigation, its assessment and its surfaces.
 struct Case<'c> {
     input: &'c ReportInput,
     assessment: &'c Assessment<'c>,
@@ -320,7 +319,7 @@ type Read = Result<(), TestCaseError>;
 /// Reads a surface.
 type Reader = fn(&Case<'_>) -> Read;
 
-/// What reads a surface; or why it says nothing of an answer.
+/// The reader of a surface, or the reason why the surface contains no verdict.
 enum Reads {
     By(Reader),
     Nothing(&'static str),
@@ -359,7 +358,7 @@ const SURFACES: &[(&str, Reads)] = &[
     ("assets/*", Reads::Nothing("the same in every site")),
 ];
 
-/// What is written beside a site.
+/// The surfaces outside a site.
 const BESIDE: &[(&str, Reader)] = &[
     ("the single file", single_file),
     ("README.md", page_for_forges),
@@ -368,7 +367,7 @@ const BESIDE: &[(&str, Reader)] = &[
     ("review", reviewed),
 ];
 
-/// The kind of a file of a site: its path, with `*` for names and numbers.
+/// Returns the kind of a file: its path with `*` for names and numbers.
 fn kind(path: &str) -> String {
     match path.split_once('/') {
         Some((folder @ ("assets" | "attachments"), _)) => format!("{folder}/*"),
@@ -389,19 +388,19 @@ fn kind(path: &str) -> String {
 
 static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::load(&SiteOptions::default()).unwrap());
 
-/// Of a site that has an address: with a feed.
+/// The templates of a site with an address, and therefore a feed.
 static WITH_ADDRESS: LazyLock<Templates> = LazyLock::new(|| {
     let base_url = Some("https://example.org/".parse().unwrap());
     Templates::load(&SiteOptions { base_url, ..SiteOptions::default() }).unwrap()
 });
 
-/// The investigation without its nodes.
+/// Returns the investigation without its nodes.
 fn before(input: &ReportInput) -> Snapshot {
     let meta = input.snapshot.investigation.meta().clone();
     Snapshot { investigation: Arc::new(Investigation::new(meta)), ..input.snapshot.clone() }
 }
 
-/// The site of one, with the page of what lies between nothing and it; and what a site of several has above each.
+/// Builds the site of one investigation, compared with an empty state, and the index and feed of several.
 fn site_of(input: &ReportInput, templates: &Templates) -> Files {
     let names = ["a".to_owned(), "b".to_owned()];
     let comparison = Comparison { before: before(input), relation: Relation::Forward, names };
@@ -419,7 +418,7 @@ fn site_of(input: &ReportInput, templates: &Templates) -> Files {
     files
 }
 
-/// Holds every surface against the assessment.
+/// Compares every surface with the assessment.
 fn agree(input: &ReportInput) -> Read {
     let snapshot = input.snapshot.clone();
     let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
@@ -444,12 +443,12 @@ impl<'c> Case<'c> {
         self.assessment.rules.unwrap()
     }
 
-    /// The answers that stand, and those that are refuted.
+    /// Returns the answers, including refuted ones.
     fn answers(&self) -> impl Iterator<Item = &Answer<'c>> {
         self.assessment.answers.iter().chain(&self.assessment.refuted)
     }
 
-    /// The class and the words of what stands on top.
+    /// Returns the class and the words of the top verdict.
     fn top(&self) -> Option<(&'static str, String)> {
         match (self.assessment.verdict(), self.assessment.first()) {
             (Some(verdict), _) => Some((verdict.class(), self.assessment.words().unwrap().into_owned())),
@@ -505,7 +504,7 @@ fn first_page(case: &Case<'_>) -> Read {
     Ok(())
 }
 
-/// What the picture of the path says of each answer that it leads to, in both of its shapes; and that it leads to no other.
+/// Reads the verdicts of all answers in the picture of the path, in both shapes. It must show no other answers.
 fn path_to(page: &str, ends: &[(&NodeId, Verdict, Cow<'_, str>)]) -> Read {
     let picture = between(page, "<div class=\"path-box\">", "</div>");
     let shapes: Vec<&str> = picture.split("<svg class=\"graph path ").skip(1).collect();
@@ -528,14 +527,14 @@ fn path_to(page: &str, ends: &[(&NodeId, Verdict, Cow<'_, str>)]) -> Read {
     Ok(())
 }
 
-/// What stands on top of the first page, of the print and of the single file.
+/// Reads the top of the first page, of the print page or of the single file.
 fn top_of(case: &Case<'_>, page: &str) -> Read {
     let top = between(page, "<section class=\"answer ", "</section>");
     let (headline, verdict) = top.split_once("<div class=\"verdict ").unwrap();
     if let Some((class, words)) = case.top() {
         let is_of_class = |part: &str| part.starts_with(&format!("{class}\""));
         prop_assert!(is_of_class(top) && is_of_class(verdict), "{class}: {top}");
-        // The sentence begins with the words, or says before them what they are about.
+        // The sentence begins with the words, or with their subject.
         let sentence = between(between(verdict, "id=\"trust\"", "</h"), ">", "<").replace("&#39;", "'");
         let what = case.assessment.top().what;
         let begins = match what {
@@ -554,11 +553,11 @@ fn top_of(case: &Case<'_>, page: &str) -> Read {
         .map(|line| (line.split_once('"').unwrap().0, between(line, "<div dir=\"auto\">", "</div>")))
         .collect();
     prop_assert!((1..=7).contains(&lines.len()), "{verdict}");
-    // What stands beside it: what it does not cover, and what was found besides, with its grade.
+    // The limits, and the other results with their verdicts.
     for limit in case.assessment.limits() {
         prop_assert!(page.contains(limit.text), "{}", limit);
     }
-    // Whoever checked it, whatever was run again and whoever objects: a line says so, and only where it is so is it green.
+    // Each check, rerun and objection has a line, and only good news is green.
     let answers: Vec<&Answer<'_>> = match case.assessment.end() {
         Some(_) => case
             .assessment
@@ -761,7 +760,7 @@ fn search_data(case: &Case<'_>) -> Read {
     Ok(())
 }
 
-/// How each node stands, for a browser to keep.
+/// Reads the standing of each node for the browser.
 fn states(case: &Case<'_>) -> Read {
     let script = page(case.files, "states.js");
     let text = between(&script, "totStates(\"", "\"");
@@ -802,7 +801,7 @@ fn page_for_forges(case: &Case<'_>) -> Read {
     Ok(())
 }
 
-/// The commit of an end counts as the pages do.
+/// Compares the commit of an end with the pages.
 fn end_commit(case: &Case<'_>) -> Read {
     let end = Conclusion { conclusion: Some("It is so.".into()), ..Conclusion::new(time(999)) };
     let event = Event::Ended { conclusion: Arc::new(end) };
@@ -840,7 +839,7 @@ fn reviewed(case: &Case<'_>) -> Read {
     Ok(())
 }
 
-/// What is said of the first command that contests an answer.
+/// Returns the sentence about the first run that contests an answer.
 fn contesting(case: &Case<'_>, answer: &Answer<'_>) -> Option<String> {
     let first = answer.differing_runs.first()?;
     Some(case.assessment.run(*first).unwrap().told())

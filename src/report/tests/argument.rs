@@ -1,11 +1,11 @@
-//! The page of an answer and its reasons.
+//! The page of an answer.
 
 use super::*;
 use crate::withhold::List;
 
 const ANSWER: &str = "answers/R4.A1a1.html";
 
-/// Of a page, what is between the heading of that id and the end of its section, as text.
+/// Returns the text of the section with a heading of that id.
 fn section(page: &str, id: &str) -> String {
     let (_, rest) = page.split_once(&format!(" id=\"{id}\"")).unwrap_or_else(|| panic!("no {id} in {page}"));
     let section = rest.split("</section>").next().unwrap_or_default();
@@ -40,7 +40,7 @@ fn an_answer_is_followed_from_the_question_with_all_that_stands_for_and_against_
     ] {
         assert!(way.contains(told), "{told} in {way}");
     }
-    // A confirmed answer that somebody objects to does not look like one that stands.
+    // A contested answer does not look confirmed.
     assert!(page.contains("argument-head contested") && page.contains("</span> Answer, contested"));
     assert!(page.contains("class=\"line contested\"") && !page.contains("class=\"line confirmed\""));
     assert!(page.contains(">1 objection is open</text>"));
@@ -58,7 +58,7 @@ fn an_answer_is_followed_from_the_question_with_all_that_stands_for_and_against_
     );
     let who = section(&page, "who");
     assert!(who.contains("researcher-r5.a1a1v confirmed it in R5.A1a1v"), "{who}");
-    // It is led to.
+    // Other pages link to it.
     let link = format!("href=\"{ANSWER}\">See the 4 steps that led to it</a>");
     assert!(super::page(&files, "index.html").contains(&link));
     assert!(super::page(&files, "nodes/R4.A1a1.html").contains(&format!("href=\"../{ANSWER}\"")));
@@ -84,11 +84,11 @@ fn what_refutes_an_answer_stands_against_it() {
     assert!(section(&page, "against").contains("R3.A1a Sorting costs as much as it saves"));
     assert!(section(&page, "who").contains("refuted it in R3.A1a"));
     assert!(page.contains("<title>R3.A1a refutes it: Sorting costs"));
-    // On the first page it is no answer.
+    // The first page does not show it as an answer.
     assert!(!super::page(&files, "index.html").contains("that led to it"));
 }
 
-/// One whose steps name nodes elsewhere.
+/// An investigation whose steps name nodes elsewhere.
 pub(super) fn crossed() -> ReportInput {
     with_nodes(vec![
         node("R1.A", "EXPLORE", "Why?", "Profiled, as R2.A2 says; and again R2.A2. Not R9.X."),
@@ -141,7 +141,7 @@ fn of_many_answers_the_first_have_a_page_and_of_a_long_way_the_ends_are_told() {
     let files = render(&[with_nodes(nodes)]);
     let answers = files.keys().filter(|path| path.starts_with("answers/")).count();
     assert_eq!(answers, 100);
-    // The deepest comes last in the order of rounds, and has none.
+    // The deepest answer comes last, so it has no page.
     assert!(!files.contains_key(&long));
     for (path, page) in pages(&files).iter().filter(|(path, _)| path.starts_with("answers/")) {
         assert!(page.len() < 40_000, "{path}: {}", page.len());

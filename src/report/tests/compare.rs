@@ -1,8 +1,8 @@
-//! The page of what lies between two commits.
+//! The page of changes between two commits.
 
 use super::*;
 
-/// The page of what lies between two states of one investigation.
+/// Renders the page of changes between two states.
 fn compared(before: &ReportInput, after: &ReportInput, relation: Relation) -> String {
     let comparison = Comparison {
         before: before.snapshot.clone(),
@@ -16,7 +16,7 @@ fn compared(before: &ReportInput, after: &ReportInput, relation: Relation) -> St
     page(&files, "compare.html")
 }
 
-/// The input with other nodes: `with` gives what becomes of each.
+/// Returns the input with changed nodes. `with` returns the new form of each node.
 fn with_nodes(input: &ReportInput, with: impl FnMut(Node) -> Option<Node>) -> ReportInput {
     let old = input.snapshot.investigation.as_ref();
     let nodes = old.nodes().map(|node| node.as_ref().clone()).filter_map(with).map(Arc::new);
@@ -37,7 +37,7 @@ fn only(id: &'static str, change: impl Fn(&mut Node)) -> impl FnMut(Node) -> Opt
     }
 }
 
-/// The sample, as it was before its last reclassification.
+/// The sample before its last reclassification.
 pub(super) fn before_a_reclassification() -> ReportInput {
     let last_one_undone = only("R2.A3", |node| {
         node.classification.as_mut().unwrap().reclassified.pop();
@@ -104,7 +104,7 @@ fn a_reclassification_is_told_with_its_reason_and_not_as_an_edit() {
     assert!(reclassified.contains("The trace shows a second path"), "{reclassified}");
     assert!(!reclassified.contains("Round trips did not change."), "that was known before");
     assert!(!page.contains("id=\"changed\""));
-    // Backwards, the step is missing: that is an edit of the list.
+    // In this direction the step disappears, which counts as an edit of the list.
     let page = compared(&sample(), &before, Relation::Backward);
     assert!(!page.contains("id=\"reclassified\"") && section(&page, "changed").contains("Changes of state"));
     assert!(page.contains("The second commit is older than the first."));
@@ -212,11 +212,11 @@ fn what_strangers_write_stays_text_when_it_is_compared() {
     }
 }
 
-/// The sample, ended before its last reclassification and after it.
+/// The sample, ended both before and after its last reclassification.
 pub(super) fn ended_twice() -> ReportInput {
     let end =
         |number: u32, input: ReportInput| End { name: format!("ended/{number}"), snapshot: input.snapshot };
-    // A proposal of then is no longer there.
+    // A proposal that was removed later.
     let mut before = before_a_reclassification();
     let old = before.snapshot.investigation.as_ref();
     let proposal = pending("R2.A9", "A way that was withdrawn", "Look there.");
@@ -256,7 +256,7 @@ fn what_changed_from_one_end_to_the_next_has_a_page() {
     assert!(!render(&[once]).contains_key("ended-1-2.html"));
 }
 
-/// The page said that there was no other answer, right below the one that it called also possible.
+/// The page once said that there were no other answers, next to an answer that it called possible.
 #[test]
 fn a_rival_of_the_conclusion_is_among_what_is_also_possible() {
     let mut input = sample();

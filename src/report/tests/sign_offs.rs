@@ -1,4 +1,4 @@
-//! What people have signed off, on the pages.
+//! Sign-offs on the pages.
 
 use super::*;
 use crate::signoff::{SignOff, SignOffDecision, SignOffState, Statement};
@@ -34,7 +34,7 @@ fn sign_off(input: &ReportInput, number: usize, state: SignOffState) -> SignOff 
     }
 }
 
-/// One with a sign-off of each worth.
+/// An investigation with a sign-off of each validity.
 pub(super) fn signed_off() -> ReportInput {
     let mut input = sample();
     let states = [
@@ -57,7 +57,7 @@ pub(super) fn signed_off() -> ReportInput {
     input
 }
 
-/// The mark of each sign-off, in their order.
+/// Returns the mark of each sign-off, in order.
 fn marks(page: &str) -> Vec<&str> {
     let marks = page.split_once("<ul class=\"sign-offs\">").unwrap().1.split("</section>").next().unwrap();
     let marks = marks.split("<span class=\"status ").skip(1);
@@ -84,7 +84,7 @@ fn each_sign_off_says_what_it_is_worth_and_by_whom() {
     assert!(page.contains("3 more sign-offs were skipped."), "{page}");
     let print = super::page(&files, "print.html");
     assert_eq!(marks(&print), expected);
-    // By its name alone a tag would say that something is approved.
+    // A tag name alone must not suggest an approval.
     for (path, page) in pages(&files) {
         let is_told = ["index.html", "print.html"].contains(&path.as_str());
         assert!(is_told || !page.contains("approved/"), "{path}");

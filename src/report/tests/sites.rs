@@ -1,4 +1,4 @@
-//! The index of several, and what a base URL adds.
+//! The index of several investigations, and the effects of a base URL.
 
 use super::*;
 
@@ -33,7 +33,7 @@ fn an_entry_says_what_was_asked_found_and_how_sure() {
     }
 }
 
-/// It was told as confirmed, since nobody had objected.
+/// A contested answer was once listed as confirmed.
 #[test]
 fn an_answer_whose_results_differ_does_not_read_as_confirmed() {
     let mut input = sample();
@@ -126,7 +126,7 @@ fn the_feed_has_what_atom_asks_for() {
     assert_eq!(child(root, "id"), "https://example.org/reports/feed.xml");
     let entries: Vec<_> = root.children().filter(|node| node.has_tag_name(atom("entry"))).collect();
     assert_eq!(entries.len(), 2, "only what ended");
-    // The last one to end is the first, and as new as the feed.
+    // The newest end is the first entry, and has the time of the feed.
     assert_eq!(child(root, "updated"), child(entries[0], "updated"));
     assert!(child(entries[0], "updated") > child(entries[1], "updated"));
     for entry in &entries {
@@ -143,7 +143,7 @@ fn the_feed_has_what_atom_asks_for() {
     assert!(child(entries[1], "summary").contains("without optimiser statistics"));
 }
 
-/// The elements of RFC 4287, each with how often it may stand there and what attributes it may have.
+/// The elements of RFC 4287, each with its allowed number and attributes.
 #[test]
 fn the_feed_is_valid_by_its_standard() {
     type Child = (&'static str, usize, usize, &'static [&'static str]);
@@ -159,9 +159,9 @@ fn the_feed_is_valid_by_its_standard() {
         ("title", 1, 1, &[]),
         ("id", 1, 1, &[]),
         ("updated", 1, 1, &[]),
-        // The feed has none, so each entry must.
+        // The feed has no author, so each entry needs one.
         ("author", 1, 9, &[]),
-        // Without content there must be one to an alternate.
+        // An entry without content needs an alternate link.
         ("link", 1, 9, &["rel", "type", "href"]),
         ("summary", 1, 1, &[]),
     ];
@@ -186,14 +186,14 @@ fn the_feed_is_valid_by_its_standard() {
             assert!(children.iter().any(|(known, ..)| *known == name), "{name} in {:?}", node.tag_name());
             let text = element.text().unwrap_or_default();
             match name {
-                // A date with an upper-case T and a zone.
+                // A date with an upper-case T and a time zone.
                 "updated" => {
                     text.parse::<Timestamp>().unwrap();
                     assert!(text.contains('T') && text.ends_with('Z'), "{text}");
                 }
                 "id" => drop(url::Url::parse(text).unwrap()),
                 "link" => drop(url::Url::parse(element.attribute("href").unwrap()).unwrap()),
-                // Text constructs of the type text hold no elements.
+                // Text constructs with type text contain no elements.
                 "title" | "summary" | "generator" => {
                     assert!(!text.is_empty() && element.children().all(|child| child.is_text()), "{name}");
                 }

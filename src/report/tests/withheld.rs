@@ -1,4 +1,4 @@
-//! What is not to be public, and is found nowhere in a site.
+//! Withheld texts occur nowhere in a site.
 
 use super::*;
 use crate::domain::{
@@ -6,11 +6,11 @@ use crate::domain::{
 };
 use crate::withhold::{List, Withheld, WithheldError};
 
-/// A word that stands in each text of the node and nowhere else.
+/// A word in each text of the node and nowhere else.
 const SECRET: &str = "Quetzalcoatl";
 const NODE: &str = "R4.A1a1";
 
-/// A text that says something, with the secret in it.
+/// A text with the secret.
 fn text(what: &str) -> String {
     format!("The {what} of {SECRET} is `{SECRET}`, see https://{SECRET}.example.org/{SECRET}")
 }
@@ -81,7 +81,7 @@ fn filled(node: &Node) -> Node {
     it.headline = Some(text("headline"));
     it.findings = text("findings");
     it.evidence = Some(text("evidence"));
-    // Alone it says nothing, by the rules.
+    // The rules ignore this field on its own.
     it.verification_method = Some(SECRET.to_owned());
     it.alternatives_considered = vec![text("one alternative"), text("another")];
     it.caveats = vec![text("one caveat"), text("other caveat")];
@@ -109,7 +109,7 @@ fn comment(number: u8, node: Option<&str>, reply_to: Option<u8>, text: &str) -> 
     })
 }
 
-/// With the secret in each of its texts.
+/// A run with the secret in each of its texts.
 fn run(number: u8, node: Option<&str>, what: RunOf, of: u8) -> Arc<Run> {
     let mut run = super::run(number, node, what, of, &text);
     if let RunKind::Captured(ran) | RunKind::Repeated { ran, .. } = &mut Arc::make_mut(&mut run).what {
@@ -118,11 +118,11 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8) -> Arc<Run> {
     run
 }
 
-/// The sample, whose one node has the secret in each of its texts, and in what each commit says and did.
+/// The sample with the secret in each text of one node, and in the commits about it.
 fn secret() -> ReportInput {
     let mut input = sample();
     let old = input.snapshot.investigation.as_ref();
-    // Of its own, what repeats and judges that, and one that only its result names.
+    // A run of the node, its rerun and judgement, and a run that only the node's result names.
     let runs = [
         run(1, Some(NODE), captured, 0),
         run(2, Some(NODE), repeated, 1),
@@ -142,7 +142,7 @@ fn secret() -> ReportInput {
     let node = nodes.iter().find(|node| node.id.as_str() == NODE).unwrap().clone();
     let state = node.state().unwrap().clone();
     let (new, _) = Investigation::from_facts(old.meta().clone(), nodes, old.conclusion().cloned());
-    // What is said of it, what answers that, and what a hand has made answer itself.
+    // An objection, its answer, and an answer that only its file claims to be one.
     let objection = comment(1, Some(NODE), None, &text("objection"));
     let said = [
         Arc::clone(&objection),
@@ -208,7 +208,7 @@ fn secret() -> ReportInput {
     input
 }
 
-/// With a run that its result names.
+/// Adds a run to the result of a node.
 fn naming(mut node: Node, run: RunId) -> Node {
     if let Some(result) = &mut node.classification {
         result.runs.push(run);
@@ -275,7 +275,7 @@ fn what_is_withheld_is_in_no_byte_of_a_site() {
     list.add(NODE.parse().unwrap(), "Anna", Some("names a customer"));
     let withheld = followed(list, &input).unwrap();
     input.withhold(&withheld);
-    // It was there before, too.
+    // The text was already there before.
     before.snapshot = secret().snapshot;
     withheld.hide(&mut before.snapshot);
     let files = files(&input, &before);
@@ -305,7 +305,7 @@ fn what_follows_from_the_facts_stays_as_it_is() {
         hidden.withhold(&followed(list, &input).unwrap());
         let data = |input: &ReportInput| -> serde_json::Value {
             let mut data: serde_json::Value = serde_json::from_slice(&export::data(input).unwrap()).unwrap();
-            // What a confirmation cites can't be told of one that is withheld.
+            // The citations of a withheld confirmation are unknown.
             let solutions = data["solutions"].as_array_mut().unwrap();
             solutions.iter_mut().filter_map(|it| it.as_object_mut()?.remove("distances")).for_each(drop);
             data
