@@ -11,7 +11,7 @@ use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, plain_lines, secti
 use super::{Outcome, finish, misused};
 use crate::domain::{Happening, Node};
 use crate::report::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff, NodeDiff};
-use crate::report::difference::{Line, difference};
+use crate::report::difference::{DifferenceLine, difference};
 use crate::report::{self, NoRange, Range, changes, verb_of};
 use crate::text::{counted, made_visible, one_line};
 use crate::view::{CHANGES_OF_STATE, CHANGES_OF_TEXTS};
@@ -321,13 +321,13 @@ fn coloured(sign: &str, lines: &str) -> String {
     lines.lines().map(|line| format!("    {}\n", styled(style, &format!("{sign} {line}")))).collect()
 }
 
-fn line_of(line: &Line) -> String {
+fn line_of(line: &DifferenceLine) -> String {
     let (style, brackets) = match line.sign {
         "+" => (GOOD, ("{+", "+}")),
         "-" => (BAD, ("[-", "-]")),
         _ => (QUIET, ("", "")),
     };
-    let part = |part: &crate::report::difference::Part| {
+    let part = |part: &crate::report::difference::LinePart| {
         let clean = made_visible(&part.text.replace('\t', "    "));
         match part.changed {
             true => styled(style.bold(), &format!("{}{clean}{}", brackets.0, brackets.1)),

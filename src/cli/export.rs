@@ -13,7 +13,7 @@ use crate::domain::{Investigation, Node};
 use crate::mcp::resources;
 use crate::project::Project;
 use crate::remote::GitProgram;
-use crate::report::{Reading, ReportInput, SiteOptions, export};
+use crate::report::{ReadOptions, ReportInput, SiteOptions, export};
 use crate::sync::SyncError;
 use crate::text::made_visible;
 use crate::view::NodeView;
@@ -85,7 +85,8 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
         Format::Bundle => bundle(&folder)?,
         format => {
             let ignore_uncommitted = arguments.withhold.ignore_uncommitted;
-            let reading = Reading { project: Project::here(), ignore_uncommitted, ..Reading::default() };
+            let reading =
+                ReadOptions { project: Project::here(), ignore_uncommitted, ..ReadOptions::default() };
             let (input, _) = reading.read(&place.store, &folder)?;
             let attached = input.snapshot.investigation.attachment_count();
             if format == Format::Json && input.attachments.len() < attached {

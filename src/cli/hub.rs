@@ -5,7 +5,7 @@ use std::env;
 use super::sync::shown;
 use super::{Progress, is_person};
 use crate::remote::GitProgram;
-use crate::report::Unreadable;
+use crate::report::UnreadableInvestigation;
 use crate::store::Store;
 use crate::sync::clone::clone;
 use crate::temporary::{TemporaryFolder, remove_abandoned};
@@ -19,7 +19,7 @@ pub(super) struct Hub {
     /// Their folder.
     pub folder: TemporaryFolder,
     /// The investigations that could not be cloned.
-    pub failed: Vec<Unreadable>,
+    pub failed: Vec<UnreadableInvestigation>,
 }
 
 impl Hub {
@@ -37,7 +37,8 @@ impl Hub {
             if let Err(error) = one.outcome {
                 // A site reveals nothing about the machine that made it.
                 let reason = error.to_string().replace(&hub.folder.path().display().to_string(), "the hub");
-                hub.failed.push(Unreadable { name: one_line(&one.branch), reason: one_line(&reason) });
+                hub.failed
+                    .push(UnreadableInvestigation { name: one_line(&one.branch), reason: one_line(&reason) });
             }
         }
         Ok(hub)

@@ -70,7 +70,7 @@ use crate::domain::Diagnostic;
 use crate::mcp::{self, Server};
 use crate::project::Project;
 use crate::remote::{RemoteError, is_address};
-use crate::report::{ReadError, ReportError};
+use crate::report::{ReportError, ReportReadError};
 use crate::ruleset::ATTACHMENT_MAX;
 use crate::service::sharing::Sharing;
 use crate::service::{Refusal, Service};
@@ -446,7 +446,7 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let hint = error.downcast_ref().and_then(StoreError::hint);
     let hint = hint.or_else(|| error.downcast_ref().and_then(FindError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(WithheldError::hint));
-    let hint = hint.or_else(|| error.downcast_ref().and_then(ReadError::hint));
+    let hint = hint.or_else(|| error.downcast_ref().and_then(ReportReadError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(ReportError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(RemoteError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(SyncError::hint));

@@ -15,8 +15,8 @@ use crate::domain::NodeId;
 use crate::platform::limit_memory;
 use crate::project::{Forge, Project};
 use crate::report::{
-    self, BaseUrl, IssueUrl, Range, Reading, ReportError, SiteOptions, Sources, Unreadable, Waiting, export,
-    publish_into,
+    self, BaseUrl, IssueUrl, Range, ReadOptions, ReportError, SiteOptions, Sources, UnreadableInvestigation,
+    Waiting, export, publish_into,
 };
 use crate::store::{FindError, Store};
 
@@ -189,7 +189,7 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> Outcome {
         Some(hub) => vec![hub.folder.path().to_owned()],
         None => investigations.to_vec(),
     };
-    let reading = Reading {
+    let reading = ReadOptions {
         rev: arguments.rev.clone(),
         range: arguments.compare.clone(),
         project: match &arguments.project {
@@ -252,7 +252,7 @@ pub(super) fn render_one(
     out: &Path,
     progress: &Progress,
 ) -> Outcome {
-    let reading = Reading { project, ..Reading::default() };
+    let reading = ReadOptions { project, ..ReadOptions::default() };
     let source = Source { paths: vec![repository], missing: Vec::new(), reading };
     let watched = Watched { progress, interrupt: Some(Interrupt::watch()?) };
     Ok(publish_into(out, source.all(&source.paths), &SiteOptions::default(), &watched).map(drop)?)
@@ -275,7 +275,7 @@ impl Waiting for Watched<'_> {
 }
 
 /// Reports unreadable investigations on stderr, as the index does.
-pub(super) fn note_unreadable(unreadable: &[Unreadable]) {
+pub(super) fn note_unreadable(unreadable: &[UnreadableInvestigation]) {
     for one in unreadable {
         tell(&format!("tot-report: left out {}: {}", one.name, one.reason));
     }
@@ -286,8 +286,8 @@ pub(super) struct Source {
     /// The arguments: folders of one investigation, or of several.
     paths: Vec<PathBuf>,
     /// Missing investigations, which the index names.
-    missing: Vec<Unreadable>,
-    reading: Reading,
+    missing: Vec<UnreadableInvestigation>,
+    reading: ReadOptions,
 }
 
 /// Returns the folders of a path: of an investigation, or of several.
@@ -297,7 +297,7 @@ fn folders_of(path: &Path) -> Vec<PathBuf> {
 
 impl Source {
     fn check(&self) -> Outcome {
-        let Reading { rev, range, withhold, .. } = &self.reading;
+        let ReadOptions { rev, range, withhold, .. } = &self.reading;
         let alone = match (rev, range) {
             (Some(_), _) => "--rev",
             (_, Some(_)) => "--compare",

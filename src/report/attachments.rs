@@ -41,17 +41,17 @@ pub(super) struct AttachmentView {
 
 /// The attachments of an investigation: the data for pages, and the files of the site.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Attachments {
+pub(super) struct AttachmentViews {
     of_nodes: HashMap<NodeId, Vec<AttachmentView>>,
     /// The files, by path relative to the investigation's folder.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-impl Attachments {
+impl AttachmentViews {
     /// Returns the attachments of an investigation with the given contents.
-    pub fn of(investigation: &Investigation, contents: &[Attached]) -> Attachments {
+    pub fn of(investigation: &Investigation, contents: &[Attached]) -> AttachmentViews {
         let contents: HashMap<_, _> = contents.iter().map(|file| ((&file.node, &file.name), file)).collect();
-        let mut all = Attachments::default();
+        let mut all = AttachmentViews::default();
         for (node, attachments) in investigation.attachments() {
             // `a` and `a.txt` may result in the same path, and so may `a` and `A` on some file systems.
             let mut taken = HashSet::new();
@@ -223,7 +223,7 @@ mod tests {
         };
         let files = [file("A.TXT"), file("a"), file("a-2"), file("a.txt")];
         let changes = files.clone().map(|file| crate::domain::Change::Attached(std::sync::Arc::new(file)));
-        let all = Attachments::of(&meta.unwrap().investigation().with(&changes), &files);
+        let all = AttachmentViews::of(&meta.unwrap().investigation().with(&changes), &files);
         let paths: Vec<&str> = all.files.iter().map(|(path, _)| path.as_str()).collect();
         let expected = ["A.TXT", "a-2.txt", "a-2-2.txt", "a.txt-2.txt"];
         assert_eq!(paths, expected.map(|name| format!("attachments/R1.A/{name}")));

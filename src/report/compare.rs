@@ -13,7 +13,7 @@ use super::ReportInput;
 use super::diff::{AnswerDiff, Diff, FieldDiff, NodeDiff};
 use super::difference::{Difference, difference};
 use super::history::SHORT;
-use super::model::{Card, Cards, Change, Report, StateView, Time};
+use super::model::{Card, Cards, Report, StateChange, StateView, Time};
 use super::templates::{SafeHtml, SharedValue};
 use super::texts;
 use crate::domain::NodeId;
@@ -54,18 +54,18 @@ pub(super) struct CompareView {
     /// Nodes proposed since and still pending.
     pub proposed: Vec<SharedValue<Card>>,
     /// Nodes committed since.
-    pub committed: Vec<Committed>,
-    pub reclassified: Vec<Reclassified>,
-    pub changed: Vec<Changed>,
+    pub committed: Vec<CommittedNode>,
+    pub reclassified: Vec<ReclassifiedNode>,
+    pub changed: Vec<ChangedNode>,
     pub gone: Vec<Gone>,
     /// `ended`, `reopened` or `changed`; `None` if the conclusion is unchanged.
     pub end: Option<&'static str>,
-    pub conclusion: Vec<Field>,
+    pub conclusion: Vec<ComparedField>,
     /// The full conclusion, if there was none before.
     pub new_conclusion: Option<SafeHtml>,
     pub ruleset: Option<Difference>,
     /// The changed settings of the start.
-    pub facts: Vec<Field>,
+    pub facts: Vec<ComparedField>,
     pub faults_gone: Vec<String>,
     pub faults_new: Vec<String>,
     /// Whether the lists of changes are all empty.
@@ -122,7 +122,7 @@ pub(super) struct AnswerChange {
 
 /// A node committed since.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Committed {
+pub(super) struct CommittedNode {
     pub card: SharedValue<Card>,
     /// Whether it existed as a proposal before.
     pub was_proposed: bool,
@@ -130,19 +130,19 @@ pub(super) struct Committed {
 
 /// A node whose state was changed by a later call.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Reclassified {
+pub(super) struct ReclassifiedNode {
     pub card: SharedValue<Card>,
     pub from: StateView,
     pub to: StateView,
     /// The changes, oldest first.
-    pub steps: Vec<Change>,
+    pub steps: Vec<StateChange>,
 }
 
 /// A node with other changes.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Changed {
+pub(super) struct ChangedNode {
     pub card: SharedValue<Card>,
-    pub fields: Vec<Field>,
+    pub fields: Vec<ComparedField>,
 }
 
 /// A removed node.
@@ -162,7 +162,7 @@ pub(super) struct NodeRef {
 
 /// A changed field: two short values, or the difference between two texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Field {
+pub(super) struct ComparedField {
     pub name: &'static str,
     pub before: Option<String>,
     pub after: Option<String>,
@@ -273,7 +273,7 @@ impl CompareView {
         if diff.after.is_none() {
             return self.gone.push(Gone { card, was_committed: !node.is_pending() });
         }
-        let mut fields: Vec<Field> = Vec::new();
+        let mut fields: Vec<ComparedField> = Vec::new();
         let of_proposal = || diff.fields.iter().filter(|field| !field.is_of_result).map(field);
         match (diff.before.map(|node| &node.classification), &node.classification) {
             (None, None) => self.proposed.push(card.clone()),
@@ -281,18 +281,18 @@ impl CompareView {
             (before @ (None | Some(None)), Some(_)) => {
                 // The time of the proposal is omitted, since the commit is the news.
                 fields.extend(of_proposal().filter(|field| field.name != "Proposed"));
-                self.committed.push(Committed { card: card.clone(), was_proposed: before.is_some() });
+                self.committed.push(CommittedNode { card: card.clone(), was_proposed: before.is_some() });
             }
             (Some(Some(_)), None) => {
                 fields.extend(of_proposal());
                 let [before, after] = ["committed", "a proposal again"].map(|text| Some(text.to_owned()));
-                fields.push(Field { name: "Result", before, after, difference: None });
+                fields.push(ComparedField { name: "Result", before, after, difference: None });
             }
             (Some(Some(old)), Some(new)) => {
                 fields.extend(diff.fields.iter().map(field));
                 if !diff.steps.is_empty() {
                     let mut steps = new_cards.changes_of(node);
-                    self.reclassified.push(Reclassified {
+                    self.reclassified.push(ReclassifiedNode {
                         card: card.clone(),
                         from: new_cards.state(old.current_state()),
                         to: new_cards.state(new.current_state()),
@@ -302,7 +302,7 @@ impl CompareView {
             }
         }
         if !fields.is_empty() {
-            self.changed.push(Changed { card, fields });
+            self.changed.push(ChangedNode { card, fields });
         }
     }
 
@@ -361,13 +361,13 @@ fn answer(diff: &AnswerDiff, old_cards: &Cards<'_>, new_cards: &Cards<'_>) -> Op
 }
 
 /// Returns two short values, or the difference between two texts.
-fn field(field: &FieldDiff) -> Field {
+fn field(field: &FieldDiff) -> ComparedField {
     let FieldDiff { name, before, after, .. } = field;
     let is_short = |text: &str| !text.contains('\n') && text.chars().nth(SHORT_VALUE).is_none();
     let value = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     if is_short(before) && is_short(after) {
-        Field { name, before: value(before), after: value(after), difference: None }
+        ComparedField { name, before: value(before), after: value(after), difference: None }
     } else {
-        Field { name, before: None, after: None, difference: Some(difference(before, after)) }
+        ComparedField { name, before: None, after: None, difference: Some(difference(before, after)) }
     }
 }

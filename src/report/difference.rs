@@ -20,7 +20,7 @@ const LEAST_ALIKE: usize = 35;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The changed passages with their context.
-    pub passages: Vec<Passage>,
+    pub passages: Vec<ChangedPassage>,
     /// The number of added lines.
     pub added: usize,
     /// The number of removed lines.
@@ -29,29 +29,29 @@ pub struct Difference {
 
 /// The lines of one passage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Passage {
+pub struct ChangedPassage {
     /// The number of its first line in the new text, from 1.
     pub first_line: usize,
     /// The number of omitted unchanged lines before it.
     pub skipped: usize,
     /// The lines, with removed lines before added ones.
-    pub lines: Vec<Line>,
+    pub lines: Vec<DifferenceLine>,
 }
 
 /// One line of either text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Line {
+pub struct DifferenceLine {
     /// The class for the style sheet: `same`, `added`, `removed`.
     pub class: &'static str,
     /// ` `, `+`, `-`.
     pub sign: &'static str,
     /// The text in parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<LinePart>,
 }
 
 /// A part of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Part {
+pub struct LinePart {
     /// The text of the part.
     pub text: String,
     /// Whether this part changed. Never set if the whole line changed.
@@ -78,62 +78,63 @@ pub fn difference(before: &str, after: &str) -> Difference {
             shown = operation.new_range().end;
             let (gone, come) = (&old[operation.old_range()], &new[operation.new_range()]);
             if matches!(operation, DiffOp::Equal { .. }) {
-                lines.extend(come.iter().map(|line| Line::whole(Kind::Same, line)));
+                lines.extend(come.iter().map(|line| DifferenceLine::whole(LineKind::Same, line)));
                 continue;
             }
             difference.removed += gone.len();
             difference.added += come.len();
             lines.extend(replaced(gone, come));
         }
-        difference.passages.push(Passage { first_line: first + 1, skipped, lines });
+        difference.passages.push(ChangedPassage { first_line: first + 1, skipped, lines });
     }
     difference
 }
 
 /// The kind of a line.
 #[derive(Clone, Copy)]
-enum Kind {
+enum LineKind {
     Same,
     Added,
     Removed,
 }
 
-impl Line {
-    fn new(kind: Kind, parts: Vec<Part>) -> Line {
+impl DifferenceLine {
+    fn new(kind: LineKind, parts: Vec<LinePart>) -> DifferenceLine {
         let (class, sign) = match kind {
-            Kind::Same => ("same", " "),
-            Kind::Added => ("added", "+"),
-            Kind::Removed => ("removed", "-"),
+            LineKind::Same => ("same", " "),
+            LineKind::Added => ("added", "+"),
+            LineKind::Removed => ("removed", "-"),
         };
-        Line { class, sign, parts }
+        DifferenceLine { class, sign, parts }
     }
 
-    fn whole(kind: Kind, text: &str) -> Line {
-        Line::new(kind, vec![Part { text: text.to_owned(), changed: false }])
+    fn whole(kind: LineKind, text: &str) -> DifferenceLine {
+        DifferenceLine::new(kind, vec![LinePart { text: text.to_owned(), changed: false }])
     }
 }
 
 /// Returns replaced lines: the removed ones, then the added ones, with changed words marked.
-fn replaced(gone: &[&str], come: &[&str]) -> Vec<Line> {
-    let whole =
-        |kind, lines: &[&str]| -> Vec<Line> { lines.iter().map(|line| Line::whole(kind, line)).collect() };
+fn replaced(gone: &[&str], come: &[&str]) -> Vec<DifferenceLine> {
+    let whole = |kind, lines: &[&str]| -> Vec<DifferenceLine> {
+        lines.iter().map(|line| DifferenceLine::whole(kind, line)).collect()
+    };
     let (old, new) = (words(gone), words(come));
     let is_one_sided = gone.is_empty() || come.is_empty();
     if is_one_sided || old.len() + new.len() > MOST_WORDS {
-        return [whole(Kind::Removed, gone), whole(Kind::Added, come)].concat();
+        return [whole(LineKind::Removed, gone), whole(LineKind::Added, come)].concat();
     }
     let operations = capture_diff_slices(Algorithm::Myers, &old, &new);
     let length = |words: &[&str]| words.iter().map(|word| word.len()).sum::<usize>();
     let same = operations.iter().filter(|operation| matches!(operation, DiffOp::Equal { .. }));
     let alike: usize = same.map(|operation| 2 * length(&old[operation.old_range()])).sum();
     if alike * 100 < LEAST_ALIKE * (length(&old) + length(&new)) {
-        return [whole(Kind::Removed, gone), whole(Kind::Added, come)].concat();
+        return [whole(LineKind::Removed, gone), whole(LineKind::Added, come)].concat();
     }
     let spans = |side: fn(&DiffOp) -> std::ops::Range<usize>| {
         operations.iter().map(move |operation| (side(operation), !matches!(operation, DiffOp::Equal { .. })))
     };
-    let removed = lines_of(Kind::Removed, &old, spans(DiffOp::old_range));
-    [removed, lines_of(Kind::Added, &new, spans(DiffOp::new_range))].concat()
+    let removed = lines_of(LineKind::Removed, &old, spans(DiffOp::old_range));
+    [removed, lines_of(LineKind::Added, &new, spans(DiffOp::new_range))].concat()
 }
 
 /// Splits lines into words. White space and line ends are words of their own.
@@ -167,11 +168,11 @@ fn words<'t>(lines: &[&'t str]) -> Vec<&'t str> {
 
 /// Joins words into lines and marks the changed spans.
 fn lines_of(
-    kind: Kind,
+    kind: LineKind,
     words: &[&str],
     spans: impl Iterator<Item = (std::ops::Range<usize>, bool)>,
-) -> Vec<Line> {
-    let mut lines: Vec<Vec<Part>> = vec![Vec::new()];
+) -> Vec<DifferenceLine> {
+    let mut lines: Vec<Vec<LinePart>> = vec![Vec::new()];
     for (range, changed) in spans {
         for word in &words[range] {
             if *word == "\n" {
@@ -181,11 +182,11 @@ fn lines_of(
             let Some(line) = lines.last_mut() else { continue };
             match line.last_mut() {
                 Some(part) if part.changed == changed => part.text.push_str(word),
-                _ => line.push(Part { text: (*word).to_owned(), changed }),
+                _ => line.push(LinePart { text: (*word).to_owned(), changed }),
             }
         }
     }
-    lines.into_iter().map(|parts| Line::new(kind, parts)).collect()
+    lines.into_iter().map(|parts| DifferenceLine::new(kind, parts)).collect()
 }
 
 #[cfg(test)]

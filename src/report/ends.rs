@@ -18,7 +18,7 @@ const MOST_ENDS: usize = 6;
 
 /// A state in which the investigation was ended.
 #[derive(Clone, Debug)]
-pub struct End {
+pub struct EndedState {
     /// Its tag: `ended/1`.
     pub name: String,
     /// The state.
@@ -31,7 +31,7 @@ pub struct End {
 /// # Errors
 ///
 /// Returns an error if git fails.
-pub fn ends(store: &Store, folder: &Path, history: &[HistoryEntry]) -> Result<Vec<End>, StoreError> {
+pub fn ends(store: &Store, folder: &Path, history: &[HistoryEntry]) -> Result<Vec<EndedState>, StoreError> {
     let is_end = |tag: &&String| {
         tag.strip_prefix(ENDED)
             .is_some_and(|text| text.parse().is_ok_and(|number: u32| number.to_string() == text))
@@ -44,7 +44,7 @@ pub fn ends(store: &Store, folder: &Path, history: &[HistoryEntry]) -> Result<Ve
     let mut ends = Vec::with_capacity(tags.len());
     for (commit, name) in tags.into_iter().rev() {
         if let Ok(snapshot) = store.load_at(folder, &commit.to_string()) {
-            ends.push(End { name: name.clone(), snapshot });
+            ends.push(EndedState { name: name.clone(), snapshot });
         }
     }
     Ok(ends)
@@ -62,7 +62,7 @@ pub(super) struct BetweenEnds {
 
 /// Returns the links to these pages, newest first.
 pub(super) fn links(input: &ReportInput) -> Vec<BetweenEnds> {
-    let link = |pair: &[End]| BetweenEnds {
+    let link = |pair: &[EndedState]| BetweenEnds {
         from: pair[0].name.clone(),
         to: pair[1].name.clone(),
         href: href(pair),
@@ -105,7 +105,7 @@ pub(super) fn pages(
 }
 
 /// Returns the file name for a pair of ends: `ended-1-2.html` for `ended/1` and `ended/2`.
-fn href(pair: &[End]) -> String {
-    let number = |end: &End| end.name.trim_start_matches(ENDED).to_owned();
+fn href(pair: &[EndedState]) -> String {
+    let number = |end: &EndedState| end.name.trim_start_matches(ENDED).to_owned();
     format!("ended-{}-{}.html", number(&pair[0]), number(&pair[1]))
 }

@@ -15,7 +15,7 @@ pub fn data(input: &ReportInput) -> Result<Vec<u8>, ReportError> {
 }
 
 /// The single-file report.
-pub struct Document {
+pub struct SingleFile {
     /// The contents of the file.
     pub bytes: Vec<u8>,
     /// The number of nodes shown by title only to limit the size.
@@ -27,7 +27,7 @@ pub struct Document {
 /// # Errors
 ///
 /// Returns an error if a template fails.
-pub fn html(input: &ReportInput, options: &SiteOptions) -> Result<Document, ReportError> {
+pub fn html(input: &ReportInput, options: &SiteOptions) -> Result<SingleFile, ReportError> {
     document(input, &Templates::load(options)?)
 }
 

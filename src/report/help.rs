@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::page_head::PageHead;
-use super::site::{Page, RELOAD_SCRIPT, Site};
+use super::site::{PageInfo, RELOAD_SCRIPT, Site};
 use super::templates::SafeHtml;
 use super::text_links::{From, TextLinks};
 use super::{ReportError, SiteOptions, Templates};
@@ -16,15 +16,15 @@ pub type Topic<'a> = (&'a str, &'a str);
 #[derive(Serialize)]
 struct HelpPage<'a> {
     site: Site<'a>,
-    page: Page<'a>,
+    page: PageInfo<'a>,
     head: PageHead,
-    topics: &'a [Linked<'a>],
+    topics: &'a [TopicLink<'a>],
     /// The topic of the page, or `None` on the index.
     text: Option<SafeHtml>,
 }
 
 #[derive(Serialize)]
-struct Linked<'a> {
+struct TopicLink<'a> {
     href: String,
     title: &'a str,
     /// The first paragraph.
@@ -38,18 +38,18 @@ struct Linked<'a> {
 /// Returns an error if a template fails.
 pub fn help_site(topics: &[Topic<'_>]) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
     let templates = Templates::load(&SiteOptions::default())?;
-    let linked: Vec<Linked<'_>> = topics
+    let linked: Vec<TopicLink<'_>> = topics
         .iter()
         .map(|(name, text)| {
             let (title, rest) = text.split_once("\n\n").unwrap_or((text, ""));
             let lead = rest.split("\n\n").next().unwrap_or_default();
-            Linked { href: format!("{name}.html"), title: title.trim_start_matches("# "), lead }
+            TopicLink { href: format!("{name}.html"), title: title.trim_start_matches("# "), lead }
         })
         .collect();
     let site =
         Site { generator: &templates.options().generator, several: false, compared: false, live: None };
     let page = |title, text| {
-        let page = Page { kind: "help", root: "", site_root: "", title, description: "" };
+        let page = PageInfo { kind: "help", root: "", site_root: "", title, description: "" };
         let page = HelpPage { site, page, head: PageHead::index(None), topics: &linked, text };
         let from = From::Page { root: "", own: None };
         // Topics have no investigation, so their node ids are only examples and are not linked.

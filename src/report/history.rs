@@ -152,7 +152,7 @@ pub(super) fn view(input: &ReportInput, cards: &Cards<'_>) -> History {
             }
         }
     }
-    let mut known = Known { nodes: HashMap::new(), room: MOST_COMPARED };
+    let mut known = HistoryState { nodes: HashMap::new(), room: MOST_COMPARED };
     let mut entries: Vec<CommitEntry> =
         input.history.iter().rev().map(|entry| commit(entry, cards, &mut known)).collect();
     entries.reverse();
@@ -188,7 +188,7 @@ pub(super) fn grown(input: &ReportInput, cards: &Cards<'_>) -> String {
 }
 
 /// The state before a commit.
-struct Known<'h> {
+struct HistoryState<'h> {
     nodes: HashMap<&'h NodeId, &'h Arc<Node>>,
     /// The number of bytes that may still be compared.
     room: usize,
@@ -300,7 +300,7 @@ pub fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
     }
 }
 
-fn commit<'h>(entry: &'h HistoryEntry, cards: &Cards<'_>, known: &mut Known<'h>) -> CommitEntry {
+fn commit<'h>(entry: &'h HistoryEntry, cards: &Cards<'_>, known: &mut HistoryState<'h>) -> CommitEntry {
     let commit = entry.commit.to_string();
     let happenings: Vec<HappeningView> =
         entry.happenings.iter().map(|happening| view_of(happening, entry, cards, known)).collect();
@@ -383,7 +383,7 @@ fn view_of(
     happening: &Happening,
     entry: &HistoryEntry,
     cards: &Cards<'_>,
-    known: &mut Known<'_>,
+    known: &mut HistoryState<'_>,
 ) -> HappeningView {
     let (verb, class) = match happening {
         Happening::Edited(_) | Happening::CommentEdited(_) | Happening::AttachmentChanged(..)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::history::verb_of;
-use super::references::Reference;
+use super::references::CitedSource;
 use super::{ReportError, ReportInput};
 use crate::assess::{Answer, Assessment, Outcome};
 use crate::decide::quality::{Quality, quality};
@@ -23,7 +23,7 @@ const VERSION: u32 = 1;
 /// Returns the file for an input. `path` is its path in the site.
 pub(super) fn file(
     input: &ReportInput,
-    references: &[Reference],
+    references: &[CitedSource],
     path: &str,
 ) -> Result<Vec<u8>, ReportError> {
     let mut bytes = serde_json::to_vec_pretty(&document(input, references))
@@ -34,12 +34,12 @@ pub(super) fn file(
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
+struct InvestigationJson<'a> {
     version: u32,
-    meta: Meta,
+    meta: MetaJson,
     /// The text of the ruleset in force, if it can be used.
     ruleset_file: Option<&'a str>,
-    conclusion: Option<Conclusion<'a>>,
+    conclusion: Option<ConclusionJson<'a>>,
     faults: Vec<String>,
     /// `running`, `ended`, `stoppedEarly`, `continued`.
     outcome: Outcome,
@@ -50,11 +50,11 @@ struct Document<'a> {
     /// The limits of the verdict.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     limits: Vec<String>,
-    solutions: Vec<Solution>,
+    solutions: Vec<SolutionJson>,
     refuted: Vec<Refuted>,
     theories: Vec<String>,
     dead_ends: Vec<String>,
-    blockers: Vec<Blocker>,
+    blockers: Vec<BlockerJson>,
     quality: Option<Quality>,
     nodes: Vec<NodeView<'a>>,
     /// The comments, oldest first.
@@ -68,14 +68,14 @@ struct Document<'a> {
     /// The unresolved objections.
     open_objections: Vec<String>,
     references: Vec<ReferenceData>,
-    commits: Vec<Commit>,
+    commits: Vec<CommitJson>,
     /// The sign-offs with their validity at the time of writing.
     sign_offs: Vec<SignOffView<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Meta {
+struct MetaJson {
     id: String,
     title: String,
     query: String,
@@ -93,12 +93,12 @@ struct Meta {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Conclusion<'a> {
+struct ConclusionJson<'a> {
     ended_at: String,
     agent_id: Option<String>,
     by: Option<Caller>,
-    stopped: Option<Stopped>,
-    asked: Option<Asked>,
+    stopped: Option<StoppedJson>,
+    asked: Option<AskedJson>,
     concluded_at: Option<String>,
     conclusion: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -108,30 +108,30 @@ struct Conclusion<'a> {
     amended: Vec<AmendedConclusionView<'a>>,
     /// Other ends, combined by a merge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    other_conclusions: Vec<Conclusion<'a>>,
+    other_conclusions: Vec<ConclusionJson<'a>>,
 }
 
-impl<'a> Conclusion<'a> {
+impl<'a> ConclusionJson<'a> {
     fn of(end: &'a crate::domain::Conclusion) -> Self {
-        Conclusion {
+        ConclusionJson {
             ended_at: end.ended_at.to_string(),
             agent_id: end.agent_id.clone(),
             by: (!end.caller.is_unknown()).then(|| end.caller.clone()),
-            stopped: end.stopped.as_ref().map(|it| Stopped { reason: it.reason, note: it.note.clone() }),
-            asked: end.asked.as_ref().map(|it| Asked { answer: it.answer, said: it.said.clone() }),
+            stopped: end.stopped.as_ref().map(|it| StoppedJson { reason: it.reason, note: it.note.clone() }),
+            asked: end.asked.as_ref().map(|it| AskedJson { answer: it.answer, said: it.said.clone() }),
             concluded_at: end.concluded_at.map(|at| at.to_string()),
             conclusion: end.conclusion.clone(),
             answers: &end.answers,
             not_covered: &end.not_covered,
             amended: end.amended.iter().map(AmendedConclusionView::new).collect(),
-            other_conclusions: end.other_conclusions.iter().map(Conclusion::of).collect(),
+            other_conclusions: end.other_conclusions.iter().map(ConclusionJson::of).collect(),
         }
     }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Stopped {
+struct StoppedJson {
     reason: StopReason,
     note: Option<String>,
 }
@@ -139,14 +139,14 @@ struct Stopped {
 /// A person's answer through the client. It is not a sign-off.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Asked {
+struct AskedJson {
     answer: PersonsAnswer,
     said: Option<String>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Solution {
+struct SolutionJson {
     node: String,
     /// The verdict in words.
     verdict: Cow<'static, str>,
@@ -183,7 +183,7 @@ struct Refuted {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Blocker {
+struct BlockerJson {
     code: String,
     node: Option<String>,
     message: String,
@@ -195,19 +195,19 @@ struct ReferenceData {
     target: String,
     kind: &'static str,
     title: Option<String>,
-    cited_by: Vec<Citation>,
+    cited_by: Vec<CitationJson>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Citation {
+struct CitationJson {
     node: String,
     lines: Vec<u32>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Commit {
+struct CommitJson {
     commit: String,
     parents: Vec<String>,
     at: String,
@@ -226,14 +226,14 @@ struct ChangeOf {
     node: Option<String>,
 }
 
-fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a> {
+fn document<'a>(input: &'a ReportInput, references: &[CitedSource]) -> InvestigationJson<'a> {
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
     let rules = snapshot.rules();
     let meta = investigation.meta();
     let assessment = Assessment::new(investigation, rules);
     let ids = |nodes: &[&Arc<Node>]| nodes.iter().map(|node| node.id.to_string()).collect();
-    let solution = |answer: &Answer<'_>| Solution {
+    let solution = |answer: &Answer<'_>| SolutionJson {
         node: answer.node.id.to_string(),
         verdict: answer.words(),
         verified: answer.verdict.is_confirmed(),
@@ -259,9 +259,9 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         .refuted
         .iter()
         .map(|answer| Refuted { node: answer.node.id.to_string(), refuted_by: strings(&answer.refuted_by) });
-    Document {
+    InvestigationJson {
         version: VERSION,
-        meta: Meta {
+        meta: MetaJson {
             id: meta.id.to_string(),
             title: meta.title.clone(),
             query: meta.query.clone(),
@@ -277,7 +277,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
             ended: investigation.conclusion().is_some(),
         },
         ruleset_file: snapshot.ruleset.as_ref().ok().map(|file| file.text.as_str()),
-        conclusion: investigation.conclusion().map(Conclusion::of),
+        conclusion: investigation.conclusion().map(ConclusionJson::of),
         faults: strings(snapshot.all_faults()),
         outcome: assessment.outcome,
         verdict: assessment.words(),
@@ -293,7 +293,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         blockers: assessment
             .owed
             .iter()
-            .map(|blocker| Blocker {
+            .map(|blocker| BlockerJson {
                 code: blocker.code.to_string(),
                 node: blocker.node.clone(),
                 message: blocker.message.clone(),
@@ -310,7 +310,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         commits: input
             .history
             .iter()
-            .map(|entry| Commit {
+            .map(|entry| CommitJson {
                 commit: entry.commit.to_string(),
                 parents: strings(&entry.parents),
                 at: entry.at.to_string(),
@@ -332,7 +332,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
     }
 }
 
-fn reference(reference: &Reference) -> ReferenceData {
+fn reference(reference: &CitedSource) -> ReferenceData {
     ReferenceData {
         target: reference.target.clone(),
         kind: if reference.is_url { "url" } else { "path" },
@@ -340,7 +340,7 @@ fn reference(reference: &Reference) -> ReferenceData {
         cited_by: reference
             .cited_by
             .iter()
-            .map(|(node, lines)| Citation { node: node.to_string(), lines: lines.clone() })
+            .map(|(node, lines)| CitationJson { node: node.to_string(), lines: lines.clone() })
             .collect(),
     }
 }

@@ -10,7 +10,7 @@
 //!    here is pure. `sites` is the index of several investigations. `feed` and `page_head` use the base URL, if there is
 //!    one. `diff` computes the difference between two commits, and `compare` is its page. It is also built between
 //!    consecutive `ends`. `challenge` prepares objections for the reader.
-//! 4. [`publish()`] reads each investigation ([`Reading`]), builds its pages, and reuses unchanged output of an earlier run
+//! 4. [`publish()`] reads each investigation ([`ReadOptions`]), builds its pages, and reuses unchanged output of an earlier run
 //!    (`parts`). It writes into a folder ([`Writing`]: first to a temporary folder, which is then renamed), or into memory,
 //!    from which [`mod@serve`] answers.
 //!
@@ -74,14 +74,14 @@ use std::path::PathBuf;
 
 pub use address::{BaseUrl, BaseUrlError, IssueUrl, IssueUrlError};
 pub use compare::Comparison;
-pub use ends::{End, ends};
+pub use ends::{EndedState, ends};
 pub use help::{Topic, help_site};
 pub use history::verb_of;
-pub use parts::{Mark, Part};
-pub use publish::{Published, Sources, Target, Waiting, publish, publish_into};
-pub use read::{NoRange, Range, ReadError, Reading};
+pub use parts::{FileMark, SitePart};
+pub use publish::{Published, SiteTarget, Sources, Waiting, publish, publish_into};
+pub use read::{NoRange, Range, ReadOptions, ReportReadError};
 pub use site::{Builder, CONTENT_SECURITY_POLICY, Put, RELOAD_SCRIPT, site};
-pub use sites::{SiteEntry, Unreadable};
+pub use sites::{SiteEntry, UnreadableInvestigation};
 pub use templates::{TemplateError, Templates};
 pub use withheld::withheld;
 pub use write::{LOCK_WAIT, MANIFEST, MARKER, Writing, dump_template, lock_file, write};
@@ -110,7 +110,7 @@ pub struct ReportInput {
     /// The nodes with withheld texts. Their citations are unknown.
     pub withheld: BTreeSet<NodeId>,
     /// The states in which it was ended, oldest first. Empty if it was ended only once.
-    pub ends: Vec<End>,
+    pub ends: Vec<EndedState>,
 }
 
 impl ReportInput {
@@ -126,18 +126,18 @@ impl ReportInput {
 
 /// The input of a site.
 #[derive(Clone, Debug, Default)]
-pub struct Contents {
+pub struct SiteContents {
     /// The investigations.
     pub inputs: Vec<ReportInput>,
     /// The unreadable investigations, listed by the index.
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableInvestigation>,
     /// The state to compare with, for a single investigation.
     pub comparison: Option<Comparison>,
 }
 
-impl From<&[ReportInput]> for Contents {
-    fn from(inputs: &[ReportInput]) -> Contents {
-        Contents { inputs: inputs.to_vec(), ..Contents::default() }
+impl From<&[ReportInput]> for SiteContents {
+    fn from(inputs: &[ReportInput]) -> SiteContents {
+        SiteContents { inputs: inputs.to_vec(), ..SiteContents::default() }
     }
 }
 
@@ -173,14 +173,14 @@ impl Default for SiteOptions {
 pub enum ReportError {
     /// The only investigation can't be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] ReportReadError),
     /// None of several investigations can be read.
     #[error("none of the {all} investigations can be read; {}: {}", first.name, first.reason)]
     NoneReadable {
         /// The number of investigations.
         all: usize,
         /// The first unreadable one.
-        first: Unreadable,
+        first: UnreadableInvestigation,
     },
     /// A template can't be read, compiled or rendered.
     #[error(transparent)]

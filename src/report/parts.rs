@@ -15,7 +15,7 @@ use crate::project::Evidence;
 
 /// The files of one investigation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Part {
+pub struct SitePart {
     /// A digest of the repository state shown.
     pub state: String,
     /// Whether equal states always produce these files.
@@ -28,15 +28,15 @@ pub struct Part {
     /// Its entry in the index.
     pub entry: SiteEntry,
     /// The files, by path in the site.
-    pub files: Marks,
+    pub files: FileMarks,
 }
 
 /// Files by path in the site.
-pub type Marks = BTreeMap<String, Mark>;
+pub type FileMarks = BTreeMap<String, FileMark>;
 
 /// The size and digest of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
+pub struct FileMark {
     /// The size in bytes.
     pub size: u64,
     /// The digest of the contents.
@@ -47,19 +47,19 @@ pub struct Mark {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Manifest {
     pub maker: String,
-    pub parts: Vec<Part>,
+    pub parts: Vec<SitePart>,
 }
 
-impl Mark {
+impl FileMark {
     /// Returns the mark of these bytes.
-    pub fn of(bytes: &[u8]) -> Mark {
-        Mark { size: bytes.len() as u64, digest: digest([bytes]) }
+    pub fn of(bytes: &[u8]) -> FileMark {
+        FileMark { size: bytes.len() as u64, digest: digest([bytes]) }
     }
 }
 
 impl Manifest {
     /// Returns the parts, if they were built by the same maker.
-    pub(super) fn made_by(&self, maker: &str) -> &[Part] {
+    pub(super) fn made_by(&self, maker: &str) -> &[SitePart] {
         if self.maker == maker { &self.parts } else { &[] }
     }
 

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::parts::{self, Manifest, Mark, Marks, Part};
+use super::parts::{self, FileMark, FileMarks, Manifest, SitePart};
 use super::{
-    Builder, Comparison, ReadError, Reading, ReportError, ReportInput, SiteOptions, Templates, Unreadable,
-    Writing,
+    Builder, Comparison, ReadOptions, ReportError, ReportInput, ReportReadError, SiteOptions, Templates,
+    UnreadableInvestigation, Writing,
 };
 use crate::domain::SessionId;
 use crate::parallel;
@@ -32,31 +32,31 @@ pub struct Sources<'s> {
     /// Their folders.
     pub folders: &'s [PathBuf],
     /// Investigations that only the index lists.
-    pub missing: &'s [Unreadable],
+    pub missing: &'s [UnreadableInvestigation],
     /// The options for reading.
-    pub reading: &'s Reading,
+    pub reading: &'s ReadOptions,
     /// A store whose caches are kept for the next time. Without it, each investigation is read with a temporary store.
     pub store: Option<&'s Store>,
 }
 
 /// The destination of a site, which may contain the parts of an earlier run.
-pub trait Target: Sync {
+pub trait SiteTarget: Sync {
     /// Returns the parts of an earlier run by the same maker.
-    fn earlier(&self, maker: &str) -> &[Part];
+    fn earlier(&self, maker: &str) -> &[SitePart];
 
     /// Writes a file to a path in the site.
     ///
     /// # Errors
     ///
     /// Returns an error if the path is not valid in a site, or if the file system fails.
-    fn put(&self, path: &str, bytes: Vec<u8>) -> Result<Mark, ReportError>;
+    fn put(&self, path: &str, bytes: Vec<u8>) -> Result<FileMark, ReportError>;
 
     /// Keeps the files of an earlier part. Returns false, and keeps nothing, if they were modified or removed since.
     ///
     /// # Errors
     ///
     /// Returns an error if the file system fails.
-    fn keep(&self, part: &Part) -> Result<bool, ReportError>;
+    fn keep(&self, part: &SitePart) -> Result<bool, ReportError>;
 }
 
 /// The caller waiting for a site.
@@ -81,14 +81,14 @@ impl Waiting for () {}
 #[derive(Debug, Default)]
 pub struct Published {
     /// The investigations. Without a maker, the next run rebuilds all of them.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<SitePart>,
     pub(super) maker: Option<String>,
     /// The files that belong to no part.
-    pub(super) rest: Marks,
+    pub(super) rest: FileMarks,
     /// The number of parts unchanged since the earlier site.
     pub kept: usize,
     /// The unreadable investigations.
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableInvestigation>,
 }
 
 impl Published {
@@ -146,7 +146,7 @@ pub fn publish_into(
 pub fn publish(
     sources: Sources<'_>,
     templates: &Templates,
-    target: &impl Target,
+    target: &impl SiteTarget,
     waiting: &dyn Waiting,
 ) -> Result<Published, ReportError> {
     let Sources { folders, missing, reading, .. } = sources;
@@ -154,7 +154,7 @@ pub fn publish(
     let program = PROGRAM.as_deref();
     let maker = program.map(|program| parts::maker(program, templates, several, &surroundings(reading)));
     let earlier = maker.as_deref().map_or(&[][..], |maker| target.earlier(maker));
-    let work = Work {
+    let work = SiteWork {
         sources,
         builder: Builder::new(templates, several),
         earlier: earlier.iter().filter(|it| it.is_lasting).map(|part| (part.state.as_str(), part)).collect(),
@@ -164,7 +164,7 @@ pub fn publish(
         failed: AtomicBool::new(false),
     };
     let mut made = Published { maker, unreadable: missing.to_vec(), ..Published::default() };
-    let mut rest = Marks::new();
+    let mut rest = FileMarks::new();
     work.builder.assets(&mut work.put_into(&mut rest))?;
     let mut take = |(part, is_kept)| {
         made.kept += usize::from(is_kept);
@@ -196,7 +196,7 @@ pub fn publish(
             match part {
                 Made::Part(part, is_kept) => take((*part, is_kept)),
                 Made::Unreadable(reason) => {
-                    made.unreadable.push(Unreadable { name: name_of(subject.folder), reason });
+                    made.unreadable.push(UnreadableInvestigation { name: name_of(subject.folder), reason });
                 }
                 Made::Failed(error) => return Err(error),
                 // Another thread has failed and reports the error.
@@ -222,7 +222,7 @@ static PROGRAM: LazyLock<Option<String>> = LazyLock::new(|| {
 });
 
 /// Returns the inputs from the reading options that affect pages.
-fn surroundings(reading: &Reading) -> String {
+fn surroundings(reading: &ReadOptions) -> String {
     format!("{:?} {:?}", reading.signers.is_some(), reading.evidence([]).forge)
 }
 
@@ -235,14 +235,14 @@ fn name_of(folder: &Path) -> String {
 }
 
 /// Formats an error for a page, without paths of this machine.
-fn without_place(error: &ReadError, folder: &Path) -> String {
+fn without_place(error: &ReportReadError, folder: &Path) -> String {
     let hint = error.hint().map(|hint| format!(". {hint}")).unwrap_or_default();
     format!("{}{hint}", causes(error)).replace(&folder.display().to_string(), &name_of(folder))
 }
 
 /// Returns for each investigation the reason to skip it, if an earlier one has the same id.
-fn twins(subjects: &[Subject<'_>]) -> Vec<Option<String>> {
-    let mut known: HashMap<SessionId, &Subject<'_>> = HashMap::new();
+fn twins(subjects: &[SiteSubject<'_>]) -> Vec<Option<String>> {
+    let mut known: HashMap<SessionId, &SiteSubject<'_>> = HashMap::new();
     let mut twins = Vec::with_capacity(subjects.len());
     for subject in subjects {
         let Some(id) = subject.id else {
@@ -264,7 +264,7 @@ fn twins(subjects: &[Subject<'_>]) -> Vec<Option<String>> {
 }
 
 /// An investigation to show.
-struct Subject<'s> {
+struct SiteSubject<'s> {
     folder: &'s Path,
     store: &'s Store,
     /// The digest of its state, if known.
@@ -278,18 +278,18 @@ struct Subject<'s> {
 /// The outcome for one of several investigations.
 enum Made {
     /// The part, and whether it comes from the earlier site.
-    Part(Box<Part>, bool),
+    Part(Box<SitePart>, bool),
     Unreadable(String),
     Failed(ReportError),
     LeftOut,
 }
 
 /// The data shared by the threads.
-struct Work<'w, T> {
+struct SiteWork<'w, T> {
     sources: Sources<'w>,
     builder: Builder<'w>,
     /// The parts of the earlier site by state.
-    earlier: HashMap<&'w str, &'w Part>,
+    earlier: HashMap<&'w str, &'w SitePart>,
     target: &'w T,
     waiting: &'w dyn Waiting,
     done: AtomicUsize,
@@ -297,27 +297,27 @@ struct Work<'w, T> {
     failed: AtomicBool,
 }
 
-impl<T: Target> Work<'_, T> {
-    fn subject<'f>(&self, folder: &'f Path, store: &'f Store) -> Subject<'f> {
-        let Reading { rev, range, withhold, ignore_uncommitted, .. } = self.sources.reading;
+impl<T: SiteTarget> SiteWork<'_, T> {
+    fn subject<'f>(&self, folder: &'f Path, store: &'f Store) -> SiteSubject<'f> {
+        let ReadOptions { rev, range, withhold, ignore_uncommitted, .. } = self.sources.reading;
         // An investigation that would be refused is not reused either.
         let is_listed = *ignore_uncommitted || !store.has_uncommitted_list(folder).unwrap_or(true);
         let is_lasting = rev.is_none() && range.is_none() && withhold.is_empty() && is_listed;
-        let mut subject = Subject { folder, store, state: state(store, folder), is_lasting, id: None };
+        let mut subject = SiteSubject { folder, store, state: state(store, folder), is_lasting, id: None };
         let known = self.known(&subject).and_then(|part| part.entry.id().parse().ok());
         subject.id = known.or_else(|| store.id(folder).ok());
         subject
     }
 
     /// Returns the part of the earlier site for the same state.
-    fn known(&self, subject: &Subject<'_>) -> Option<&Part> {
+    fn known(&self, subject: &SiteSubject<'_>) -> Option<&SitePart> {
         let state = subject.state.as_deref().filter(|_| subject.is_lasting)?;
         self.earlier.get(state).copied()
     }
 
     fn put_into<'m>(
         &'m self,
-        marks: &'m mut Marks,
+        marks: &'m mut FileMarks,
     ) -> impl FnMut(&str, Vec<u8>) -> Result<(), ReportError> + 'm {
         |path, bytes| {
             self.waiting.check()?;
@@ -326,7 +326,7 @@ impl<T: Target> Work<'_, T> {
         }
     }
 
-    fn one_of_several(&self, subject: &Subject<'_>, twin: Option<&str>) -> Made {
+    fn one_of_several(&self, subject: &SiteSubject<'_>, twin: Option<&str>) -> Made {
         if self.failed.load(Ordering::Relaxed) {
             return Made::LeftOut;
         }
@@ -342,7 +342,7 @@ impl<T: Target> Work<'_, T> {
         made.unwrap_or_else(failed)
     }
 
-    fn part_of_several(&self, subject: &Subject<'_>) -> Result<Made, ReportError> {
+    fn part_of_several(&self, subject: &SiteSubject<'_>) -> Result<Made, ReportError> {
         if let Some(part) = self.kept(subject)? {
             return Ok(Made::Part(Box::new(part), true));
         }
@@ -357,7 +357,7 @@ impl<T: Target> Work<'_, T> {
     }
 
     /// Reuses the part of the earlier site if a rebuild would produce the same files.
-    fn kept(&self, subject: &Subject<'_>) -> Result<Option<Part>, ReportError> {
+    fn kept(&self, subject: &SiteSubject<'_>) -> Result<Option<SitePart>, ReportError> {
         self.waiting.check()?;
         let Some(part) = self.known(subject) else { return Ok(None) };
         if part.evidence.is_some() {
@@ -367,15 +367,15 @@ impl<T: Target> Work<'_, T> {
                 return Ok(None);
             }
         }
-        Ok(self.target.keep(part)?.then(|| Part::clone(part)))
+        Ok(self.target.keep(part)?.then(|| SitePart::clone(part)))
     }
 
     fn make(
         &self,
-        subject: &Subject<'_>,
+        subject: &SiteSubject<'_>,
         input: &ReportInput,
         comparison: Option<&Comparison>,
-    ) -> Result<Part, ReportError> {
+    ) -> Result<SitePart, ReportError> {
         let mut tell = |done, nodes| {
             self.waiting.show(&|| match self.sources.folders.len() {
                 1 => format!("rendering: page {done} of {nodes}"),
@@ -385,7 +385,7 @@ impl<T: Target> Work<'_, T> {
                 }
             });
         };
-        let mut files = Marks::new();
+        let mut files = FileMarks::new();
         let cites = input.snapshot.investigation.pins().next().is_some();
         let evidence = cites.then(|| parts::evidence(&input.evidence));
         let shown = parts::digest([&subject.state, &evidence].map(|it| it.as_deref().unwrap_or_default()));
@@ -398,7 +398,7 @@ impl<T: Target> Work<'_, T> {
             && follows_from_state(input)
             && state(subject.store, subject.folder) == subject.state;
         let state = subject.state.clone().unwrap_or_default();
-        Ok(Part { state, is_lasting, shown, evidence, entry, files })
+        Ok(SitePart { state, is_lasting, shown, evidence, entry, files })
     }
 }
 

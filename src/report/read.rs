@@ -12,7 +12,7 @@ use crate::withhold::{List, WithheldError};
 
 /// The options for reading an investigation.
 #[derive(Debug, Default)]
-pub struct Reading {
+pub struct ReadOptions {
     /// The revision to show, if not the newest commit.
     pub rev: Option<String>,
     /// Two commits to compare. The second one is shown.
@@ -58,7 +58,7 @@ impl FromStr for Range {
 
 /// An error while reading an investigation for a report.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub enum ReportReadError {
     /// The repository can't be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -70,20 +70,19 @@ pub enum ReadError {
     SignOffs(#[from] signoff::SignOffError),
 }
 
-impl ReadError {
+impl ReportReadError {
     /// Returns a hint, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
-            ReadError::Store(error) | ReadError::SignOffs(signoff::SignOffError::Store(error)) => {
-                error.hint()
-            }
-            ReadError::Withheld(error) => error.hint(),
-            ReadError::SignOffs(signoff::SignOffError::Git(error)) => error.hint(),
+            ReportReadError::Store(error)
+            | ReportReadError::SignOffs(signoff::SignOffError::Store(error)) => error.hint(),
+            ReportReadError::Withheld(error) => error.hint(),
+            ReportReadError::SignOffs(signoff::SignOffError::Git(error)) => error.hint(),
         }
     }
 }
 
-impl Reading {
+impl ReadOptions {
     /// Returns the current state of cited files in the project.
     pub fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> Evidence {
         let found = self.project.as_ref().map(|project| project.evidence(pins)).unwrap_or_default();
@@ -95,7 +94,11 @@ impl Reading {
     /// # Errors
     ///
     /// Returns an error if a commit is missing, if the list of withheld nodes can't be applied, or if git fails.
-    pub fn read(&self, store: &Store, folder: &Path) -> Result<(ReportInput, Option<Comparison>), ReadError> {
+    pub fn read(
+        &self,
+        store: &Store,
+        folder: &Path,
+    ) -> Result<(ReportInput, Option<Comparison>), ReportReadError> {
         let rev = self.rev.as_ref().or(self.range.as_ref().map(|range| &range.to));
         let snapshot = match rev {
             Some(rev) => store.load_at(folder, rev)?,

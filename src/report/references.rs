@@ -9,7 +9,7 @@ use crate::text::one_line;
 
 /// A source and the nodes that cite it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Reference {
+pub(super) struct CitedSource {
     /// A URL or a path.
     pub target: String,
     /// Whether it is a URL that may become a link: `http` or `https`.
@@ -22,7 +22,7 @@ pub(super) struct Reference {
     pub pins: Vec<Pin>,
 }
 
-impl Reference {
+impl CitedSource {
     /// Returns the lines cited by a node.
     pub(super) fn lines_of(&self, node: &NodeId) -> &[u32] {
         // Nodes are read in order, so the list is sorted.
@@ -32,8 +32,8 @@ impl Reference {
 }
 
 /// Returns all references in the order of their first mention.
-pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, NodeTexts>) -> Vec<Reference> {
-    let mut references: Vec<Reference> = Vec::new();
+pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, NodeTexts>) -> Vec<CitedSource> {
+    let mut references: Vec<CitedSource> = Vec::new();
     let mut known: HashMap<(bool, String), usize> = HashMap::new();
     for (node, _) in investigation.committed() {
         let mentioned = texts.get(&node.id).into_iter().flat_map(|texts| &texts.mentions);
@@ -42,7 +42,7 @@ pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, Nod
         for (mention, pin) in mentioned.map(|mention| (mention.clone(), None)).chain(given) {
             let is_url = mention.kind == MentionKind::Url && is_web(&mention.target);
             let at = *known.entry((is_url, mention.target.clone())).or_insert_with(|| {
-                references.push(Reference {
+                references.push(CitedSource {
                     target: mention.target.clone(),
                     is_url,
                     title: None,

@@ -22,7 +22,7 @@ const MOST_CHARACTERS: usize = 4_000_000;
 const MOST_OF_ONE: usize = 40_000;
 
 /// A text to search, with its display name.
-pub(super) type Said = (&'static str, String);
+pub(super) type SearchText = (&'static str, String);
 
 /// The argument of the function defined by `assets/search.js`.
 #[derive(Serialize)]
@@ -34,13 +34,13 @@ struct Data<'a> {
     /// The display names of the texts: `Findings`, `Comments` …
     fields: Vec<&'static str>,
     /// The texts about the investigation, followed by the nodes.
-    found: Vec<Found<'a>>,
+    found: Vec<FoundPlace<'a>>,
 }
 
 /// A list in JSON: id, title, address, index in `states`, verdict on an answer, and the texts, each with its index in `fields`.
 /// Entries other than nodes have no id and no state.
 #[derive(Serialize)]
-struct Found<'a>(&'a str, &'a str, String, Option<usize>, Option<Verdict>, Vec<(usize, &'a str)>);
+struct FoundPlace<'a>(&'a str, &'a str, String, Option<usize>, Option<Verdict>, Vec<(usize, &'a str)>);
 
 /// Returns the script for an input. `path` is its path in the site.
 pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<Vec<u8>, ReportError> {
@@ -69,11 +69,11 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
         let text = [text, end.who().unwrap_or_default()].join(" · ");
         whole.push(("Conclusion", "index.html#conclusion".to_owned(), ("Conclusion", text)));
     }
-    let mut found: Vec<Found<'_>> = Vec::with_capacity(whole.len() + report.nodes.len());
+    let mut found: Vec<FoundPlace<'_>> = Vec::with_capacity(whole.len() + report.nodes.len());
     // The conclusion comes before the question.
     for (title, href, (name, text)) in whole.iter().rev() {
         note_cut(text);
-        found.push(Found("", title, href.clone(), None, None, vec![(field(name), text)]));
+        found.push(FoundPlace("", title, href.clone(), None, None, vec![(field(name), text)]));
     }
     let mut states: Vec<&StateView> = Vec::new();
     for view in &report.nodes {
@@ -90,7 +90,14 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
             note_cut(text);
             texts.push((field(name), text.as_str()));
         }
-        found.push(Found(card.id.as_str(), &card.title, card.href.clone(), Some(state), card.sure, texts));
+        found.push(FoundPlace(
+            card.id.as_str(),
+            &card.title,
+            card.href.clone(),
+            Some(state),
+            card.sure,
+            texts,
+        ));
     }
     let states = states.into_iter().map(|s| (s.word.as_str(), s.class, s.meaning.as_str())).collect();
     let json = serde_json::to_string(&Data { cut, states, fields, found })
@@ -99,11 +106,11 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
 }
 
 /// A title, an address and a text about the investigation.
-type OfTheWhole = (&'static str, String, Said);
+type OfTheWhole = (&'static str, String, SearchText);
 
 /// Returns the comments on nodes, by id, and those on the investigation.
-fn comments(investigation: &Investigation) -> (HashMap<String, Vec<Said>>, Vec<OfTheWhole>) {
-    let (mut of_nodes, mut whole) = (HashMap::<String, Vec<Said>>::new(), Vec::new());
+fn comments(investigation: &Investigation) -> (HashMap<String, Vec<SearchText>>, Vec<OfTheWhole>) {
+    let (mut of_nodes, mut whole) = (HashMap::<String, Vec<SearchText>>::new(), Vec::new());
     let most = (MOST_CHARACTERS / investigation.comments().count().max(1)).min(MOST_OF_ONE);
     for comment in investigation.comments() {
         let text = format!("{}: {}", comment.author.label(), markdown::plain_text(&comment.text, most));
@@ -122,7 +129,7 @@ pub(super) fn share(nodes: usize) -> usize {
 }
 
 /// Returns the searched texts of a node, besides its id, its title and its comments: everything pages show.
-pub(super) fn texts(node: &Node, findings: &markdown::Parsed, most: usize) -> Vec<Said> {
+pub(super) fn texts(node: &Node, findings: &markdown::Parsed, most: usize) -> Vec<SearchText> {
     let view = NodeView::stored(node);
     let mut said = Room { said: Vec::new(), left: most };
     said.add("Findings", [findings.plain_text(most)]);
@@ -163,7 +170,7 @@ pub(super) fn texts(node: &Node, findings: &markdown::Parsed, most: usize) -> Ve
 
 /// Texts up to a total length.
 struct Room {
-    said: Vec<Said>,
+    said: Vec<SearchText>,
     left: usize,
 }
 

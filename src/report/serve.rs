@@ -27,8 +27,8 @@ use axum::http::{HeaderValue, Method, Response, StatusCode, Uri, header};
 use tokio::sync::watch;
 use url::Url;
 
-use super::parts::{Manifest, Mark, Part};
-use super::{Published, ReportError, Target};
+use super::parts::{FileMark, Manifest, SitePart};
+use super::{Published, ReportError, SiteTarget};
 use crate::connections::{self, ConnectionEvent, Limits};
 use crate::platform::Signals;
 
@@ -45,14 +45,14 @@ const LIMITS: Limits =
 #[derive(Debug, Default)]
 pub struct Served {
     /// The files by request path.
-    files: BTreeMap<String, File>,
+    files: BTreeMap<String, ServedFile>,
     manifest: Option<Manifest>,
     /// The digests of the states shown.
     states: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug)]
-struct File {
+struct ServedFile {
     bytes: Bytes,
     kind: &'static str,
     tag: HeaderValue,
@@ -62,7 +62,7 @@ struct File {
 #[derive(Debug)]
 pub struct NextServed<'s> {
     before: &'s Served,
-    files: Mutex<BTreeMap<String, File>>,
+    files: Mutex<BTreeMap<String, ServedFile>>,
 }
 
 impl NextServed<'_> {
@@ -74,26 +74,26 @@ impl NextServed<'_> {
         Served { files, states, manifest: published.manifest() }
     }
 
-    fn insert(&self, path: &str, file: File) {
+    fn insert(&self, path: &str, file: ServedFile) {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(request_path(path), file);
     }
 }
 
-impl Target for NextServed<'_> {
-    fn earlier(&self, maker: &str) -> &[Part] {
+impl SiteTarget for NextServed<'_> {
+    fn earlier(&self, maker: &str) -> &[SitePart] {
         self.before.manifest.as_ref().map_or(&[], |manifest| manifest.made_by(maker))
     }
 
-    fn put(&self, path: &str, bytes: Vec<u8>) -> Result<Mark, ReportError> {
-        let mark = Mark::of(&bytes);
+    fn put(&self, path: &str, bytes: Vec<u8>) -> Result<FileMark, ReportError> {
+        let mark = FileMark::of(&bytes);
         // Only hexadecimal digits, so it is a valid header value.
         let tag = HeaderValue::from_str(&format!("\"{}\"", mark.digest));
         let tag = tag.unwrap_or(HeaderValue::from_static("\"\""));
-        self.insert(path, File { kind: content_type(path), bytes: bytes.into(), tag });
+        self.insert(path, ServedFile { kind: content_type(path), bytes: bytes.into(), tag });
         Ok(mark)
     }
 
-    fn keep(&self, part: &Part) -> Result<bool, ReportError> {
+    fn keep(&self, part: &SitePart) -> Result<bool, ReportError> {
         for path in part.files.keys() {
             let Some(file) = self.before.files.get(&request_path(path)) else { return Ok(false) };
             self.insert(path, file.clone());

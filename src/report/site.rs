@@ -10,19 +10,19 @@ use super::attachments::pictures_within;
 use super::challenge::{Challenge, challenge};
 use super::compare::{self, CompareView, Comparison};
 use super::ends::{self, BetweenEnds};
-use super::export::Document;
+use super::export::SingleFile;
 use super::feed;
 use super::history::{CommitInShort, HistoryPage};
 use super::model::{
-    Argument, Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, ReferencesPage,
+    AnswerPage, Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, ReferencesPage,
     Report, SignOffsView, StateCount, WayLink,
 };
 use super::page_head::PageHead;
 use super::pictures::{self, PathDrawing, PicturePage, Pictures};
-use super::sites::{SiteEntry, SitesView, Unreadable};
+use super::sites::{SiteEntry, SitesView, UnreadableInvestigation};
 use super::templates::{SharedValue, Templates};
 use super::text_links::{From, TextLinks};
-use super::{Contents, ReportError, ReportInput, json, search};
+use super::{ReportError, ReportInput, SiteContents, json, search};
 use crate::assess::Assessment;
 use crate::domain::{Investigation, NodeId};
 use crate::graph;
@@ -51,8 +51,11 @@ const MOST_COMMITS: usize = 300;
 /// # Errors
 ///
 /// Returns an error if a template fails, or if an investigation is given twice.
-pub fn site(contents: &Contents, templates: &Templates) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
-    let Contents { inputs, unreadable, comparison } = contents;
+pub fn site(
+    contents: &SiteContents,
+    templates: &Templates,
+) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
+    let SiteContents { inputs, unreadable, comparison } = contents;
     let mut seen = BTreeSet::new();
     for input in inputs {
         let id = input.snapshot.investigation.meta().id;
@@ -136,7 +139,7 @@ impl<'t> Builder<'t> {
     pub fn rest(
         &self,
         mut entries: Vec<SiteEntry>,
-        unreadable: &[Unreadable],
+        unreadable: &[UnreadableInvestigation],
         shown: &str,
         put: &mut Put<'_>,
     ) -> Result<(), ReportError> {
@@ -145,7 +148,7 @@ impl<'t> Builder<'t> {
         let sites = SitesView::of(&mut entries, unreadable);
         if self.several {
             let page =
-                Page { kind: "sites", root: "", site_root: "", title: "Investigations", description: "" };
+                PageInfo { kind: "sites", root: "", site_root: "", title: "Investigations", description: "" };
             let head = PageHead::index(base);
             let index = SitesPage { site: self.site(shown), page, head, sites: &sites };
             put("index.html", self.templates.render("sites.html", &index)?)?;
@@ -181,7 +184,7 @@ pub(super) struct Site<'a> {
 
 /// The data about the page itself.
 #[derive(Clone, Copy, Serialize)]
-pub(super) struct Page<'a> {
+pub(super) struct PageInfo<'a> {
     /// The kind of page, for the navigation.
     pub(super) kind: &'a str,
     /// The path to the investigation's folder: empty, or `../`.
@@ -196,7 +199,7 @@ pub(super) struct Page<'a> {
 #[derive(Serialize)]
 struct SitesPage<'a> {
     site: Site<'a>,
-    page: Page<'a>,
+    page: PageInfo<'a>,
     head: PageHead,
     sites: &'a SitesView<'a>,
 }
@@ -205,7 +208,7 @@ struct SitesPage<'a> {
 #[derive(Serialize)]
 struct InvestigationPage<'a, T: Serialize> {
     site: Site<'a>,
-    page: Page<'a>,
+    page: PageInfo<'a>,
     head: PageHead,
     investigation: &'a SharedValue<Header>,
     #[serde(flatten)]
@@ -230,7 +233,7 @@ struct DoubtsContent<'a> {
 
 #[derive(Serialize)]
 struct ArgumentContent<'a> {
-    argument: &'a Argument,
+    argument: &'a AnswerPage,
     path: PathDrawing,
 }
 
@@ -341,20 +344,20 @@ fn pages(
     let deep_site_root = format!("../{site_root}");
     let title = report.header.title.as_str();
 
-    let page = |kind, title| Page { kind, root: "", site_root, title, description: "" };
+    let page = |kind, title| PageInfo { kind, root: "", site_root, title, description: "" };
     let mut put = |path: &str, bytes: Vec<u8>| put(&format!("{folder}{path}"), bytes);
     let base = templates.options().base_url.as_ref();
     let attachments = std::mem::take(&mut report.attachments);
     let grown = std::mem::take(&mut report.grown);
     let links = TextLinks::of(&report.nodes, input);
-    let render = |path: &str, template: &str, page: Page<'_>, content: Content<'_>| {
+    let render = |path: &str, template: &str, page: PageInfo<'_>, content: PageContent<'_>| {
         let head = match &content {
-            Content::Node(content) => PageHead::node(&report.header, content.node, base, folder),
+            PageContent::Node(content) => PageHead::node(&report.header, content.node, base, folder),
             _ => PageHead::plain(&report.header, base, folder, path),
         };
         let from = match &content {
-            Content::Print(_) => From::Print,
-            Content::Node(content) => {
+            PageContent::Print(_) => From::Print,
+            PageContent::Node(content) => {
                 From::Page { root: page.root, own: Some(content.node.card.id.as_str()) }
             }
             _ => From::Page { root: page.root, own: None },
@@ -362,7 +365,7 @@ fn pages(
         let page = InvestigationPage { site, page, head, investigation: &report.header, content };
         Ok::<_, ReportError>(links.put_into(templates.render(template, &page)?, from))
     };
-    let mut add = |path: &str, template: &str, page: Page<'_>, content: Content<'_>| {
+    let mut add = |path: &str, template: &str, page: PageInfo<'_>, content: PageContent<'_>| {
         put(path, render(path, template, page, content)?)
     };
     let description = report.header.query_excerpt.as_str();
@@ -380,47 +383,47 @@ fn pages(
         path: &pictures.path,
         ends: &between,
     };
-    let first = Page { description, ..page("overview", title) };
-    add("index.html", "overview.html", first, Content::Overview(overview))?;
-    let doubts = Content::Doubts(DoubtsContent { doubts: &report.doubts });
+    let first = PageInfo { description, ..page("overview", title) };
+    add("index.html", "overview.html", first, PageContent::Overview(overview))?;
+    let doubts = PageContent::Doubts(DoubtsContent { doubts: &report.doubts });
     add("doubts.html", "doubts.html", page("doubts", "Notes"), doubts)?;
-    let tree = Content::Tree(TreeContent { outline, states, since: &report.since });
+    let tree = PageContent::Tree(TreeContent { outline, states, since: &report.since });
     add("tree.html", "tree.html", page("tree", "Steps"), tree)?;
     for (path, picture) in &pictures.pages {
         let page = match path.as_str() {
             "graph.html" => page("graph", "Graph"),
-            _ => Page { root: "../", site_root: &deep_site_root, ..page("graph", "Graph") },
+            _ => PageInfo { root: "../", site_root: &deep_site_root, ..page("graph", "Graph") },
         };
-        add(path, "graph.html", page, Content::Graph(GraphContent { graph: Some(picture), states }))?;
+        add(path, "graph.html", page, PageContent::Graph(GraphContent { graph: Some(picture), states }))?;
     }
     if pictures.pages.is_empty() {
-        let graph = Content::Graph(GraphContent { graph: None, states });
+        let graph = PageContent::Graph(GraphContent { graph: None, states });
         add("graph.html", "graph.html", page("graph", "Graph"), graph)?;
     }
     for (path, references) in report.references.pages() {
-        let references = Content::References(ReferencesContent { references });
+        let references = PageContent::References(ReferencesContent { references });
         add(&path, "references.html", page("references", "Evidence"), references)?;
     }
     for (path, history) in report.history.pages() {
-        let history = Content::History(HistoryContent { history, ends: &between });
+        let history = PageContent::History(HistoryContent { history, ends: &between });
         add(&path, "history.html", page("history", "History"), history)?;
     }
-    let judged = Content::Judged(JudgedContent { judged: &report.judged });
+    let judged = PageContent::Judged(JudgedContent { judged: &report.judged });
     add("judged.html", "judged.html", page("judged", "Rules"), judged)?;
     let place = |id: &NodeId| Some(report.href(id)).filter(|href| !href.is_empty());
     if let Some(comparison) = comparison {
         let compare = compare::view(input, &report, comparison, &place);
-        let content = Content::Compare(CompareContent { compare: &compare });
+        let content = PageContent::Compare(CompareContent { compare: &compare });
         add("compare.html", "compare.html", page("compare", "Changes"), content)?;
     }
     for (path, compare) in ends::pages(input, &place) {
-        let content = Content::Compare(CompareContent { compare: &compare });
+        let content = PageContent::Compare(CompareContent { compare: &compare });
         add(&path, "compare.html", page("ends", "Changes"), content)?;
     }
     for (at, node) in report.nodes.iter().enumerate() {
         progress(at, report.nodes.len());
         let heading = format!("{} {}", node.card.id, node.card.title);
-        let page = Page {
+        let page = PageInfo {
             kind: "node",
             root: "../",
             site_root: &deep_site_root,
@@ -429,7 +432,7 @@ fn pages(
         };
         let on_graph = pictures.on_graph(&node.card.id);
         let is_result = !node.card.state.pending;
-        let content = Content::Node(NodeContent {
+        let content = PageContent::Node(NodeContent {
             node,
             on_graph,
             way: report.arguments.way(&node.card.id),
@@ -439,7 +442,7 @@ fn pages(
     }
     for argument in &report.arguments.all {
         let title = format!("Path to {}", argument.card.id);
-        let page = Page {
+        let page = PageInfo {
             kind: "argument",
             root: "../",
             site_root: &deep_site_root,
@@ -447,10 +450,10 @@ fn pages(
             description: &argument.card.excerpt,
         };
         let path = pictures.path_to(&argument.card.id, &report, &assessment);
-        let content = Content::Argument(ArgumentContent { argument, path });
+        let content = PageContent::Argument(ArgumentContent { argument, path });
         add(&argument.way.href, "argument.html", page, content)?;
     }
-    let print = Content::Print(print(&report, &pictures.path, MOST_PRINTED));
+    let print = PageContent::Print(print(&report, &pictures.path, MOST_PRINTED));
     add("print.html", "print.html", page("print", "The whole investigation"), print)?;
     for (path, bytes) in pictures.files {
         put(&path, bytes)?;
@@ -508,7 +511,7 @@ fn print<'a>(report: &'a Report, path: &'a Option<PathDrawing>, most: usize) -> 
 }
 
 /// Returns the investigation as one self-contained page.
-pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Document, ReportError> {
+pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<SingleFile, ReportError> {
     let report = Report::of(input);
     let place = |id: &NodeId| format!("#n-{id}");
     let path = pictures::of_document(&assessed(&input.snapshot.investigation, &ruleset_of(input)), &place);
@@ -524,7 +527,7 @@ pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Doc
     let title = "The whole investigation";
     let page = InvestigationPage {
         site: Site { generator: &templates.options().generator, several: false, compared: false, live: None },
-        page: Page {
+        page: PageInfo {
             kind: "print",
             root: "",
             site_root: "",
@@ -538,7 +541,7 @@ pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Doc
     let in_short = page.content.print.in_short;
     let links = TextLinks::of(&report.nodes, input);
     let bytes = links.put_into(templates.render("document.html", &page)?, From::Print);
-    Ok(Document { bytes, in_short })
+    Ok(SingleFile { bytes, in_short })
 }
 
 /// Returns the ruleset in force, or a minimal one for pictures if it can't be read.
@@ -557,7 +560,7 @@ pub(super) fn assessed<'a>(investigation: &'a Investigation, ruleset: &'a Rulese
 /// The data of one kind of page.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Content<'a> {
+enum PageContent<'a> {
     Overview(OverviewContent<'a>),
     Doubts(DoubtsContent<'a>),
     Argument(ArgumentContent<'a>),

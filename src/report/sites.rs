@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::ReportInput;
-use super::model::{InShort, Mark, Report, Time};
+use super::model::{InShort, Report, SignOffMark, Time};
 use crate::domain::Happening;
 use crate::markdown;
 use crate::signoff::SignOffs;
@@ -15,7 +15,7 @@ const SUMMARY: usize = 600;
 
 /// An unreadable investigation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Unreadable {
+pub struct UnreadableInvestigation {
     /// The name of its folder.
     pub name: String,
     /// The reason, in one sentence.
@@ -27,7 +27,7 @@ pub struct Unreadable {
 pub(super) struct SitesView<'a> {
     /// The entries, newest first.
     pub investigations: &'a [SiteEntry],
-    pub unreadable: &'a [Unreadable],
+    pub unreadable: &'a [UnreadableInvestigation],
     pub counts: Counts,
 }
 
@@ -80,7 +80,7 @@ pub struct SiteEntry {
 /// The number of sign-offs of the same validity.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SignOffCount {
-    pub mark: Mark,
+    pub mark: SignOffMark,
     pub count: usize,
 }
 
@@ -160,7 +160,7 @@ impl SiteEntry {
 
 fn sign_offs(sign_offs: &SignOffs) -> Vec<SignOffCount> {
     let mut counts: Vec<SignOffCount> = Vec::new();
-    for mark in sign_offs.all.iter().map(Mark::of) {
+    for mark in sign_offs.all.iter().map(SignOffMark::of) {
         match counts.iter_mut().find(|known| known.mark == mark) {
             Some(known) => known.count += 1,
             None => counts.push(SignOffCount { mark, count: 1 }),
@@ -171,7 +171,10 @@ fn sign_offs(sign_offs: &SignOffs) -> Vec<SignOffCount> {
 
 impl<'a> SitesView<'a> {
     /// Sorts the entries, and returns the index.
-    pub(super) fn of(entries: &'a mut [SiteEntry], unreadable: &'a [Unreadable]) -> SitesView<'a> {
+    pub(super) fn of(
+        entries: &'a mut [SiteEntry],
+        unreadable: &'a [UnreadableInvestigation],
+    ) -> SitesView<'a> {
         // Ids sort by time only if this program created them.
         entries.sort_by(|a, b| (&b.started_at.iso, &b.id).cmp(&(&a.started_at.iso, &a.id)));
         let mut counts = Counts::default();

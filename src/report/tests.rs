@@ -183,7 +183,7 @@ fn a_reader_can_have_each_result_challenged() {
     let options = SiteOptions { issue_url, base_url, ..SiteOptions::default() };
     let input = all_texts("a & b </pre><script>\u{202e}");
     let (id, head) = (input.snapshot.investigation.meta().id, input.snapshot.head.to_string());
-    let files = site(&Contents::from(&[input][..]), &Templates::load(&options).unwrap()).unwrap();
+    let files = site(&SiteContents::from(&[input][..]), &Templates::load(&options).unwrap()).unwrap();
     let node = page(&files, "nodes/R4.A1a1.html");
     for text in [
         "Node: R4.A1a1, FOUND: a &amp; b &lt;/pre&gt;&lt;script&gt;",
@@ -475,7 +475,10 @@ fn one_stands_at_the_root_and_several_in_folders() {
     // Newest first.
     assert!(index.find(&ids[1]) < index.find(&ids[0]), "{index}");
     assert!(matches!(
-        site(&Contents::from(&[sample(), sample()][..]), &Templates::load(&SiteOptions::default()).unwrap()),
+        site(
+            &SiteContents::from(&[sample(), sample()][..]),
+            &Templates::load(&SiteOptions::default()).unwrap()
+        ),
         Err(ReportError::Twice(_))
     ));
 }
@@ -595,7 +598,7 @@ fn a_template_of_the_users_replaces_one_and_an_asset() {
     std::fs::create_dir(folder.path().join("assets")).unwrap();
     std::fs::write(folder.path().join("assets/style.css"), "body{}").unwrap();
     std::fs::write(folder.path().join("assets/logo.png"), [0, 255]).unwrap();
-    let files = site(&Contents::from(&[sample()][..]), &with_folder(&folder).unwrap()).unwrap();
+    let files = site(&SiteContents::from(&[sample()][..]), &with_folder(&folder).unwrap()).unwrap();
     assert!(page(&files, "references.html").starts_with("<p>Why did checkout latency double"));
     assert_eq!(
         (&files["assets/style.css"][..], &files["assets/logo.png"][..]),
@@ -633,7 +636,7 @@ fn the_names_and_the_example_of_the_guide_work() {
         assert!(text.len() > 100, "{file} has names");
         let folder = crate::testing::folder();
         std::fs::write(folder.path().join(file), text).unwrap();
-        site(&Contents::from(&[sample(), unfinished()][..]), &with_folder(&folder).unwrap())
+        site(&SiteContents::from(&[sample(), unfinished()][..]), &with_folder(&folder).unwrap())
             .unwrap_or_else(|error| panic!("{error}"));
     }
 }
@@ -656,7 +659,7 @@ fn a_template_error_names_file_line_and_reason() {
         let folder = crate::testing::folder();
         std::fs::write(folder.path().join(name), text).unwrap();
         let error = with_folder(&folder)
-            .and_then(|templates| site(&Contents::from(&[unfinished()][..]), &templates))
+            .and_then(|templates| site(&SiteContents::from(&[unfinished()][..]), &templates))
             .unwrap_err();
         let ReportError::Template(error) = &error else { panic!("{error}") };
         assert_eq!(error.file, folder.path().join(name).display().to_string(), "{error}");
@@ -670,7 +673,7 @@ fn a_template_error_names_file_line_and_reason() {
     let folder = crate::testing::folder();
     std::fs::write(folder.path().join("macros.html"), broken).unwrap();
     let error = with_folder(&folder)
-        .and_then(|templates| site(&Contents::from(&[unfinished()][..]), &templates))
+        .and_then(|templates| site(&SiteContents::from(&[unfinished()][..]), &templates))
         .unwrap_err();
     assert!(error.to_string().contains(&format!("macros.html:{line}: ")), "{error}");
     let missing = SiteOptions { template: Some(PathBuf::from("/nowhere/at/all")), ..SiteOptions::default() };
@@ -726,7 +729,7 @@ fn a_page_has_a_length() {
     let text = "a".repeat(1 << 20);
     let page = format!("{{% for _ in range(100000) %}}{text}{{% endfor %}}");
     std::fs::write(folder.path().join("judged.html"), page).unwrap();
-    let error = site(&Contents::from(&[unfinished()][..]), &with_folder(&folder).unwrap()).unwrap_err();
+    let error = site(&SiteContents::from(&[unfinished()][..]), &with_folder(&folder).unwrap()).unwrap_err();
     assert!(
         error
             .to_string()

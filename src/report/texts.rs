@@ -33,7 +33,7 @@ pub(super) struct NodeTexts {
     /// Whether the findings contain a list of references.
     pub lists_references: bool,
     /// The searched texts, besides its id, its title and its comments.
-    pub search: Vec<search::Said>,
+    pub search: Vec<search::SearchText>,
 }
 
 /// Backing for findings or a state change.

@@ -1,7 +1,7 @@
 //! Writes a site: first to a temporary folder, which is then renamed.
 //!
 //! 1. [`Writing::begin`] examines the folder and the output of an earlier run.
-//! 2. As a [`Target`], it writes each file when it is built, from several threads, and reuses files of the earlier site.
+//! 2. As a [`SiteTarget`], it writes each file when it is built, from several threads, and reuses files of the earlier site.
 //! 3. [`Writing::finish`] replaces the old site with the new one.
 //!
 //! # Guarantees
@@ -24,8 +24,8 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::parts::{Manifest, Mark, Part};
-use super::publish::{Published, Target};
+use super::parts::{FileMark, Manifest, SitePart};
+use super::publish::{Published, SiteTarget};
 use super::{ReportError, Templates};
 use crate::domain::SessionId;
 use crate::temporary::{TemporaryFolder, remove_abandoned};
@@ -135,7 +135,7 @@ impl Writing {
         Ok(Writing { parent: parent.to_owned(), prefix, folder, aside, earlier, out })
     }
 
-    fn is_as_written(&self, path: &str, mark: &Mark) -> bool {
+    fn is_as_written(&self, path: &str, mark: &FileMark) -> bool {
         let file = self.out.join(path);
         let Ok(about) = fs::symlink_metadata(&file) else { return false };
         if !about.is_file() || about.len() != mark.size {
@@ -143,7 +143,7 @@ impl Writing {
         }
         let written = self.earlier.as_ref().and_then(|earlier| earlier.at);
         let is_older = about.modified().ok().zip(written).is_some_and(|(at, written)| at < written);
-        is_older || fs::read(&file).is_ok_and(|bytes| Mark::of(&bytes) == *mark)
+        is_older || fs::read(&file).is_ok_and(|bytes| FileMark::of(&bytes) == *mark)
     }
 
     /// Moves the site into place.
@@ -187,19 +187,19 @@ impl Writing {
     }
 }
 
-impl Target for Writing {
-    fn earlier(&self, maker: &str) -> &[Part] {
+impl SiteTarget for Writing {
+    fn earlier(&self, maker: &str) -> &[SitePart] {
         let manifest = self.earlier.as_ref().and_then(|earlier| earlier.manifest.as_ref());
         manifest.map_or(&[], |manifest| manifest.made_by(maker))
     }
 
-    fn put(&self, path: &str, bytes: Vec<u8>) -> Result<Mark, ReportError> {
+    fn put(&self, path: &str, bytes: Vec<u8>) -> Result<FileMark, ReportError> {
         check_path(path)?;
         self.write(path, &bytes)?;
-        Ok(Mark::of(&bytes))
+        Ok(FileMark::of(&bytes))
     }
 
-    fn keep(&self, part: &Part) -> Result<bool, ReportError> {
+    fn keep(&self, part: &SitePart) -> Result<bool, ReportError> {
         // Checks all files before taking the first.
         if !part.files.iter().all(|(path, mark)| check_path(path).is_ok() && self.is_as_written(path, mark)) {
             return Ok(false);

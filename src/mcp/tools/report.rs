@@ -26,7 +26,7 @@ use super::super::tool::{About, Nothing, Tool, blocking};
 use super::super::wire::ReplyFields;
 use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
-use crate::report::{self, ReadError, Reading, ReportError, SiteOptions, Sources};
+use crate::report::{self, ReadOptions, ReportError, ReportReadError, SiteOptions, Sources};
 use crate::service::{Refusal, Service};
 use crate::text::{causes, sentence};
 use crate::withhold::WithheldError;
@@ -150,14 +150,14 @@ fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
         Ok(standing) => (ReplyFields::done(&standing, None, &[]), standing.snapshot),
         Err(unjudged) => (ReplyFields::unjudged(&unjudged), unjudged.snapshot),
     };
-    let reading = Reading { project: service.project().cloned(), ..Reading::default() };
+    let reading = ReadOptions { project: service.project().cloned(), ..ReadOptions::default() };
     let (folders, store) = ([snapshot.path.clone()], Some(service.store()));
     let sources = Sources { folders: &folders, missing: &[], reading: &reading, store };
     let out = service.site().join(id.to_string());
     let published = report::publish_into(&out, sources, &SiteOptions::default(), &());
     let published = published.map_err(|error| match error {
-        ReportError::Read(ReadError::Store(error)) => error.into(),
-        ReportError::Read(ReadError::Withheld(error)) => withheld_error(error),
+        ReportError::Read(ReportReadError::Store(error)) => error.into(),
+        ReportError::Read(ReportReadError::Withheld(error)) => withheld_error(error),
         error => report_error(&error),
     })?;
     let (nodes, commits) = published.told();

@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
-use super::Reference;
+use super::CitedSource;
 use super::cards::{Card, Cards, Time};
-use super::comments::Comments;
+use super::comments::CommentThreads;
 use super::node::NodePage;
 use super::overview::{Overview, SENTENCE, given_evidence};
 use super::references;
@@ -35,13 +35,13 @@ const LOOKED_AT: usize = 64;
 
 /// The pages of answers.
 #[derive(Clone, Debug)]
-pub(in crate::report) struct Arguments {
+pub(in crate::report) struct AnswerPages {
     /// Sorted as on the first page.
-    pub all: Vec<Argument>,
+    pub all: Vec<AnswerPage>,
     at: HashMap<NodeId, usize>,
 }
 
-impl Arguments {
+impl AnswerPages {
     /// Returns the link to an answer's page.
     pub(in crate::report) fn way(&self, node: &NodeId) -> Option<&WayLink> {
         Some(&self.all.get(*self.at.get(node)?)?.way)
@@ -59,7 +59,7 @@ pub(in crate::report) struct WayLink {
 
 /// The page of one answer.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Argument {
+pub(in crate::report) struct AnswerPage {
     pub card: SharedValue<Card>,
     pub way: WayLink,
     /// Whether the ruleset has a way to confirm answers.
@@ -67,7 +67,7 @@ pub(in crate::report) struct Argument {
     /// Whether its texts are withheld from the report. Its citations are then unknown.
     pub is_withheld: bool,
     /// The path from the question. The last step is the answer.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PathStep>,
     /// The number of omitted steps, and the number of steps before the gap.
     pub skipped: usize,
     pub skipped_after: usize,
@@ -95,7 +95,7 @@ pub(in crate::report) struct Argument {
 
 /// A step on the path.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Step {
+pub(in crate::report) struct PathStep {
     pub card: SharedValue<Card>,
     /// The number of the step, from 1.
     pub number: usize,
@@ -113,13 +113,13 @@ pub(in crate::report) struct Step {
     /// The number of warnings about its commit.
     pub warnings: usize,
     /// The ruled-out nodes on branches that leave the path here.
-    pub beside: Vec<Beside>,
+    pub beside: Vec<RuledOutNode>,
     pub more_beside: usize,
 }
 
 /// A ruled-out node.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Beside {
+pub(in crate::report) struct RuledOutNode {
     pub card: SharedValue<Card>,
     pub sentence: String,
 }
@@ -192,7 +192,7 @@ pub(in crate::report) struct Hand {
 }
 
 /// The data behind all arguments. Nodes are in preorder, so the descendants of a node follow it.
-struct Reading<'r> {
+struct ArgumentReader<'r> {
     nodes: &'r [NodePage],
     at: HashMap<&'r NodeId, usize>,
     /// For each node, the index after its last descendant.
@@ -203,8 +203,8 @@ struct Reading<'r> {
     evidence: HashMap<&'r NodeId, &'r str>,
 }
 
-impl<'r> Reading<'r> {
-    fn new(cards: &Cards<'_>, nodes: &'r [NodePage], overview: &'r Overview) -> Reading<'r> {
+impl<'r> ArgumentReader<'r> {
+    fn new(cards: &Cards<'_>, nodes: &'r [NodePage], overview: &'r Overview) -> ArgumentReader<'r> {
         let mut end = vec![nodes.len(); nodes.len()];
         let mut open: Vec<usize> = Vec::new();
         for (at, node) in nodes.iter().enumerate() {
@@ -219,7 +219,7 @@ impl<'r> Reading<'r> {
             // Refuting nodes are shown with the answer they refute.
             node.is_some_and(|node| ruled_out.contains(&node.id) || cards.assessment.is_refuted(&node.id))
         };
-        Reading {
+        ArgumentReader {
             nodes,
             at: nodes.iter().enumerate().map(|(at, node)| (&node.card.id, at)).collect(),
             end,
@@ -234,7 +234,7 @@ impl<'r> Reading<'r> {
 
     /// Returns the ruled-out nodes on branches that leave the path at the parent of a step, nearest first, and the number of
     /// omitted ones.
-    fn beside(&self, step: usize) -> (Vec<Beside>, usize) {
+    fn beside(&self, step: usize) -> (Vec<RuledOutNode>, usize) {
         let node = &self.nodes[step];
         let above = node.parent.as_ref().and_then(|parent| self.at.get(&parent.id));
         let (from, until) = above.map_or((0, self.nodes.len()), |above| (above + 1, self.end[*above]));
@@ -258,7 +258,7 @@ impl<'r> Reading<'r> {
                     None => sentence(&node.card),
                 },
             };
-            Beside { card: node.card.clone(), sentence }
+            RuledOutNode { card: node.card.clone(), sentence }
         };
         (near.iter().map(beside).collect(), all - near.len())
     }
@@ -282,9 +282,9 @@ impl Cards<'_> {
         &self,
         nodes: &[NodePage],
         overview: &Overview,
-        (references, places): (&[Reference], &[usize]),
-        comments: &Comments,
-    ) -> Arguments {
+        (references, places): (&[CitedSource], &[usize]),
+        comments: &CommentThreads,
+    ) -> AnswerPages {
         let standing = overview.solutions.iter().map(|solution| &solution.card);
         let refuted = self.assessment.refuted.iter().filter(|answer| answer.is_answering);
         let refuted = refuted.filter_map(|answer| self.get(&answer.node.id));
@@ -294,9 +294,9 @@ impl Cards<'_> {
             .filter_map(|(at, card)| Some((card, self.way(card, at)?)))
             .collect();
         if answers.is_empty() {
-            return Arguments { all: Vec::new(), at: HashMap::new() };
+            return AnswerPages { all: Vec::new(), at: HashMap::new() };
         }
-        let reading = Reading::new(self, nodes, overview);
+        let reading = ArgumentReader::new(self, nodes, overview);
         let argument = |(card, way): (&SharedValue<Card>, WayLink)| {
             let node = reading.node(&card.id)?;
             let mut argument = self.argument(&reading, node, way);
@@ -306,18 +306,18 @@ impl Cards<'_> {
             self.share(&mut argument, references, places);
             Some(argument)
         };
-        let all: Vec<Argument> = answers.into_iter().filter_map(argument).collect();
+        let all: Vec<AnswerPage> = answers.into_iter().filter_map(argument).collect();
         let at = all.iter().enumerate().map(|(at, it)| (it.card.id.clone(), at)).collect();
-        Arguments { all, at }
+        AnswerPages { all, at }
     }
 
-    fn argument(&self, reading: &Reading<'_>, node: &NodePage, way: WayLink) -> Argument {
+    fn argument(&self, reading: &ArgumentReader<'_>, node: &NodePage, way: WayLink) -> AnswerPage {
         let all: Vec<&SharedValue<Card>> = node.path.iter().chain([&node.card]).collect();
         let skipped = all.len().saturating_sub(FIRST_STEPS + LAST_STEPS);
         let skipped_after = if skipped > 0 { FIRST_STEPS } else { 0 };
         let is_told =
             |number: &usize| skipped == 0 || *number < FIRST_STEPS || *number >= FIRST_STEPS + skipped;
-        let steps: Vec<Step> = (0..all.len())
+        let steps: Vec<PathStep> = (0..all.len())
             .filter(is_told)
             .filter_map(|number| self.step(reading, *reading.at.get(&all[number].id)?, number + 1))
             .collect();
@@ -346,7 +346,7 @@ impl Cards<'_> {
         let (confirming, more_confirming) = first(confirming, MOST_VOICES);
         let (refuting, more_refuting) = first(refuting, MOST_VOICES);
         let (crossing, more_crossing) = first(crossing, MOST_CROSSING);
-        Argument {
+        AnswerPage {
             card: node.card.clone(),
             way,
             method_confirms: self.assessment.method_confirms,
@@ -370,10 +370,10 @@ impl Cards<'_> {
         }
     }
 
-    fn step(&self, reading: &Reading<'_>, at: usize, number: usize) -> Option<Step> {
+    fn step(&self, reading: &ArgumentReader<'_>, at: usize, number: usize) -> Option<PathStep> {
         let page = &reading.nodes[at];
         let (beside, more_beside) = reading.beside(at);
-        Some(Step {
+        Some(PathStep {
             card: page.card.clone(),
             number,
             sentence: sentence(&page.card),
@@ -389,7 +389,7 @@ impl Cards<'_> {
         })
     }
 
-    fn voice(&self, reading: &Reading<'_>, card: &SharedValue<Card>) -> Option<Voice> {
+    fn voice(&self, reading: &ArgumentReader<'_>, card: &SharedValue<Card>) -> Option<Voice> {
         let page = reading.node(&card.id)?;
         Some(Voice {
             card: card.clone(),
@@ -410,7 +410,7 @@ impl Cards<'_> {
         if evidence == card.title || evidence == card.excerpt { String::new() } else { evidence }
     }
 
-    fn objecting(&self, argument: &mut Argument, comments: &Comments) {
+    fn objecting(&self, argument: &mut AnswerPage, comments: &CommentThreads) {
         let answer = self.investigation.node(&argument.card.id);
         let Some(answer) = answer.and_then(|node| self.assessment.answer(&node.id)) else { return };
         let open = comments.objections().iter();
@@ -432,7 +432,7 @@ impl Cards<'_> {
     }
 
     /// Adds the shared sources.
-    fn share(&self, argument: &mut Argument, references: &[Reference], places: &[usize]) {
+    fn share(&self, argument: &mut AnswerPage, references: &[CitedSource], places: &[usize]) {
         let voices = argument.confirming.iter().chain(&argument.refuting).map(|voice| &voice.card);
         let mut here: HashMap<usize, Vec<SharedValue<Card>>> = HashMap::new();
         for card in argument.steps.iter().map(|step| &step.card).chain(voices) {
@@ -450,7 +450,7 @@ impl Cards<'_> {
             shared.into_iter().map(|(at, here)| self.shared(&references[at], places[at], here)).collect();
     }
 
-    fn shared(&self, reference: &Reference, place: usize, here: Vec<SharedValue<Card>>) -> SharedSource {
+    fn shared(&self, reference: &CitedSource, place: usize, here: Vec<SharedValue<Card>>) -> SharedSource {
         let is_here = |id: &NodeId| here.iter().any(|card| card.id == *id);
         // Thousands of nodes may cite a source, so only some are examined.
         let others = reference.cited_by.iter().map(|(id, _)| id).take(here.len() + MOST_CITING);
@@ -476,10 +476,10 @@ fn first<T>(mut all: Vec<T>, most: usize) -> (Vec<T>, usize) {
 }
 
 /// Returns the relations between steps and nodes not shown on the page. Links given as data come first.
-fn crossing(reading: &Reading<'_>, steps: &[Step], shown: &HashSet<&NodeId>) -> Vec<Crossing> {
+fn crossing(reading: &ArgumentReader<'_>, steps: &[PathStep], shown: &HashSet<&NodeId>) -> Vec<Crossing> {
     let mut crossing = Vec::new();
     let mut known: HashSet<(&NodeId, &NodeId)> = HashSet::new();
-    let pages: Vec<(&Step, &NodePage)> =
+    let pages: Vec<(&PathStep, &NodePage)> =
         steps.iter().filter_map(|step| Some((step, reading.node(&step.card.id)?))).collect();
     let links = pages.iter().flat_map(|(step, page)| {
         page.links.iter().filter_map(|link| Some((*step, link.what, reading.node(&link.card.as_ref()?.id)?)))
@@ -500,7 +500,7 @@ fn crossing(reading: &Reading<'_>, steps: &[Step], shown: &HashSet<&NodeId>) -> 
 
 /// Returns the contributors in the order of their first step. Checks that do not count are excluded, since the page shows them
 /// elsewhere.
-fn hands(steps: &[Step], confirming: &[Voice], refuting: &[Voice]) -> Vec<Hand> {
+fn hands(steps: &[PathStep], confirming: &[Voice], refuting: &[Voice]) -> Vec<Hand> {
     let mut hands: Vec<Hand> = Vec::new();
     let mut add = |name: &Option<String>, list: fn(&mut Hand) -> &mut Vec<SharedValue<Card>>, card| {
         let at = hands.iter().position(|hand| hand.name == *name).unwrap_or_else(|| {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::Reference;
+use super::CitedSource;
 use crate::assess::{Assessment, Verdict};
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
 use crate::graph::{BarKind, REFUTATION};
@@ -111,7 +111,7 @@ impl<'a> Cards<'a> {
     pub(in crate::report) fn new(
         investigation: &'a Investigation,
         rules: Option<EffectiveRules<'a>>,
-        references: &[Reference],
+        references: &[CitedSource],
         withheld: &'a BTreeSet<NodeId>,
         excerpt: impl Fn(&Node) -> String,
     ) -> Self {

@@ -46,13 +46,13 @@ pub(in crate::report) struct ContestedBy {
 }
 
 /// All comments of an investigation.
-pub(in crate::report) struct Comments {
+pub(in crate::report) struct CommentThreads {
     open: Vec<Objection>,
     by_node: HashMap<NodeId, Vec<Thread>>,
     whole: Vec<Thread>,
 }
 
-impl Comments {
+impl CommentThreads {
     /// Returns the unresolved objections.
     pub(super) fn objections(&self) -> &[Objection] {
         &self.open
@@ -70,7 +70,7 @@ impl Comments {
 }
 
 impl Cards<'_> {
-    pub(super) fn comments(&self) -> Comments {
+    pub(super) fn comments(&self) -> CommentThreads {
         let open = self.assessment.open.clone();
         let is_open: HashSet<CommentId> = open.iter().map(|objection| objection.comment.id).collect();
         let mut replies: HashMap<CommentId, Vec<CommentView>> = HashMap::new();
@@ -80,7 +80,7 @@ impl Cards<'_> {
                 replies.entry(first).or_default().push(self.said(comment));
             }
         }
-        let mut comments = Comments { open, by_node: HashMap::new(), whole: Vec::new() };
+        let mut comments = CommentThreads { open, by_node: HashMap::new(), whole: Vec::new() };
         for comment in self.investigation.comments() {
             if first_of(self.investigation, comment).id != comment.id {
                 continue;
@@ -99,7 +99,7 @@ impl Cards<'_> {
     }
 
     /// Returns the open objections that contest an answer.
-    pub(super) fn contested_by(&self, answer: &Node, comments: &Comments) -> Vec<ContestedBy> {
+    pub(super) fn contested_by(&self, answer: &Node, comments: &CommentThreads) -> Vec<ContestedBy> {
         let against = self.assessment.answer(&answer.id).map_or(&[][..], |answer| &answer.against);
         let against = comments.open.iter().filter(|objection| against.contains(&objection.comment.id));
         let link = |objection: &Objection| ContestedBy {

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use serde::Serialize;
 
 use super::cards::{Card, Cards};
-use super::comments::Comments;
+use super::comments::CommentThreads;
 use super::overview::{Overview, Solution};
 use crate::assess::{Verdict, differs};
 use crate::domain::{Code, Node, NodeId};
@@ -47,7 +47,7 @@ pub(in crate::report) struct NoteKind {
 impl Doubt {
     /// Returns whether the verdict on an answer already covers this doubt.
     fn is_graded(&self, is_near: bool) -> bool {
-        let kinds = [Kind::Unconfirmed, Kind::SelfChecked, Kind::Contested];
+        let kinds = [DoubtKind::Unconfirmed, DoubtKind::SelfChecked, DoubtKind::Contested];
         kinds[..if is_near { 3 } else { 2 }].contains(&self.kind)
     }
 }
@@ -65,7 +65,7 @@ pub(in crate::report) struct DoubtPlace {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Doubt {
     #[serde(skip)]
-    kind: Kind,
+    kind: DoubtKind,
     /// The class for the style sheet: `contested`, `unconfirmed`, …
     pub class: &'static str,
     /// The sign and the label of the kind. The label of a warning is the meaning of its code.
@@ -84,7 +84,7 @@ pub(in crate::report) struct Doubt {
 
 /// The kinds of doubt, most serious first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum DoubtKind {
     Contested,
     Unconfirmed,
     SelfChecked,
@@ -96,26 +96,26 @@ enum Kind {
     Whole,
 }
 
-impl Kind {
+impl DoubtKind {
     /// Returns the class, the sign and the label.
     fn words(self) -> [&'static str; 3] {
         match self {
-            Kind::Contested => ["contested", "!", "Contested"],
-            Kind::Unconfirmed => ["unconfirmed", "?", "Not checked"],
-            Kind::SelfChecked => ["self-checked", "~", "Checked only by its author"],
-            Kind::Overturned => ["overturned", "↺", "Overturned during the work"],
-            Kind::Warned => ["warned", "!", "Warning"],
-            Kind::Unsourced => ["unsourced", "–", "Cites no source"],
-            Kind::Drifted => ["drifted", "≠", "Cited file has changed"],
-            Kind::Open => ["open", "○", "Open or not yet explored"],
-            Kind::Whole => ["whole", "!", "The investigation"],
+            DoubtKind::Contested => ["contested", "!", "Contested"],
+            DoubtKind::Unconfirmed => ["unconfirmed", "?", "Not checked"],
+            DoubtKind::SelfChecked => ["self-checked", "~", "Checked only by its author"],
+            DoubtKind::Overturned => ["overturned", "↺", "Overturned during the work"],
+            DoubtKind::Warned => ["warned", "!", "Warning"],
+            DoubtKind::Unsourced => ["unsourced", "–", "Cites no source"],
+            DoubtKind::Drifted => ["drifted", "≠", "Cited file has changed"],
+            DoubtKind::Open => ["open", "○", "Open or not yet explored"],
+            DoubtKind::Whole => ["whole", "!", "The investigation"],
         }
     }
 }
 
 /// The groups of doubts, most serious first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum DoubtGroup {
     Whole,
     Answer,
     RestsOn,
@@ -123,20 +123,25 @@ enum Place {
     Elsewhere,
 }
 
-impl Place {
-    const ALL: [Place; 5] =
-        [Place::Whole, Place::Answer, Place::RestsOn, Place::OtherAnswer, Place::Elsewhere];
+impl DoubtGroup {
+    const ALL: [DoubtGroup; 5] = [
+        DoubtGroup::Whole,
+        DoubtGroup::Answer,
+        DoubtGroup::RestsOn,
+        DoubtGroup::OtherAnswer,
+        DoubtGroup::Elsewhere,
+    ];
 
     /// Returns the key and the title. Without a conclusion based on answers, all answers count.
     fn words(self, is_bound: bool) -> (&'static str, &'static str) {
         match (self, is_bound) {
-            (Place::Whole, _) => ("whole", "The investigation"),
-            (Place::Answer, true) => ("answers", "Answers of the conclusion"),
-            (Place::Answer, false) => ("answers", "Answers"),
-            (Place::RestsOn, true) => ("rests-on", "Basis of the conclusion"),
-            (Place::RestsOn, false) => ("rests-on", "Basis of an answer"),
-            (Place::OtherAnswer, _) => ("other-answers", "Other answers"),
-            (Place::Elsewhere, _) => ("elsewhere", "Elsewhere"),
+            (DoubtGroup::Whole, _) => ("whole", "The investigation"),
+            (DoubtGroup::Answer, true) => ("answers", "Answers of the conclusion"),
+            (DoubtGroup::Answer, false) => ("answers", "Answers"),
+            (DoubtGroup::RestsOn, true) => ("rests-on", "Basis of the conclusion"),
+            (DoubtGroup::RestsOn, false) => ("rests-on", "Basis of an answer"),
+            (DoubtGroup::OtherAnswer, _) => ("other-answers", "Other answers"),
+            (DoubtGroup::Elsewhere, _) => ("elsewhere", "Elsewhere"),
         }
     }
 }
@@ -153,12 +158,12 @@ struct Nearness {
 }
 
 impl Nearness {
-    fn place(&self, node: &NodeId) -> Place {
+    fn place(&self, node: &NodeId) -> DoubtGroup {
         match node {
-            node if self.answers.contains(node) => Place::Answer,
-            node if self.rests_on.contains(node) => Place::RestsOn,
-            node if self.others.contains(node) => Place::OtherAnswer,
-            _ => Place::Elsewhere,
+            node if self.answers.contains(node) => DoubtGroup::Answer,
+            node if self.rests_on.contains(node) => DoubtGroup::RestsOn,
+            node if self.others.contains(node) => DoubtGroup::OtherAnswer,
+            _ => DoubtGroup::Elsewhere,
         }
     }
 
@@ -168,10 +173,16 @@ impl Nearness {
 }
 
 /// The doubts in the order of discovery.
-struct Found(Vec<(Option<NodeId>, Kind, Doubt)>);
+struct FoundDoubts(Vec<(Option<NodeId>, DoubtKind, Doubt)>);
 
-impl Found {
-    fn add(&mut self, kind: Kind, card: Option<&SharedValue<Card>>, node: Option<&NodeId>, text: String) {
+impl FoundDoubts {
+    fn add(
+        &mut self,
+        kind: DoubtKind,
+        card: Option<&SharedValue<Card>>,
+        node: Option<&NodeId>,
+        text: String,
+    ) {
         let [class, sign, label] = kind.words();
         let label = label.to_owned();
         let doubt = Doubt { kind, class, sign, label, card: card.cloned(), text, code: None, href: None };
@@ -185,8 +196,13 @@ impl Found {
 
 impl Cards<'_> {
     /// Returns all doubts. Without rules no node is known to be an answer, but objections and refutations are still included.
-    pub(super) fn doubts(&self, overview: &Overview, comments: &Comments, evidence: &Evidence) -> Doubts {
-        let mut found = Found(Vec::new());
+    pub(super) fn doubts(
+        &self,
+        overview: &Overview,
+        comments: &CommentThreads,
+        evidence: &Evidence,
+    ) -> Doubts {
+        let mut found = FoundDoubts(Vec::new());
         self.of_the_whole(overview, &mut found);
         for objection in comments.objections() {
             let by = one_line(objection.comment.author.label());
@@ -197,7 +213,7 @@ impl Cards<'_> {
                 (None, None) => format!("{by} objects: “{said}”"),
                 (None, Some(gone)) => format!("{by} objects to {gone}, which is missing: “{said}”"),
             };
-            found.add(Kind::Contested, node.and_then(|id| self.get(id)), node, text);
+            found.add(DoubtKind::Contested, node.and_then(|id| self.get(id)), node, text);
             if let Some(doubt) = found.last() {
                 doubt.href = Some(self.place(&objection.comment));
             }
@@ -205,7 +221,7 @@ impl Cards<'_> {
         for run in self.assessment.runs().filter(|run| run.is_contesting()) {
             let card = run.run.node.as_ref().and_then(|id| self.get(id));
             let text = if card.is_some() { format!(": {}.", run.told()) } else { format!("{}.", run.told()) };
-            found.add(Kind::Contested, card, card.map(|card| &card.id), text);
+            found.add(DoubtKind::Contested, card, card.map(|card| &card.id), text);
         }
         for (node, _) in self.investigation.committed() {
             self.of_node(node, evidence, &mut found);
@@ -214,7 +230,7 @@ impl Cards<'_> {
             self.of_answer(solution, &mut found);
         }
         for card in self.in_order(self.assessment.awaiting.iter().map(|node| &node.id)) {
-            self.add(&mut found, Kind::Unconfirmed, &card, " awaits confirmation.".to_owned());
+            self.add(&mut found, DoubtKind::Unconfirmed, &card, " awaits confirmation.".to_owned());
         }
         for it in self.assessment.overturned() {
             let Some(card) = self.get(&it.node.id) else { continue };
@@ -228,7 +244,7 @@ impl Cards<'_> {
                 self.state(&it.change.from).word,
                 self.state(it.now).word
             );
-            self.add(&mut found, Kind::Overturned, card, text);
+            self.add(&mut found, DoubtKind::Overturned, card, text);
         }
         let is_settled = |id: &NodeId, code: &str| self.assessment.is_settled(id, &Code::parse(code));
         let warnings = self.investigation.committed().flat_map(|(node, _)| self.warnings_of(node));
@@ -238,7 +254,7 @@ impl Cards<'_> {
                 Some(rest) if rest.starts_with(' ') => rest.to_owned(),
                 _ => format!(": {}", warning.message),
             };
-            self.add(&mut found, Kind::Warned, &warning.card, text);
+            self.add(&mut found, DoubtKind::Warned, &warning.card, text);
             if let Some(doubt) = found.last() {
                 doubt.label = sentence(Code::parse(&warning.code).meaning()).trim_end_matches('.').to_owned();
                 doubt.code = Some(warning.code);
@@ -246,23 +262,23 @@ impl Cards<'_> {
         }
         for end in &overview.open_ends {
             let text = format!(" is open: it needs {} and has {}.", end.needs, end.has);
-            self.add(&mut found, Kind::Open, &end.card, text);
+            self.add(&mut found, DoubtKind::Open, &end.card, text);
         }
         for card in self.in_order(self.investigation.pending().map(|node| &node.id)) {
-            self.add(&mut found, Kind::Open, &card, " is proposed, but not yet explored.".to_owned());
+            self.add(&mut found, DoubtKind::Open, &card, " is proposed, but not yet explored.".to_owned());
         }
         self.in_places(found, &overview.solutions)
     }
 
-    fn add(&self, found: &mut Found, kind: Kind, card: &SharedValue<Card>, text: String) {
+    fn add(&self, found: &mut FoundDoubts, kind: DoubtKind, card: &SharedValue<Card>, text: String) {
         found.add(kind, Some(card), Some(&card.id), text);
     }
 
-    fn of_the_whole(&self, overview: &Overview, found: &mut Found) {
+    fn of_the_whole(&self, overview: &Overview, found: &mut FoundDoubts) {
         let owed = overview.blockers.len();
         let steps = counted(owed, "required step");
         let end = self.investigation.conclusion();
-        let mut tell = |text: String| found.add(Kind::Whole, None, None, text);
+        let mut tell = |text: String| found.add(DoubtKind::Whole, None, None, text);
         match end {
             None if owed > 0 => tell(format!("It has not ended: {steps} left.")),
             None => tell("It has not ended.".to_owned()),
@@ -291,73 +307,73 @@ impl Cards<'_> {
         }
     }
 
-    fn of_node(&self, node: &Node, evidence: &Evidence, found: &mut Found) {
+    fn of_node(&self, node: &Node, evidence: &Evidence, found: &mut FoundDoubts) {
         let Some(card) = self.get(&node.id) else { return };
         if differs(node) {
             let text = " has results that differ, and nobody has decided between them.".to_owned();
-            self.add(found, Kind::Contested, card, text);
+            self.add(found, DoubtKind::Contested, card, text);
         }
         for pin in node.pins() {
             if let Some(drift) = evidence.drift.get(pin).filter(|drift| drift.is_lost()) {
                 let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
                 let text = format!(" cites {}{lines}, which is now {}.", one_line(&pin.path), drift.as_str());
-                self.add(found, Kind::Drifted, card, text);
+                self.add(found, DoubtKind::Drifted, card, text);
             }
         }
     }
 
-    fn of_answer(&self, solution: &Solution, found: &mut Found) {
+    fn of_answer(&self, solution: &Solution, found: &mut FoundDoubts) {
         let card = &solution.card;
         let by: Vec<&str> = solution.confirmed_by.iter().map(|by| by.card.id.as_str()).collect();
         let by = shorten(&by.join(", "), QUOTED);
         // An objection to the answer itself is already included.
         if let Some(by) = solution.contested_by.iter().find(|by| by.node != card.id.as_str()) {
             let text = format!(" rests on {}, to which {} objects.", by.node, one_line(&by.by));
-            self.add(found, Kind::Contested, card, text);
+            self.add(found, DoubtKind::Contested, card, text);
         }
         let answer = self.assessment.answer(&card.id);
         let mut runs = answer.into_iter().flat_map(|answer| self.assessment.differing_runs(answer));
         // A run for the answer itself is already included.
         if let Some(run) = runs.find(|run| run.run.node.as_ref() != Some(&card.id)) {
-            self.add(found, Kind::Contested, card, format!(" rests on {}.", run.told()));
+            self.add(found, DoubtKind::Contested, card, format!(" rests on {}.", run.told()));
         }
         let answer = answer.filter(|_| self.assessment.method_confirms);
         match answer.map(|answer| (answer.checked(), answer.is_by_hand)) {
             Some((Verdict::NotChecked, true)) => {
                 let text = " was changed by hand, and nobody has confirmed it since.".to_owned();
-                self.add(found, Kind::Unconfirmed, card, text);
+                self.add(found, DoubtKind::Unconfirmed, card, text);
             }
             Some((Verdict::NotChecked, _)) if by.is_empty() => {
-                self.add(found, Kind::Unconfirmed, card, " has not been checked.".to_owned());
+                self.add(found, DoubtKind::Unconfirmed, card, " has not been checked.".to_owned());
             }
             Some((Verdict::NotChecked, _)) => {
                 let why = "which is empty or older than the findings";
-                self.add(found, Kind::Unconfirmed, card, format!(" is confirmed only by {by}, {why}."));
+                self.add(found, DoubtKind::Unconfirmed, card, format!(" is confirmed only by {by}, {why}."));
             }
             Some((Verdict::AuthorOnly, _)) => {
                 let text = format!(" was checked only by its author, in {by}.");
-                self.add(found, Kind::SelfChecked, card, text);
+                self.add(found, DoubtKind::SelfChecked, card, text);
             }
             _ => {}
         }
         if solution.reference_count == 0 && !solution.has_commands && !solution.is_withheld {
-            self.add(found, Kind::Unsourced, card, " cites no source.".to_owned());
+            self.add(found, DoubtKind::Unsourced, card, " cites no source.".to_owned());
         }
     }
 
-    fn in_places(&self, found: Found, solutions: &[Solution]) -> Doubts {
+    fn in_places(&self, found: FoundDoubts, solutions: &[Solution]) -> Doubts {
         let near = self.nearness(solutions);
-        let mut all: Vec<(Place, usize, Kind, Doubt)> = found
+        let mut all: Vec<(DoubtGroup, usize, DoubtKind, Doubt)> = found
             .0
             .into_iter()
             .map(|(node, kind, doubt)| match node {
-                None => (Place::Whole, 0, kind, doubt),
+                None => (DoubtGroup::Whole, 0, kind, doubt),
                 Some(node) => (near.place(&node), near.steps(&node), kind, doubt),
             })
             .collect();
         all.sort_by_key(|(place, steps, kind, _)| (*place, *steps, *kind));
         let count = all.len();
-        let mut places: Vec<DoubtPlace> = Place::ALL
+        let mut places: Vec<DoubtPlace> = DoubtGroup::ALL
             .iter()
             .map(|place| {
                 let (key, title) = place.words(near.is_bound);

@@ -39,7 +39,7 @@ pub(in crate::report) struct Header {
     /// The client that ended it, as it names itself.
     pub ended_client: Option<String>,
     /// The reason for stopping early, if it was stopped.
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<StoppedView>,
     /// A person's answer to the question of whether it may end, in one sentence. `None` if no person had to be asked.
     pub asked: Option<String>,
     /// Other ends of the same investigation, combined by a merge.
@@ -93,7 +93,7 @@ pub(in crate::report) struct OtherEnd {
 
 /// The reason for stopping an investigation before the rules were met.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Stopped {
+pub(in crate::report) struct StoppedView {
     /// `the budget was spent`, …
     pub label: &'static str,
     pub note: Option<String>,
@@ -142,7 +142,7 @@ pub(super) fn header(
         ended_client: conclusion.and_then(|end| client(&end.caller)),
         stopped: conclusion
             .and_then(|end| end.stopped.as_ref())
-            .map(|stopped| Stopped { label: stopped.reason.label(), note: stopped.note.clone() }),
+            .map(|stopped| StoppedView { label: stopped.reason.label(), note: stopped.note.clone() }),
         asked: conclusion.and_then(|end| end.asked.as_ref()).map(asked_line),
         other_ends: conclusion
             .iter()

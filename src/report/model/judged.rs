@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::cards::{Card, Cards, StateView, Time};
-use super::node::Change;
+use super::node::StateChange;
 use super::rules::Rules;
 use crate::decide::quality::Quality;
 use crate::domain::{Node, StateName};
@@ -17,7 +17,7 @@ use crate::report::templates::SharedValue;
 pub(in crate::report) struct Judged {
     pub rules: Option<Rules>,
     pub quality: Option<Quality>,
-    pub changes: Vec<Change>,
+    pub changes: Vec<StateChange>,
     pub min_rounds: u32,
     pub min_roots: u32,
     pub allow_early: bool,

@@ -23,21 +23,21 @@ mod tree;
 
 use std::collections::HashMap;
 
-pub(super) use argument::{Argument, Arguments, WayLink};
+pub(super) use argument::{AnswerPage, AnswerPages, WayLink};
 pub(super) use cards::{Card, Cards, StateView, Time};
 pub(super) use doubts::Doubts;
 pub(super) use header::Header;
 pub(super) use judged::{Judged, StateCount};
-pub(super) use node::{Change, NodePage};
+pub(super) use node::{NodePage, StateChange};
 pub(super) use overview::{InShort, Overview};
 pub(super) use references::{References, ReferencesPage};
-pub(super) use sign_offs::{Mark, SignOffsView};
+pub(super) use sign_offs::{SignOffMark, SignOffsView};
 pub(super) use tree::OutlineRow;
 
 use super::ReportInput;
-use super::attachments::Attachments;
+use super::attachments::AttachmentViews;
 use super::history::{self, History};
-use super::references::{self as cited, Reference};
+use super::references::{self as cited, CitedSource};
 use super::templates::SharedValue;
 use super::texts;
 use crate::decide::quality::quality;
@@ -52,7 +52,7 @@ pub(super) struct Report {
     /// The page of notes.
     pub doubts: Doubts,
     /// The pages of answers.
-    pub arguments: Arguments,
+    pub arguments: AnswerPages,
     /// The pages of all nodes, depth first.
     pub nodes: Vec<NodePage>,
     /// The tree as the rows of a nested list.
@@ -71,7 +71,7 @@ pub(super) struct Report {
     /// The sign-offs.
     pub sign_offs: SignOffsView,
     /// The references for the data file.
-    pub cited: Vec<Reference>,
+    pub cited: Vec<CitedSource>,
     /// The attached files, by path relative to the investigation's folder.
     pub attachments: Vec<(String, Vec<u8>)>,
     addresses: HashMap<NodeId, String>,
@@ -91,7 +91,7 @@ impl Report {
         let (mut cited_page, places) = cards.references(&references, &input.evidence);
         let comments = cards.comments();
         let runs = cards.runs();
-        let attachments = Attachments::of(investigation, &input.attachments);
+        let attachments = AttachmentViews::of(investigation, &input.attachments);
         let nodes = cards.node_views(
             texts,
             &references,

@@ -4,22 +4,22 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::Reference;
+use super::CitedSource;
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd, StateView, Time};
-use super::comments::{Comments, Thread};
+use super::comments::{CommentThreads, Thread};
 use super::judged::NodeWarning;
 use super::references;
-use super::runs::{RunView, Runs};
+use super::runs::{RunView, RunViews};
 use crate::assess::{NEWEST_RUNS, newest_runs};
 use crate::domain::{
     Amendment, Caller, Citation, Classification, Command, Node, NodeId, Pin, Reclassification,
 };
 use crate::format::layout;
 use crate::project::{Drift, Evidence};
-use crate::report::attachments::{AttachmentView, Attachments};
+use crate::report::attachments::{AttachmentView, AttachmentViews};
 use crate::report::history::{CommitLink, History};
 use crate::report::references::is_web;
-use crate::report::search::Said;
+use crate::report::search::SearchText;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::{NodeTexts, TextHtml, html};
 use crate::view::{self, AmendmentView, ChangeOrigin, ChangeView, NodeView, OtherResult, caller_line};
@@ -33,7 +33,7 @@ pub(in crate::report) struct NodePage {
     pub parent: Option<SharedValue<Card>>,
     pub children: Vec<SharedValue<Card>>,
     /// The surrounding nodes, for the navigation at the side.
-    pub beside: Beside,
+    pub beside: Neighbourhood,
     pub previous: Option<SharedValue<Card>>,
     pub next: Option<SharedValue<Card>>,
     /// The planned title, if the finding is shown as the heading.
@@ -56,7 +56,7 @@ pub(in crate::report) struct NodePage {
     /// The evidence of the findings.
     pub texts: Vec<TextHtml>,
     pub warnings: Vec<NodeWarning>,
-    pub reclassified: Vec<Change>,
+    pub reclassified: Vec<StateChange>,
     /// The nodes that confirm an answer, surest first.
     pub confirmed_by: Vec<ConfirmedBy>,
     /// The children that refute it.
@@ -72,9 +72,9 @@ pub(in crate::report) struct NodePage {
     /// The commands that the agent reports.
     pub commands: Vec<Command>,
     /// The sources given as data.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceView>,
     /// The cited project files, as they were at the time.
-    pub cited_files: Vec<Source>,
+    pub cited_files: Vec<SourceView>,
     /// Earlier versions of its texts, oldest first.
     pub amended: Vec<Amended>,
     /// The id it was proposed with, if a merge changed the id.
@@ -101,7 +101,7 @@ pub(in crate::report) struct NodePage {
     pub file: String,
     /// Additional text for the search. No page shows it.
     #[serde(skip)]
-    pub search: Vec<Said>,
+    pub search: Vec<SearchText>,
 }
 
 /// The maximum number of siblings shown on each side of a node, and of children.
@@ -109,7 +109,7 @@ const MOST_BESIDE: usize = 8;
 
 /// The neighbourhood of a node. The lists are short, since every node page shows one.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Beside {
+pub(in crate::report) struct Neighbourhood {
     /// The number of omitted siblings before those listed.
     pub before: usize,
     /// The node itself and its nearest siblings.
@@ -133,7 +133,7 @@ pub(in crate::report) struct LinkView {
 
 /// A source given as data, or a file named in a text.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Source {
+pub(in crate::report) struct SourceView {
     pub target: String,
     pub is_url: bool,
     pub lines: Option<String>,
@@ -214,7 +214,7 @@ pub(in crate::report) struct Conversion {
 
 /// A later state change of a node.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Change {
+pub(in crate::report) struct StateChange {
     pub card: SharedValue<Card>,
     pub from: StateView,
     pub to: StateView,
@@ -247,11 +247,11 @@ impl<'a> Cards<'a> {
     pub(super) fn node_views(
         &self,
         mut texts: HashMap<NodeId, NodeTexts>,
-        references: &[Reference],
+        references: &[CitedSource],
         places: &[usize],
         history: &History,
         evidence: &Evidence,
-        (comments, runs, attachments): (&Comments, &Runs, &Attachments),
+        (comments, runs, attachments): (&CommentThreads, &RunViews, &AttachmentViews),
     ) -> Vec<NodePage> {
         let order = self.investigation.preorder();
         let linked = self.linked();
@@ -273,7 +273,7 @@ impl<'a> Cards<'a> {
             let to = (rank + 1 + MOST_BESIDE).min(family.len());
             let children = families.get(&Some(&node.id)).map_or(&[][..], Vec::as_slice);
             let shown = children.len().min(2 * MOST_BESIDE);
-            Beside {
+            Neighbourhood {
                 before: from,
                 siblings: self.in_order(family[from..to].iter().copied()),
                 after: family.len() - to,
@@ -423,11 +423,11 @@ impl<'a> Cards<'a> {
         })
     }
 
-    pub(super) fn changes(&self) -> Vec<Change> {
+    pub(super) fn changes(&self) -> Vec<StateChange> {
         self.investigation.committed().flat_map(|(node, _)| self.changes_of(node)).collect()
     }
 
-    pub(in crate::report) fn changes_of(&self, node: &Node) -> Vec<Change> {
+    pub(in crate::report) fn changes_of(&self, node: &Node) -> Vec<StateChange> {
         let (Some(card), Some(classification)) = (self.card(node), &node.classification) else {
             return Vec::new();
         };
@@ -438,7 +438,7 @@ impl<'a> Cards<'a> {
                 Some(ChangeOrigin::Child(child)) => Some(child),
                 Some(ChangeOrigin::Caller(_)) | None => None,
             };
-            Change {
+            StateChange {
                 card: card.clone(),
                 from: self.state(view.from),
                 to: self.state(view.to),
@@ -465,10 +465,10 @@ fn is_given(node: &Node, target: &str) -> bool {
 }
 
 /// Returns the sources that were given as data, or those named in texts.
-fn sources(result: Option<&Classification>, evidence: &Evidence, are_named: bool) -> Vec<Source> {
+fn sources(result: Option<&Classification>, evidence: &Evidence, are_named: bool) -> Vec<SourceView> {
     let citations = result.into_iter().flat_map(|result| &result.references);
     let wanted = citations.filter(|citation| citation.named_in.is_some() == are_named);
-    let source = |citation: &Citation| Source {
+    let source = |citation: &Citation| SourceView {
         is_url: is_web(&citation.target),
         target: citation.target.clone(),
         lines: citation.lines.clone(),

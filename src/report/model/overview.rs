@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::Time;
 use super::argument::WayLink;
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd};
-use super::comments::{Comments, ContestedBy, Thread};
+use super::comments::{CommentThreads, ContestedBy, Thread};
 use super::doubts::{Doubt, Doubts, NoteKind};
 use super::header::Header;
 use super::node::client;
-use super::runs::{RunView, Runs};
-use super::sign_offs::Mark;
+use super::runs::{RunView, RunViews};
+use super::sign_offs::SignOffMark;
 use crate::assess::{Answer, Signed, Verdict, VerdictLine, VerdictSubject, newest_runs};
 use crate::domain::{BoundAs, Node, NodeId, Pin};
 use crate::graph::{self, BarPart};
@@ -41,7 +41,7 @@ pub(in crate::report) struct Overview {
     /// The outcome in one or two sentences.
     pub found: String,
     /// The heading and the verdict.
-    pub top: Top,
+    pub top: TopView,
     /// The verdict in one or two sentences, and its details.
     pub sentence: String,
     pub verdict: Vec<VerdictLineView>,
@@ -50,7 +50,7 @@ pub(in crate::report) struct Overview {
     /// The answers the conclusion rests on.
     pub bound: Vec<BoundView>,
     /// The limits of the conclusion, and the caveats of its confirmations.
-    pub limits: Vec<Limits>,
+    pub limits: Vec<LimitsView>,
     /// Further results: other answers, theories, refuted answers, and answers awaiting confirmation.
     pub others: Vec<Other>,
     pub context: Option<SafeHtml>,
@@ -68,15 +68,15 @@ pub(in crate::report) struct Overview {
     /// The nodes by kind.
     pub bar: Vec<BarPart>,
     /// The later changes of the conclusion, with the previous text.
-    pub conclusion_amended: Vec<AmendedConclusion>,
+    pub conclusion_amended: Vec<AmendedConclusionHtml>,
     /// The answers that are not refuted, best first.
     pub solutions: Vec<Solution>,
     /// The comments on the investigation.
     pub comments: Vec<Thread>,
-    pub dead_ends: Vec<Finding>,
+    pub dead_ends: Vec<BriefResult>,
     pub open_ends: Vec<OpenEnd>,
     /// The required steps that are missing.
-    pub blockers: Vec<Blocker>,
+    pub blockers: Vec<BlockerView>,
 }
 
 /// A line of the verdict, with its links.
@@ -149,7 +149,7 @@ pub(in crate::report) struct Solution {
 
 /// The heading of the first page and its verdict.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Top {
+pub(in crate::report) struct TopView {
     /// `Conclusion`, `Best answer so far`, …
     pub what: &'static str,
     /// `confirmed by Ada`, or empty without a verdict.
@@ -162,7 +162,7 @@ pub(in crate::report) struct Top {
 
 /// Limits of the verdict, from one source.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Limits {
+pub(in crate::report) struct LimitsView {
     /// `Not covered`, `R3.A1a did not try`.
     pub label: String,
     pub texts: Vec<String>,
@@ -250,14 +250,14 @@ impl InShort {
 
 /// A result and its evidence in one sentence.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Finding {
+pub(in crate::report) struct BriefResult {
     pub card: SharedValue<Card>,
     pub in_short: String,
 }
 
 /// A required step that is missing.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Blocker {
+pub(in crate::report) struct BlockerView {
     pub code: String,
     pub message: String,
     pub card: Option<SharedValue<Card>>,
@@ -265,7 +265,7 @@ pub(in crate::report) struct Blocker {
 
 /// A later change of the conclusion, with the previous text.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct AmendedConclusion {
+pub(in crate::report) struct AmendedConclusionHtml {
     pub at: Time,
     pub agent: Option<String>,
     pub client: Option<String>,
@@ -277,7 +277,7 @@ pub(in crate::report) struct AmendedConclusion {
 }
 
 impl<'a> Cards<'a> {
-    fn solution(&self, answer: &Answer<'_>, comments: &Comments) -> Option<Solution> {
+    fn solution(&self, answer: &Answer<'_>, comments: &CommentThreads) -> Option<Solution> {
         let node = answer.node;
         let card = self.card(node)?;
         let result = node.classification.as_ref()?;
@@ -296,7 +296,7 @@ impl<'a> Cards<'a> {
     }
 
     /// Returns the heading and the verdict.
-    fn top(&self) -> Top {
+    fn top(&self) -> TopView {
         let assessment = &self.assessment;
         let is_unbound = assessment.end().is_some() && !assessment.answers.is_empty();
         let heading = match is_unbound && assessment.first().is_none() {
@@ -307,7 +307,7 @@ impl<'a> Cards<'a> {
             false => assessment.found(),
         };
         let top = assessment.top();
-        Top {
+        TopView {
             what: top.what,
             heading,
             class: top.verdict.map_or("none", Verdict::class),
@@ -347,7 +347,7 @@ impl<'a> Cards<'a> {
     }
 
     /// Returns the evidence behind the outcome, or all evidence if there is no outcome.
-    fn evidence_in_short(&self, runs: &Runs, input: &ReportInput) -> EvidenceInShort {
+    fn evidence_in_short(&self, runs: &RunViews, input: &ReportInput) -> EvidenceInShort {
         let assessment = &self.assessment;
         let mut nodes = assessment.whole_nodes();
         let (mut shown, mut more_runs) = newest_runs(assessment.whole_runs(), SHOWN);
@@ -399,7 +399,12 @@ impl<'a> Cards<'a> {
         }
     }
 
-    pub(super) fn overview(&self, comments: &Comments, runs: &Runs, input: &ReportInput) -> Overview {
+    pub(super) fn overview(
+        &self,
+        comments: &CommentThreads,
+        runs: &RunViews,
+        input: &ReportInput,
+    ) -> Overview {
         let assessment = &self.assessment;
         let solutions = assessment.answers.iter().filter_map(|answer| self.solution(answer, comments));
         let solutions: Vec<Solution> = solutions
@@ -426,7 +431,7 @@ impl<'a> Cards<'a> {
             .all
             .iter()
             .map(|it| Signed {
-                label: format!("{} by {}", Mark::of(it).label, one_line(&it.by())),
+                label: format!("{} by {}", SignOffMark::of(it).label, one_line(&it.by())),
                 is_valid: it.state == SignOffState::Valid,
                 is_approval: it.decision == SignOffDecision::Approved,
             })
@@ -446,7 +451,7 @@ impl<'a> Cards<'a> {
             limits: assessment
                 .limits()
                 .chunk_by(|one, other| one.node == other.node)
-                .map(|same| Limits {
+                .map(|same| LimitsView {
                     label: same[0].label().into_owned(),
                     texts: same.iter().map(|limit| limit.text.to_owned()).collect(),
                 })
@@ -458,7 +463,7 @@ impl<'a> Cards<'a> {
                 .iter()
                 .flat_map(|end| &end.amended)
                 .enumerate()
-                .map(|(at, amended)| AmendedConclusion {
+                .map(|(at, amended)| AmendedConclusionHtml {
                     at: Time::of(amended.at),
                     agent: amended.who(),
                     client: client(&amended.caller),
@@ -486,7 +491,7 @@ impl<'a> Cards<'a> {
                 .ruled_out()
                 .filter_map(|node| {
                     let card = self.card(node)?;
-                    Some(Finding {
+                    Some(BriefResult {
                         in_short: shorten(telling_sentence(&evidence_of(node, &card)), SENTENCE),
                         card,
                     })
@@ -496,7 +501,7 @@ impl<'a> Cards<'a> {
             blockers: assessment
                 .owed
                 .iter()
-                .map(|blocker| Blocker {
+                .map(|blocker| BlockerView {
                     card: blocker.node.as_ref().and_then(|id| self.get(&id.parse().ok()?).cloned()),
                     code: blocker.code.to_string(),
                     message: self.in_words(&blocker.message),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::Reference;
+use super::CitedSource;
 use super::cards::{Card, Cards};
 use super::runs::RunView;
 use crate::project::{Drift, Evidence};
@@ -36,7 +36,7 @@ pub(in crate::report) struct ReferenceView {
     pub title: Option<String>,
     /// The confirmed answers that cite it.
     pub confirmed: Vec<SharedValue<Card>>,
-    pub cited_by: Vec<Citation>,
+    pub cited_by: Vec<CitingNode>,
     /// The worst state of the file in the project today: `unchanged`, `changed`, …
     pub drift: Option<&'static str>,
 }
@@ -98,7 +98,7 @@ impl References {
 
 /// A node that cites a source.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Citation {
+pub(in crate::report) struct CitingNode {
     pub card: SharedValue<Card>,
     pub lines: Vec<u32>,
 }
@@ -107,7 +107,7 @@ impl Cards<'_> {
     /// Returns the sources, and the number of each reference in the given order.
     pub(super) fn references(
         &self,
-        references: &[Reference],
+        references: &[CitedSource],
         evidence: &Evidence,
     ) -> (References, Vec<usize>) {
         let confirmed: HashSet<usize> = self
@@ -138,11 +138,11 @@ impl Cards<'_> {
         (page, numbers)
     }
 
-    fn reference(&self, reference: &Reference, number: usize, evidence: &Evidence) -> ReferenceView {
-        let cited_by: Vec<Citation> = reference
+    fn reference(&self, reference: &CitedSource, number: usize, evidence: &Evidence) -> ReferenceView {
+        let cited_by: Vec<CitingNode> = reference
             .cited_by
             .iter()
-            .filter_map(|(id, lines)| Some(Citation { card: self.get(id)?.clone(), lines: lines.clone() }))
+            .filter_map(|(id, lines)| Some(CitingNode { card: self.get(id)?.clone(), lines: lines.clone() }))
             .collect();
         let drifts = reference.pins.iter().filter_map(|pin| evidence.drift.get(pin));
         let confirmed = cited_by.iter().filter(|citation| is_confirmed(&citation.card));

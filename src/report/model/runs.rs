@@ -116,11 +116,11 @@ pub(in crate::report) struct JudgementView {
 const LISTED: usize = 200;
 
 /// All runs of an investigation, oldest first.
-pub(in crate::report) type Runs = BTreeMap<RunId, SharedValue<RunView>>;
+pub(in crate::report) type RunViews = BTreeMap<RunId, SharedValue<RunView>>;
 
 impl Cards<'_> {
     /// Returns all runs.
-    pub(super) fn runs(&self) -> Runs {
+    pub(super) fn runs(&self) -> RunViews {
         // The node of each run: its own, or else the first whose result names it.
         let mut places: HashMap<RunId, &NodeId> = HashMap::new();
         let mut shown: HashSet<(RunId, &NodeId)> = HashSet::new();
@@ -145,7 +145,7 @@ impl Cards<'_> {
     }
 
     /// Returns the runs that the page of evidence lists.
-    pub(super) fn listed_runs(&self, runs: &Runs) -> Vec<SharedValue<RunView>> {
+    pub(super) fn listed_runs(&self, runs: &RunViews) -> Vec<SharedValue<RunView>> {
         let is_whole = |run: &CapturedRun<'_>| runs.get(&run.run.id).is_some_and(|view| view.card.is_none());
         let (whole, of_nodes): (Vec<_>, Vec<_>) = self.assessment.runs().partition(|run| is_whole(run));
         let shown = newest_runs(whole.into_iter(), NEWEST_RUNS).0.into_iter();

@@ -24,7 +24,7 @@ pub(in crate::report) struct SignOffsView {
 /// A sign-off and its validity.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct SignOffCard {
-    pub mark: Mark,
+    pub mark: SignOffMark,
     /// The owner of the key, or the author named in the tag if the key was not checked.
     pub by: String,
     /// The time stated in the tag.
@@ -46,15 +46,15 @@ pub(in crate::report) struct SignOffCard {
 
 /// The validity of a sign-off, in a word or two.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::report) struct Mark {
+pub(in crate::report) struct SignOffMark {
     /// `Approved`, `Rejected`, or the reason why it does not count: `Approval, not checked`.
     pub label: Cow<'static, str>,
     /// For the style sheet: `valid`, `rejected`, `stale`, `unsigned`, `unchecked`, `invalid`.
     pub class: Cow<'static, str>,
 }
 
-impl Mark {
-    pub(in crate::report) fn of(it: &SignOff) -> Mark {
+impl SignOffMark {
+    pub(in crate::report) fn of(it: &SignOff) -> SignOffMark {
         let is_approval = it.decision == SignOffDecision::Approved;
         let label = match (it.state, is_approval) {
             (SignOffState::Valid, true) => "Approved",
@@ -70,7 +70,7 @@ impl Mark {
         };
         let class =
             if it.state == SignOffState::Valid && !is_approval { "rejected" } else { it.state.word() };
-        Mark { label: Cow::Borrowed(label), class: Cow::Borrowed(class) }
+        SignOffMark { label: Cow::Borrowed(label), class: Cow::Borrowed(class) }
     }
 }
 
@@ -80,7 +80,7 @@ impl SignOffsView {
             let commit = it.commit.to_string();
             let text = it.statement.as_ref().map_or("", |statement| &statement.text);
             SignOffCard {
-                mark: Mark::of(it),
+                mark: SignOffMark::of(it),
                 by: it.by(),
                 at: it.at.map(Time::of),
                 commit_short: commit.chars().take(SHORT).collect(),

@@ -405,7 +405,7 @@ fn site_of(input: &ReportInput, templates: &Templates) -> Files {
     let names = ["a".to_owned(), "b".to_owned()];
     let comparison = Comparison { before: before(input), relation: Relation::Forward, names };
     let contents =
-        Contents { inputs: vec![input.clone()], comparison: Some(comparison), ..Contents::default() };
+        SiteContents { inputs: vec![input.clone()], comparison: Some(comparison), ..SiteContents::default() };
     let mut files = site(&contents, templates).unwrap();
     let id = input.snapshot.investigation.meta().id;
     let entry = SiteEntry::of(input, &Report::of(input), &format!("{id}/"));

@@ -10,7 +10,7 @@ fn compared(before: &ReportInput, after: &ReportInput, relation: Relation) -> St
         names: ["ended/1".to_owned(), "HEAD".to_owned()],
     };
     let contents =
-        Contents { inputs: vec![after.clone()], comparison: Some(comparison), ..Contents::default() };
+        SiteContents { inputs: vec![after.clone()], comparison: Some(comparison), ..SiteContents::default() };
     let files = site(&contents, &Templates::load(&SiteOptions::default()).unwrap()).unwrap();
     assert!(page(&files, "index.html").contains("<a href=\"compare.html\">Changes</a>"));
     page(&files, "compare.html")
@@ -214,8 +214,10 @@ fn what_strangers_write_stays_text_when_it_is_compared() {
 
 /// The sample, ended both before and after its last reclassification.
 pub(super) fn ended_twice() -> ReportInput {
-    let end =
-        |number: u32, input: ReportInput| End { name: format!("ended/{number}"), snapshot: input.snapshot };
+    let end = |number: u32, input: ReportInput| EndedState {
+        name: format!("ended/{number}"),
+        snapshot: input.snapshot,
+    };
     // A proposal that was removed later.
     let mut before = before_a_reclassification();
     let old = before.snapshot.investigation.as_ref();

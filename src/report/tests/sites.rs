@@ -2,13 +2,16 @@
 
 use super::*;
 
-fn with(options: SiteOptions, contents: Contents) -> Files {
+fn with(options: SiteOptions, contents: SiteContents) -> Files {
     site(&contents, &Templates::load(&options).unwrap()).unwrap()
 }
 
 fn published(inputs: Vec<ReportInput>) -> Files {
     let base_url = Some("https://example.org/reports".parse().unwrap());
-    with(SiteOptions { base_url, ..SiteOptions::default() }, Contents { inputs, ..Contents::default() })
+    with(
+        SiteOptions { base_url, ..SiteOptions::default() },
+        SiteContents { inputs, ..SiteContents::default() },
+    )
 }
 
 #[test]
@@ -65,8 +68,9 @@ fn an_entry_says_that_its_answer_is_contested() {
 
 #[test]
 fn one_that_cannot_be_read_costs_only_itself() {
-    let unreadable = vec![Unreadable { name: "broken<b>".into(), reason: "it has no commit yet".into() }];
-    let contents = Contents { inputs: vec![sample()], unreadable, ..Contents::default() };
+    let unreadable =
+        vec![UnreadableInvestigation { name: "broken<b>".into(), reason: "it has no commit yet".into() }];
+    let contents = SiteContents { inputs: vec![sample()], unreadable, ..SiteContents::default() };
     let files = with(SiteOptions::default(), contents);
     let index = page(&files, "index.html");
     assert!(index.contains("1 investigation can’t be read"));
@@ -235,7 +239,7 @@ fn a_feed_without_entries_is_one_too() {
 #[test]
 fn only_served_pages_ask_their_server() {
     let options = SiteOptions { live: true, ..SiteOptions::default() };
-    let files = with(options, Contents { inputs: vec![sample()], ..Contents::default() });
+    let files = with(options, SiteContents { inputs: vec![sample()], ..SiteContents::default() });
     assert!(files.contains_key(RELOAD_SCRIPT));
     for (path, page) in pages(&files) {
         let script =

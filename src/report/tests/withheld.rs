@@ -228,7 +228,7 @@ fn files(input: &ReportInput, before: &ReportInput) -> Files {
     let before = before.snapshot.clone();
     let names = ["HEAD~1".to_owned(), "HEAD".to_owned()];
     let comparison = Some(Comparison { before, relation: Relation::Forward, names });
-    let contents = Contents { inputs: vec![input.clone()], comparison, ..Contents::default() };
+    let contents = SiteContents { inputs: vec![input.clone()], comparison, ..SiteContents::default() };
     let base_url = Some("https://example.org/".parse().unwrap());
     let templates = Templates::load(&SiteOptions { base_url, ..SiteOptions::default() }).unwrap();
     let mut files = site(&contents, &templates).unwrap();

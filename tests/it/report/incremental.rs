@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use tree_of_thoughts::report::{Published, Target, Writing, write};
+use tree_of_thoughts::report::{Published, SiteTarget, Writing, write};
 
 use crate::support::{Sandbox, Session, TOT_REPORT, files};
 

@@ -18,7 +18,7 @@ use tree_of_thoughts::domain::run::{Ended, Output, Ran, RunVerdict, Seconds, Sys
 use tree_of_thoughts::domain::{Caller, CommentKind, Node, NodeId, RunKind};
 use tree_of_thoughts::format::{FileChange, withheld_file};
 use tree_of_thoughts::report::{
-    self, Comparison, Contents, ReportInput, SiteOptions, Templates, changes, diff, export,
+    self, Comparison, ReportInput, SiteContents, SiteOptions, Templates, changes, diff, export,
 };
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::signoff;
@@ -309,7 +309,7 @@ impl Pair {
             ),
         ];
         let comparison = Some(Comparison { before, relation, names: ["a".to_owned(), "b".to_owned()] });
-        let contents = Contents { inputs: vec![input], comparison, ..Contents::default() };
+        let contents = SiteContents { inputs: vec![input], comparison, ..SiteContents::default() };
         let templates = Templates::load(&options).unwrap();
         files.extend(report::site(&contents, &templates).unwrap());
         files

@@ -10,7 +10,7 @@ use tree_of_thoughts::decide::next::{Next, next};
 use tree_of_thoughts::decide::start::Start;
 use tree_of_thoughts::domain::{Code, CommentKind, Commenter};
 use tree_of_thoughts::project::Evidence;
-use tree_of_thoughts::report::{Contents, ReportInput, SiteOptions, Templates, site};
+use tree_of_thoughts::report::{ReportInput, SiteContents, SiteOptions, Templates, site};
 use tree_of_thoughts::ruleset::instructions::instructions;
 use tree_of_thoughts::ruleset::plain_text::plain_text;
 use tree_of_thoughts::ruleset::rules::{self, KINDS};
@@ -314,7 +314,7 @@ fn also_closed_and_not_counted_are_told_alike_to_agents_at_a_terminal_and_in_the
             first: None,
         };
         let pages: BTreeMap<String, Vec<u8>> = site(
-            &Contents::from(
+            &SiteContents::from(
                 &[ReportInput {
                     snapshot,
                     history: Vec::new(),
