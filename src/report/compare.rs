@@ -12,8 +12,7 @@ use serde::Serialize;
 use super::ReportInput;
 use super::diff::{AnswerDiff, Diff, FieldDiff, NodeDiff};
 use super::difference::{Difference, difference};
-use super::history::SHORT;
-use super::model::{Card, Cards, Report, StateChange, StateView, Time};
+use super::model::{Card, Cards, Header, Report, StateChange, StateView, Time};
 use super::templates::{SafeHtml, SharedValue};
 use super::texts;
 use crate::domain::NodeId;
@@ -78,20 +77,10 @@ pub(super) struct Side {
     pub name: String,
     /// The time of the commit, if the history can be read.
     pub at: Option<Time>,
-    pub commit: String,
-    pub short: String,
-    pub ended: bool,
+    pub header: SharedValue<Header>,
+    /// The outcome, in one sentence.
     pub verdict: String,
-    pub answers: usize,
-    pub confirmed: usize,
-    pub self_checked: usize,
-    pub refuted: usize,
-    pub ruled_out: usize,
-    pub committed: usize,
-    pub pending: usize,
-    pub rounds: u32,
     pub blockers: usize,
-    pub has_rules: bool,
 }
 
 /// A node to review.
@@ -197,13 +186,12 @@ pub(super) fn view(
     };
     let [from, to] = &comparison.names;
     let end = diff.end.as_ref().map(|end| end.what);
-    let lines = |report: &Report| report.header.faults.clone();
-    let (old_faults, new_faults) = (lines(&earlier), lines(report));
+    let (old_faults, new_faults) = (&earlier.header.faults, &report.header.faults);
     let without =
         |all: &[String], others: &[String]| all.iter().filter(|one| !others.contains(one)).cloned().collect();
     let mut view = CompareView {
-        before: Side::of(from, before, &earlier, at(before)),
-        after: Side::of(to, after, report, at(after)),
+        before: Side::of(from, &earlier, at(before)),
+        after: Side::of(to, report, at(after)),
         relation: match &comparison.relation {
             Relation::Same => "same",
             Relation::Forward => "forward",
@@ -228,8 +216,8 @@ pub(super) fn view(
         new_conclusion: report.overview.conclusion.clone().filter(|_| end == Some("ended")),
         ruleset: diff.ruleset.as_ref().map(|[before, after]| difference(before, after)),
         facts: diff.facts.iter().map(field).collect(),
-        faults_gone: without(&old_faults, &new_faults),
-        faults_new: without(&new_faults, &old_faults),
+        faults_gone: without(old_faults, new_faults),
+        faults_new: without(new_faults, old_faults),
         nothing: false,
     };
     for node in &diff.nodes {
@@ -323,26 +311,13 @@ impl CompareView {
 }
 
 impl Side {
-    fn of(name: &str, snapshot: &Snapshot, report: &Report, at: Option<Time>) -> Side {
-        let header = &report.header;
-        let commit = snapshot.head.to_string();
+    fn of(name: &str, report: &Report, at: Option<Time>) -> Side {
         Side {
             name: name.to_owned(),
             at,
-            short: commit.chars().take(SHORT).collect(),
-            commit,
-            ended: header.ended,
+            header: report.header.clone(),
             verdict: report.overview.found.clone(),
-            answers: header.answers,
-            confirmed: header.confirmed,
-            self_checked: header.self_checked,
-            refuted: header.refuted,
-            ruled_out: header.ruled_out,
-            committed: header.committed,
-            pending: header.pending,
-            rounds: header.rounds,
             blockers: report.overview.blockers.len(),
-            has_rules: header.has_rules,
         }
     }
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::ReportInput;
 use super::difference::{Difference, difference};
 use super::model::{Card, Cards, StateView, Time};
+use super::pager::{self, Pager, page_file};
 use super::search;
 use super::templates::SharedValue;
 use crate::domain::{CommentKind, Happening, Node, NodeId, RunKind, StateName};
@@ -21,6 +22,8 @@ use crate::view::{NodeField, NodeView};
 
 /// The length of an abbreviated commit id.
 pub(super) const SHORT: usize = 10;
+/// The name of the pages' files.
+const NAME: &str = "history";
 /// The maximum number of commits on a page.
 const PER_PAGE: usize = 200;
 /// The maximum number of other files listed for a commit.
@@ -44,12 +47,8 @@ pub(super) struct HistoryPage<'a> {
     pub entries: &'a [CommitEntry],
     /// The number of commits on all pages.
     pub commit_count: usize,
-    /// The number of the page, from 1 for the newest.
-    pub number: usize,
-    pub page_count: usize,
-    /// The adjacent pages.
-    pub newer: Option<String>,
-    pub older: Option<String>,
+    #[serde(flatten)]
+    pub pager: Pager,
     /// The number of incomplete commits on all pages, and the address of the newest of them.
     pub partial_count: usize,
     pub partial: Option<String>,
@@ -77,7 +76,7 @@ pub(super) struct CommitEntry {
 
 /// Returns the address of an entry by its index.
 fn href(at: usize, entry: &CommitEntry) -> String {
-    format!("{}#c-{}", page_file(at / PER_PAGE + 1), entry.short)
+    format!("{}#c-{}", page_file(NAME, at / PER_PAGE + 1), entry.short)
 }
 
 /// A commit in one line.
@@ -194,11 +193,6 @@ struct HistoryState<'h> {
     room: usize,
 }
 
-/// Returns the file name of a page, counted from 1.
-fn page_file(number: usize) -> String {
-    if number == 1 { "history.html".to_owned() } else { format!("history-{number}.html") }
-}
-
 impl History {
     /// Returns the address of a commit, if the history contains it.
     pub(super) fn address(&self, commit: &str) -> Option<String> {
@@ -208,22 +202,18 @@ impl History {
 
     /// Returns the pages and their file names. There is always at least one.
     pub(super) fn pages(&self) -> impl Iterator<Item = (String, HistoryPage<'_>)> {
-        let page_count = self.entries.len().div_ceil(PER_PAGE).max(1);
         let partial = || self.entries.iter().enumerate().filter(|(_, entry)| !entry.faults.is_empty());
         let (partial_count, newest) =
             (partial().count(), partial().next().map(|(at, entry)| href(at, entry)));
-        (1..=page_count).map(move |number| {
+        pager::pages(NAME, self.entries.len(), PER_PAGE).map(move |(file, pager)| {
             let page = HistoryPage {
-                entries: self.entries.chunks(PER_PAGE).nth(number - 1).unwrap_or_default(),
+                entries: self.entries.chunks(PER_PAGE).nth(pager.number - 1).unwrap_or_default(),
                 commit_count: self.entries.len(),
-                number,
-                page_count,
-                newer: (number > 1).then(|| page_file(number - 1)),
-                older: (number < page_count).then(|| page_file(number + 1)),
+                pager,
                 partial_count,
                 partial: newest.clone(),
             };
-            (page_file(number), page)
+            (file, page)
         })
     }
 

@@ -51,6 +51,7 @@ mod history;
 mod json;
 mod model;
 mod page_head;
+mod pager;
 mod parts;
 mod pictures;
 mod publish;

@@ -51,8 +51,6 @@ pub struct SiteEntry {
     /// The number of unresolved objections.
     pub(super) objections: usize,
     pub(super) confirmed: usize,
-    pub(super) self_checked: usize,
-    pub(super) refuted: usize,
     pub(super) ruled_out: usize,
     pub(super) committed: usize,
     pub(super) pending: usize,
@@ -66,7 +64,6 @@ pub struct SiteEntry {
     pub(super) changed_at: Time,
     /// The number of sign-offs by validity.
     pub(super) sign_offs: Vec<SignOffCount>,
-    pub(super) has_rules: bool,
     /// The errors in its files.
     pub(super) faults: Vec<String>,
     /// The class for the style sheet: the class of the verdict, `unanswered` or `unknown`.
@@ -122,8 +119,6 @@ impl SiteEntry {
             answers: header.answers,
             objections: header.objections,
             confirmed: header.confirmed,
-            self_checked: header.self_checked,
-            refuted: header.refuted,
             ruled_out: header.ruled_out,
             committed: header.committed,
             pending: header.pending,
@@ -138,7 +133,6 @@ impl SiteEntry {
                 .first()
                 .map_or_else(|| header.started_at.clone(), |entry| Time::of(entry.at)),
             sign_offs: sign_offs(&input.sign_offs),
-            has_rules: header.has_rules,
             faults: header.faults.clone(),
             sure: Cow::Borrowed(match header.sure {
                 _ if !header.has_rules => "unknown",

@@ -8,8 +8,11 @@ use super::CitedSource;
 use super::cards::{Card, Cards};
 use super::runs::RunView;
 use crate::project::{Drift, Evidence};
+use crate::report::pager::{self, Pager, page_file};
 use crate::report::templates::SharedValue;
 
+/// The name of the pages' files.
+const NAME: &str = "references";
 /// The maximum number of sources on a page.
 const PER_PAGE: usize = 200;
 
@@ -52,46 +55,35 @@ pub(in crate::report) struct ReferencesPage<'a> {
     pub url_count: usize,
     pub path_count: usize,
     pub confirmed: usize,
-    pub number: usize,
-    pub page_count: usize,
-    pub before: Option<String>,
-    pub after: Option<String>,
-}
-
-/// Returns the file name of a page, counted from 1.
-fn page_file(number: usize) -> String {
-    if number == 1 { "references.html".to_owned() } else { format!("references-{number}.html") }
+    #[serde(flatten)]
+    pub pager: Pager,
 }
 
 /// Returns the address of a source.
 pub(in crate::report) fn href(number: usize) -> String {
-    format!("{}#ref-{number}", page_file(number.div_ceil(PER_PAGE).max(1)))
+    format!("{}#ref-{number}", page_file(NAME, number.div_ceil(PER_PAGE).max(1)))
 }
 
 impl References {
     /// Returns the pages and their file names. There is always at least one.
     pub(in crate::report) fn pages(&self) -> impl Iterator<Item = (String, ReferencesPage<'_>)> {
-        let page_count = (self.urls.len() + self.paths.len()).div_ceil(PER_PAGE).max(1);
-        (1..=page_count).map(move |number| {
-            let [from, to] = [number - 1, number].map(|pages| pages * PER_PAGE);
+        pager::pages(NAME, self.urls.len() + self.paths.len(), PER_PAGE).map(move |(file, pager)| {
+            let [from, to] = [pager.number - 1, pager.number].map(|pages| pages * PER_PAGE);
             let of = |list: &'_ [ReferenceView], skipped: usize| {
                 let at = |place: usize| place.saturating_sub(skipped).min(list.len());
                 at(from)..at(to)
             };
             let page = ReferencesPage {
-                runs: if number == 1 { &self.runs } else { &[] },
+                runs: if pager.number == 1 { &self.runs } else { &[] },
                 more_runs: self.more_runs,
                 urls: &self.urls[of(&self.urls, 0)],
                 paths: &self.paths[of(&self.paths, self.urls.len())],
                 url_count: self.urls.len(),
                 path_count: self.paths.len(),
                 confirmed: self.confirmed,
-                number,
-                page_count,
-                before: (number > 1).then(|| page_file(number - 1)),
-                after: (number < page_count).then(|| page_file(number + 1)),
+                pager,
             };
-            (page_file(number), page)
+            (file, page)
         })
     }
 }
