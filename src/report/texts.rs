@@ -1,7 +1,6 @@
 //! The texts of each node, parsed once for all pages.
 
 use std::collections::HashMap;
-use std::thread;
 
 use serde::Serialize;
 
@@ -9,14 +8,13 @@ use super::search;
 use super::templates::SafeHtml;
 use crate::domain::{Investigation, Node, NodeId};
 use crate::markdown::{self, Mention};
+use crate::parallel;
 use crate::view::{BackingText, BackingTexts, NodeView, TextBody};
 
 /// The maximum length of a finding on a card, in characters.
 pub(super) const CARD_EXCERPT: usize = 220;
 /// The level of the highest heading in a text of a node's page.
 const HEADING_LEVEL: u8 = 3;
-/// The number of nodes below which threads would take longer than they save.
-const FEW: usize = 64;
 /// The maximum number of threads.
 const THREADS: usize = 8;
 
@@ -63,26 +61,11 @@ pub(super) fn html(texts: &BackingTexts<'_>, suffix: &str, heading_level: u8) ->
     texts.iter().filter_map(html).collect()
 }
 
-/// Reads the texts of all nodes, with several threads if there are many nodes.
+/// Reads the texts of all nodes, with several threads.
 pub(super) fn read(investigation: &Investigation) -> HashMap<NodeId, NodeTexts> {
     let nodes: Vec<&Node> = investigation.nodes().map(AsRef::as_ref).collect();
     let share = search::share(nodes.len());
-    let read = |nodes: &[&Node]| -> Vec<NodeTexts> { nodes.iter().map(|node| texts(node, share)).collect() };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-    let texts = if nodes.len() < FEW || threads == 1 {
-        read(&nodes)
-    } else {
-        thread::scope(|scope| {
-            let begin = |nodes| thread::Builder::new().spawn_scoped(scope, move || read(nodes)).ok();
-            let parts: Vec<_> =
-                nodes.chunks(nodes.len().div_ceil(threads)).map(|nodes| (nodes, begin(nodes))).collect();
-            // Reads a part without a thread here. If a thread panicked, this repeats the panic.
-            let end = |(nodes, part): (_, Option<thread::ScopedJoinHandle<'_, _>>)| {
-                part.and_then(|part| part.join().ok()).unwrap_or_else(|| read(nodes))
-            };
-            parts.into_iter().flat_map(end).collect()
-        })
-    };
+    let texts = parallel::each(&nodes, parallel::cores().min(THREADS), |node| texts(node, share));
     nodes.into_iter().map(|node| node.id.clone()).zip(texts).collect()
 }
 
