@@ -215,39 +215,58 @@ struct InvestigationPage<'a, T: Serialize> {
     content: T,
 }
 
+/// The data of one kind of page.
 #[derive(Serialize)]
-struct OverviewContent<'a> {
-    overview: &'a Overview,
-    doubts: &'a Doubts,
-    sign_offs: &'a SignOffsView,
-    path: &'a Option<PathDrawing>,
-    ends: &'a [BetweenEnds],
-    /// The prepared objections to the best answer.
-    challenge: Option<Challenge>,
-}
-
-#[derive(Serialize)]
-struct DoubtsContent<'a> {
-    doubts: &'a Doubts,
-}
-
-#[derive(Serialize)]
-struct ArgumentContent<'a> {
-    argument: &'a AnswerPage,
-    path: PathDrawing,
-}
-
-#[derive(Serialize)]
-struct GraphContent<'a> {
-    graph: Option<&'a PicturePage>,
-    states: &'a [StateCount],
-}
-
-#[derive(Serialize)]
-struct TreeContent<'a> {
-    outline: &'a [OutlineRow],
-    states: &'a [StateCount],
-    since: &'a str,
+#[serde(untagged)]
+enum PageContent<'a> {
+    Overview {
+        overview: &'a Overview,
+        doubts: &'a Doubts,
+        sign_offs: &'a SignOffsView,
+        path: &'a Option<PathDrawing>,
+        ends: &'a [BetweenEnds],
+        /// The prepared objections to the best answer.
+        challenge: Option<Challenge>,
+    },
+    Doubts {
+        doubts: &'a Doubts,
+    },
+    Argument {
+        argument: &'a AnswerPage,
+        path: PathDrawing,
+    },
+    Graph {
+        graph: Option<&'a PicturePage>,
+        states: &'a [StateCount],
+    },
+    Tree {
+        outline: &'a [OutlineRow],
+        states: &'a [StateCount],
+        since: &'a str,
+    },
+    Print(PrintContent<'a>),
+    Node {
+        node: &'a NodePage,
+        /// The address of its card on the graph.
+        on_graph: &'a str,
+        /// The page of the path to it, if it is an answer.
+        way: Option<&'a WayLink>,
+        /// The prepared objections, or `None` for a proposal.
+        challenge: Option<Challenge>,
+    },
+    References {
+        references: ReferencesPage<'a>,
+    },
+    History {
+        history: HistoryPage<'a>,
+        ends: &'a [BetweenEnds],
+    },
+    Judged {
+        judged: &'a Judged,
+    },
+    Compare {
+        compare: &'a CompareView,
+    },
 }
 
 #[derive(Serialize)]
@@ -292,38 +311,6 @@ struct PrintNode<'a> {
     node: Option<&'a NodePage>,
 }
 
-#[derive(Serialize)]
-struct NodeContent<'a> {
-    node: &'a NodePage,
-    /// The address of its card on the graph.
-    on_graph: &'a str,
-    /// The page of the path to it, if it is an answer.
-    way: Option<&'a WayLink>,
-    /// The prepared objections, or `None` for a proposal.
-    challenge: Option<Challenge>,
-}
-
-#[derive(Serialize)]
-struct ReferencesContent<'a> {
-    references: ReferencesPage<'a>,
-}
-
-#[derive(Serialize)]
-struct HistoryContent<'a> {
-    history: HistoryPage<'a>,
-    ends: &'a [BetweenEnds],
-}
-
-#[derive(Serialize)]
-struct JudgedContent<'a> {
-    judged: &'a Judged,
-}
-
-#[derive(Serialize)]
-struct CompareContent<'a> {
-    compare: &'a CompareView,
-}
-
 /// Builds the pages of one investigation. `folder` is prefixed to their paths, and is empty or ends in `/`.
 fn pages(
     input: &ReportInput,
@@ -352,13 +339,13 @@ fn pages(
     let links = TextLinks::of(&report.nodes, input);
     let render = |path: &str, template: &str, page: PageInfo<'_>, content: PageContent<'_>| {
         let head = match &content {
-            PageContent::Node(content) => PageHead::node(&report.header, content.node, base, folder),
+            PageContent::Node { node, .. } => PageHead::node(&report.header, node, base, folder),
             _ => PageHead::plain(&report.header, base, folder, path),
         };
         let from = match &content {
             PageContent::Print(_) => From::Print,
-            PageContent::Node(content) => {
-                From::Page { root: page.root, own: Some(content.node.card.id.as_str()) }
+            PageContent::Node { node, .. } => {
+                From::Page { root: page.root, own: Some(node.card.id.as_str()) }
             }
             _ => From::Page { root: page.root, own: None },
         };
@@ -375,7 +362,7 @@ fn pages(
     let of_project = input.evidence.forge.as_ref().and_then(IssueUrl::on);
     let issues = templates.options().issue_url.as_ref().or(of_project.as_ref());
     let challenge = |card: &Card| challenge(&report.header, card, base.map(|base| (base, folder)), issues);
-    let overview = OverviewContent {
+    let overview = PageContent::Overview {
         challenge: report.overview.best.as_ref().map(|best| challenge(&best.card)),
         overview: &report.overview,
         doubts: &report.doubts,
@@ -384,40 +371,40 @@ fn pages(
         ends: &between,
     };
     let first = PageInfo { description, ..page("overview", title) };
-    add("index.html", "overview.html", first, PageContent::Overview(overview))?;
-    let doubts = PageContent::Doubts(DoubtsContent { doubts: &report.doubts });
+    add("index.html", "overview.html", first, overview)?;
+    let doubts = PageContent::Doubts { doubts: &report.doubts };
     add("doubts.html", "doubts.html", page("doubts", "Notes"), doubts)?;
-    let tree = PageContent::Tree(TreeContent { outline, states, since: &report.since });
+    let tree = PageContent::Tree { outline, states, since: &report.since };
     add("tree.html", "tree.html", page("tree", "Steps"), tree)?;
     for (path, picture) in &pictures.pages {
         let page = match path.as_str() {
             "graph.html" => page("graph", "Graph"),
             _ => PageInfo { root: "../", site_root: &deep_site_root, ..page("graph", "Graph") },
         };
-        add(path, "graph.html", page, PageContent::Graph(GraphContent { graph: Some(picture), states }))?;
+        add(path, "graph.html", page, PageContent::Graph { graph: Some(picture), states })?;
     }
     if pictures.pages.is_empty() {
-        let graph = PageContent::Graph(GraphContent { graph: None, states });
+        let graph = PageContent::Graph { graph: None, states };
         add("graph.html", "graph.html", page("graph", "Graph"), graph)?;
     }
     for (path, references) in report.references.pages() {
-        let references = PageContent::References(ReferencesContent { references });
+        let references = PageContent::References { references };
         add(&path, "references.html", page("references", "Evidence"), references)?;
     }
     for (path, history) in report.history.pages() {
-        let history = PageContent::History(HistoryContent { history, ends: &between });
+        let history = PageContent::History { history, ends: &between };
         add(&path, "history.html", page("history", "History"), history)?;
     }
-    let judged = PageContent::Judged(JudgedContent { judged: &report.judged });
+    let judged = PageContent::Judged { judged: &report.judged };
     add("judged.html", "judged.html", page("judged", "Rules"), judged)?;
     let place = |id: &NodeId| Some(report.href(id)).filter(|href| !href.is_empty());
     if let Some(comparison) = comparison {
         let compare = compare::view(input, &report, comparison, &place);
-        let content = PageContent::Compare(CompareContent { compare: &compare });
+        let content = PageContent::Compare { compare: &compare };
         add("compare.html", "compare.html", page("compare", "Changes"), content)?;
     }
     for (path, compare) in ends::pages(input, &place) {
-        let content = PageContent::Compare(CompareContent { compare: &compare });
+        let content = PageContent::Compare { compare: &compare };
         add(&path, "compare.html", page("ends", "Changes"), content)?;
     }
     for (at, node) in report.nodes.iter().enumerate() {
@@ -432,12 +419,12 @@ fn pages(
         };
         let on_graph = pictures.on_graph(&node.card.id);
         let is_result = !node.card.state.pending;
-        let content = PageContent::Node(NodeContent {
+        let content = PageContent::Node {
             node,
             on_graph,
             way: report.arguments.way(&node.card.id),
             challenge: is_result.then(|| challenge(&node.card)),
-        });
+        };
         add(&node.card.href, "node.html", page, content)?;
     }
     for argument in &report.arguments.all {
@@ -450,7 +437,7 @@ fn pages(
             description: &argument.card.excerpt,
         };
         let path = pictures.path_to(&argument.card.id, &report, &assessment);
-        let content = PageContent::Argument(ArgumentContent { argument, path });
+        let content = PageContent::Argument { argument, path };
         add(&argument.way.href, "argument.html", page, content)?;
     }
     let print = PageContent::Print(print(&report, &pictures.path, MOST_PRINTED));
@@ -555,23 +542,6 @@ pub(super) fn ruleset_of(input: &ReportInput) -> Cow<'_, Ruleset> {
 /// Assesses an investigation under such a ruleset.
 pub(super) fn assessed<'a>(investigation: &'a Investigation, ruleset: &'a Ruleset) -> Assessment<'a> {
     Assessment::new(investigation, Some(EffectiveRules::new(ruleset, investigation.meta())))
-}
-
-/// The data of one kind of page.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum PageContent<'a> {
-    Overview(OverviewContent<'a>),
-    Doubts(DoubtsContent<'a>),
-    Argument(ArgumentContent<'a>),
-    Graph(GraphContent<'a>),
-    Tree(TreeContent<'a>),
-    Print(PrintContent<'a>),
-    Node(NodeContent<'a>),
-    References(ReferencesContent<'a>),
-    History(HistoryContent<'a>),
-    Judged(JudgedContent<'a>),
-    Compare(CompareContent<'a>),
 }
 
 /// Returns a ruleset that contains only the states in use, for pictures of a tree whose own ruleset can't be read.
