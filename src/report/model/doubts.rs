@@ -45,6 +45,20 @@ pub(in crate::report) struct NoteKind {
 }
 
 impl Doubt {
+    fn new(kind: DoubtKind, card: Option<&SharedValue<Card>>, text: String) -> Doubt {
+        let [class, sign, label] = kind.words();
+        Doubt {
+            kind,
+            class,
+            sign,
+            label: label.to_owned(),
+            card: card.cloned(),
+            text,
+            code: None,
+            href: None,
+        }
+    }
+
     /// Returns whether the verdict on an answer already covers this doubt.
     fn is_graded(&self, is_near: bool) -> bool {
         let kinds = [DoubtKind::Unconfirmed, DoubtKind::SelfChecked, DoubtKind::Contested];
@@ -172,28 +186,6 @@ impl Nearness {
     }
 }
 
-/// The doubts in the order of discovery.
-struct FoundDoubts(Vec<(Option<NodeId>, DoubtKind, Doubt)>);
-
-impl FoundDoubts {
-    fn add(
-        &mut self,
-        kind: DoubtKind,
-        card: Option<&SharedValue<Card>>,
-        node: Option<&NodeId>,
-        text: String,
-    ) {
-        let [class, sign, label] = kind.words();
-        let label = label.to_owned();
-        let doubt = Doubt { kind, class, sign, label, card: card.cloned(), text, code: None, href: None };
-        self.0.push((node.cloned(), kind, doubt));
-    }
-
-    fn last(&mut self) -> Option<&mut Doubt> {
-        self.0.last_mut().map(|(.., doubt)| doubt)
-    }
-}
-
 impl Cards<'_> {
     /// Returns all doubts. Without rules no node is known to be an answer, but objections and refutations are still included.
     pub(super) fn doubts(
@@ -202,26 +194,24 @@ impl Cards<'_> {
         comments: &CommentThreads,
         evidence: &Evidence,
     ) -> Doubts {
-        let mut found = FoundDoubts(Vec::new());
+        let mut found = Vec::new();
         self.of_the_whole(overview, &mut found);
         for objection in comments.objections() {
             let by = one_line(objection.comment.author.label());
             let said = markdown::excerpt(&objection.comment.text, QUOTED);
-            let node = objection.comment.node.as_ref().filter(|id| self.get(id).is_some());
-            let text = match (node, &objection.comment.node) {
+            let card = objection.comment.node.as_ref().and_then(|id| self.get(id));
+            let text = match (card, &objection.comment.node) {
                 (Some(_), _) => format!(": {by} objects to it: “{said}”"),
                 (None, None) => format!("{by} objects: “{said}”"),
                 (None, Some(gone)) => format!("{by} objects to {gone}, which is missing: “{said}”"),
             };
-            found.add(DoubtKind::Contested, node.and_then(|id| self.get(id)), node, text);
-            if let Some(doubt) = found.last() {
-                doubt.href = Some(self.place(&objection.comment));
-            }
+            let href = Some(self.place(&objection.comment));
+            found.push(Doubt { href, ..Doubt::new(DoubtKind::Contested, card, text) });
         }
         for run in self.assessment.runs().filter(|run| run.is_contesting()) {
             let card = run.run.node.as_ref().and_then(|id| self.get(id));
             let text = if card.is_some() { format!(": {}.", run.told()) } else { format!("{}.", run.told()) };
-            found.add(DoubtKind::Contested, card, card.map(|card| &card.id), text);
+            found.push(Doubt::new(DoubtKind::Contested, card, text));
         }
         for (node, _) in self.investigation.committed() {
             self.of_node(node, evidence, &mut found);
@@ -230,7 +220,7 @@ impl Cards<'_> {
             self.of_answer(solution, &mut found);
         }
         for card in self.in_order(self.assessment.awaiting.iter().map(|node| &node.id)) {
-            self.add(&mut found, DoubtKind::Unconfirmed, &card, " awaits confirmation.".to_owned());
+            found.push(Doubt::new(DoubtKind::Unconfirmed, Some(&card), " awaits confirmation.".to_owned()));
         }
         for it in self.assessment.overturned() {
             let Some(card) = self.get(&it.node.id) else { continue };
@@ -244,7 +234,7 @@ impl Cards<'_> {
                 self.state(&it.change.from).word,
                 self.state(it.now).word
             );
-            self.add(&mut found, DoubtKind::Overturned, card, text);
+            found.push(Doubt::new(DoubtKind::Overturned, Some(card), text));
         }
         let is_settled = |id: &NodeId, code: &str| self.assessment.is_settled(id, &Code::parse(code));
         let warnings = self.investigation.committed().flat_map(|(node, _)| self.warnings_of(node));
@@ -254,31 +244,29 @@ impl Cards<'_> {
                 Some(rest) if rest.starts_with(' ') => rest.to_owned(),
                 _ => format!(": {}", warning.message),
             };
-            self.add(&mut found, DoubtKind::Warned, &warning.card, text);
-            if let Some(doubt) = found.last() {
-                doubt.label = sentence(Code::parse(&warning.code).meaning()).trim_end_matches('.').to_owned();
-                doubt.code = Some(warning.code);
-            }
+            let label = sentence(Code::parse(&warning.code).meaning()).trim_end_matches('.').to_owned();
+            let doubt = Doubt::new(DoubtKind::Warned, Some(&warning.card), text);
+            found.push(Doubt { label, code: Some(warning.code), ..doubt });
         }
         for end in &overview.open_ends {
             let text = format!(" is open: it needs {} and has {}.", end.needs, end.has);
-            self.add(&mut found, DoubtKind::Open, &end.card, text);
+            found.push(Doubt::new(DoubtKind::Open, Some(&end.card), text));
         }
         for card in self.in_order(self.investigation.pending().map(|node| &node.id)) {
-            self.add(&mut found, DoubtKind::Open, &card, " is proposed, but not yet explored.".to_owned());
+            found.push(Doubt::new(
+                DoubtKind::Open,
+                Some(&card),
+                " is proposed, but not yet explored.".to_owned(),
+            ));
         }
         self.in_places(found, &overview.solutions)
     }
 
-    fn add(&self, found: &mut FoundDoubts, kind: DoubtKind, card: &SharedValue<Card>, text: String) {
-        found.add(kind, Some(card), Some(&card.id), text);
-    }
-
-    fn of_the_whole(&self, overview: &Overview, found: &mut FoundDoubts) {
+    fn of_the_whole(&self, overview: &Overview, found: &mut Vec<Doubt>) {
         let owed = overview.blockers.len();
         let steps = counted(owed, "required step");
         let end = self.investigation.conclusion();
-        let mut tell = |text: String| found.add(DoubtKind::Whole, None, None, text);
+        let mut tell = |text: String| found.push(Doubt::new(DoubtKind::Whole, None, text));
         match end {
             None if owed > 0 => tell(format!("It has not ended: {steps} left.")),
             None => tell("It has not ended.".to_owned()),
@@ -307,71 +295,78 @@ impl Cards<'_> {
         }
     }
 
-    fn of_node(&self, node: &Node, evidence: &Evidence, found: &mut FoundDoubts) {
+    fn of_node(&self, node: &Node, evidence: &Evidence, found: &mut Vec<Doubt>) {
         let Some(card) = self.get(&node.id) else { return };
         if differs(node) {
             let text = " has results that differ, and nobody has decided between them.".to_owned();
-            self.add(found, DoubtKind::Contested, card, text);
+            found.push(Doubt::new(DoubtKind::Contested, Some(card), text));
         }
         for pin in node.pins() {
             if let Some(drift) = evidence.drift.get(pin).filter(|drift| drift.is_lost()) {
                 let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
                 let text = format!(" cites {}{lines}, which is now {}.", one_line(&pin.path), drift.as_str());
-                self.add(found, DoubtKind::Drifted, card, text);
+                found.push(Doubt::new(DoubtKind::Drifted, Some(card), text));
             }
         }
     }
 
-    fn of_answer(&self, solution: &Solution, found: &mut FoundDoubts) {
+    fn of_answer(&self, solution: &Solution, found: &mut Vec<Doubt>) {
         let card = &solution.card;
         let by: Vec<&str> = solution.confirmed_by.iter().map(|by| by.card.id.as_str()).collect();
         let by = shorten(&by.join(", "), QUOTED);
         // An objection to the answer itself is already included.
         if let Some(by) = solution.contested_by.iter().find(|by| by.node != card.id.as_str()) {
             let text = format!(" rests on {}, to which {} objects.", by.node, one_line(&by.by));
-            self.add(found, DoubtKind::Contested, card, text);
+            found.push(Doubt::new(DoubtKind::Contested, Some(card), text));
         }
         let answer = self.assessment.answer(&card.id);
         let mut runs = answer.into_iter().flat_map(|answer| self.assessment.differing_runs(answer));
         // A run for the answer itself is already included.
         if let Some(run) = runs.find(|run| run.run.node.as_ref() != Some(&card.id)) {
-            self.add(found, DoubtKind::Contested, card, format!(" rests on {}.", run.told()));
+            found.push(Doubt::new(DoubtKind::Contested, Some(card), format!(" rests on {}.", run.told())));
         }
         let answer = answer.filter(|_| self.assessment.method_confirms);
         match answer.map(|answer| (answer.checked(), answer.is_by_hand)) {
             Some((Verdict::NotChecked, true)) => {
                 let text = " was changed by hand, and nobody has confirmed it since.".to_owned();
-                self.add(found, DoubtKind::Unconfirmed, card, text);
+                found.push(Doubt::new(DoubtKind::Unconfirmed, Some(card), text));
             }
             Some((Verdict::NotChecked, _)) if by.is_empty() => {
-                self.add(found, DoubtKind::Unconfirmed, card, " has not been checked.".to_owned());
+                found.push(Doubt::new(
+                    DoubtKind::Unconfirmed,
+                    Some(card),
+                    " has not been checked.".to_owned(),
+                ));
             }
             Some((Verdict::NotChecked, _)) => {
                 let why = "which is empty or older than the findings";
-                self.add(found, DoubtKind::Unconfirmed, card, format!(" is confirmed only by {by}, {why}."));
+                found.push(Doubt::new(
+                    DoubtKind::Unconfirmed,
+                    Some(card),
+                    format!(" is confirmed only by {by}, {why}."),
+                ));
             }
             Some((Verdict::AuthorOnly, _)) => {
                 let text = format!(" was checked only by its author, in {by}.");
-                self.add(found, DoubtKind::SelfChecked, card, text);
+                found.push(Doubt::new(DoubtKind::SelfChecked, Some(card), text));
             }
             _ => {}
         }
         if solution.reference_count == 0 && !solution.has_commands && !solution.is_withheld {
-            self.add(found, DoubtKind::Unsourced, card, " cites no source.".to_owned());
+            found.push(Doubt::new(DoubtKind::Unsourced, Some(card), " cites no source.".to_owned()));
         }
     }
 
-    fn in_places(&self, found: FoundDoubts, solutions: &[Solution]) -> Doubts {
+    fn in_places(&self, found: Vec<Doubt>, solutions: &[Solution]) -> Doubts {
         let near = self.nearness(solutions);
-        let mut all: Vec<(DoubtGroup, usize, DoubtKind, Doubt)> = found
-            .0
+        let mut all: Vec<(DoubtGroup, usize, Doubt)> = found
             .into_iter()
-            .map(|(node, kind, doubt)| match node {
-                None => (DoubtGroup::Whole, 0, kind, doubt),
-                Some(node) => (near.place(&node), near.steps(&node), kind, doubt),
+            .map(|doubt| match &doubt.card {
+                None => (DoubtGroup::Whole, 0, doubt),
+                Some(card) => (near.place(&card.id), near.steps(&card.id), doubt),
             })
             .collect();
-        all.sort_by_key(|(place, steps, kind, _)| (*place, *steps, *kind));
+        all.sort_by_key(|(place, steps, doubt)| (*place, *steps, doubt.kind));
         let count = all.len();
         let mut places: Vec<DoubtPlace> = DoubtGroup::ALL
             .iter()
