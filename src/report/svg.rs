@@ -31,99 +31,18 @@ const DEPTH_MAX: usize = 64;
 const SVG: &str = "http://www.w3.org/2000/svg";
 const XLINK: &str = "http://www.w3.org/1999/xlink";
 
-const ELEMENTS: [&str; 20] = [
-    "svg",
-    "g",
-    "path",
-    "rect",
-    "circle",
-    "ellipse",
-    "line",
-    "polyline",
-    "polygon",
-    "text",
-    "tspan",
-    "title",
-    "desc",
-    "defs",
-    "linearGradient",
-    "radialGradient",
-    "stop",
-    "clipPath",
-    "symbol",
-    "use",
-];
+/// The allowed elements, separated by spaces.
+const ELEMENTS: &str = "svg g path rect circle ellipse line polyline polygon text tspan title desc defs linearGradient \
+    radialGradient stop clipPath symbol use";
 
-const ATTRIBUTES: [&str; 68] = [
-    "id",
-    "viewBox",
-    "preserveAspectRatio",
-    "width",
-    "height",
-    "x",
-    "y",
-    "x1",
-    "y1",
-    "x2",
-    "y2",
-    "dx",
-    "dy",
-    "cx",
-    "cy",
-    "r",
-    "rx",
-    "ry",
-    "fx",
-    "fy",
-    "d",
-    "points",
-    "pathLength",
-    "transform",
-    "offset",
-    "rotate",
-    "textLength",
-    "lengthAdjust",
-    "gradientUnits",
-    "gradientTransform",
-    "spreadMethod",
-    "clipPathUnits",
-    "fill",
-    "fill-opacity",
-    "fill-rule",
-    "stroke",
-    "stroke-width",
-    "stroke-opacity",
-    "stroke-linecap",
-    "stroke-linejoin",
-    "stroke-miterlimit",
-    "stroke-dasharray",
-    "stroke-dashoffset",
-    "color",
-    "opacity",
-    "display",
-    "visibility",
-    "clip-path",
-    "clip-rule",
-    "stop-color",
-    "stop-opacity",
-    "font-family",
-    "font-size",
-    "font-style",
-    "font-weight",
-    "font-variant",
-    "font-stretch",
-    "text-anchor",
-    "text-decoration",
-    "text-rendering",
-    "shape-rendering",
-    "dominant-baseline",
-    "alignment-baseline",
-    "baseline-shift",
-    "letter-spacing",
-    "word-spacing",
-    "writing-mode",
-    "vector-effect",
-];
+/// The allowed attributes, separated by spaces.
+const ATTRIBUTES: &str = "id viewBox preserveAspectRatio width height x y x1 y1 x2 y2 dx dy cx cy r rx ry fx fy d points \
+    pathLength transform offset rotate textLength lengthAdjust gradientUnits gradientTransform spreadMethod \
+    clipPathUnits fill fill-opacity fill-rule stroke stroke-width stroke-opacity stroke-linecap \
+    stroke-linejoin stroke-miterlimit stroke-dasharray stroke-dashoffset color opacity display visibility \
+    clip-path clip-rule stop-color stop-opacity font-family font-size font-style font-weight font-variant \
+    font-stretch text-anchor text-decoration text-rendering shape-rendering dominant-baseline \
+    alignment-baseline baseline-shift letter-spacing word-spacing writing-mode vector-effect";
 
 /// Returns the sanitized drawing, or `None` if the text is not a drawing or is too large.
 pub(super) fn sanitized(text: &str) -> Option<String> {
@@ -153,7 +72,7 @@ pub(super) fn sanitized(text: &str) -> Option<String> {
 }
 
 fn is_kept(node: Node<'_, '_>) -> bool {
-    node.tag_name().namespace() == Some(SVG) && ELEMENTS.contains(&node.tag_name().name())
+    node.tag_name().namespace() == Some(SVG) && ELEMENTS.split(' ').any(|it| it == node.tag_name().name())
 }
 
 /// Returns true for text that is too expensive to parse: entities, which can expand to large text, and elements with very many
@@ -221,7 +140,9 @@ fn attributes<'a>(node: Node<'a, '_>, usable: &HashSet<&str>) -> BTreeMap<&'a st
     // Nested clip paths would multiply the elements drawn at each level.
     let in_clip = node.ancestors().any(|it| it.has_tag_name((SVG, "clipPath")));
     let is_allowed = |(name, value): &(&str, &str)| {
-        ATTRIBUTES.contains(name) && is_harmless(value) && !(in_clip && *name == "clip-path")
+        ATTRIBUTES.split(' ').any(|it| it == *name)
+            && is_harmless(value)
+            && !(in_clip && *name == "clip-path")
     };
     let plain = node.attributes().filter(|attribute| attribute.namespace().is_none());
     let mut kept: BTreeMap<&str, &str> = plain.map(|it| (it.name(), it.value())).filter(is_allowed).collect();
