@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -12,7 +13,7 @@ use super::comments::CommentThreads;
 use super::node::NodePage;
 use super::overview::{Overview, SENTENCE, given_evidence};
 use super::references;
-use crate::assess::{CapturedRun, Verdict};
+use crate::assess::{Answer, CapturedRun, Verdict};
 use crate::domain::{Comment, NodeId};
 use crate::markdown;
 use crate::report::templates::SharedValue;
@@ -72,25 +73,34 @@ pub(in crate::report) struct AnswerPage {
     pub skipped: usize,
     pub skipped_after: usize,
     /// The nodes that confirm it, surest first.
-    pub confirming: Vec<Voice>,
-    pub more_confirming: usize,
+    pub confirming: Listed<Voice>,
     /// The nodes that refute it.
-    pub refuting: Vec<Voice>,
-    pub more_refuting: usize,
+    pub refuting: Listed<Voice>,
     /// The open objections to the answer, to a step, or to a node that confirms the answer.
-    pub objections: Vec<Objecting>,
-    pub more_objections: usize,
+    pub objections: Listed<Objecting>,
     /// Commands behind the answer whose rerun gave a different result.
-    pub differing_runs: Vec<String>,
-    pub more_differing_runs: usize,
+    pub differing_runs: Listed<String>,
     /// Relations between steps and nodes elsewhere.
-    pub crossing: Vec<Crossing>,
-    pub more_crossing: usize,
+    pub crossing: Listed<Crossing>,
     /// Sources cited both by a node on this page and by another node.
-    pub sources: Vec<SharedSource>,
-    pub more_sources: usize,
+    pub sources: Listed<SharedSource>,
     /// The contributors.
     pub hands: Vec<Hand>,
+}
+
+/// A truncated list, with the number of omitted entries.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Listed<T> {
+    pub shown: Vec<T>,
+    pub more: usize,
+}
+
+impl<T> Listed<T> {
+    fn of(mut shown: Vec<T>, most: usize) -> Listed<T> {
+        let more = shown.len().saturating_sub(most);
+        shown.truncate(most);
+        Listed { shown, more }
+    }
 }
 
 /// A step on the path.
@@ -113,8 +123,7 @@ pub(in crate::report) struct PathStep {
     /// The number of warnings about its commit.
     pub warnings: usize,
     /// The ruled-out nodes on branches that leave the path here.
-    pub beside: Vec<RuledOutNode>,
-    pub more_beside: usize,
+    pub beside: Listed<RuledOutNode>,
 }
 
 /// A ruled-out node.
@@ -234,7 +243,7 @@ impl<'r> ArgumentReader<'r> {
 
     /// Returns the ruled-out nodes on branches that leave the path at the parent of a step, nearest first, and the number of
     /// omitted ones.
-    fn beside(&self, step: usize) -> (Vec<RuledOutNode>, usize) {
+    fn beside(&self, step: usize) -> Listed<RuledOutNode> {
         let node = &self.nodes[step];
         let above = node.parent.as_ref().and_then(|parent| self.at.get(&parent.id));
         let (from, until) = above.map_or((0, self.nodes.len()), |above| (above + 1, self.end[*above]));
@@ -260,7 +269,7 @@ impl<'r> ArgumentReader<'r> {
             };
             RuledOutNode { card: node.card.clone(), sentence }
         };
-        (near.iter().map(beside).collect(), all - near.len())
+        Listed { shown: near.iter().map(beside).collect(), more: all - near.len() }
     }
 }
 
@@ -282,7 +291,7 @@ impl Cards<'_> {
         &self,
         nodes: &[NodePage],
         overview: &Overview,
-        (references, places): (&[CitedSource], &[usize]),
+        cited: (&[CitedSource], &[usize]),
         comments: &CommentThreads,
     ) -> AnswerPages {
         let standing = overview.solutions.iter().map(|solution| &solution.card);
@@ -298,20 +307,25 @@ impl Cards<'_> {
         }
         let reading = ArgumentReader::new(self, nodes, overview);
         let argument = |(card, way): (&SharedValue<Card>, WayLink)| {
-            let node = reading.node(&card.id)?;
-            let mut argument = self.argument(&reading, node, way);
             let own = overview.solutions.iter().find(|solution| solution.card.id == card.id);
-            argument.is_withheld = own.is_some_and(|solution| solution.is_withheld);
-            self.objecting(&mut argument, comments);
-            self.share(&mut argument, references, places);
-            Some(argument)
+            Some(AnswerPage {
+                is_withheld: own.is_some_and(|solution| solution.is_withheld),
+                ..self.argument(&reading, reading.node(&card.id)?, way, cited, comments)
+            })
         };
         let all: Vec<AnswerPage> = answers.into_iter().filter_map(argument).collect();
         let at = all.iter().enumerate().map(|(at, it)| (it.card.id.clone(), at)).collect();
         AnswerPages { all, at }
     }
 
-    fn argument(&self, reading: &ArgumentReader<'_>, node: &NodePage, way: WayLink) -> AnswerPage {
+    fn argument(
+        &self,
+        reading: &ArgumentReader<'_>,
+        node: &NodePage,
+        way: WayLink,
+        cited: (&[CitedSource], &[usize]),
+        comments: &CommentThreads,
+    ) -> AnswerPage {
         let all: Vec<&SharedValue<Card>> = node.path.iter().chain([&node.card]).collect();
         let skipped = all.len().saturating_sub(FIRST_STEPS + LAST_STEPS);
         let skipped_after = if skipped > 0 { FIRST_STEPS } else { 0 };
@@ -343,36 +357,32 @@ impl Cards<'_> {
             .collect();
         let crossing = crossing(reading, &steps, &shown);
         let hands = hands(&steps, &confirming, &refuting);
-        let (confirming, more_confirming) = first(confirming, MOST_VOICES);
-        let (refuting, more_refuting) = first(refuting, MOST_VOICES);
-        let (crossing, more_crossing) = first(crossing, MOST_CROSSING);
+        let (confirming, refuting) = (Listed::of(confirming, MOST_VOICES), Listed::of(refuting, MOST_VOICES));
+        let voices = confirming.shown.iter().chain(&refuting.shown).map(|voice| &voice.card);
+        let sources = self.shared_sources(steps.iter().map(|step| &step.card).chain(voices), cited);
+        let answer = self.assessment.answer(&node.card.id);
+        let objections = answer.map_or_else(Vec::new, |answer| self.objecting(answer, comments));
+        let runs = answer.into_iter().flat_map(|answer| self.assessment.differing_runs(answer));
         AnswerPage {
             card: node.card.clone(),
             way,
             method_confirms: self.assessment.method_confirms,
             is_withheld: false,
+            objections: Listed::of(objections, MOST_VOICES),
+            differing_runs: Listed::of(runs.map(CapturedRun::told).collect(), MOST_VOICES),
+            crossing: Listed::of(crossing, MOST_CROSSING),
+            sources,
             steps,
             skipped,
             skipped_after,
             confirming,
-            more_confirming,
             refuting,
-            more_refuting,
-            objections: Vec::new(),
-            more_objections: 0,
-            differing_runs: Vec::new(),
-            more_differing_runs: 0,
-            crossing,
-            more_crossing,
-            sources: Vec::new(),
-            more_sources: 0,
             hands,
         }
     }
 
     fn step(&self, reading: &ArgumentReader<'_>, at: usize, number: usize) -> Option<PathStep> {
         let page = &reading.nodes[at];
-        let (beside, more_beside) = reading.beside(at);
         Some(PathStep {
             card: page.card.clone(),
             number,
@@ -384,8 +394,7 @@ impl Cards<'_> {
             commands: page.commands.len(),
             is_contested: page.is_contested,
             warnings: page.warnings.len(),
-            beside,
-            more_beside,
+            beside: reading.beside(at),
         })
     }
 
@@ -410,12 +419,9 @@ impl Cards<'_> {
         if evidence == card.title || evidence == card.excerpt { String::new() } else { evidence }
     }
 
-    fn objecting(&self, argument: &mut AnswerPage, comments: &CommentThreads) {
-        let answer = self.investigation.node(&argument.card.id);
-        let Some(answer) = answer.and_then(|node| self.assessment.answer(&node.id)) else { return };
-        let open = comments.objections().iter();
-        let against: Vec<_> = open.filter(|it| answer.against.contains(&it.comment.id)).collect();
-        let objecting = |comment: &Comment| {
+    fn objecting(&self, answer: &Answer<'_>, comments: &CommentThreads) -> Vec<Objecting> {
+        let against = comments.objections().iter().map(|objection| &objection.comment);
+        let objecting = |comment: &Arc<Comment>| {
             Some(Objecting {
                 by: one_line(comment.author.label()),
                 is_person: comment.author.is_person(),
@@ -425,17 +431,17 @@ impl Cards<'_> {
                 href: self.place(comment),
             })
         };
-        let all = against.iter().filter_map(|objection| objecting(&objection.comment)).collect();
-        (argument.objections, argument.more_objections) = first(all, MOST_VOICES);
-        let runs = self.assessment.differing_runs(answer).map(CapturedRun::told).collect();
-        (argument.differing_runs, argument.more_differing_runs) = first(runs, MOST_VOICES);
+        against.filter(|comment| answer.against.contains(&comment.id)).filter_map(objecting).collect()
     }
 
-    /// Adds the shared sources.
-    fn share(&self, argument: &mut AnswerPage, references: &[CitedSource], places: &[usize]) {
-        let voices = argument.confirming.iter().chain(&argument.refuting).map(|voice| &voice.card);
+    /// Returns the sources that these nodes share with other nodes.
+    fn shared_sources<'c>(
+        &self,
+        cards: impl Iterator<Item = &'c SharedValue<Card>>,
+        (references, places): (&[CitedSource], &[usize]),
+    ) -> Listed<SharedSource> {
         let mut here: HashMap<usize, Vec<SharedValue<Card>>> = HashMap::new();
-        for card in argument.steps.iter().map(|step| &step.card).chain(voices) {
+        for card in cards {
             for at in self.cited.get(&card.id).into_iter().flatten() {
                 here.entry(*at).or_default().push(card.clone());
             }
@@ -444,10 +450,10 @@ impl Cards<'_> {
             here.into_iter().filter(|(at, _)| references[*at].cited_by.len() > 1).collect();
         // Sort by the number of citing steps, then by the number of citing nodes elsewhere.
         shared.sort_by_key(|(at, here)| (Reverse((here.len(), references[*at].cited_by.len())), *at));
-        let (shared, more) = first(shared, MOST_SOURCES);
-        argument.more_sources = more;
-        argument.sources =
-            shared.into_iter().map(|(at, here)| self.shared(&references[at], places[at], here)).collect();
+        let Listed { shown, more } = Listed::of(shared, MOST_SOURCES);
+        let shown =
+            shown.into_iter().map(|(at, here)| self.shared(&references[at], places[at], here)).collect();
+        Listed { shown, more }
     }
 
     fn shared(&self, reference: &CitedSource, place: usize, here: Vec<SharedValue<Card>>) -> SharedSource {
@@ -466,13 +472,6 @@ impl Cards<'_> {
             here,
         }
     }
-}
-
-/// Truncates a list, and returns it with the number of removed entries.
-fn first<T>(mut all: Vec<T>, most: usize) -> (Vec<T>, usize) {
-    let more = all.len().saturating_sub(most);
-    all.truncate(most);
-    (all, more)
 }
 
 /// Returns the relations between steps and nodes not shown on the page. Links given as data come first.
