@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::parts::{self, FileMark, FileMarks, Manifest, SitePart};
 use super::{
@@ -161,7 +161,6 @@ pub fn publish(
         target,
         waiting,
         done: AtomicUsize::new(0),
-        failed: AtomicBool::new(false),
     };
     let mut made = Published { maker, unreadable: missing.to_vec(), ..Published::default() };
     let mut rest = FileMarks::new();
@@ -190,17 +189,17 @@ pub fn publish(
             parallel::each(&pairs, cores, |(folder, own)| work.subject(folder, sources.store.unwrap_or(own)));
         let twins = twins(&subjects);
         let jobs: Vec<_> = subjects.iter().zip(twins).collect();
-        let parts =
-            parallel::each(&jobs, cores, |(subject, twin)| work.one_of_several(subject, twin.as_deref()));
+        let parts = parallel::each(&jobs, cores, |(subject, twin)| {
+            let part = work.one_of_several(subject, twin.as_deref());
+            work.done.fetch_add(1, Ordering::Relaxed);
+            part
+        });
         for (subject, part) in subjects.iter().zip(parts) {
-            match part {
+            match part? {
                 Made::Part(part, is_kept) => take((*part, is_kept)),
                 Made::Unreadable(reason) => {
                     made.unreadable.push(UnreadableInvestigation { name: name_of(subject.folder), reason });
                 }
-                Made::Failed(error) => return Err(error),
-                // Another thread has failed and reports the error.
-                Made::LeftOut => {}
             }
         }
         let all = folders.len() + missing.len();
@@ -241,26 +240,15 @@ fn without_place(error: &ReportReadError, folder: &Path) -> String {
 }
 
 /// Returns for each investigation the reason to skip it, if an earlier one has the same id.
-fn twins(subjects: &[SiteSubject<'_>]) -> Vec<Option<String>> {
-    let mut known: HashMap<SessionId, &SiteSubject<'_>> = HashMap::new();
-    let mut twins = Vec::with_capacity(subjects.len());
-    for subject in subjects {
-        let Some(id) = subject.id else {
-            twins.push(None);
-            continue;
-        };
-        match known.get(&id) {
-            Some(other) => twins.push(Some(format!(
-                "it is the investigation {id}, which is also in {}",
-                name_of(other.folder)
-            ))),
-            None => {
-                known.insert(id, subject);
-                twins.push(None);
-            }
-        }
-    }
-    twins
+fn twins<'w>(subjects: &'w [SiteSubject<'w>]) -> Vec<Option<String>> {
+    let mut known: HashMap<SessionId, &SiteSubject<'w>> = HashMap::new();
+    let twin = |subject: &'w SiteSubject<'w>| {
+        let SiteSubject { id: Some(id), .. } = subject else { return None };
+        let first = *known.entry(*id).or_insert(subject);
+        let place = || format!("it is the investigation {id}, which is also in {}", name_of(first.folder));
+        (!std::ptr::eq(first, subject)).then(place)
+    };
+    subjects.iter().map(twin).collect()
 }
 
 /// An investigation to show.
@@ -280,8 +268,6 @@ enum Made {
     /// The part, and whether it comes from the earlier site.
     Part(Box<SitePart>, bool),
     Unreadable(String),
-    Failed(ReportError),
-    LeftOut,
 }
 
 /// The data shared by the threads.
@@ -293,8 +279,6 @@ struct SiteWork<'w, T> {
     target: &'w T,
     waiting: &'w dyn Waiting,
     done: AtomicUsize,
-    /// Whether a thread has failed.
-    failed: AtomicBool,
 }
 
 impl<T: SiteTarget> SiteWork<'_, T> {
@@ -326,23 +310,10 @@ impl<T: SiteTarget> SiteWork<'_, T> {
         }
     }
 
-    fn one_of_several(&self, subject: &SiteSubject<'_>, twin: Option<&str>) -> Made {
-        if self.failed.load(Ordering::Relaxed) {
-            return Made::LeftOut;
-        }
+    fn one_of_several(&self, subject: &SiteSubject<'_>, twin: Option<&str>) -> Result<Made, ReportError> {
         if let Some(twin) = twin {
-            return Made::Unreadable(twin.to_owned());
+            return Ok(Made::Unreadable(twin.to_owned()));
         }
-        let made = self.part_of_several(subject);
-        let failed = |error| {
-            self.failed.store(true, Ordering::Relaxed);
-            Made::Failed(error)
-        };
-        self.done.fetch_add(1, Ordering::Relaxed);
-        made.unwrap_or_else(failed)
-    }
-
-    fn part_of_several(&self, subject: &SiteSubject<'_>) -> Result<Made, ReportError> {
         if let Some(part) = self.kept(subject)? {
             return Ok(Made::Part(Box::new(part), true));
         }
