@@ -8,6 +8,18 @@ use crate::project::Forge;
 
 use crate::text::shorten;
 
+/// Parses an address that pages may show.
+fn web_address(text: &str) -> Result<Url, &'static str> {
+    let url = Url::parse(text.trim()).map_err(|_| "it is not a complete URL")?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("it is not an http or https URL");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("it has a user name or password, which every page would show");
+    }
+    Ok(url)
+}
+
 /// The address of the site's folder: `https://example.org/reports/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrl(Url);
@@ -41,13 +53,7 @@ impl FromStr for BaseUrl {
     type Err = BaseUrlError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut url = Url::parse(text.trim()).map_err(|_| BaseUrlError("it is not a complete URL"))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(BaseUrlError("it is not an http or https URL"));
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(BaseUrlError("it has a user name or password, which every page would show"));
-        }
+        let mut url = web_address(text).map_err(BaseUrlError)?;
         if url.query().is_some() || url.fragment().is_some() {
             return Err(BaseUrlError("it has a part after `?` or `#`"));
         }
@@ -117,13 +123,7 @@ impl FromStr for IssueUrl {
     type Err = IssueUrlError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let url = Url::parse(text.trim()).map_err(|_| IssueUrlError("it is not a complete URL"))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(IssueUrlError("it is not an http or https URL"));
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(IssueUrlError("it has a user name or password, which every page would show"));
-        }
+        let url = web_address(text).map_err(IssueUrlError)?;
         if url.fragment().is_some() {
             return Err(IssueUrlError("it has a part after `#`"));
         }
