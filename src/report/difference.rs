@@ -30,8 +30,6 @@ pub struct Difference {
 /// The lines of one passage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChangedPassage {
-    /// The number of its first line in the new text, from 1.
-    pub first_line: usize,
     /// The number of omitted unchanged lines before it.
     pub skipped: usize,
     /// The lines, with removed lines before added ones.
@@ -85,7 +83,7 @@ pub fn difference(before: &str, after: &str) -> Difference {
             difference.added += come.len();
             lines.extend(replaced(gone, come));
         }
-        difference.passages.push(ChangedPassage { first_line: first + 1, skipped, lines });
+        difference.passages.push(ChangedPassage { skipped, lines });
     }
     difference
 }
@@ -197,7 +195,7 @@ mod tests {
     fn shown(before: &str, after: &str) -> String {
         let mut text = String::new();
         for passage in difference(before, after).passages {
-            text.push_str(&format!("@{} -{}\n", passage.first_line, passage.skipped));
+            text.push_str(&format!("@{}\n", passage.skipped));
             for line in passage.lines {
                 text.push_str(line.sign);
                 for part in line.parts {
@@ -218,7 +216,7 @@ mod tests {
     fn words_that_changed_in_a_line_are_marked() {
         assert_eq!(
             shown("The timeout is 5 s.", "The timeout is 30 s, by default."),
-            "@1 -0\n-The timeout is [5] s.\n+The timeout is [30] s[, by default].\n"
+            "@0\n-The timeout is [5] s.\n+The timeout is [30] s[, by default].\n"
         );
     }
 
@@ -226,7 +224,7 @@ mod tests {
     fn another_text_is_not_shown_as_a_changed_one() {
         assert_eq!(
             shown("It is the disk.", "Nobody knows what"),
-            "@1 -0\n-It is the disk.\n+Nobody knows what\n"
+            "@0\n-It is the disk.\n+Nobody knows what\n"
         );
     }
 
@@ -239,8 +237,8 @@ mod tests {
         after.push("the end".to_owned());
         assert_eq!(
             shown(&before.join("\n"), &after.join("\n")),
-            "@1 -0\n line 1\n-line [2]\n+line [two]\n line 3\n line 4\n\
-             @16 -11\n line 16\n line 17\n-line 18\n line 19\n line 20\n+the end\n"
+            "@0\n line 1\n-line [2]\n+line [two]\n line 3\n line 4\n\
+             @11\n line 16\n line 17\n-line 18\n line 19\n line 20\n+the end\n"
         );
     }
 

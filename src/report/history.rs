@@ -79,15 +79,6 @@ fn href(at: usize, entry: &CommitEntry) -> String {
     format!("{}#c-{}", page_file(NAME, at / PER_PAGE + 1), entry.short)
 }
 
-/// A commit in one line.
-#[derive(Debug, Serialize)]
-pub(super) struct CommitInShort<'a> {
-    pub short: &'a str,
-    pub subject: &'a str,
-    pub at: &'a Time,
-    pub tags: &'a [String],
-}
-
 /// A trailer such as `Agent-Id: abc-123`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Trailer {
@@ -133,9 +124,7 @@ pub(super) struct TextChange {
 pub(super) struct CommitLink {
     pub short: String,
     pub href: String,
-    pub subject: String,
     pub at: Time,
-    pub author: String,
     /// The changes to this node.
     pub verbs: Vec<&'static str>,
 }
@@ -222,12 +211,9 @@ impl History {
         self.entries.len()
     }
 
-    /// Returns the newest commits, one line each.
-    pub(super) fn in_short(&self, most: usize) -> Vec<CommitInShort<'_>> {
-        let newest = self.entries.iter().take(most);
-        newest
-            .map(|CommitEntry { short, subject, at, tags, .. }| CommitInShort { short, subject, at, tags })
-            .collect()
+    /// Returns the newest commits.
+    pub(super) fn newest(&self, most: usize) -> &[CommitEntry] {
+        &self.entries[..self.entries.len().min(most)]
     }
 
     /// Returns the commits that touched a node, newest first.
@@ -238,9 +224,7 @@ impl History {
             .map(|(at, entry)| CommitLink {
                 short: entry.short.clone(),
                 href: href(at, entry),
-                subject: entry.subject.clone(),
                 at: entry.at.clone(),
-                author: entry.author.clone(),
                 verbs: entry
                     .happenings
                     .iter()

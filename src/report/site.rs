@@ -12,7 +12,7 @@ use super::compare::{self, CompareView, Comparison};
 use super::ends::{self, BetweenEnds};
 use super::export::SingleFile;
 use super::feed;
-use super::history::{CommitInShort, HistoryPage};
+use super::history::{CommitEntry, HistoryPage};
 use super::model::{
     AnswerPage, Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, ReferencesPage,
     Report, SignOffsView, StateCount, WayLink,
@@ -278,7 +278,7 @@ struct PrintContent<'a> {
     outline: &'a [OutlineRow],
     nodes: Vec<PrintNode<'a>>,
     /// The newest commits, newest first, and the total number of commits.
-    commits: Vec<CommitInShort<'a>>,
+    commits: &'a [CommitEntry],
     commit_count: usize,
     references: &'a References,
     judged: &'a Judged,
@@ -487,7 +487,7 @@ fn print<'a>(report: &'a Report, path: &'a Option<PathDrawing>, most: usize) -> 
         doubts: &report.doubts,
         sign_offs: &report.sign_offs,
         path,
-        commits: report.history.in_short(MOST_COMMITS),
+        commits: report.history.newest(MOST_COMMITS),
         commit_count: report.history.len(),
         outline: &report.outline,
         in_short: nodes.iter().filter(|node| node.node.is_none()).count(),

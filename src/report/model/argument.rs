@@ -3,13 +3,11 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::CitedSource;
 use super::cards::{Card, Cards, Time};
-use super::comments::CommentThreads;
 use super::node::NodePage;
 use super::overview::{Overview, SENTENCE, given_evidence};
 use super::references;
@@ -292,7 +290,6 @@ impl Cards<'_> {
         nodes: &[NodePage],
         overview: &Overview,
         cited: (&[CitedSource], &[usize]),
-        comments: &CommentThreads,
     ) -> AnswerPages {
         let standing = overview.solutions.iter().map(|solution| &solution.card);
         let refuted = self.assessment.refuted.iter().filter(|answer| answer.is_answering);
@@ -310,7 +307,7 @@ impl Cards<'_> {
             let own = overview.solutions.iter().find(|solution| solution.card.id == card.id);
             Some(AnswerPage {
                 is_withheld: own.is_some_and(|solution| solution.is_withheld),
-                ..self.argument(&reading, reading.node(&card.id)?, way, cited, comments)
+                ..self.argument(&reading, reading.node(&card.id)?, way, cited)
             })
         };
         let all: Vec<AnswerPage> = answers.into_iter().filter_map(argument).collect();
@@ -324,7 +321,6 @@ impl Cards<'_> {
         node: &NodePage,
         way: WayLink,
         cited: (&[CitedSource], &[usize]),
-        comments: &CommentThreads,
     ) -> AnswerPage {
         let all: Vec<&SharedValue<Card>> = node.path.iter().chain([&node.card]).collect();
         let skipped = all.len().saturating_sub(FIRST_STEPS + LAST_STEPS);
@@ -361,7 +357,7 @@ impl Cards<'_> {
         let voices = confirming.shown.iter().chain(&refuting.shown).map(|voice| &voice.card);
         let sources = self.shared_sources(steps.iter().map(|step| &step.card).chain(voices), cited);
         let answer = self.assessment.answer(&node.card.id);
-        let objections = answer.map_or_else(Vec::new, |answer| self.objecting(answer, comments));
+        let objections = answer.map_or_else(Vec::new, |answer| self.objecting(answer));
         let runs = answer.into_iter().flat_map(|answer| self.assessment.differing_runs(answer));
         AnswerPage {
             card: node.card.clone(),
@@ -419,9 +415,8 @@ impl Cards<'_> {
         if evidence == card.title || evidence == card.excerpt { String::new() } else { evidence }
     }
 
-    fn objecting(&self, answer: &Answer<'_>, comments: &CommentThreads) -> Vec<Objecting> {
-        let against = comments.objections().iter().map(|objection| &objection.comment);
-        let objecting = |comment: &Arc<Comment>| {
+    fn objecting(&self, answer: &Answer<'_>) -> Vec<Objecting> {
+        let objecting = |comment: &Comment| {
             Some(Objecting {
                 by: one_line(comment.author.label()),
                 is_person: comment.author.is_person(),
@@ -431,7 +426,7 @@ impl Cards<'_> {
                 href: self.place(comment),
             })
         };
-        against.filter(|comment| answer.against.contains(&comment.id)).filter_map(objecting).collect()
+        self.objections_to(answer).filter_map(objecting).collect()
     }
 
     /// Returns the sources that these nodes share with other nodes.

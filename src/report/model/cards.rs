@@ -36,9 +36,6 @@ pub(in crate::report) struct Card {
 pub(in crate::report) struct ConfirmedBy {
     pub card: SharedValue<Card>,
     pub sure: Verdict,
-    /// The confirming agent, as it names itself.
-    pub agent: Option<String>,
-    pub at: Time,
     /// Its distance from the answer, in one line.
     pub distance: String,
     /// Its caveats: alternatives that were not tried.
@@ -248,8 +245,6 @@ impl<'a> Cards<'a> {
             Some(ConfirmedBy {
                 card: self.get(&it.node)?.clone(),
                 sure: it.verdict(),
-                agent: result.who(),
-                at: Time::of(result.committed_at),
                 distance: self.assessment.distance(node, it).map_or_else(String::new, |mut distance| {
                     distance.own.take_if(|_| self.withheld.contains(&it.node));
                     distance.to_string()
@@ -267,12 +262,7 @@ impl<'a> Cards<'a> {
     pub(super) fn open_end(&self, node: &Node) -> Option<OpenEnd> {
         let requirement = self.rules?.requirement(self.investigation, node)?;
         (requirement.missing() > 0).then_some(())?;
-        Some(OpenEnd {
-            card: self.card(node)?,
-            needs: requirement.describe(),
-            has: requirement.has,
-            missing: requirement.missing(),
-        })
+        Some(OpenEnd { card: self.card(node)?, needs: requirement.describe(), has: requirement.has })
     }
 }
 
@@ -283,7 +273,6 @@ pub(in crate::report) struct OpenEnd {
     /// `2 children`.
     pub needs: String,
     pub has: u32,
-    pub missing: u32,
 }
 
 /// Returns the path of each node's page. No two paths differ only in letter case, since some disks ignore it.

@@ -6,9 +6,10 @@ use serde::Serialize;
 
 use super::cards::{Cards, Time};
 use super::node::client;
-use crate::domain::{Comment, CommentId, CommentKind, Node, NodeId};
+use crate::assess::Answer;
+use crate::domain::{Comment, CommentId, CommentKind, NodeId};
 use crate::report::templates::SafeHtml;
-use crate::ruleset::rules::objections::{Objection, first_of, may_resolve};
+use crate::ruleset::rules::objections::{first_of, may_resolve};
 
 /// A comment, with its replies.
 #[derive(Clone, Debug, Serialize)]
@@ -37,42 +38,18 @@ pub(in crate::report) struct CommentView {
     pub is_void: bool,
 }
 
-/// An open objection to a node behind an answer, with a link.
-#[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct ContestedBy {
-    pub by: String,
-    pub node: String,
-    pub href: String,
-}
-
 /// All comments of an investigation.
 pub(in crate::report) struct CommentThreads {
-    open: Vec<Objection>,
-    by_node: HashMap<NodeId, Vec<Thread>>,
-    whole: Vec<Thread>,
-}
-
-impl CommentThreads {
-    /// Returns the unresolved objections.
-    pub(super) fn objections(&self) -> &[Objection] {
-        &self.open
-    }
-
-    /// Returns the comments on a node.
-    pub(super) fn of_node(&self, node: &NodeId) -> Vec<Thread> {
-        self.by_node.get(node).cloned().unwrap_or_default()
-    }
-
-    /// Returns the comments on the investigation and on missing nodes.
-    pub(super) fn of_the_whole(&self) -> Vec<Thread> {
-        self.whole.clone()
-    }
+    /// The comments on each node.
+    pub by_node: HashMap<NodeId, Vec<Thread>>,
+    /// The comments on the investigation and on missing nodes.
+    pub whole: Vec<Thread>,
 }
 
 impl Cards<'_> {
     pub(super) fn comments(&self) -> CommentThreads {
-        let open = self.assessment.open.clone();
-        let is_open: HashSet<CommentId> = open.iter().map(|objection| objection.comment.id).collect();
+        let is_open: HashSet<CommentId> =
+            self.assessment.open.iter().map(|objection| objection.comment.id).collect();
         let mut replies: HashMap<CommentId, Vec<CommentView>> = HashMap::new();
         for comment in self.investigation.comments() {
             let first = first_of(self.investigation, comment).id;
@@ -80,7 +57,7 @@ impl Cards<'_> {
                 replies.entry(first).or_default().push(self.said(comment));
             }
         }
-        let mut comments = CommentThreads { open, by_node: HashMap::new(), whole: Vec::new() };
+        let mut comments = CommentThreads { by_node: HashMap::new(), whole: Vec::new() };
         for comment in self.investigation.comments() {
             if first_of(self.investigation, comment).id != comment.id {
                 continue;
@@ -99,15 +76,9 @@ impl Cards<'_> {
     }
 
     /// Returns the open objections that contest an answer.
-    pub(super) fn contested_by(&self, answer: &Node, comments: &CommentThreads) -> Vec<ContestedBy> {
-        let against = self.assessment.answer(&answer.id).map_or(&[][..], |answer| &answer.against);
-        let against = comments.open.iter().filter(|objection| against.contains(&objection.comment.id));
-        let link = |objection: &Objection| ContestedBy {
-            by: objection.comment.author.label().to_owned(),
-            node: objection.comment.node.as_ref().map_or_else(String::new, ToString::to_string),
-            href: self.place(&objection.comment),
-        };
-        against.map(link).collect()
+    pub(super) fn objections_to(&self, answer: &Answer<'_>) -> impl Iterator<Item = &Comment> {
+        let open = self.assessment.open.iter().map(|objection| objection.comment.as_ref());
+        open.filter(|comment| answer.against.contains(&comment.id))
     }
 
     /// Returns the address of a comment.

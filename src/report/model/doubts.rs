@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use serde::Serialize;
 
 use super::cards::{Card, Cards};
-use super::comments::CommentThreads;
 use super::overview::{Overview, Solution};
 use crate::assess::{Verdict, differs};
 use crate::domain::{Code, Node, NodeId};
@@ -188,15 +187,10 @@ impl Nearness {
 
 impl Cards<'_> {
     /// Returns all doubts. Without rules no node is known to be an answer, but objections and refutations are still included.
-    pub(super) fn doubts(
-        &self,
-        overview: &Overview,
-        comments: &CommentThreads,
-        evidence: &Evidence,
-    ) -> Doubts {
+    pub(super) fn doubts(&self, overview: &Overview, evidence: &Evidence) -> Doubts {
         let mut found = Vec::new();
         self.of_the_whole(overview, &mut found);
-        for objection in comments.objections() {
+        for objection in &self.assessment.open {
             let by = one_line(objection.comment.author.label());
             let said = markdown::excerpt(&objection.comment.text, QUOTED);
             let card = objection.comment.node.as_ref().and_then(|id| self.get(id));
@@ -314,12 +308,16 @@ impl Cards<'_> {
         let card = &solution.card;
         let by: Vec<&str> = solution.confirmed_by.iter().map(|by| by.card.id.as_str()).collect();
         let by = shorten(&by.join(", "), QUOTED);
+        let answer = self.assessment.answer(&card.id);
         // An objection to the answer itself is already included.
-        if let Some(by) = solution.contested_by.iter().find(|by| by.node != card.id.as_str()) {
-            let text = format!(" rests on {}, to which {} objects.", by.node, one_line(&by.by));
+        let mut objections =
+            answer.into_iter().flat_map(|answer| self.objections_to(answer)).filter_map(|comment| {
+                Some((comment.node.as_ref().filter(|node| **node != card.id)?, comment.author.label()))
+            });
+        if let Some((node, by)) = objections.next() {
+            let text = format!(" rests on {node}, to which {} objects.", one_line(by));
             found.push(Doubt::new(DoubtKind::Contested, Some(card), text));
         }
-        let answer = self.assessment.answer(&card.id);
         let mut runs = answer.into_iter().flat_map(|answer| self.assessment.differing_runs(answer));
         // A run for the answer itself is already included.
         if let Some(run) = runs.find(|run| run.run.node.as_ref() != Some(&card.id)) {

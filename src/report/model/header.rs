@@ -73,7 +73,6 @@ pub(in crate::report) struct Header {
     /// The number of refuted nodes among the answers and the steps to them.
     pub refuted: usize,
     pub ruled_out: usize,
-    pub open_ends: usize,
     /// The commit shown.
     pub head: String,
     pub head_short: String,
@@ -177,7 +176,6 @@ pub(super) fn header(
         sure: assessment.overall(),
         refuted: assessment.refuted.len(),
         ruled_out: overview.dead_ends.len(),
-        open_ends: overview.open_ends.len(),
         head_short: head.chars().take(history::SHORT).collect(),
         head,
         faults: snapshot

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::cards::{Card, Cards, StateView, Time};
+use super::cards::{Card, Cards, StateView};
 use super::node::StateChange;
 use super::rules::Rules;
 use crate::decide::quality::Quality;
@@ -37,7 +37,6 @@ pub(in crate::report) struct StateCount {
 pub(in crate::report) struct NodeWarning {
     pub code: String,
     pub message: String,
-    pub at: Time,
     pub card: SharedValue<Card>,
 }
 
@@ -73,17 +72,14 @@ impl<'a> Cards<'a> {
         let (Some(card), Some(classification)) = (self.card(node), &node.classification) else {
             return Vec::new();
         };
-        let committed = classification.warnings.iter().map(|warning| (warning, classification.committed_at));
-        let changed = classification
-            .reclassified
+        let changed = classification.reclassified.iter().flat_map(|change| &change.warnings);
+        classification
+            .warnings
             .iter()
-            .flat_map(|change| change.warnings.iter().map(|warning| (warning, change.at)));
-        committed
             .chain(changed)
-            .map(|(warning, at)| NodeWarning {
+            .map(|warning| NodeWarning {
                 code: warning.code.to_string(),
                 message: self.in_words(&warning.message),
-                at: Time::of(at),
                 card: card.clone(),
             })
             .collect()

@@ -103,10 +103,10 @@ impl Report {
         let mut overview = cards.overview(&comments, &runs, input);
         cited_page.runs = cards.listed_runs(&runs);
         cited_page.more_runs = runs.len() - cited_page.runs.len();
-        let doubts = cards.doubts(&overview, &comments, &input.evidence);
+        let doubts = cards.doubts(&overview, &input.evidence);
         overview.take_in(&doubts);
         let overview = overview;
-        let arguments = cards.arguments(&nodes, &overview, (&references, &places), &comments);
+        let arguments = cards.arguments(&nodes, &overview, (&references, &places));
         Report {
             arguments,
             header: SharedValue::of(header::header(input, &cards.assessment, &overview, &doubts)),

@@ -335,7 +335,7 @@ impl<'a> Cards<'a> {
                         .map(|claim| format!("{} until {}", claim.agent_id, claim.until.to_minute())),
                     is_contested: classification.is_some_and(Classification::is_contested),
                     other_results: self.other_results(node),
-                    comments: comments.of_node(&node.id),
+                    comments: comments.by_node.get(&node.id).cloned().unwrap_or_default(),
                     runs: newest.iter().filter_map(|it| runs.get(&it.run.id).cloned()).collect(),
                     more_runs,
                     attachments: attachments.of_node(&node.id),

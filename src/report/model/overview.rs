@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Time;
 use super::argument::WayLink;
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd};
-use super::comments::{CommentThreads, ContestedBy, Thread};
+use super::comments::{CommentThreads, Thread};
 use super::doubts::{Doubt, Doubts, NoteKind};
 use super::header::Header;
 use super::node::client;
@@ -132,8 +132,6 @@ pub(in crate::report) struct Solution {
     pub card: SharedValue<Card>,
     /// The nodes that confirm it, surest first.
     pub confirmed_by: Vec<ConfirmedBy>,
-    /// The open objections to it or to a node it rests on.
-    pub contested_by: Vec<ContestedBy>,
     /// The evidence, or else the findings.
     pub evidence: String,
     /// The first sentence of the evidence.
@@ -277,7 +275,7 @@ pub(in crate::report) struct AmendedConclusionHtml {
 }
 
 impl<'a> Cards<'a> {
-    fn solution(&self, answer: &Answer<'_>, comments: &CommentThreads) -> Option<Solution> {
+    fn solution(&self, answer: &Answer<'_>) -> Option<Solution> {
         let node = answer.node;
         let card = self.card(node)?;
         let result = node.classification.as_ref()?;
@@ -288,7 +286,6 @@ impl<'a> Cards<'a> {
             has_commands: !result.commands.is_empty(),
             is_withheld: self.withheld.contains(&node.id),
             confirmed_by: self.confirmed_by(node),
-            contested_by: self.contested_by(node, comments),
             card,
             reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
             way: None,
@@ -406,14 +403,14 @@ impl<'a> Cards<'a> {
         input: &ReportInput,
     ) -> Overview {
         let assessment = &self.assessment;
-        let solutions = assessment.answers.iter().filter_map(|answer| self.solution(answer, comments));
+        let solutions = assessment.answers.iter().filter_map(|answer| self.solution(answer));
         let solutions: Vec<Solution> = solutions
             .enumerate()
             .map(|(at, solution)| Solution { way: self.way(&solution.card, at), ..solution })
             .collect();
         let best = assessment.first().and_then(|first| {
             let known = solutions.iter().find(|it| it.card.id == first.node.id);
-            known.cloned().or_else(|| self.solution(first, comments))
+            known.cloned().or_else(|| self.solution(first))
         });
         let bound: Vec<BoundView> = assessment
             .bound()
@@ -486,7 +483,7 @@ impl<'a> Cards<'a> {
             bar: graph::bar(self.investigation.nodes().filter_map(|node| self.kind(node))),
             best,
             solutions,
-            comments: comments.of_the_whole(),
+            comments: comments.whole.clone(),
             dead_ends: assessment
                 .ruled_out()
                 .filter_map(|node| {

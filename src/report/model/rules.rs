@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::cards::{Cards, StateView};
-use crate::report::templates::SafeHtml;
 use crate::ruleset::{EffectiveRules, rules};
 
 /// A ruleset for people.
@@ -11,7 +10,6 @@ use crate::ruleset::{EffectiveRules, rules};
 pub(in crate::report) struct Rules {
     pub name: String,
     pub summary: String,
-    pub advice: Option<SafeHtml>,
     pub mode_meaning: Option<String>,
     pub states: Vec<StateRule>,
     /// The requirements across states, in sentences.
@@ -39,7 +37,6 @@ impl<'a> Cards<'a> {
         Rules {
             name: ruleset.name.clone(),
             summary: ruleset.summary.clone(),
-            advice: SafeHtml::some_markdown(ruleset.advice.as_deref(), "advice", 3),
             mode_meaning: mode.map(|mode| mode.meaning.clone()),
             states: states
                 .map(|(state, count)| StateRule {

@@ -56,8 +56,6 @@ pub(in crate::report) struct RunView {
     pub system: String,
     pub expectations: Vec<ExpectationView>,
     pub output: OutputView,
-    /// The names of the attached files.
-    pub attachments: Vec<String>,
     /// The reruns, newest first.
     pub repeats: Vec<RepeatView>,
     /// The number of omitted older reruns.
@@ -181,7 +179,6 @@ fn view(captured: &CapturedRun<'_>, card: Option<SharedValue<Card>>, is_shown: b
         system: system(ran),
         expectations: ran.expectations.iter().map(expectation).collect(),
         output: output(ran),
-        attachments: ran.attachments.iter().map(ToString::to_string).collect(),
         repeats: repetitions.iter().rev().take(MOST_REPEATS).map(|it| repeat(it, ran)).collect(),
         more_repeats: repetitions.len().saturating_sub(MOST_REPEATS),
     }

@@ -29,7 +29,6 @@ pub(in crate::report) struct SignOffCard {
     pub by: String,
     /// The time stated in the tag.
     pub at: Option<Time>,
-    pub commit: String,
     pub commit_short: String,
     /// The address of the commit, if the history shows it.
     pub href: Option<String>,
@@ -85,7 +84,6 @@ impl SignOffsView {
                 at: it.at.map(Time::of),
                 commit_short: commit.chars().take(SHORT).collect(),
                 href: history.address(&commit),
-                commit,
                 tag: it.tag.clone(),
                 reason: it.reason.clone(),
                 text: made_visible(&shorten(text, TEXT)),
