@@ -444,13 +444,23 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 /// Returns a hint on an error, if one is known.
 fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let hint = error.downcast_ref().and_then(StoreError::hint);
-    let hint = hint.or_else(|| error.downcast_ref().and_then(FindError::hint));
+    let hint = hint.or_else(|| error.downcast_ref().and_then(find_hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(WithheldError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(ReportReadError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(ReportError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(RemoteError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(SyncError::hint));
     hint.map(|hint| work::spoken(&hint))
+}
+
+/// Returns a hint on an investigation that was not found. A sentence in place of an id was meant for `-m`.
+fn find_hint(error: &FindError) -> Option<String> {
+    match error {
+        FindError::NotFound { id, .. } if id.contains(' ') => {
+            Some("An id has no spaces: pass text with -m".to_owned())
+        }
+        other => other.hint(),
+    }
 }
 
 fn run_mcp(arguments: McpArguments) -> Outcome {

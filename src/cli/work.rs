@@ -282,12 +282,19 @@ impl Subject {
 
 /// An id or part of one, and what comes after it: a node, a file.
 pub(super) fn id_and_rest(what: &[String]) -> (Option<&str>, &[String]) {
-    let is_file = |word: &str| word.contains(['.', '/', '\\']) || Path::new(word).is_file();
     let is_other = |word: &str| word == "-" || word.parse::<NodeId>().is_ok() || is_file(word);
     match what.split_first() {
         Some((first, rest)) if !is_other(first) => (Some(first), rest),
         _ => (None, what),
     }
+}
+
+/// Returns whether a word names a file, whether or not that file exists. A sentence, such as "It was fast.", does not.
+fn is_file(word: &str) -> bool {
+    let has_extension =
+        Path::new(word).extension().is_some_and(|it| !it.is_empty() && !it.to_string_lossy().contains(' '));
+    let is_path = if word.contains(' ') { has_extension } else { word.contains(['.', '/', '\\']) };
+    is_path || Path::new(word).is_file()
 }
 
 /// Reads a file, or standard input for `-`. Line ends become those of all files of an investigation, whatever system wrote it.

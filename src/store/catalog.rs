@@ -42,13 +42,7 @@ pub enum FindError {
 impl FindError {
     /// Returns a hint on how to fix the error, if there is one.
     pub fn hint(&self) -> Option<String> {
-        let candidates = match self {
-            FindError::Ambiguous { candidates, .. } => candidates,
-            FindError::NotFound { id, .. } if id.contains(' ') => {
-                return Some("An id has no spaces: a command that takes a text has -m for it".to_owned());
-            }
-            FindError::NotFound { .. } | FindError::Twice { .. } => return None,
-        };
+        let FindError::Ambiguous { candidates, .. } = self else { return None };
         let ids: Vec<String> = candidates.iter().take(5).map(SessionId::to_string).collect();
         let more = if candidates.len() > ids.len() { " …" } else { "" };
         Some(format!("Matches: {}{more}", ids.join(", ")))

@@ -410,8 +410,10 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
     let head = person.sandbox.head(&person.repository());
     assert_snapshot!(person.refused(&["commit", "there-is.none"], ""), @"tot commit: cannot read there-is.none: No such file or directory (os error 2)");
     assert_snapshot!(person.refused(&["commit", "zzzz", "-"], ROOT), @"tot commit: investigation `zzzz` not found in investigations");
-    let text = person.refused(&["end", "Because of this"], ROOT);
-    assert!(text.contains("An id has no spaces: a command that takes a text has -m for it"), "{text}");
+    for text in ["Because of this", "Because of this."] {
+        let told = person.refused(&["end", text], ROOT);
+        assert!(told.contains("An id has no spaces: pass text with -m"), "{told}");
+    }
     assert_snapshot!(person.refused(&["commit", "-"], "Only a text."), @"tot commit: it is neither Markdown with a head of fields between two lines `---`, nor fields in YAML or JSON; --help shows both");
     assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nheadline: a: b\n---\n"), @"tot commit: line 3, column 12: mapping values are not allowed in this context. Quote a text that contains `: ` or ` #`, or begins with a mark such as `-`");
     assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nstat: EXPLORE\n---\nText.\n"), @r#"
