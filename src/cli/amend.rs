@@ -12,21 +12,21 @@ use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_res
 use crate::domain::NodeId;
 use crate::text::one_line;
 
-/// Corrects what a committed node says, or the conclusion. What stood there before is kept; an answer is then to be confirmed
-/// anew.
+/// Correct the text of a committed node, or the conclusion. The previous text stays in the history. A changed answer has to be
+/// confirmed again.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct AmendArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the node, which you change
-    /// in your editor, or a file, or - for standard input
+    /// Investigation (id, prefix or suffix; optional when there is only one), then the node to change in your editor, or a file;
+    /// - for standard input
     #[arg(value_names = ["ID", "NODE|FILE"], num_args = 0..=2)]
     what: Vec<String>,
-    /// Change the conclusion of an ended investigation: in your editor, or to the text of a file or of standard input
+    /// Change the conclusion of an ended investigation: in your editor, or from a file or standard input
     #[arg(long)]
     conclusion: bool,
     #[command(flatten)]
     binding: Binding,
-    /// Why: what was wrong
+    /// Reason: what was wrong
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
     #[command(flatten)]
@@ -41,7 +41,7 @@ Examples:
   tot amend --conclusion --answer R4.A1a1 -m 'It rests on this one'
   tot amend 0196 - -m 'A typo in the figure' <R3.A1a.md
 
-A file is Markdown with a head of fields, of which those that are left out stay as they are:
+A file is Markdown with a head of fields. Fields that are left out do not change:
 
   ---
   nodeId: R3.A1a                         not for the conclusion
@@ -49,11 +49,11 @@ A file is Markdown with a head of fields, of which those that are left out stay 
   headline: The plan changed             also title, evidence, alternativesConsidered, caveats, commands,
                                          references
   ---
-  The whole findings, or the whole conclusion.";
+  The full findings, or the full conclusion.";
 
 const HELP: &str = "\
-Say after `Reason:` what was wrong, and mend the text; what you leave as it is stays. Everything below this
-line is ignored. Saved unchanged, nothing is stored.";
+State after `Reason:` what was wrong, and correct the text. Fields that you leave alone do not change.
+Everything below this line is ignored. Saved unchanged, nothing is stored.";
 
 pub(super) fn run(arguments: &AmendArguments) -> ExitCode {
     work::status("tot amend", amend(arguments))
@@ -88,38 +88,39 @@ fn completed(mut call: Fields, arguments: &AmendArguments) -> Fields {
     if let Some(reason) = &arguments.message {
         call.insert("reason".to_owned(), json!(reason));
     }
-    // The tool itself reports a missing reason.
+    // The tool reports a missing reason.
     call.entry("reason").or_insert_with(|| json!(""));
     call
 }
 
-/// Returns the call for a text. The text below the head belongs to the node, or else to the conclusion.
+/// Parses a draft. The text below the head belongs to the named node, or else to the conclusion.
 fn of_text(text: &str) -> Result<Fields, draft::DraftError> {
     let fields = draft::single(text, "findings")?;
     if fields.contains_key("nodeId") { Ok(fields) } else { draft::single(text, "conclusion") }
 }
 
-/// Returns the call for the text of a conclusion. Without a head, the whole text is the conclusion.
+/// Parses a draft of the conclusion. Without a head, all the text is the conclusion.
 fn of_conclusion(text: &str) -> Result<Fields, draft::DraftError> {
     let whole = || fields([("conclusion", json!(text.trim()))]);
     Ok(draft::with_head(text, "conclusion")?.unwrap_or_else(whole))
 }
 
-/// Opens the texts in the user's editor, and amends those that were changed.
+/// Opens the texts in the user's editor, and amends the changed ones.
 fn edit(subject: &Subject, node: Option<&NodeId>, arguments: &AmendArguments) -> Worked {
     let reason = arguments.message.as_deref().unwrap_or_default();
     let draft = match node {
         None => {
             let end = subject.investigation().end_in_force();
-            let end = end.ok_or("it has not ended, so there is no conclusion")?;
+            let end = end.ok_or("the investigation has not ended, so there is no conclusion to amend")?;
             let text = end.conclusion.as_deref().unwrap_or_default();
             plain_text(draft::CONCLUSION, &[("reason", reason), ("conclusion", text)])
         }
         Some(id) => {
             let node = subject.investigation().committed_node(id);
             let found = node.and_then(|node| Some((node, node.classification.as_ref()?)));
-            let (node, result) =
-                found.ok_or_else(|| format!("{id} is not a committed node; propose a proposal again"))?;
+            let (node, result) = found.ok_or_else(|| {
+                format!("{id} is not a committed node; to change a proposal, propose it again")
+            })?;
             let fields = [
                 ("reason", reason),
                 ("title", &node.title),
@@ -148,7 +149,7 @@ fn edit(subject: &Subject, node: Option<&NodeId>, arguments: &AmendArguments) ->
 fn lines(reply: &Value) -> String {
     let parts: Vec<&str> = list(reply, "amended").filter_map(Value::as_str).collect();
     let changed = match (word(reply, "nodeId"), parts.as_slice()) {
-        // The reply's message says it.
+        // The message of the reply covers this case.
         (_, []) => String::new(),
         ("", _) => "amended the conclusion\n".to_owned(),
         (node, parts) => one_line(&format!("amended {node}: {}", parts.join(", "))) + "\n",

@@ -1,4 +1,4 @@
-//! `tot approve`: the sign-off of a commit by a person.
+//! `tot approve`: a person's sign-off of a commit.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,23 +15,23 @@ use crate::store::{Snapshot, Store};
 use crate::text::one_line;
 use crate::world::World;
 
-/// Signs off what an investigation is now: a tag on its newest commit, signed with your own setup of git.
+/// Sign off an investigation: tags its newest commit, signed with your own git setup.
 ///
-/// It covers that commit; later ones make it stale. Any git checks it with `git verify-tag`, and `tot verify` says what it is
-/// worth. Whoever may use your key can sign in your name, an agent in your shell too, unless the key asks you first.
+/// A sign-off covers one commit; later commits make it stale. Any git can check it with `git verify-tag`, and `tot verify` says
+/// how far to trust it. Anyone who can use your key can sign in your name, including an agent in your shell, unless the key asks
+/// you first.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ApproveArguments {
-    /// The investigation: its id, or a beginning or ending of it; it can be left out inside of its folder, or where there is
-    /// only one
+    /// Investigation: id, prefix or suffix; optional when there is only one
     id: Option<String>,
-    /// What you have to say to it
+    /// Comment stored with the sign-off
     #[arg(long, short, value_name = "TEXT")]
     message: Option<String>,
-    /// Reject it instead
+    /// Reject instead of approving
     #[arg(long)]
     reject: bool,
-    /// Without a signature: shown as such, since anybody can make one
+    /// Do not sign: shown as unsigned, because anyone can create such a tag
     #[arg(long)]
     unsigned: bool,
     #[command(flatten)]
@@ -42,9 +42,9 @@ const EXAMPLES: &str = "\
 Examples:
   tot approve 0196 -m \"Tried R3.A1a myself\"
   tot approve --reject -m \"R2.B rests on one blog post\"
-  tot sync                                  gives it to the others
+  tot sync                                  sends it to the others
 
-To sign with a key of ssh:
+To sign with an SSH key:
   git config --global gpg.format ssh
   git config --global user.signingkey ~/.ssh/id_ed25519.pub";
 
@@ -81,7 +81,7 @@ fn try_run(arguments: &ApproveArguments) -> Outcome {
     stored(say(&said))
 }
 
-/// Signs the committed state, which must equal the work tree.
+/// Signs the committed state. The work tree must be unchanged.
 pub(super) fn sign(
     store: &Store,
     snapshot: &Snapshot,
@@ -108,7 +108,7 @@ pub(super) fn sign(
     Ok(Document { tag, decision, commit: snapshot.head.to_string(), signed: is_signed, open })
 }
 
-/// Refuses a changed work tree: the person may have looked at it, but the commit is signed.
+/// Refuses a changed work tree: the person may have looked at the changes, but only the commit is signed.
 fn refuse_changed(git: &GitProgram, path: &Path) -> Outcome {
     // A bare repository has no work tree.
     let changed = if path.join(".git").exists() { git.changed_files(path)? } else { Vec::new() };

@@ -20,22 +20,21 @@ use crate::service::Service;
 use crate::text::{counted, one_line};
 use crate::world::World;
 
-/// The highest limit that may be set: every reader accepts a file of this size.
+/// The highest limit that can be set. Every reader accepts files up to this size.
 pub(super) const MOST: u64 = 8 << 20;
 
-/// Puts files beside a committed node: a log, a plot, the output of a command. They are part of the investigation, in one
-/// commit in the name that git has for you. What is there already is never replaced.
+/// Attach files to a committed node: a log, a plot, the output of a command. They become part of the investigation, in one
+/// commit with git's user as its author. Existing attachments are never replaced.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct AttachArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), the node, then the files;
-    /// - for standard input
+    /// Investigation (id, prefix or suffix; optional when there is only one), the node, then the files; - for standard input
     #[arg(value_names = ["NODE", "FILE"], required = true, num_args = 2..)]
     what: Vec<String>,
-    /// What one file is to be called there; without it as it is called here
+    /// Name for the attachment of a single file; default: the file's own name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The most bytes of each file
+    /// Maximum bytes per file
     #[arg(long, value_name = "BYTES", default_value_t = ATTACHMENT_MAX, value_parser = clap::value_parser!(u64).range(1..=MOST))]
     max_bytes: u64,
     #[command(flatten)]
@@ -109,7 +108,7 @@ fn attach(arguments: &AttachArguments) -> Outcome {
     stored(say(&lines.collect::<String>()))
 }
 
-/// Reads a file, and returns it with its name in the repository.
+/// Reads a file, and returns its content with its name in the repository.
 pub(super) fn read(
     file: &str,
     name: Option<&str>,

@@ -1,4 +1,4 @@
-//! The caller of a command that writes: the person whom git names, or the agent in whose shell the command runs.
+//! The caller of a writing command: the person set in git, or the agent whose shell runs the command.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use super::print::tell;
 use crate::domain::Caller;
 use crate::store::{Store, StoreError};
 
-/// Environment variables that agents set for their commands: the variable, the agent, and the variable that identifies its
-/// session. An agent that hides this passes for a person, as it would in git itself.
+/// Environment variables that agents set for their commands: the variable, the agent, and the variable with the session id. An
+/// agent that hides these variables passes for a person, as in git itself.
 const AGENTS: &[(&str, &str, Option<&str>)] = &[
     ("CLAUDECODE", "claude-code", Some("CLAUDE_CODE_SESSION_ID")),
     ("CODEX_THREAD_ID", "codex", Some("CODEX_THREAD_ID")),
@@ -16,11 +16,11 @@ const AGENTS: &[(&str, &str, Option<&str>)] = &[
     ("GEMINI_CLI", "gemini-cli", Some("GEMINI_SESSION_ID")),
     ("OPENCODE", "opencode", None),
 ];
-/// The variable in which any agent may name itself. It takes precedence.
+/// The variable by which any agent can name itself. It takes precedence.
 const ANY_AGENT: &str = "AI_AGENT";
 
-/// Returns the caller of a command in that investigation. A person without a name is stored as nobody: under a default name,
-/// all of them would count as one person.
+/// Returns the caller of a command in this investigation. A person without a name is stored without one: a shared default name
+/// would turn all such people into one person.
 pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     if let Some(agent) = agent(variable) {

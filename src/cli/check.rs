@@ -1,4 +1,4 @@
-//! `tot check`: finds faults in investigations.
+//! `tot check`: finds errors in investigations.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,27 +17,27 @@ use crate::project::{Drift, Project};
 use crate::store::Store;
 use crate::text::{counted, one_line, sentence};
 
-/// Says what is wrong with investigations: files, rules, ids, history. Exit status 1 where there is an error.
+/// Check investigations: files, rules, ids, history. Exits with status 1 on errors.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckArguments {
-    /// Folders of investigations (bare clones too), a folder that holds several, or ids, or parts of them; without any, the one
-    /// that you are in, or all in the root
+    /// Investigations: folders (also bare clones), folders that contain several, or ids, prefixes or suffixes; default: the
+    /// current one, or all in the root
     #[arg(value_name = "INVESTIGATION")]
     investigations: Vec<PathBuf>,
-    /// Verify the hash of every object in the repository, too
+    /// Also verify the hash of every object in the repository
     #[arg(long)]
     full: bool,
-    /// Say of each cited file of the project whether it is unchanged, moved, changed or gone, too
+    /// Also report for each cited project file whether it is unchanged, moved, changed or gone
     #[arg(long)]
     references: bool,
-    /// The project whose files are cited; without it the repository around the current folder
+    /// Project whose files are cited; default: the repository around the current folder
     #[arg(long, value_name = "DIR", requires = "references")]
     project: Option<PathBuf>,
-    /// Exit with status 1 where something that was cited is changed or gone. What only moved still stands
+    /// Exit with status 1 if a cited file is changed or gone; moved files are fine
     #[arg(long, requires = "references")]
     strict: bool,
-    /// Look for commits of calls that no branch leads to, too: what `git reset` and its like have taken away
+    /// Also look for investigation commits that no branch reaches, for example after `git reset`
     #[arg(long)]
     lost: bool,
     #[command(flatten)]
@@ -46,9 +46,9 @@ pub(super) struct CheckArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  tot check                       all investigations here, or the one that you are in
-  tot check 0196 --full --lost    one of them, with all that git has kept of it
-  tot check --references --strict in CI of the project that they cite";
+  tot check                       all investigations, or the current one
+  tot check 0196 --full --lost    one investigation, with every object and lost commits
+  tot check --references --strict in the CI of the cited project";
 
 /// The findings in one folder.
 #[derive(Serialize)]
@@ -61,32 +61,32 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     head: Option<String>,
     findings: Vec<Entry>,
-    /// The state of cited files; absent unless asked for.
+    /// The state of cited files; absent unless requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     references: Option<Vec<Reference>>,
 }
 
-/// The state of a cited file of the project, as JSON.
+/// The state of a cited project file, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Reference {
     node: String,
-    /// The file and its lines as they were cited.
+    /// The cited file. Its lines are in `lines`.
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<Lines>,
     state: &'static str,
-    /// Where it is now, if it moved.
+    /// Its current place, if it moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     now: Option<Now>,
-    /// The line for people.
+    /// The line printed for people.
     #[serde(skip)]
     shown: String,
     #[serde(skip)]
     is_lost: bool,
 }
 
-/// The new place of moved lines.
+/// The current place of moved lines.
 #[derive(Serialize)]
 struct Now {
     path: String,
@@ -94,7 +94,7 @@ struct Now {
     lines: Option<Lines>,
 }
 
-/// One finding, as JSON.
+/// A finding, as JSON.
 #[derive(Serialize)]
 struct Entry {
     severity: String,
@@ -108,7 +108,7 @@ struct Entry {
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     suggestion: Option<String>,
-    /// The line for people.
+    /// The line printed for people.
     #[serde(skip)]
     shown: String,
 }
@@ -129,13 +129,13 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitCode {
     }
 }
 
-/// Checks and prints. Returns whether there is no error.
+/// Checks and prints. Returns whether there are no errors.
 fn try_run(arguments: &CheckArguments) -> Result<bool, Box<dyn std::error::Error>> {
     let project = match &arguments.project {
         _ if !arguments.references => None,
         Some(dir) => Some(Project::around(dir).map_err(|error| misused(chain(&error)))?),
         None => {
-            let reason = "no project here whose files could be cited: name it with --project";
+            let reason = "no project found around the current folder: name it with --project";
             Some(Project::here().ok_or_else(|| misused(reason))?)
         }
     };
@@ -148,7 +148,7 @@ fn try_run(arguments: &CheckArguments) -> Result<bool, Box<dyn std::error::Error
     for path in &all {
         let folders = folders(&place, path)?;
         if folders.is_empty() {
-            let reason = "contains no investigation: give the folder of one, or a folder of several";
+            let reason = "contains no investigation: give an investigation's folder, or a folder of several";
             return Err(format!("{} {reason}", path.display()).into());
         }
         let objects = Objects { damaged: arguments.full, lost: arguments.lost };
@@ -168,7 +168,7 @@ fn try_run(arguments: &CheckArguments) -> Result<bool, Box<dyn std::error::Error
     Ok(errors == 0 && !(arguments.strict && is_lost))
 }
 
-/// Returns the repositories that a path or an id names, readable or not: an unreadable one must be reported, not skipped.
+/// Returns the repositories that a path or an id names. Unreadable ones are included, because they must be reported.
 fn folders(place: &Place, path: &Path) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
     if is_repository(path) {
         return Ok(vec![path.to_owned()]);
@@ -213,7 +213,7 @@ fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> Report
     }
 }
 
-/// Returns the quotes of project files that are not at the cited place in the file of that time.
+/// Returns the quotes that do not match the cited lines of the project file as it was when cited.
 fn misquoted(investigation: &Investigation, project: &Project) -> Vec<Finding> {
     let results = investigation
         .committed()
@@ -238,7 +238,7 @@ fn misquoted(investigation: &Investigation, project: &Project) -> Vec<Finding> {
     cited.iter().zip(wrong).filter_map(finding).collect()
 }
 
-/// Returns the state of each cited project file, in the order of the nodes.
+/// Returns the state of each cited project file, in node order.
 fn references(folder: &str, investigation: &Investigation, project: &Project) -> Vec<Reference> {
     let pins: Vec<(&Node, &Pin)> = investigation
         .committed()
@@ -267,7 +267,7 @@ fn references(folder: &str, investigation: &Investigation, project: &Project) ->
     pins.into_iter().filter_map(reference).collect()
 }
 
-/// Reports repeated ids: a server's root must contain each id once.
+/// Reports duplicate ids: a server's root must contain each id only once.
 fn same_id_twice(reports: &mut [Report]) {
     for at in 1..reports.len() {
         let (before, rest) = reports.split_at_mut(at);
@@ -294,7 +294,7 @@ fn fault(path: &str, code: Code, message: String) -> Entry {
 }
 
 fn entry(folder: &str, finding: Finding) -> Entry {
-    // The finding may name a tool; the suggestion is for people.
+    // The finding may name a tool; people need the command.
     let finding = Finding { suggestion: finding.suggestion.as_deref().map(spoken), ..finding };
     let separator = if finding.path.is_some() { "/" } else { "@" };
     Entry {

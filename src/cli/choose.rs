@@ -1,4 +1,4 @@
-//! `tot use`: the investigation of commands that name none.
+//! `tot use`: the default investigation of other commands.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,11 +12,11 @@ use super::print::say_json;
 use super::{Outcome, finish, say};
 use crate::text::one_line;
 
-/// Chooses the investigation of commands that name none, or shows it. Without a choice it is the only one, or the only open one.
+/// Choose the default investigation, or show it. Without a choice, the default is the only one, or the only open one.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct UseArguments {
-    /// Investigation: id, prefix or suffix; left out, shows which one is meant
+    /// Investigation: id, prefix or suffix; without it, shows the default
     id: Option<String>,
     /// Forget the choice
     #[arg(long, conflicts_with = "id")]
@@ -29,13 +29,13 @@ const EXAMPLES: &str = "\
 With --json: {id?, title?}
 
 Examples:
-  tot use         shows which one is meant
-  tot use 0196    chooses that one
+  tot use         shows the default investigation
+  tot use 0196    makes that one the default
   tot use --none  forgets the choice";
 
 #[derive(Serialize)]
 struct Document {
-    /// Absent if none is chosen any more.
+    /// Absent if the choice was forgotten.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ fn choose(arguments: &UseArguments) -> Outcome {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error).into()),
             _ if common.json => return say_json(&Document { id: None, title: None }),
-            _ => return say("no investigation is chosen now\n"),
+            _ => return say("no default investigation is set any more\n"),
         }
     }
     let meta = place.store.load(&place.one(id.as_deref())?)?.investigation.meta().clone();

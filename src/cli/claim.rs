@@ -16,17 +16,17 @@ use crate::service::{Service, Written};
 use crate::text::{one_line, shorten};
 use crate::world::World;
 
-/// Takes pending proposals on, so that nobody else does the same. It is a note with an end, and no lock.
+/// Claim pending proposals, so that nobody else does the same work. A claim is a note that expires, not a lock.
 #[derive(Args)]
 #[command(after_long_help = CLAIM_EXAMPLES)]
 pub(super) struct ClaimArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the nodes
+    /// Investigation (id, prefix or suffix; optional when there is only one), then the nodes
     #[arg(value_names = ["NODE"], required = true)]
     what: Vec<String>,
-    /// Name of the claimant, as its result will be signed; by default, the author of your commits
+    /// Name of the claimant, as it will sign the result; default: the author of your commits
     #[arg(long = "as", value_name = "NAME")]
     agent: Option<String>,
-    /// For how long
+    /// Duration of the claim
     #[arg(long = "for", value_name = "MINUTES")]
     minutes: Option<u32>,
     #[command(flatten)]
@@ -38,11 +38,11 @@ Examples:
   tot claim R2.A1 R2.A2          in the folder of an investigation, for an hour
   tot claim 0196 R2.A1 --for 240 --as reviewer-2";
 
-/// Makes pending proposals free again, whoever has claimed them.
+/// Release claimed proposals, whoever claimed them.
 #[derive(Args)]
 #[command(after_long_help = RELEASE_EXAMPLES)]
 pub(super) struct ReleaseArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the nodes
+    /// Investigation (id, prefix or suffix; optional when there is only one), then the nodes
     #[arg(value_names = ["NODE"], required = true)]
     what: Vec<String>,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(super) struct ReleaseArguments {
 
 const RELEASE_EXAMPLES: &str = "\
 Examples:
-  tot release R2.A1       whoever had it has gone
+  tot release R2.A1       frees it for others
   tot release 0196 R2.A1";
 
 /// The outcome, as JSON.
@@ -64,7 +64,7 @@ struct Document {
     nodes: Vec<Entry>,
 }
 
-/// The state of a node now.
+/// The current claim on a node.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
@@ -88,7 +88,7 @@ fn try_claim(arguments: &ClaimArguments) -> Outcome {
         Subject::of(&arguments.common, &arguments.what)?;
     let agent_id = match arguments.agent.clone().or(author) {
         Some(name) => name,
-        None => return Err("git does not know your name: say with --as who takes the nodes".into()),
+        None => return Err("git does not know your name: name the claimant with --as".into()),
     };
     let claimant = Claimant { agent_id: Some(agent_id), minutes: arguments.minutes };
     let written = service.claim(&session, &nodes, &claimant, &caller).map_err(refused)?;
@@ -118,7 +118,7 @@ impl Subject {
             all => (None, all),
         };
         if nodes.is_empty() {
-            return Err(misused("name nodes, such as R2.A1"));
+            return Err(misused("name at least one node, such as R2.A1"));
         }
         let nodes = nodes.iter().map(|node| place::node(node)).collect::<Result<Vec<NodeId>, _>>()?;
         let place = common.place();
@@ -146,11 +146,13 @@ fn tell(written: &Written, nodes: &[NodeId], json: bool) -> Outcome {
     }
     let line = |node: &&Arc<Node>| {
         let title = shorten(&node.title, 60);
-        let stands = match &node.claim {
-            Some(Claim { agent_id, until, .. }) => format!("{agent_id} has it until {}", until.to_minute()),
+        let claim = match &node.claim {
+            Some(Claim { agent_id, until, .. }) => {
+                format!("claimed by {agent_id} until {}", until.to_minute())
+            }
             None => "free".to_owned(),
         };
-        one_line(&format!("{} {title}: {stands}", node.id)) + "\n"
+        one_line(&format!("{} {title}: {claim}", node.id)) + "\n"
     };
     say(&nodes.iter().map(line).collect::<String>())
 }

@@ -15,14 +15,14 @@ use crate::sync;
 use crate::sync::clone::{Cloned, ClonedFolder, clone};
 use crate::text::one_line;
 
-/// Takes investigations from a remote into the root: a repository of one, or those of one that holds many.
+/// Clone investigations from a remote into the root. The remote holds one investigation, or many on branches of their own.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CloneArguments {
-    /// The address of the repository, as git takes it
+    /// Address of the repository, as for git clone
     #[arg(value_parser = remote_address)]
     url: String,
-    /// The investigations of one that holds many: ids, or beginnings or endings of them; without, all
+    /// Investigations of a repository that holds many: ids, prefixes or suffixes; default: all
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]
@@ -33,7 +33,7 @@ const EXAMPLES: &str = "\
 Examples:
   tot clone git@example.org:team/research.git       all investigations of a team
   tot clone git@example.org:team/research.git 0196  one of them
-  tot clone https://example.org/me/sky.git          one that has a repository of its own";
+  tot clone https://example.org/me/sky.git          a repository with a single investigation";
 
 #[derive(Serialize)]
 struct Document {
@@ -46,9 +46,9 @@ struct Entry {
     branch: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    /// Whether it existed before.
+    /// Whether the folder existed before.
     present: bool,
-    /// Warnings for a person.
+    /// Warnings for people.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

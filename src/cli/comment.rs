@@ -1,4 +1,4 @@
-//! `tot comment`, `tot object` and `tot resolve`: the comments of a person.
+//! `tot comment`, `tot object` and `tot resolve`: a person's comments.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,15 +19,14 @@ use crate::service::{Service, Written};
 use crate::text::{one_line, shorten};
 use crate::world::World;
 
-/// Says something of a node, or of the investigation as a whole. It is a file and a commit of its own, in the name that git
-/// has for you.
+/// Comment on a node, or on the whole investigation. The comment is one file and one commit, with git's user as its author.
 #[derive(Args)]
 #[command(after_long_help = COMMENT_EXAMPLES)]
 pub(super) struct CommentArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), and the node
+    /// Investigation (id, prefix or suffix; optional when there is only one), and the node
     #[arg(value_names = ["ID", "NODE"], num_args = 0..=2)]
     what: Vec<String>,
-    /// Answers another comment, by its id or a part of it
+    /// Reply to another comment: its id, or a part of the id
     #[arg(long, value_name = "COMMENT")]
     reply_to: Option<String>,
     #[command(flatten)]
@@ -37,14 +36,14 @@ pub(super) struct CommentArguments {
 const COMMENT_EXAMPLES: &str = "\
 Examples:
   tot comment R2.A1 -m 'Measured on one disk only.'
-  tot comment                            of the whole, in your editor
+  tot comment                            on the investigation, in your editor
   tot comment --reply-to 8f3a -m 'Done: see R3.A1b.'";
 
-/// Says that a node is wrong, and why. What rests on it is contested until the objection is resolved.
+/// Object to a node, and say why. Nodes that build on it are contested until the objection is resolved.
 #[derive(Args)]
 #[command(after_long_help = OBJECT_EXAMPLES)]
 pub(super) struct ObjectArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the node
+    /// Investigation (id, prefix or suffix; optional when there is only one), then the node
     #[arg(value_names = ["NODE"], required = true, num_args = 1..=2)]
     what: Vec<String>,
     #[command(flatten)]
@@ -53,15 +52,15 @@ pub(super) struct ObjectArguments {
 
 const OBJECT_EXAMPLES: &str = "\
 Examples:
-  tot object R2.A1 -m 'The cache was warm: run it again after a restart.'
+  tot object R2.A1 -m 'The cache was warm: rerun it after a restart.'
   tot object 0196 R2.A1                  in your editor";
 
-/// Settles an objection, and says how. Whoever wrote the node can't: somebody else does.
+/// Resolve an objection, and say how. The node's author cannot do this.
 #[derive(Args)]
 #[command(after_long_help = RESOLVE_EXAMPLES)]
 pub(super) struct ResolveArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the objection, by
-    /// its id, a part of it, or its node where that has only one
+    /// Investigation (id, prefix or suffix; optional when there is only one), then the objection: its id, a part of the id, or
+    /// its node if that has only one objection
     #[arg(value_names = ["COMMENT"], required = true, num_args = 1..=2)]
     what: Vec<String>,
     #[command(flatten)]
@@ -70,12 +69,12 @@ pub(super) struct ResolveArguments {
 
 const RESOLVE_EXAMPLES: &str = "\
 Examples:
-  tot resolve 8f3a -m 'Run again, cold: 4 h, as R3.A1b says.'
+  tot resolve 8f3a -m 'Rerun with a cold cache: 4 h, see R3.A1b.'
   tot resolve R2.A1 -m 'Withdrawn.'";
 
 #[derive(Args)]
 struct How {
-    /// What you say, in Markdown; without it your editor opens, or standard input is read where that is no terminal
+    /// Comment in Markdown; default: standard input, or your editor at a terminal
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
     #[command(flatten)]
@@ -86,7 +85,7 @@ struct How {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document {
-    /// Absent if the same comment exists, so that nothing was written.
+    /// Absent if the comment already existed, so nothing was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,8 +136,8 @@ fn tell(written: &Written, how: &How) -> Outcome {
         };
         return say_json(&document);
     }
-    let Some(comment) = comment else { return say("You said that before; nothing was written.\n") };
-    let about = comment.node.as_ref().map_or("the whole", NodeId::as_str);
+    let Some(comment) = comment else { return say("That comment already exists; nothing was written.\n") };
+    let about = comment.node.as_ref().map_or("the investigation", NodeId::as_str);
     let open = match objections::open(written.standing.investigation()).len() {
         0 => "no objection is open".to_owned(),
         1 => "1 objection is open".to_owned(),
@@ -147,16 +146,16 @@ fn tell(written: &Written, how: &How) -> Outcome {
     say(&format!("{} {} on {about}; {open}\n", comment.kind.label(), comment.id))
 }
 
-/// The comment of a person.
+/// A comment to write.
 pub(super) struct Words<'a> {
     pub kind: CommentKind,
     pub node: Option<&'a NodeId>,
     pub reply_to: Option<&'a str>,
-    /// Without it, the editor opens, or standard input is read if it is not a terminal.
+    /// Without a message, standard input is read, or the editor opens at a terminal.
     pub message: Option<&'a str>,
 }
 
-/// Writes the comment, as a commit of its own.
+/// Writes the comment as one commit.
 pub(super) fn write(
     place: &Place,
     path: &Path,
@@ -200,8 +199,8 @@ pub(super) fn write(
     Ok(written)
 }
 
-/// Finds the comment with this id, or the only one that a part of an id fits. For a resolution, finds an open objection, also by
-/// its node.
+/// Finds the comment with this id, or the only one whose id begins or ends with `part`. For a resolution, finds an open objection,
+/// also by its node.
 fn find(
     investigation: &Investigation,
     kind: CommentKind,
@@ -233,7 +232,7 @@ fn find(
     }
 }
 
-/// Returns the text that the user writes in an editor.
+/// Opens an editor for the comment.
 fn edited(
     path: &Path,
     investigation: &Investigation,
@@ -246,14 +245,14 @@ fn edited(
     let mut help = format!(
         "Your {} on {}, in Markdown. Everything below the line is ignored.\n",
         kind.label(),
-        about.map_or("the whole", NodeId::as_str),
+        about.map_or("the investigation", NodeId::as_str),
     );
     if let Some(node) = node {
         let findings = node.classification.as_ref().map_or("", |it| &it.findings);
         help.push_str(&format!("\n{}\n{findings}\n", one_line(node.name())));
     }
     if let Some(comment) = reply_to {
-        help.push_str(&format!("\n{} said:\n{}\n", one_line(comment.author.label()), comment.text));
+        help.push_str(&format!("\n{} wrote:\n{}\n", one_line(comment.author.label()), comment.text));
     }
     let id = investigation.meta().id;
     let again = match (kind, reply_to, about) {

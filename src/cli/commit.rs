@@ -12,13 +12,13 @@ use crate::domain::{Node, NodeId};
 use crate::ruleset::{EffectiveRules, State};
 use crate::text::one_line;
 
-/// Stores what research of pending nodes found. All of it is one commit in the name that git has for you, or nothing.
+/// Store the results of pending nodes. All of them become one commit, with git's user as its author, or none is stored.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CommitArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then files with a result each,
-    /// or - for standard input, or a pending node, of which you write in your editor. Without any of them the first pending node
-    /// is meant, or standard input is read where that is no terminal
+    /// Investigation (id, prefix or suffix; optional when there is only one), then a pending node to describe in your editor, or
+    /// files with one result each; - for standard input. Default: the first pending node, or standard input unless it is a
+    /// terminal
     #[arg(value_names = ["ID", "NODE|FILE"])]
     what: Vec<String>,
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub(super) struct CommitArguments {
 const EXAMPLES: &str = "\
 Examples:
   tot commit R2.A1                  in your editor
-  tot commit R2.A1 found.md         from a file, which need not name the node then
+  tot commit R2.A1 found.md         from a file that need not name the node
   tot commit R2.A1.md R2.A2.md      two results in one commit
   tot commit 0196 - <result.md
 
@@ -36,7 +36,7 @@ A file is Markdown with a head of fields:
 
   ---
   nodeId: R2.A1
-  state: EXPLORE                    as tot ruleset show names it
+  state: EXPLORE                    one that tot ruleset show lists
   headline: The plan changed        what was found, in one sentence
   ---
   The planner takes another index since the upgrade.
@@ -44,8 +44,8 @@ A file is Markdown with a head of fields:
   ## References
   - logs/slow.log:120 - the query
 
-Further fields: evidence, verificationMethod, alternativesConsidered (a list), caveats (what a confirmation
-did not try, a list), refutes, commands, references, links, attachments, startedAt. YAML or JSON as the tool tot_commit takes it is read, too, with many results.";
+Further fields: evidence, verificationMethod, alternativesConsidered (a list), caveats (a list: what a
+confirmation did not try), refutes, commands, references, links, attachments, startedAt. YAML or JSON with the arguments of the tool tot_commit is accepted too, also with several results.";
 
 pub(super) fn run(arguments: &CommitArguments) -> ExitCode {
     work::status("tot commit", commit(arguments))
@@ -71,7 +71,7 @@ fn of_text(text: &str) -> Result<Fields, draft::DraftError> {
     draft::batch(text, "results", "findings")
 }
 
-/// Returns the results of all files, as one call. A result without a node is about the node on the command line.
+/// Reads the results of all files into one call. A result without a node belongs to the node on the command line.
 fn of_files(files: &[String], node: Option<&NodeId>) -> Result<Fields, String> {
     let mut results = Vec::new();
     for file in files {
@@ -88,12 +88,12 @@ fn of_files(files: &[String], node: Option<&NodeId>) -> Result<Fields, String> {
             let own = result.entry("nodeId").or_insert_with(|| node.to_string().into());
             if *own != node.to_string() {
                 return Err(format!(
-                    "{node} is named, but the file is about {}",
+                    "{node} was named, but the file is about {}",
                     one_line(own.as_str().unwrap_or_default())
                 ));
             }
         }
-        (Some(node), _) => return Err(format!("{node} is named, but the files have several results")),
+        (Some(node), _) => return Err(format!("{node} was named, but the files contain several results")),
     }
     Ok(Fields::from_iter([("results".to_owned(), Value::Array(results))]))
 }
@@ -107,7 +107,7 @@ fn pending<'a>(subject: &'a Subject, id: Option<&NodeId>) -> Result<&'a Node, St
             let names = all.iter().take(8).map(|node| node.id.to_string()).collect::<Vec<_>>().join(", ");
             format!("{id} is not a pending proposal; pending: {names}")
         }
-        _ => "nothing is proposed: `tot propose` comes first, or `tot note` stores a finding at once"
+        _ => "nothing is proposed: propose a node with `tot propose`, or store a finding with `tot note`"
             .to_owned(),
     })
 }
@@ -135,7 +135,7 @@ fn edit(subject: &Subject, node: &Node) -> Worked {
         state_lines(&rules, &states),
     );
     let assessment = subject.standing.assessment();
-    // A node that may confirm an answer is asked what it did not try.
+    // The draft of a node that may confirm an answer asks for caveats.
     let has_answer = node.parent.as_ref().is_some_and(|parent| {
         assessment.answer(parent).is_some() || assessment.awaiting.iter().any(|it| it.id == *parent)
     });
@@ -159,7 +159,7 @@ fn edit(subject: &Subject, node: &Node) -> Worked {
     subject.call_edited("tot_commit", edited, read, lines)
 }
 
-/// Returns a line for each state: its meaning and its requirements.
+/// Returns a line for each state, with its meaning and its requirements.
 pub(super) fn state_lines(rules: &EffectiveRules<'_>, states: &[&State]) -> String {
     let line = |state: &&State| {
         let (name, meaning) = (state.name.to_string(), one_line(&state.meaning));

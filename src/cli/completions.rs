@@ -1,4 +1,4 @@
-//! `tot completions`: the completion script of a shell.
+//! `tot completions`: shell completion scripts.
 
 use std::process::ExitCode;
 
@@ -8,11 +8,11 @@ use clap_complete::Shell;
 use super::print::say;
 use super::{Outcome, command, finish};
 
-/// Prints the script by which a shell completes commands and options.
+/// Print a completion script for your shell.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CompletionsArguments {
-    /// The shell
+    /// Shell to print the script for
     shell: Shell,
 }
 

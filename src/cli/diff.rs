@@ -1,4 +1,4 @@
-//! `tot diff`: the difference between two states, on a screen or in Markdown for posting.
+//! `tot diff`: the difference between two commits, for the terminal or as Markdown.
 
 use std::process::ExitCode;
 
@@ -16,14 +16,14 @@ use crate::report::{self, NoRange, Range, changes, verb_of};
 use crate::text::{counted, made_visible, one_line};
 use crate::view::{CHANGES_OF_STATE, CHANGES_OF_TEXTS};
 
-/// Says what came between two commits of an investigation: nodes, states, and texts word by word.
+/// Compare two commits of an investigation: nodes, states, and text word by word.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct DiffArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the two commits
+    /// Investigation (id, prefix or suffix; optional when there is only one), then the two commits
     #[arg(value_names = ["A..B"], required = true, num_args = 1..=2)]
     what: Vec<String>,
-    /// As Markdown, in short: for a pull request, a mail, a chat
+    /// Print a short Markdown summary, for a pull request, a mail or a chat
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
     #[command(flatten)]
@@ -39,10 +39,10 @@ attached?: [{nodeId, what, name}], conclusion?: {before, after}, end?: [{name, b
 facts?: [{name, before, after}], rulesetChanged}, where change is added, changed or gone
 
 Examples:
-  tot diff ended/1..               in its folder: what came since it was ended
+  tot diff ended/1..               what has changed since the end
   tot diff 0196 HEAD~10..HEAD
-  tot diff --markdown 0196 main..  to be posted
-  tot-report investigations/ID --compare A.. --out site    the same and more as a page";
+  tot diff --markdown 0196 main..  a summary to post
+  tot-report investigations/ID --compare A.. --out site    a page with more detail";
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -59,16 +59,16 @@ struct Document {
     attached: Vec<Attached>,
     #[serde(skip_serializing_if = "Option::is_none")]
     conclusion: Option<Texts>,
-    /// Other differences of the end.
+    /// Other changes of the end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     end: Vec<Field>,
-    /// Differences of the start, which no call changes.
+    /// Changes of the start, which only manual edits can make.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     facts: Vec<Field>,
     ruleset_changed: bool,
 }
 
-/// A node whose standing as an answer differs.
+/// An answer whose verdict changed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Stands {
@@ -81,10 +81,10 @@ struct Stands {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Said {
-    /// Absent for a comment on the investigation as a whole.
+    /// Absent for a comment on the whole investigation.
     #[serde(skip_serializing_if = "Option::is_none")]
     node_id: Option<String>,
-    /// In the words of the history: `objected`, `resolved`.
+    /// The verb used in the history: `objected`, `resolved`.
     what: String,
     by: String,
     text: String,
@@ -99,7 +99,7 @@ struct Attached {
     name: String,
 }
 
-/// A node that is not as it was.
+/// An added, changed or removed node.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Changed {
@@ -111,10 +111,10 @@ struct Changed {
     state_before: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     state_after: Option<String>,
-    /// Why it has another state, as who changed it says.
+    /// The reason stated for the new state.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// Of one that was there before.
+    /// The changed fields of a node that existed before.
     fields: Vec<Field>,
     #[serde(skip)]
     line: NodeLine,
@@ -170,7 +170,7 @@ fn document(diff: &Diff<'_>) -> Document {
         };
         let node = of.node()?;
         let state = |node: Option<&std::sync::Arc<Node>>| Some(node?.state()?.to_string());
-        // Those that only say that others differ are left out.
+        // Fields that only report other changes are left out.
         let is_told = |field: &&FieldDiff| ![CHANGES_OF_STATE, CHANGES_OF_TEXTS].contains(&field.name);
         Some(Changed {
             node_id: node.id.to_string(),
@@ -250,7 +250,7 @@ fn shown(document: &Document, names: [&str; 2], screen: Screen) -> String {
             text.push_str(&screen.prose(reason, 4));
         }
         for field in &node.fields {
-            // A new result is for `tot show`; its state is in the line.
+            // A new result is left to `tot show`; its state is in the line.
             if node.state_before.is_none() && field.texts.before.is_empty() {
                 continue;
             }
@@ -258,7 +258,7 @@ fn shown(document: &Document, names: [&str; 2], screen: Screen) -> String {
         }
     }
     let said = |it: &Said| {
-        let about = one_line(it.node_id.as_deref().unwrap_or("the whole"));
+        let about = one_line(it.node_id.as_deref().unwrap_or("the investigation"));
         let what = format!("{}, {}", it.what, one_line(&it.by));
         format!("  {} {}\n{}", styled(BOLD, &about), styled(QUIET, &what), screen.prose(&it.text, 4))
     };
@@ -300,7 +300,7 @@ fn shown_field(field: &Field) -> String {
     format!("    {}\n{}", styled(QUIET, field.name), texts(&field.texts))
 }
 
-/// Compares two texts line by line. In a changed line, the changed words are between brackets, as in git's word diff.
+/// Compares two strings line by line. Changed words are in brackets, as in git's word diff.
 fn texts(texts: &Texts) -> String {
     if texts.before.is_empty() {
         return coloured("+", &plain_lines(&texts.after, 0));

@@ -1,4 +1,4 @@
-//! `tot doctor`: checks the requirements of `tot`, and suggests what to do.
+//! `tot doctor`: checks what `tot` needs, and suggests fixes.
 
 use std::process::ExitCode;
 
@@ -11,8 +11,8 @@ use super::{Outcome, chain, finish, is_person, setup};
 use crate::remote::GitProgram;
 use crate::text::{counted, one_line};
 
-/// Looks at git, your name, your signing key, the server, the configurations of clients and the root, and says what to do.
-/// Writes nothing. Exit status 1 where something is wrong.
+/// Check git, your name and signing key, the server, the clients' configurations and the root, and suggest fixes. Writes nothing.
+/// Exits with status 1 if something is wrong.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct DoctorArguments {
@@ -31,7 +31,7 @@ Examples:
 enum Status {
     /// As it should be.
     Ok,
-    /// Missing, but needed only by some.
+    /// Missing, but not needed by everyone.
     Note,
     /// To be fixed.
     Wrong,
@@ -43,7 +43,7 @@ struct Check {
     name: &'static str,
     status: Status,
     message: String,
-    /// What to do.
+    /// The suggested fix.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
 }
@@ -118,7 +118,7 @@ fn git() -> Vec<Check> {
     let email = set("GIT_AUTHOR_EMAIL", "user.email");
     let identity = match (name, email) {
         (Some(name), Some(email)) => {
-            Check::ok("identity", format!("{name} <{email}>, the author of what you do"))
+            Check::ok("identity", format!("{name} <{email}>, the author of your commits"))
         }
         (name, _) => Check::note(
             "identity",
@@ -144,13 +144,13 @@ fn server() -> Check {
         None => Check::note(
             "server",
             "tot-mcp is not on PATH",
-            "Agents can start it by its whole path, which tot setup writes; or put its folder on PATH.",
+            "Agents can start it by its full path, which tot setup writes; or add its folder to PATH.",
         ),
     }
 }
 
-/// Checks the clients: those that start the server, or another one under its name; those with an unreadable configuration; and
-/// those that are installed but don't start it.
+/// Checks the clients: those that start this server, those that start another one under its name, those with an unreadable
+/// configuration, and installed ones that do not start it.
 fn clients() -> Vec<Check> {
     let mut checks = Vec::new();
     let mut without = Vec::new();
@@ -175,7 +175,7 @@ fn clients() -> Vec<Check> {
             checks.push(Check::note(
                 "client",
                 format!("{} starts {} as {}, by {file}", client.name, other.command, other.name),
-                format!("tot setup {0} --write --name NAME puts this server beside it, and --replace in its place.", client.word),
+                format!("tot setup {0} --write --name NAME adds this server under another name; --replace replaces the other.", client.word),
             ));
         } else if client.is_installed {
             without.push((client.name, format!("tot setup {} --write", client.word)));
@@ -183,12 +183,12 @@ fn clients() -> Vec<Check> {
     }
     if !without.is_empty() {
         let (names, commands): (Vec<&str>, Vec<String>) = without.into_iter().unzip();
-        let message = format!("without the server in this folder or for this user: {}", names.join(", "));
+        let message = format!("not configured in this folder or for this user: {}", names.join(", "));
         checks.push(Check::note("client", message, format!("{}.", commands.join(", "))));
     }
     if checks.is_empty() {
-        let advice = "For an agent: tot setup finds the installed clients and sets them up.";
-        checks.push(Check::note("client", "no client is set up for this folder or user", advice));
+        let advice = "tot setup finds the installed clients and configures them.";
+        checks.push(Check::note("client", "no client is configured for this folder or user", advice));
     }
     checks
 }

@@ -1,6 +1,6 @@
-//! The drafts for `tot commit`, `tot amend` and `tot propose`, parsed to the arguments of the tool. Pure.
+//! Parses the drafts of `tot commit`, `tot amend` and `tot propose` into tool arguments. Pure.
 //!
-//! A result is Markdown with a head of fields in YAML, named as in the tool:
+//! A result is Markdown with a YAML head. Its fields have the names of the tool's arguments:
 //!
 //! ```text
 //! ---
@@ -10,7 +10,7 @@
 //! The plan changed.
 //! ```
 //!
-//! In an editor it is plain text instead, in which no colon, quote or indent means anything:
+//! In an editor it is plain text instead, where colons, quotes and indents have no special meaning:
 //!
 //! ```text
 //! # R2.A1 Read the slow query log
@@ -25,7 +25,7 @@
 //! The plan changed.
 //! ```
 //!
-//! Any other draft is YAML or JSON: the tool's own arguments, or one entry of their list, or the list.
+//! Any other draft is YAML or JSON: the tool's arguments, the list in them, or one entry of that list.
 
 use std::collections::BTreeMap;
 
@@ -34,24 +34,24 @@ use serde_json::{Map, Value, json};
 use crate::domain::NodeId;
 use crate::yaml::{self, YamlError};
 
-/// Fields by name.
+/// Arguments of a tool by name.
 pub(super) type Fields = Map<String, Value>;
 
-/// An error of parsing a draft.
+/// An error from parsing a draft.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum DraftError {
-    /// The fields, or the whole text, can't be parsed.
-    #[error("{0}. Quote a text that contains `: ` or ` #`, or begins with a mark such as `-`")]
+    /// The fields, or the draft, are not valid YAML.
+    #[error("{0}. Quote text that contains `: ` or ` #`, or begins with a mark such as `-`")]
     Yaml(YamlError),
-    /// The head contains the field of the text below it, too.
-    #[error("`{0}` is in the head, and a text is below it: give only one of them")]
+    /// The field of the text below the head is also in the head.
+    #[error("`{0}` is in the head, but the text below the head is the same field: give only one of them")]
     Twice(&'static str),
-    /// YAML converted a text, so that the original can't be restored.
-    #[error("YAML reads `{0}` as {1}: write the text in quotes")]
+    /// YAML converted a string, so its original form is lost.
+    #[error("YAML reads `{0}` as {1}: put the text in quotes")]
     NoText(String, String),
-    /// The draft is a text without a head, for example, or a number.
+    /// The draft has no fields, for example because it is text without a head.
     #[error(
-        "it is neither Markdown with a head of fields between two lines `---`, nor fields in YAML or JSON; --help shows both"
+        "this is neither Markdown with a head of fields between two lines `---`, nor fields in YAML or JSON; --help shows both"
     )]
     NoFields,
 }
@@ -62,11 +62,11 @@ impl From<YamlError> for DraftError {
     }
 }
 
-/// The lines at the top of a plain draft, with their fields.
+/// The labelled lines at the top of a plain draft, with their fields.
 const LINES: [(&str, &str); 4] =
     [("State", "state"), ("Headline", "headline"), ("Title", "title"), ("Reason", "reason")];
 
-/// The sections below these lines. The last one extends to the end, whatever headings it contains.
+/// The sections below the labelled lines. The last section extends to the end, whatever headings it contains.
 const SECTIONS: [(&str, &str); 5] = [
     ("Evidence", "evidence"),
     ("Alternatives", "alternativesConsidered"),
@@ -75,13 +75,13 @@ const SECTIONS: [(&str, &str); 5] = [
     ("Conclusion", "conclusion"),
 ];
 
-/// The fields that are lists: an item on each line that is not indented.
+/// The fields that are lists. Each unindented line begins an item.
 const LISTS: [&str; 2] = ["alternativesConsidered", "caveats"];
 
-/// The subject line of a plain draft of a conclusion.
+/// The subject line of a conclusion's plain draft.
 pub(super) const CONCLUSION: &str = "The conclusion";
 
-/// Returns a plain draft of these fields.
+/// Formats fields as a plain draft.
 pub(super) fn plain_text(about: &str, fields: &[(&str, &str)]) -> String {
     let of = |table: &[(&'static str, &str)], field: &str| {
         table.iter().find(|(_, known)| *known == field).map(|(label, _)| *label)
@@ -107,7 +107,7 @@ pub(super) fn plain_list(items: &[String]) -> String {
         .to_owned()
 }
 
-/// Parses the fields of a plain draft; `None` for any other text.
+/// Parses a plain draft. Returns `None` for any other text.
 fn plain(text: &str) -> Option<Fields> {
     let (first, rest) = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start().split_once('\n')?;
     let about = first.strip_prefix("# ")?.trim();
@@ -115,7 +115,7 @@ fn plain(text: &str) -> Option<Fields> {
     (node.is_some() || about == CONCLUSION).then(|| of_plain(node.as_ref(), rest))
 }
 
-/// Parses a plain draft about this node, or about the conclusion, after the user edited it, even if its subject line was changed.
+/// Parses the edited draft of a node or the conclusion. The subject line may have been changed.
 pub(super) fn edited(text: &str, node: Option<&NodeId>) -> Result<Fields, DraftError> {
     match with_head(text, body_of(node))? {
         Some(fields) => Ok(fields),
@@ -168,7 +168,7 @@ fn of_plain(node: Option<&NodeId>, text: &str) -> Fields {
     fields.chain(node.map(|node| ("nodeId".to_owned(), json!(node.to_string())))).collect()
 }
 
-/// Returns the items of a list, with or without list markers.
+/// Splits a list into items, with or without list markers.
 fn items(text: &str) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -181,7 +181,7 @@ fn items(text: &str) -> Vec<String> {
     items
 }
 
-/// Parses the nodes of a plain draft: a line each, with or without an id before its title, and its task indented below.
+/// Parses the nodes of a plain draft. Each line is a title, optionally preceded by an id; indented lines below are its task.
 pub(super) fn titles(text: &str) -> Vec<Value> {
     let mut nodes: Vec<Value> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -202,7 +202,7 @@ pub(super) fn titles(text: &str) -> Vec<Value> {
     nodes
 }
 
-/// Parses the fields of a text with a head. The text below it is the field `body`. `None` without a head.
+/// Parses a draft with a head. The text below the head becomes the field `body`. Returns `None` if there is no head.
 pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<Fields>, DraftError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start_matches(['\n', '\r']);
     let mut lines = text.split_inclusive('\n');
@@ -229,7 +229,7 @@ pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<Fields>
     Ok(None)
 }
 
-/// Parses the entries of a batch: one with a head, or YAML or JSON as the tool accepts it, with the batch as `list`.
+/// Parses a batch of entries: one entry with a head, or YAML or JSON as the tool accepts it, with the entries in `list`.
 pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<Fields, DraftError> {
     let one = |value: Value| Fields::from_iter([(list.to_owned(), value)]);
     if let Some(fields) = plain(text).map_or_else(|| with_head(text, body), |fields| Ok(Some(fields)))? {
@@ -244,7 +244,7 @@ pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<Fields
     }
 }
 
-/// Parses the fields of one text with a head, or of YAML or JSON.
+/// Parses a single entry: with a head, or as YAML or JSON.
 pub(super) fn single(text: &str, body: &'static str) -> Result<Fields, DraftError> {
     match plain(text).map_or_else(|| with_head(text, body), |fields| Ok(Some(fields)))? {
         Some(fields) => Ok(fields),
@@ -252,15 +252,15 @@ pub(super) fn single(text: &str, body: &'static str) -> Result<Fields, DraftErro
     }
 }
 
-/// Parses YAML or JSON, and refuses converted texts.
+/// Parses YAML or JSON, and refuses converted strings.
 fn read(text: &str) -> Result<Value, DraftError> {
     let value: Value = yaml::from_text(text)?;
     texts_in("", &value)?;
     Ok(value)
 }
 
-/// Refuses values that YAML has rounded or converted, such as a version `1.10`, or `No`: no field of a draft takes a number with
-/// a fraction, and few take yes or no.
+/// Refuses values that YAML has rounded or converted, such as a version `1.10`, or `No`. No field of a draft takes a fraction, and
+/// few take a boolean.
 fn texts_in(key: &str, value: &Value) -> Result<(), DraftError> {
     /// The boolean arguments of the tools.
     const YES_OR_NO: [&str; 2] = ["refutes", "claimed"];
@@ -284,12 +284,12 @@ fn fields(value: Value) -> Result<Fields, DraftError> {
     }
 }
 
-/// Keeps the fields that were filled in.
+/// Drops fields without a value.
 fn given(fields: Fields) -> Fields {
     fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
 }
 
-/// Trims blank lines around the text, but keeps the indent of the first line, which has a meaning in Markdown.
+/// Trims blank lines around the text. The indent of the first line stays, because it is significant in Markdown.
 fn trimmed(text: &str) -> String {
     let begin = text.split_inclusive('\n').take_while(|line| line.trim().is_empty());
     let blank: usize = begin.map(str::len).sum();

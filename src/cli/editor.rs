@@ -1,6 +1,6 @@
-//! Texts written in the editor that git names, from a template with a comment.
+//! Opens git's editor for the user's text, on a template with a comment.
 //!
-//! Guarantee: no text is lost. The file is kept if the text is refused, and no later file replaces it.
+//! Guarantee: no text is lost. If text is refused, its file remains, and later files get other names.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, IsTerminal};
@@ -11,48 +11,48 @@ use super::is_person;
 use crate::remote::{GitProgram, RemoteError};
 use crate::text::made_visible;
 
-/// The prefix of the lines above a refused text that give the reason.
+/// The prefix of the lines above refused text that give the reason.
 const REASON: &str = "#! ";
 
-/// The line below which nothing belongs to the text. It is git's own scissors line.
+/// git's scissors line. Everything below it is ignored.
 pub(super) const SCISSORS: &str = "# ------------------------ >8 ------------------------";
 
-/// How often a refused text is reopened.
+/// The maximum number of times that the editor opens for one text.
 pub(super) const TRIES: usize = 5;
 
-/// A text that was written, and the file that keeps it until it is stored.
+/// Text from the editor, and the file that keeps it until it is stored.
 #[must_use]
 pub(super) struct Edited {
     pub text: String,
     file: PathBuf,
-    /// The comment below the text in the editor.
+    /// The comment shown below the text.
     help: String,
-    /// The command that reads the file, up to its name.
+    /// The command that reads the file, up to the file name.
     again: String,
 }
 
-/// The text was left empty or unchanged: nothing is to be done.
+/// The text was left empty or unchanged, so there is nothing to do.
 #[derive(Debug, thiserror::Error)]
 #[error("unchanged, so nothing was written")]
 pub(super) struct Unchanged;
 
 impl Edited {
-    /// Removes the file: the text is stored.
+    /// Removes the file, after the text was stored.
     pub(super) fn stored(&self) {
         let _ = fs::remove_file(&self.file);
     }
 
-    /// Returns the parsed text, or the error of parsing with the place where the text is kept.
+    /// Returns the parsed text, or the parse error with the location of the kept text.
     pub(super) fn understood<T, E: std::fmt::Display>(&self, read: Result<T, E>) -> Result<T, String> {
         read.map_err(|error| format!("{error}\n{}", self.kept()))
     }
 
-    /// Names the file in which the text is kept, as a sentence.
+    /// Returns a sentence that names the file with the text.
     pub(super) fn place(&self) -> String {
         format!("Your text is kept in {}", self.file.display())
     }
 
-    /// Names the file in which the text is kept, and the command that goes on from there.
+    /// Returns a sentence that names the file with the text, and the command to continue from there.
     pub(super) fn kept(&self) -> String {
         let file = self.file.display().to_string();
         let file = if file.contains(char::is_whitespace) { format!("'{file}'") } else { file };
@@ -70,7 +70,7 @@ impl Edited {
         Ok(is_other)
     }
 
-    /// Returns the edited text, and how the editor ended.
+    /// Opens the editor. Returns the text and the editor's result.
     fn open(&self, reason: &str) -> Result<(String, Result<(), RemoteError>), Box<dyn std::error::Error>> {
         let reason: String = reason.lines().map(|line| format!("{REASON}{}\n", made_visible(line))).collect();
         let comment: String = self.help.lines().map(commented).collect();
@@ -83,12 +83,12 @@ impl Edited {
     }
 }
 
-/// Opens an editor with `text`, and with `help` below it as a comment. The file is `name` in `folder`, with a number added if it
-/// exists. `again` is the command that reads the file, up to its name.
+/// Opens an editor on `text`, with `help` below it as a comment. The file is `name` in `folder`, with a number added if that
+/// exists. `again` is the command that reads the file, up to the file name.
 ///
 /// # Errors
 ///
-/// No terminal or no editor, a failing editor, and an empty or unchanged text: [`Unchanged`].
+/// Fails without a terminal or an editor, if the editor fails, and with [`Unchanged`] if the text is empty or unchanged.
 pub(super) fn write(
     folder: &Path,
     name: &str,
@@ -97,9 +97,7 @@ pub(super) fn write(
     again: String,
 ) -> Result<Edited, Box<dyn std::error::Error>> {
     if !std::io::stdin().is_terminal() {
-        return Err(
-            "there is no terminal for an editor: give the text as a file, or - for standard input".into()
-        );
+        return Err("no terminal for an editor: give the text as a file, or - for standard input".into());
     }
     let file = create(folder, name)?;
     let mut edited = Edited { text: text.to_owned(), file, help: help.to_owned(), again };
@@ -108,7 +106,7 @@ pub(super) fn write(
         edited.stored();
         return Err(ran.map_or_else(Into::into, |()| Unchanged.into()));
     }
-    // Without the comment, so that the command accepts the file as it is.
+    // Written without the comment, so the command accepts the file as it is.
     fs::write(&edited.file, written.clone() + "\n")?;
     edited.text = written;
     match ran {
@@ -117,7 +115,7 @@ pub(super) fn write(
     }
 }
 
-/// Returns the text between the reasons and the last scissors line, with any line endings.
+/// Returns the text between the reasons and the last scissors line. Any line endings are accepted.
 fn above(text: &str) -> String {
     let lines: Vec<&str> = text.lines().skip_while(|line| line.starts_with(REASON)).collect();
     let mark = lines.iter().rposition(|line| line.trim_end() == SCISSORS);
@@ -125,12 +123,12 @@ fn above(text: &str) -> String {
     above.trim().to_owned()
 }
 
-/// Formats a line of a comment, with hidden and control characters made visible.
+/// Formats a comment line, with hidden and control characters made visible.
 fn commented(line: &str) -> String {
     format!("{}\n", format!("# {}", made_visible(line)).trim_end())
 }
 
-/// Creates a new file.
+/// Creates a new file, with a number in its name if necessary.
 fn create(folder: &Path, name: &str) -> std::io::Result<PathBuf> {
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "md"));
     for number in 1.. {

@@ -1,4 +1,4 @@
-//! `tot end`: ends an investigation with its answer.
+//! `tot end`: ends an investigation with a conclusion.
 
 use std::convert::Infallible;
 use std::process::ExitCode;
@@ -12,24 +12,24 @@ use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_res
 use crate::decide::{Rejection, standing};
 use crate::text::{counted, one_line, shorten};
 
-/// Ends an investigation with your conclusion, once nothing is owed. It gets a tag, as ended/1. `tot reclassify` with an open
-/// state opens it again.
+/// End an investigation with your conclusion, once no required steps remain. The commit gets a tag such as ended/1. To reopen the
+/// investigation, give a node an open state with `tot reclassify`.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct EndArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then a file with the conclusion,
-    /// or - for standard input
+    /// Investigation (id, prefix or suffix; optional when there is only one), then a file with the conclusion; - for standard
+    /// input
     #[arg(value_names = ["ID", "FILE"], num_args = 0..=2)]
     what: Vec<String>,
-    /// The answer, in Markdown; without it and a file your editor opens, or standard input is read where that is no terminal
+    /// Conclusion in Markdown; default: the file, standard input, or your editor at a terminal
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
     #[command(flatten)]
     binding: Binding,
-    /// End before nothing is owed: every page says so, with what was owed
+    /// End before all required steps are done; every page says so and lists the skipped steps
     #[arg(long, value_name = "REASON")]
     stopped: Option<Reason>,
-    /// More about why it ends early
+    /// Explanation of why it ends early
     #[arg(long, value_name = "TEXT", requires = "stopped")]
     note: Option<String>,
     #[command(flatten)]
@@ -38,18 +38,18 @@ pub(super) struct EndArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  tot end                          in your editor, with the answers in sight
+  tot end                          in your editor, with the answers listed
   tot end 0196 conclusion.md
   tot end --answer R4.A1a1 --rival R3.B conclusion.md
   tot end --stopped budget -m 'So far: the planner is the likely cause.'";
 
-/// What a conclusion rests on, and what it leaves open.
+/// The answers that a conclusion rests on, and what it does not cover.
 #[derive(Args)]
 pub(super) struct Binding {
-    /// An answer that the conclusion rests on, where there are several answers; of several, each is a part of it
+    /// Answer that the conclusion rests on, if there are several; can be given several times, each answer being a part
     #[arg(long, value_name = "NODE")]
     answer: Vec<String>,
-    /// An answer that is possible beside it
+    /// Answer that is also possible
     #[arg(long, value_name = "NODE")]
     rival: Vec<String>,
     /// What the conclusion does not cover, in a sentence; can be given several times
@@ -58,7 +58,7 @@ pub(super) struct Binding {
 }
 
 impl Binding {
-    /// Returns the fields of a call, without options that were not given.
+    /// Returns the fields of the options that were given.
     pub(super) fn fields(&self) -> Fields {
         let alone = if self.answer.len() == 1 { "main" } else { "part" };
         let named =
@@ -69,20 +69,20 @@ impl Binding {
         fields([("answers", json!(answers)), ("notCovered", json!(not_covered))])
     }
 
-    /// Whether any option was given.
+    /// Returns whether any option was given.
     pub(super) fn is_given(&self) -> bool {
         !(self.answer.is_empty() && self.rival.is_empty() && self.not_covered.is_empty())
     }
 }
 
-/// Why it ends early.
+/// The reason for ending early.
 #[derive(Clone, Copy, ValueEnum)]
 enum Reason {
-    /// No time or money is left
+    /// Out of time or money
     Budget,
-    /// What was found is enough
+    /// The findings suffice
     Enough,
-    /// Nothing leads on
+    /// No leads remain
     Stuck,
 }
 
@@ -129,11 +129,11 @@ fn end(arguments: &EndArguments) -> Worked {
     subject.call("tot_end", call(&conclusion), lines)
 }
 
-/// Checks before the user writes anything whether the end would be refused.
+/// Checks that the investigation may end, before the user writes a conclusion.
 fn may_end(subject: &Subject, stopped: bool) -> Result<(), Box<dyn std::error::Error>> {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     if investigation.end_in_force().is_some_and(|end| end.conclusion.is_some()) {
-        return Err("it has ended already: `tot amend --conclusion` changes the conclusion".into());
+        return Err("already ended: `tot amend --conclusion` changes the conclusion".into());
     }
     let errors = match (investigation.end_in_force(), stopped) {
         (Some(_), _) => Vec::new(),

@@ -1,4 +1,4 @@
-//! `tot export`: one investigation as one file.
+//! `tot export`: writes an investigation as one file.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write as _};
@@ -18,18 +18,17 @@ use crate::sync::SyncError;
 use crate::text::made_visible;
 use crate::view::NodeView;
 
-/// Gives one investigation as one file: to standard output, or into a file. `json` and `bundle` are what `tot import` takes.
-/// What withheld.yaml lists is left out of all but the bundle, which is the repository.
+/// Export an investigation as one file, or to standard output. `tot import` reads the formats json and bundle. Nodes listed in
+/// withheld.yaml are left out, except from a bundle, which is the whole repository.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ExportArguments {
-    /// The investigation: its id, or a beginning or ending of it; it can be left out inside of its folder, or where there is
-    /// only one
+    /// Investigation: id, prefix or suffix; optional when there is only one
     id: Option<String>,
-    /// The form
+    /// Output format
     #[arg(long, short, value_name = "FORMAT")]
     format: Format,
-    /// The file; without it, standard output
+    /// Output file; default: standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -40,31 +39,31 @@ pub(super) struct ExportArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  tot export 0196 --format html -o sky.html       the whole report as one page, to be mailed
-  tot export 0196 --format bundle -o sky.bundle   all of it with its history, for tot import
-  tot export --format mermaid                     the only investigation, for a README";
+  tot export 0196 --format html -o sky.html       the whole report as one page, to mail
+  tot export 0196 --format bundle -o sky.bundle   everything with its history, for tot import
+  tot export --format mermaid                     for a README";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// All facts and what follows from them, as the report's investigation.json
+    /// All facts and everything derived from them, as in the report's investigation.json
     Json,
-    /// One text, for people
+    /// One document for people
     Markdown,
-    /// A row for each node, for spreadsheets
+    /// One row per node, for spreadsheets
     Csv,
     /// The tree for Graphviz
     Dot,
-    /// The tree as a picture
+    /// The tree as an image
     Svg,
     /// The tree for READMEs
     Mermaid,
     /// A git bundle: the branch with its whole history, and the tags
     Bundle,
-    /// The whole report as one page, which opens without any other file
+    /// The whole report as one self-contained page
     Html,
 }
 
-/// An error of exporting.
+/// An error from exporting.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error("a bundle is not text for a terminal: name a file with -o, or redirect it with >")]
@@ -90,8 +89,7 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
             let (input, _) = reading.read(&place.store, &folder)?;
             let attached = input.snapshot.investigation.attachment_count();
             if format == Format::Json && input.attachments.len() < attached {
-                let reason =
-                    "it has too many attachments for one JSON file, which would lose some: use a bundle";
+                let reason = "too many attachments for one JSON file, which would lose some: export a bundle";
                 return Err(reason.into());
             }
             text(&input, format)?
@@ -100,7 +98,7 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
     match &arguments.output {
         Some(file) => std::fs::write(file, &bytes)
             .map_err(|source| format!("cannot write {}: {source}", file.display()).into()),
-        // Texts of others send a terminal no commands. A file gets them unchanged.
+        // Text written by others must not control the terminal. A file gets it unchanged.
         None if io::stdout().is_terminal() => say(&made_visible(&String::from_utf8(bytes)?)),
         None => {
             let mut stdout = io::stdout().lock();
@@ -130,7 +128,7 @@ fn text(input: &ReportInput, format: Format) -> Result<Vec<u8>, Box<dyn std::err
     })
 }
 
-/// Returns a row for each node, with a column for each field that occurs.
+/// Formats one row per node, with a column for each field that occurs.
 fn rows(investigation: &Investigation) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let row = |node: &Node| -> BTreeMap<&str, String> {
         NodeView::fields(node).map(|field| (field.name, field.value.into_owned())).collect()

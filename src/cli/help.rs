@@ -1,12 +1,12 @@
-//! The help of `tot --help`: the commands by purpose. clap has no groups of subcommands, so the list is here; a test checks that
-//! it is complete.
+//! The output of `tot --help`: the commands grouped by purpose. clap cannot group subcommands, so the list is written out here.
+//! A test checks that it is complete.
 
 use anstyle::Style;
 use clap::builder::Str;
 use clap::builder::styling::Styles;
 use clap::{Arg, Command};
 
-/// The commands that a line describes, and the line.
+/// Commands, and the line that describes them.
 type Row = (&'static [&'static str], &'static str);
 
 /// The commands by purpose.
@@ -14,61 +14,61 @@ const GROUPS: &[(&str, &[Row])] = &[
     (
         "Look",
         &[
-            (&["list", "use"], "the investigations, with their answers; which is meant"),
-            (&["show"], "the question, the answers, the tree; or a node"),
-            (&["log", "diff"], "the history, and what came between two states"),
-            (&["search"], "in every text of every investigation"),
-            (&["review"], "what is new since you last looked, riskiest first"),
-            (&["check", "rerun"], "what is wrong with it; whether its commands hold"),
+            (&["list", "use"], "list investigations; choose the default one"),
+            (&["show"], "show an investigation or a node"),
+            (&["log", "diff"], "show the history; compare two commits"),
+            (&["search"], "search the text of all investigations"),
+            (&["review"], "go through what is new, riskiest first"),
+            (&["check", "rerun"], "find errors; rerun the captured commands"),
         ],
     ),
     (
         "Work",
         &[
-            (&["start", "end"], "begin a question, and end it with the answer"),
-            (&["next", "propose"], "see what is owed, and say what you will look into"),
-            (&["commit", "note"], "what you found: in your editor, or in one line"),
-            (&["reclassify", "amend"], "correct a state, or what a node says"),
-            (&["claim", "release"], "take proposals on, and make them free again"),
-            (&["run", "attach"], "run a command as evidence, put files beside a node"),
+            (&["start", "end"], "start an investigation; end it with a conclusion"),
+            (&["next", "propose"], "show the next step; propose nodes"),
+            (&["commit", "note"], "store a result: in your editor, or in one line"),
+            (&["reclassify", "amend"], "change a node's state; correct its text"),
+            (&["claim", "release"], "claim proposals; release them"),
+            (&["run", "attach"], "run a command as evidence; attach files to a node"),
         ],
     ),
     (
         "Review",
         &[
-            (&["comment"], "say something of a node, or of the whole"),
-            (&["object", "resolve"], "say that a node is wrong, and settle that"),
-            (&["approve", "verify"], "sign an answer off, and see which sign-offs hold"),
+            (&["comment"], "comment on a node or the whole investigation"),
+            (&["object", "resolve"], "object to a node; resolve an objection"),
+            (&["approve", "verify"], "sign off an investigation; verify sign-offs"),
         ],
     ),
     (
         "Share",
         &[
-            (&["remote", "sync", "clone"], "get what others did, give yours, by any git remote"),
-            (&["merge"], "join by node what git could not merge by lines"),
-            (&["import", "export"], "one investigation as one file, and back"),
+            (&["remote", "sync", "clone"], "share investigations through any git remote"),
+            (&["merge"], "merge node by node what git could not merge"),
+            (&["import", "export"], "read or write an investigation as one file"),
         ],
     ),
-    ("Publish", &[(&["report", "open"], "the static site, and it in your browser")]),
+    ("Publish", &[(&["report", "open"], "build the static site; open it in your browser")]),
     (
         "Set up",
         &[
-            (&["setup", "mcp"], "give an agent's client the server, and run it"),
-            (&["doctor", "help"], "what is amiss here; a topic or a command explained"),
-            (&["completions", "man"], "for your shell, and manual pages"),
-            (&["ruleset", "demo"], "the methods; a whole investigation played"),
+            (&["setup", "mcp"], "configure an agent's MCP client; run the server"),
+            (&["doctor", "help"], "diagnose this setup; explain a topic or a command"),
+            (&["completions", "man"], "install shell completions; install manual pages"),
+            (&["ruleset", "demo"], "list and check rulesets; play a demo"),
         ],
     ),
 ];
 
-/// Options that go before or after any command.
+/// Options accepted before or after any command.
 const OPTIONS: &[(&str, &str)] = &[
-    ("--root DIR", "the folder of the investigations; also TOT_ROOT"),
+    ("--root DIR", "folder of the investigations; also TOT_ROOT"),
     ("--color WHEN", "always, never, or auto; also NO_COLOR, CLICOLOR_FORCE"),
-    ("--help, --version", "what you see, and which version it is"),
+    ("--help, --version", "show this help; show the version"),
 ];
 
-/// Formats the commands in their groups, with headings and names in these styles.
+/// Formats the command groups with the given styles for headings and names.
 pub(super) fn commands(heading: &Style, literal: &Style) -> String {
     let row = |(names, line): &Row| format!("  {literal}{:<20}{literal:#} {line}\n", names.join(", "));
     let group = |(title, rows): &(&str, &[Row])| {
@@ -77,7 +77,7 @@ pub(super) fn commands(heading: &Style, literal: &Style) -> String {
     GROUPS.iter().map(group).collect()
 }
 
-/// Returns the help template of `tot` for clap.
+/// Returns clap's help template for `tot`.
 pub(super) fn template() -> String {
     let styles = Styles::styled();
     let (heading, literal) = (styles.get_header(), styles.get_literal());
@@ -87,16 +87,16 @@ pub(super) fn template() -> String {
     for (option, line) in OPTIONS {
         text.push_str(&format!("  {literal}{option:<20}{literal:#} {line}\n"));
     }
-    text + "\n`tot COMMAND --help` has more of each, with examples. With --json after it, most\n\
-            print one document for programs: `tot help scripts`."
+    text + "\n`tot COMMAND --help` explains a command and shows examples. With --json, most\n\
+            commands print one JSON document: `tot help scripts`."
 }
 
-/// Sets the usage as people write it, `[ID] NODE`: clap does not know that the first of a list is optional. Each list that may
-/// begin with an investigation is the field `what`.
+/// Writes the usage line as people expect it, `[ID] NODE`: clap does not know that the first value of a list is optional. Each
+/// list that may begin with an investigation is the argument `what`.
 pub(super) fn with_plain_usage(command: Command) -> Command {
     let given = |arg: &Arg| {
         let names = arg.get_value_names().filter(|_| arg.get_id() == "what")?;
-        // A required list has this many values beside the investigation.
+        // A required list has this many values after the investigation.
         let least = arg.get_num_args().filter(|_| arg.is_required_set()).map(|number| number.min_values());
         let first = least.map(|_| "[ID]".to_owned());
         let name = |(number, name): (usize, &Str)| match least.is_some_and(|least| number < least) {
@@ -147,7 +147,7 @@ mod tests {
         options.extend(["help", "version"]);
         let text = template();
         options.iter().for_each(|option| assert!(text.contains(&format!("--{option}")), "{option}"));
-        // And no option that clap does not accept there.
+        // No option is listed that clap does not accept there.
         let listed = OPTIONS.iter().flat_map(|(names, _)| names.split([' ', ',']));
         for option in listed.filter_map(|word| word.strip_prefix("--")) {
             assert!(options.contains(&option), "{option}");

@@ -1,4 +1,4 @@
-//! Investigations of a hub for one run: cloned into a temporary folder, which is removed afterwards.
+//! Clones a hub's investigations into a temporary folder for one run.
 
 use std::env;
 
@@ -11,12 +11,12 @@ use crate::sync::clone::clone;
 use crate::temporary::{TemporaryFolder, remove_abandoned};
 use crate::text::one_line;
 
-/// The prefix of the names of such folders.
+/// The prefix of the temporary folders' names.
 const PREFIX: &str = "tot-hub-";
 
-/// The clones. They are removed when it is dropped.
+/// The clones. They are removed on drop.
 pub(super) struct Hub {
-    /// Their folder.
+    /// The folder with the clones.
     pub folder: TemporaryFolder,
     /// The investigations that could not be cloned.
     pub failed: Vec<UnreadableInvestigation>,
@@ -35,7 +35,7 @@ impl Hub {
         let cloned = clone(&store, &git, address, &[], &|what| progress.count(|| what.to_owned()));
         for one in cloned.map_err(|error| shown(&error))? {
             if let Err(error) = one.outcome {
-                // A site reveals nothing about the machine that made it.
+                // A site must not reveal anything about the machine that built it.
                 let reason = error.to_string().replace(&hub.folder.path().display().to_string(), "the hub");
                 hub.failed
                     .push(UnreadableInvestigation { name: one_line(&one.branch), reason: one_line(&reason) });

@@ -17,28 +17,28 @@ use crate::sync::SyncError;
 use crate::sync::import::{Imported, Unbundled, bundle, facts};
 use crate::text::{counted, one_line};
 
-/// The size limit of a JSON file: more than any readable investigation has.
+/// The size limit of a JSON file, larger than any readable investigation.
 const MOST: u64 = 1 << 30;
-/// The most findings printed for one investigation.
+/// The maximum number of findings printed for one investigation.
 const FINDINGS: usize = 20;
 /// The first bytes of every bundle.
 const BUNDLE: &[u8] = b"# v";
 
-/// Takes investigations out of files into the root: git bundles, an investigation.json, and the JSON files of the
-/// TypeScript server that this program descends from. What the rules would not have allowed is kept, and named.
+/// Import investigations from files into the root: git bundles, investigation.json, and the JSON files of the earlier TypeScript
+/// server. Parts that violate the rules are kept and reported.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ImportArguments {
-    /// The files
+    /// Files to import
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Only say what would come of them
+    /// Only report what would be imported
     #[arg(long)]
     dry_run: bool,
-    /// Import JSON files as other investigations, whose ids follow from what they hold
+    /// Import JSON files under new ids, derived from their content
     #[arg(long)]
     as_new: bool,
-    /// The built-in ruleset of a file of the ancestor, which names none; else the one that it breaks least
+    /// Built-in ruleset for files of the TypeScript server, which name none; default: the one with the fewest violations
     #[arg(long, value_name = "NAME")]
     ruleset: Option<String>,
     #[command(flatten)]
@@ -47,9 +47,9 @@ pub(super) struct ImportArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  tot import sky.bundle                     with its whole history, as git bundle or tot export wrote it
+  tot import sky.bundle                     with its full history, from git bundle or tot export
   tot import site/investigation.json        the data of a report
-  tot import --dry-run investigations/*.json  what would come of the ancestor's files";
+  tot import --dry-run investigations/*.json  files of the TypeScript server, without importing them";
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -59,7 +59,7 @@ struct Document {
     failed: usize,
 }
 
-/// The outcome for one file, or for one investigation in it.
+/// The result for a file, or for one investigation in it.
 #[derive(Default, Serialize)]
 struct Entry {
     file: String,
@@ -82,21 +82,21 @@ struct Summary {
     head: String,
     nodes: usize,
     commits: usize,
-    /// Whether it existed before.
+    /// Whether the folder existed before.
     present: bool,
     findings: Vec<String>,
 }
 
-/// An error of importing a file.
+/// An error from importing a file.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error("cannot be read")]
     Unreadable(#[source] std::io::Error),
     #[error("has more than {MOST} bytes")]
     TooLarge,
-    #[error("is neither a git bundle nor text in UTF-8")]
+    #[error("is neither a git bundle nor UTF-8 text")]
     NotText,
-    #[error("a bundle is imported with the ids of its commits: --as-new is for JSON files")]
+    #[error("a bundle keeps its ids: --as-new is only for JSON files")]
     BundleAsNew,
     #[error(transparent)]
     Import(#[from] ImportError),
@@ -115,7 +115,7 @@ impl Error {
     }
 
     fn entry(&self, file: &Path, branch: Option<String>) -> Entry {
-        // An error of syncing has its own chain of causes.
+        // A sync error formats its own causes.
         let said = if let Error::Sync(error) = self { chain(error) } else { chain(self) };
         let error = Some(one_line(&said));
         Entry { file: file.display().to_string(), branch, error, code: Some(self.code()), ..Entry::default() }

@@ -1,4 +1,4 @@
-//! Interrupts: ends the program when a person asks this program, not another one.
+//! Signals: stops this program, or passes the signal to another program.
 
 use std::io;
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use signal_hook::flag;
 use crate::platform::HANGUP;
 use crate::report::ReportError;
 
-/// The exit status that shells give a program ended by Ctrl-C.
+/// The exit status that shells report for a program ended by Ctrl-C.
 const STATUS: i32 = 130;
 
-/// A flag that is set by Ctrl-C or SIGTERM. The first time, work stops at its next step and removes what it has begun; the second
-/// time the program ends at once.
+/// A flag set by Ctrl-C or SIGTERM. After the first signal, work stops at its next step and cleans up. The second signal ends the
+/// program immediately.
 #[derive(Debug)]
 pub(super) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Watches from now on.
+    /// Starts watching.
     pub(super) fn watch() -> io::Result<Interrupt> {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
-            // In this order: the handler that ends the program reads the flag of an earlier signal.
+            // The order matters: the handler that ends the program reads the flag of an earlier signal.
             flag::register_conditional_shutdown(signal, STATUS, Arc::clone(&asked))?;
             flag::register(signal, Arc::clone(&asked))?;
         }
@@ -36,12 +36,12 @@ impl Interrupt {
     }
 }
 
-/// The signals that ask the program to end, for passing them on to another program. They no longer end this one.
+/// Signals to pass on to another program. While they are watched, they no longer end this one.
 #[derive(Debug)]
 pub(super) struct Passed(Vec<(i32, Arc<AtomicBool>)>);
 
 impl Passed {
-    /// Watches from now on.
+    /// Starts watching.
     pub(super) fn watch() -> io::Result<Passed> {
         let signals = [SIGINT, SIGTERM].into_iter().chain(HANGUP);
         let watched = signals.map(|signal| {
@@ -51,16 +51,16 @@ impl Passed {
         watched.collect::<io::Result<_>>().map(Passed)
     }
 
-    /// Takes a signal that has arrived since the last call.
+    /// Takes a signal that arrived since the last call.
     pub(super) fn take(&self) -> Option<i32> {
         self.0.iter().find(|(_, asked)| asked.swap(false, Ordering::Relaxed)).map(|(signal, _)| *signal)
     }
 }
 
-/// Waits for another program at the terminal, such as a pager. Ctrl-C meanwhile ends only that program, as with git.
+/// Waits for another program at the terminal, such as a pager. Until it ends, Ctrl-C ends only that program, as with git.
 pub(super) fn left_to_another<T>(wait: impl FnOnce() -> T) -> T {
     let is_over = Arc::new(AtomicBool::new(false));
-    // Without it, Ctrl-C ends both.
+    // By default, Ctrl-C would end both.
     let _ = flag::register_conditional_default(SIGINT, Arc::clone(&is_over));
     let outcome = wait();
     is_over.store(true, Ordering::Relaxed);

@@ -18,17 +18,17 @@ use crate::signoff::{self, Signers};
 use crate::store::{ListEntry, ListFilter, ListState, Store};
 use crate::text::{columns as width, counted, one_line};
 
-/// Lists the investigations, newest first: each with its best answer, or what is owed.
+/// List investigations, newest first, each with its best answer or the first required step.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ListArguments {
-    /// Words that all must be in the id, the title, the question or the name of the ruleset
+    /// Words that must all occur in the id, the title, the question or the ruleset's name
     #[arg(value_name = "TEXT")]
     words: Vec<String>,
-    /// Only those that have not ended: the same as --state open
+    /// Only investigations that have not ended; same as --state open
     #[arg(long)]
     open: bool,
-    /// Only those in one of these states; several with commas, or given several times
+    /// Only investigations in one of these states; separate several with commas, or repeat the option
     #[arg(long, value_name = "STATE", value_delimiter = ',')]
     state: Vec<State>,
     #[command(flatten)]
@@ -40,40 +40,40 @@ With --json: {investigations: [{id, path, title, ruleset, states, nodes, rounds,
 openObjections, signOff?, ahead?, behind?, fault?}]}
 
 Examples:
-  tot list                                  all of them
-  tot list sqlite --open                    those about SQLite that go on
-  tot list --state contested,self-checked   what wants another pair of eyes
+  tot list                                  all investigations
+  tot list sqlite --open                    open ones about SQLite
+  tot list --state contested,self-checked   those that need a second look
   tot list --json | jq -r '.investigations[] | select(.ahead > 0) | .id'";
 
-/// What an investigation can be; one can be several of them.
+/// A state of an investigation. States can be combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 enum State {
-    /// It has not ended, or has gone on since
+    /// Not ended, or continued since
     Open,
-    /// It has ended
+    /// Ended
     Ended,
-    /// It was ended before its rules were met
+    /// Ended before its rules were met
     StoppedEarly,
-    /// It was ended, and research has come from elsewhere since
+    /// Ended, but research from elsewhere was added since
     Continued,
-    /// It was ended, and its rules ask for something that is not there
+    /// Ended, but a requirement of its rules is not met
     RulesUnmet,
-    /// What it concludes, or its best answer so far, is confirmed by another than who wrote it
+    /// The conclusion, or the best answer so far, is confirmed by someone other than its author
     Confirmed,
-    /// That is checked only by its author
+    /// The conclusion, or the best answer so far, is checked only by its author
     SelfChecked,
-    /// Nobody has confirmed that
+    /// The conclusion, or the best answer so far, is not confirmed
     Unconfirmed,
-    /// That is refuted
+    /// The conclusion, or the best answer so far, is refuted
     Refuted,
-    /// It has no answer
+    /// Without an answer
     Unanswered,
-    /// An answer is contested
+    /// With a contested answer
     Contested,
-    /// A valid sign-off approves it as it is
+    /// Approved in its current state by a valid sign-off
     Approved,
-    /// It can't be read
+    /// Unreadable
     Unreadable,
 }
 
@@ -92,7 +92,7 @@ struct Entry {
     title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ruleset: Option<String>,
-    /// All its states.
+    /// All states of the investigation.
     states: Vec<State>,
     nodes: usize,
     rounds: u32,
@@ -100,17 +100,17 @@ struct Entry {
     started_at: Option<String>,
     /// The number of unrefuted answers.
     answers: usize,
-    /// The surest answer.
+    /// The most certain answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<NodeLine>,
-    /// The first blocker of its end.
+    /// The first step required before the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     owed: Option<String>,
     open_objections: usize,
     /// The newest sign-off and its validity.
     #[serde(skip_serializing_if = "Option::is_none")]
     sign_off: Option<String>,
-    /// The numbers of commits missing at the remote and missing here, as of the last sync.
+    /// The number of commits to push and to pull, as of the last sync.
     #[serde(skip_serializing_if = "Option::is_none")]
     ahead: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,7 +139,7 @@ fn try_run(arguments: &ListArguments) -> Outcome {
     if document.investigations.is_empty() {
         let root = place.store.root().display();
         let none = match place.store.folders().len() {
-            0 => format!("There is no investigation in {root}.\n"),
+            0 => format!("No investigations in {root}.\n"),
             several => format!("No matches among {} in {root}.\n", counted(several, "folder")),
         };
         return page(&none);
@@ -147,7 +147,7 @@ fn try_run(arguments: &ListArguments) -> Outcome {
     page(&shown(&document.investigations, Screen { columns: columns() }))
 }
 
-/// Returns the entry of an investigation.
+/// Reads an investigation for the list.
 fn look_at(store: &Store, listed: &ListEntry) -> Entry {
     let facts = listed.facts.as_ref();
     let entry = Entry {
@@ -176,7 +176,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> Entry {
         assess::Outcome::Ended => vec![State::Ended],
         assess::Outcome::StoppedEarly => vec![State::Ended, State::StoppedEarly],
     };
-    // Without its rules, its answers are unknown.
+    // Without the rules, the answers are unknown.
     let unanswered = if assessment.refuted.is_empty() { State::Unanswered } else { State::Refuted };
     states.extend((assessment.rules.is_some() && answers.is_empty()).then_some(unanswered));
     states.extend(match assessment.overall() {
@@ -188,7 +188,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> Entry {
         Some(Verdict::SecondAgent | Verdict::OtherSession | Verdict::Person) => Some(State::Confirmed),
     });
     states.extend((assessment.count(|it| it == Verdict::Contested) > 0).then_some(State::Contested));
-    // Each check takes a git process, so only investigations with a sign-off are checked.
+    // Checking starts a git process, so only investigations with sign-offs are checked.
     let sign_offs = signoff::unchecked(store, &snapshot).ok().filter(|found| !found.all.is_empty());
     let checked = sign_offs.map(|found| match GitProgram::find(is_person()) {
         Ok(git) => signoff::checked(store, &snapshot, &Signers { git, allowed: None }).unwrap_or(found),
@@ -203,7 +203,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> Entry {
     let mut faults = snapshot.all_faults();
     let fault = faults.next().map(|first| match faults.count() {
         0 => first.to_string(),
-        more => format!("{first}; and {}", counted(more, "other fault")),
+        more => format!("{first}; and {}", counted(more, "more problem")),
     });
     Entry {
         states,
@@ -239,7 +239,7 @@ fn shown(entries: &[Entry], screen: Screen) -> String {
             line(format!("{}{}", answer.text(screen, taken), styled(QUIET, &more)));
         }
         if let Some(owed) = &entry.owed {
-            line(styled(QUIET, &screen.rest(&format!("owed: {owed}"), indent.len())));
+            line(styled(QUIET, &screen.rest(&format!("required: {owed}"), indent.len())));
         }
         if let Some(fault) = &entry.fault {
             line(styled(BAD, &screen.rest(fault, indent.len())));
@@ -250,7 +250,7 @@ fn shown(entries: &[Entry], screen: Screen) -> String {
     entries.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns its states, each in its style.
+/// Returns the states and counts to show, with their styles.
 fn marks(entry: &Entry) -> Vec<(Style, String)> {
     let mut marks: Vec<(Style, String)> = Vec::new();
     for state in &entry.states {
@@ -285,7 +285,7 @@ fn marks(entry: &Entry) -> Vec<(Style, String)> {
     marks
 }
 
-/// Joins the marks with dots, in as many lines as they need after `taken` columns.
+/// Joins the marks with dots. Starts a new line when one is full; `taken` columns are used by the indent.
 fn in_lines(marks: &[(Style, String)], screen: Screen, taken: usize) -> Vec<String> {
     let room = screen.columns.map_or(usize::MAX, |all| all.saturating_sub(taken));
     let mut lines: Vec<String> = Vec::new();
@@ -306,7 +306,7 @@ fn in_lines(marks: &[(Style, String)], screen: Screen, taken: usize) -> Vec<Stri
     lines
 }
 
-/// Returns how many characters distinguish these ids; at least eight.
+/// Returns the prefix length that distinguishes these ids, at least eight.
 fn unique(ids: &[&str]) -> usize {
     let mut sorted = ids.to_vec();
     sorted.sort_unstable();

@@ -1,4 +1,4 @@
-//! `tot log`: the history of an investigation, of a node, or of a branch.
+//! `tot log`: the history of an investigation, a node or a branch.
 
 use std::process::ExitCode;
 
@@ -15,15 +15,15 @@ use crate::report::verb_of;
 use crate::store::{HistoryEntry, SIGN_OFFS};
 use crate::text::one_line;
 
-/// Shows the commits of an investigation, newest first: of all of it, of one node, or of a branch.
+/// Show the commits of an investigation, newest first; only those of a node or a branch if one is named.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct LogArguments {
-    /// The investigation (its id, or a beginning or ending of it; not needed in its folder, or where there is only one), then
-    /// a node (R2.A1), or a branch: an id without its round (A1), for that node and all that extends it
+    /// Investigation (id, prefix or suffix; optional when there is only one), then a node such as R2.A1, or a branch: A1 means
+    /// R2.A1 and all nodes below it
     #[arg(value_names = ["ID", "NODE|BRANCH"], num_args = 0..=2)]
     what: Vec<String>,
-    /// The newest so many
+    /// Maximum number of commits
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     number: Option<u64>,
     #[command(flatten)]
@@ -34,10 +34,10 @@ const EXAMPLES: &str = "\
 With --json: {id, commits: [{commit, at, author, agentId?, client?, subject, tags, merge, changes: [{what, nodeId?}], warnings, gaps}]}
 
 Examples:
-  tot log                 all of it, in the folder of an investigation
-  tot log 0196 R2.A1      one node, from its proposal to its end
-  tot log 0196 A1 -n 20   the newest of the branch of R2.A1
-  git log -p              the same with every line that changed, in its folder";
+  tot log                 all commits of the current investigation
+  tot log 0196 R2.A1      those of one node
+  tot log 0196 A1 -n 20   the 20 newest of R2.A1 and the nodes below it
+  git log -p              in the investigation's folder: every changed line";
 
 #[derive(Serialize)]
 struct Document {
@@ -53,7 +53,7 @@ struct Commit {
     author: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     agent_id: Option<String>,
-    /// The program that made the call, and its version.
+    /// The program that made the call, with its version.
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<String>,
     subject: String,
@@ -61,13 +61,13 @@ struct Commit {
     merge: bool,
     changes: Vec<Change>,
     warnings: Vec<String>,
-    /// Unreadable or omitted parts of the commit.
+    /// Parts of the commit that are unreadable or omitted.
     gaps: Vec<String>,
     #[serde(skip)]
     minute: String,
 }
 
-/// The change of a commit to a node, or to the whole.
+/// A change to a node or to the whole investigation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Change {
@@ -77,12 +77,12 @@ struct Change {
     node_id: Option<String>,
 }
 
-/// The subject of the history.
+/// The part of the history to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Of {
     All,
     Node(NodeId),
-    /// The id without its round.
+    /// A node id without its round.
     Branch(String),
 }
 
@@ -94,7 +94,7 @@ fn try_run(arguments: &LogArguments) -> Outcome {
     let (id, of) = asked(&arguments.what);
     let place = arguments.common.place();
     let snapshot = place.store.load(&place.one(id)?)?;
-    // No older commits are read than are shown.
+    // Older commits than needed are not read.
     let mut left = arguments.number;
     let history = place.store.history_until(&snapshot, |entry| {
         left = left.map(|left| left - u64::from(fits(entry, &of)));
@@ -124,7 +124,7 @@ fn try_run(arguments: &LogArguments) -> Outcome {
     }
 }
 
-/// Parses the arguments: an id, a node or a branch, or both.
+/// Parses the arguments: an id, then a node or a branch.
 fn asked(what: &[String]) -> (Option<&str>, Of) {
     let of = |text: &str| match text.parse() {
         Ok(node) => Of::Node(node),
@@ -132,14 +132,14 @@ fn asked(what: &[String]) -> (Option<&str>, Of) {
     };
     match what {
         [] => (None, Of::All),
-        // Ids of investigations have small letters, and those of nodes begin with a capital one.
+        // Investigation ids are in lower case; node ids begin with a capital letter.
         [one] if one.starts_with(|c: char| c.is_ascii_uppercase()) => (None, of(one)),
         [one] => (Some(one), Of::All),
         [id, one, ..] => (Some(id), of(one)),
     }
 }
 
-/// Whether the node begins that branch or is below it: `A12` is not below `A1`.
+/// Returns whether the node begins the branch or is below it. `A12` is not below `A1`.
 fn is_in(node: &NodeId, branch: &str) -> bool {
     let Some(rest) = node.suffix().strip_prefix(branch) else { return false };
     let ends_in_digit = branch.ends_with(|c: char| c.is_ascii_digit());
@@ -175,7 +175,7 @@ fn commit(entry: &HistoryEntry, of: &Of) -> Commit {
         agent_id: all("Agent-Id").into_iter().next(),
         client: all("Client").into_iter().next(),
         subject: entry.subject().to_owned(),
-        // Anybody can make a tag, so its name alone must not say that something is approved.
+        // Anyone can create a tag, so its name alone must not suggest an approval.
         tags: entry
             .tags
             .iter()
@@ -190,7 +190,7 @@ fn commit(entry: &HistoryEntry, of: &Of) -> Commit {
     }
 }
 
-/// Formats a line for each commit, and one for each of its changes.
+/// Formats each commit as a line, followed by its warnings and gaps.
 fn shown(commits: &[Commit], screen: Screen) -> String {
     let one = |commit: &Commit| {
         let id = &commit.commit[..10];
@@ -202,7 +202,7 @@ fn shown(commits: &[Commit], screen: Screen) -> String {
             "" => "(no subject)",
             subject => subject,
         };
-        // The name follows the subject if both fit.
+        // The author follows the subject if both fit.
         let line = screen.rest(&format!("{subject} · {who}"), used);
         let line = match line.strip_suffix(&who) {
             Some(subject) if !who.is_empty() => format!("{subject}{}", styled(QUIET, &who)),

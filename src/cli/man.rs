@@ -1,4 +1,4 @@
-//! `tot man`: a manual page for every command, and for every topic of `tot help`.
+//! `tot man`: manual pages for all commands and help topics.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use super::topics::{TOPICS, title};
 use super::{Outcome, command, finish};
 use crate::text::counted;
 
-/// Writes the manual pages into a folder, as `man` looks for them there: man1/ has tot.1 and one for each command, man7/ one for
-/// each topic of tot help.
+/// Write the manual pages into a folder for `man`: tot.1 and a page per command in man1/, and a page per topic of tot help in
+/// man7/.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ManArguments {
-    /// The folder, one of those that `manpath` lists; made if it is not there
+    /// Folder, one that `manpath` lists; created if missing
     dir: PathBuf,
 }
 
@@ -54,7 +54,7 @@ fn topic(name: &str, text: &str) -> String {
     page.control("TH", [&format!("tot-{name}"), "7", " ", "tot", "Tree of Thoughts"]);
     page.control("SH", ["NAME"]);
     page.text([roman(format!("tot-{name} - {}", title(text)))]);
-    // The lines of a paragraph are joined.
+    // The lines of a paragraph, joined before they are written.
     let mut paragraph: Vec<&str> = Vec::new();
     let mut is_block = false;
     for line in text.lines().skip(1).chain([""]) {
@@ -89,7 +89,7 @@ fn topic(name: &str, text: &str) -> String {
     page.render()
 }
 
-/// Writes the paragraph, with text in backquotes in bold.
+/// Writes the paragraph, with backquoted text in bold.
 fn end(page: &mut Roff, paragraph: &mut Vec<&str>) {
     let text = std::mem::take(paragraph).join(" ");
     if !text.is_empty() {

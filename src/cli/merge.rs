@@ -1,4 +1,4 @@
-//! `tot merge --resolve`: merges by node what git could not merge by lines.
+//! `tot merge --resolve`: merges node by node what git could not merge.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,17 +16,17 @@ use crate::sync::{self, SyncError};
 use crate::text::one_line;
 use crate::world::World;
 
-/// Joins by node what git could not merge by lines.
+/// Merge node by node what git could not merge.
 ///
-/// `tot sync` merges by itself; this is for a merge made with git. One that is in progress is given up, and made anew by
-/// node. Where conflict markers were committed, both sides are joined in a commit on top.
+/// `tot sync` merges automatically; this command is for a merge made with git. A merge in progress is aborted and repeated node
+/// by node. If conflict markers were committed, both sides are merged in a new commit.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct MergeArguments {
-    /// The investigation: an id, or the beginning or ending of one
+    /// Investigation: id, prefix or suffix; optional when there is only one
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// Resolve the conflicts that a merge with git has left
+    /// Resolve the conflicts left by git
     #[arg(long, required = true)]
     resolve: bool,
     #[command(flatten)]
@@ -35,8 +35,8 @@ pub(super) struct MergeArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  git pull; tot merge --resolve     in the folder of an investigation, after git has said CONFLICT
-  tot merge --resolve 0196          after `tot check` has named conflict markers";
+  git pull; tot merge --resolve     in an investigation's folder, after git reported CONFLICT
+  tot merge --resolve 0196          after `tot check` reported conflict markers";
 
 /// The outcome, as JSON.
 #[derive(Default, Serialize)]
@@ -45,10 +45,10 @@ struct Document {
     /// Absent if there was nothing to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
-    /// The files that had conflict markers in a commit.
+    /// The files whose committed version had conflict markers.
     files: Vec<String>,
     decisions: Vec<MergeDecision>,
-    /// The branch that keeps the content of the work tree, if a merge was in progress.
+    /// The branch with the work tree as it was during the aborted merge.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<String>,
 }
@@ -62,7 +62,7 @@ fn try_run(arguments: &MergeArguments) -> Outcome {
     let path = place.one(arguments.id.as_deref())?;
     let git = GitProgram::find(super::is_person())?;
     let mut document = Document::default();
-    // Checked first: the work tree is somebody's work, and stays as it is if it can't be merged.
+    // Checked first: if the merge is impossible, the user's work tree stays unchanged.
     let stopped = place.store.stopped_merge(&path).map_err(|error| match error.kind {
         StoreErrorKind::Conflicts(_) => {
             format!("{error}. The merge in progress stays as it is. {BY_HAND}").into()
@@ -86,7 +86,7 @@ fn try_run(arguments: &MergeArguments) -> Outcome {
         return say_json(&document);
     }
     let mut text = match &document.commit {
-        Some(commit) => format!("Joined in {commit:.10}\n"),
+        Some(commit) => format!("Merged in {commit:.10}\n"),
         None => "Nothing to resolve.\n".to_owned(),
     };
     for decision in &document.decisions {
@@ -121,5 +121,5 @@ fn anew(
 }
 
 fn as_it_stood(branch: &str) -> String {
-    format!("The merge by hand, as it stood, is in the branch {branch}")
+    format!("The manual merge is saved in the branch {branch}")
 }

@@ -1,5 +1,5 @@
-//! The command lines of the three binaries: arguments in, an exit status out. The only part of the library that
-//! prints to stdout.
+//! The command lines of the three binaries: parses arguments and returns an exit status. No other part of the library prints to
+//! stdout.
 
 mod amend;
 mod approve;
@@ -84,18 +84,18 @@ use crate::world::World;
 #[derive(Parser)]
 #[command(name = "tot", version, disable_help_subcommand = true)]
 struct Tot {
-    /// The folder of the investigations, as after the command
-    // Not global: only the commands that take it pass it on to here, and what has no use for it refuses it.
+    /// Folder of the investigations; also accepted after the command
+    // Not global: only the commands that use it pass it on, and the others refuse it.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// Whether to print in colour: by default at a terminal, unless NO_COLOR is set, or with CLICOLOR_FORCE
+    /// When to print in colour. `auto` means at a terminal, unless NO_COLOR is set, or always with CLICOLOR_FORCE
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto", hide_default_value = true)]
     color: ColorChoice,
     #[command(subcommand)]
     command: Command,
 }
 
-// What a command is for stands at its arguments, whole; a line here would take its place in --help.
+// Each command is documented at its arguments: a line here would replace that documentation in --help.
 #[derive(Subcommand)]
 enum Command {
     Amend(amend::AmendArguments),
@@ -107,7 +107,7 @@ enum Command {
     Comment(comment::CommentArguments),
     Commit(commit::CommitArguments),
     Completions(completions::CompletionsArguments),
-    /// Plays a whole investigation through the MCP server and renders its report
+    /// Play a complete investigation through the MCP server, and render its report
     Demo(DemoArguments),
     Diff(diff::DiffArguments),
     Doctor(doctor::DoctorArguments),
@@ -119,7 +119,7 @@ enum Command {
     Log(log::LogArguments),
     Man(man::ManArguments),
     Merge(merge::MergeArguments),
-    /// Runs the MCP server, as the command tot-mcp does
+    /// Run the MCP server, as the command tot-mcp does
     Mcp(McpArguments),
     Next(next::NextArguments),
     Note(note::NoteArguments),
@@ -133,13 +133,13 @@ enum Command {
     Rerun(rerun::RerunArguments),
     Resolve(comment::ResolveArguments),
     Review(review::ReviewArguments),
-    /// Lists, shows and checks rulesets: the methods of investigation
+    /// List, show and check rulesets, the methods of investigation
     Ruleset(RulesetArguments),
     Run(run::RunArguments),
     Search(search::SearchArguments),
-    /// Tells an MCP client of this server: prints what goes into its configuration, or writes it
+    /// Configure an MCP client for this server: print the configuration, or write it
     Setup(setup::SetupArguments),
-    // Who comes from git types it.
+    // git users type `status`.
     #[command(alias = "status")]
     Show(show::ShowArguments),
     Start(start::StartArguments),
@@ -151,21 +151,20 @@ enum Command {
 #[derive(Args)]
 #[command(after_long_help = DEMO_EXAMPLES)]
 struct DemoArguments {
-    /// Where the investigation and its site go; without it tot-demo, or tot-demo-2 … where that exists
+    /// Folder for the investigation and its site; default: tot-demo, or tot-demo-2 and so on if that exists
     dir: Option<PathBuf>,
 }
 
 const DEMO_EXAMPLES: &str = "\
 Examples:
-  tot demo            into tot-demo, here
-  tot demo /tmp/demo  and then: tot --root /tmp/demo/investigations show";
+  tot demo            creates ./tot-demo
+  tot demo /tmp/demo  then: tot --root /tmp/demo/investigations show";
 
 /// The MCP server of Tree of Thoughts, over stdio or HTTP.
 ///
-/// Agents start investigations, propose nodes, commit findings and end with an answer; each investigation is a git
-/// repository in the root folder, each writing call one commit. Over stdio, standard output carries the protocol only;
-/// the log goes to standard error. The server ends, with status 0, when its input ends or at SIGTERM or Ctrl-C, after the
-/// calls in flight.
+/// Agents start investigations, propose nodes, commit findings and end with a conclusion. Each investigation is a git repository
+/// in the root folder, and each writing call is one commit. Over stdio, standard output carries only the protocol; the log goes to
+/// standard error. When its input ends, or at SIGTERM or Ctrl-C, the server finishes the calls in progress and exits with status 0.
 #[derive(Parser)]
 #[command(name = "tot-mcp", version)]
 struct McpCommand {
@@ -176,65 +175,65 @@ struct McpCommand {
 #[derive(Args)]
 #[command(after_long_help = serving::EXAMPLES)]
 struct McpArguments {
-    /// The folder of the investigations; made with the first one
+    /// Folder of the investigations; created with the first one
     #[arg(long, value_name = "DIR", default_value = "investigations", global = true)]
     root: PathBuf,
-    /// The folder that tot_report writes sites to; `site` in the root where it is absent
+    /// Folder for the sites of tot_report; default: `site` in the root
     #[arg(long, value_name = "DIR")]
     site: Option<PathBuf>,
-    /// Offer only the tools that read, and write nothing: no commit, no lock, no recovery, no site
+    /// Offer only reading tools, and write nothing: no commits, locks, recovery or sites
     #[arg(long)]
     read_only: bool,
-    /// Where new investigations are shared: each gets this remote, as by tot remote add, on its branch tot/<id>. Without it
-    /// they go where tot.remote in git's configuration says, if anywhere
+    /// Remote for new investigations: each gets it, as with tot remote add, on its own branch tot/<id>. Default: tot.remote in
+    /// git's configuration, if set
     #[arg(long, value_name = "URL", conflicts_with = "read_only", value_parser = remote_address)]
     remote: Option<String>,
-    /// Sync in the background what calls use, as tot sync does: what others did comes in, and what is written goes there
-    /// within seconds. While that fails it is tried again, work goes on, and tot_status says why. At its end the server
-    /// waits up to 10 seconds for what is not sent yet. Not with --read-only, since what comes in is written
+    /// Sync the investigations that calls use in the background, as tot sync does: receives the work of others, and sends new
+    /// commits within seconds. Failures are retried while work goes on, and tot_status reports them. On exit the server waits up to
+    /// 10 seconds for unsent commits. Not possible with --read-only, because received work is written
     #[arg(long, conflicts_with = "read_only")]
     sync: bool,
-    /// The least rounds of new investigations: raises a ruleset's own number, and a start that asks for fewer is refused
+    /// Minimum rounds of new investigations: raises the ruleset's own number, and a start that asks for fewer is refused
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     min_rounds: Option<u32>,
-    /// Refuse texts that hold what looks like a credential, where the ruleset only warns of them
+    /// Refuse text that looks like it contains a credential, even if the ruleset only warns
     #[arg(long)]
     reject_secrets: bool,
-    /// The most bytes of an attachment
+    /// Maximum bytes of an attachment
     #[arg(long, value_name = "BYTES", default_value_t = ATTACHMENT_MAX, value_parser = clap::value_parser!(u64).range(1..=attach::MOST))]
     max_attachment: u64,
-    /// Have the client ask the person in front of it whether an investigation may end, before it does. A client that holds
-    /// the call meanwhile is waited for so many seconds; without an answer it ends, and says so
+    /// Have the client ask its user before an investigation ends. If there is no answer within SECONDS, the investigation ends and
+    /// records that
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "45",
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    // Clients built on the official TypeScript SDK give up a call after a minute.
+    // Clients built on the official TypeScript SDK abandon a call after a minute.
     ask_before_end: Option<u64>,
-    /// The repository that the investigations are about: files of it that results cite are kept as they were, and made-up
-    /// ones are told. Without it the one around the current folder, but not with --http, whose clients are elsewhere
+    /// Repository that the investigations are about: cited files are stored as they were, and citations of missing files are
+    /// reported. Default: the one around the current folder; with --http none, because clients are elsewhere
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// Look at no project, whatever is around the current folder
+    /// Use no project, even in a repository
     #[arg(long, conflicts_with = "project")]
     no_project: bool,
     #[command(flatten)]
     rulesets: Folder,
-    /// What a call that writes waits for before it is answered. A killed process loses nothing either way
+    /// What to wait for before a writing call is answered. A killed process loses nothing either way
     #[arg(long, value_name = "WHAT", default_value = "disk")]
     durability: DurabilityArgument,
     #[command(flatten)]
     log: LogArguments,
     #[command(flatten)]
     http: HttpArguments,
-    /// Read the time from this file instead of the clock: for replays and tests
+    /// Read the time from this file instead of the clock, for replays and tests
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum DurabilityArgument {
-    /// The disk holds it, so that a power cut takes nothing back
+    /// The write to disk, so a power failure loses nothing
     Disk,
-    /// What git's settings ask for (core.fsync): by default nothing
+    /// Whatever git's setting core.fsync demands; by default nothing
     Git,
 }
 
@@ -305,17 +304,17 @@ pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// Returns the command line of `tot`, with the help of [`help`].
+/// Returns the command line of `tot`, with the help text of [`help`].
 fn command() -> clap::Command {
     on_screen(Tot::command().help_template(help::template()).mut_subcommands(help::with_plain_usage))
 }
 
-/// Sets the width of help to that of the terminal. In a pipe each paragraph is one line.
+/// Sets the help width to the terminal's. In a pipe, each paragraph is one line.
 fn on_screen(command: clap::Command) -> clap::Command {
     command.term_width(print::columns().unwrap_or(0))
 }
 
-/// Parses the arguments, and sets whether output is coloured.
+/// Parses the arguments, and sets the colour mode.
 fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<Tot, ExitCode> {
     let parsed = command().try_get_matches_from(arguments).and_then(|matches| {
         let tot = Tot::from_arg_matches(&matches)?;
@@ -323,7 +322,7 @@ fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<Tot, ExitC
         let name = matches.subcommand_name().unwrap_or_default();
         let takes_root = |command: &clap::Command| command.get_arguments().any(|it| it.get_id() == "root");
         if tot.root.is_some() && !command().find_subcommand(name).is_some_and(takes_root) {
-            let reason = format!("`tot {name}` takes no --root");
+            let reason = format!("`tot {name}` does not accept --root");
             return Err(command().error(ErrorKind::UnknownArgument, reason));
         }
         Ok(tot)
@@ -333,7 +332,7 @@ fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<Tot, ExitC
     Ok(tot)
 }
 
-/// Whether the command or its subcommand prints JSON.
+/// Returns whether `--json` was given to the command or its subcommand.
 fn wants_json(matches: &clap::ArgMatches) -> bool {
     let Some((_, of_command)) = matches.subcommand() else { return false };
     of_command.try_get_one::<bool>("json").ok().flatten() == Some(&true) || wants_json(of_command)
@@ -346,22 +345,22 @@ fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, 
 
 /// Prints clap's message, and returns the exit status.
 fn explained(error: clap::Error) -> ExitCode {
-    // Help and version are not errors and go to stdout; clap tells them apart.
+    // Help and version are not errors and go to stdout; clap distinguishes them.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// Wrong usage that clap can't see.
+/// A usage error that clap cannot detect.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Misused(String);
 
-/// The error of wrong usage.
+/// Returns a usage error.
 fn misused(reason: impl ToString) -> Box<dyn std::error::Error> {
     Box::new(Misused(reason.to_string()))
 }
 
-/// Returns the exit status. Prints the error with its causes on stderr, and as a document under `--json`.
+/// Returns the exit status. Prints an error with its causes on stderr, and as JSON under `--json`.
 fn finish(name: &str, outcome: Outcome) -> ExitCode {
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     // A closed pipe, such as by `head`, is not a failure.
@@ -381,13 +380,13 @@ fn finish(name: &str, outcome: Outcome) -> ExitCode {
             error.downcast_ref().and_then(|Refused(errors)| errors.first()).map(|it| it.code.to_string());
         let suggestion = hint(error);
         let document = Failed { error: Failure { message: causes(error), suggestion, code } };
-        // Without a reader, the status remains.
+        // If nobody reads stdout, the exit status still reports the failure.
         let _ = print::say_json(&document);
     }
     ExitCode::FAILURE
 }
 
-/// Returns the error of wrong usage, as clap formats it.
+/// Returns a usage error in clap's format.
 fn usage(name: &str, reason: &str) -> clap::Error {
     let mut all = command();
     all.build();
@@ -407,12 +406,12 @@ struct Failure {
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     suggestion: Option<String>,
-    /// Of what the rules refuse.
+    /// The code of the rule that refused the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<String>,
 }
 
-/// The refusal of a call, as an error: each reason with its suggestion, in the words of the commands.
+/// A refused call, as an error: each reason with its suggestion, naming commands instead of tools.
 #[derive(Debug)]
 struct Refused(Vec<Diagnostic>);
 
@@ -433,7 +432,7 @@ fn refused(refusal: Refusal) -> Box<dyn std::error::Error> {
     Box::new(Refused(refusal.errors))
 }
 
-/// Formats an error with its causes, and a hint if one is known.
+/// Formats an error with its causes and its hint.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     match hint(error) {
         Some(hint) => format!("{}. {hint}", causes(error)),
@@ -441,7 +440,7 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     }
 }
 
-/// Returns a hint on an error, if one is known.
+/// Returns a hint on how to fix the error, if there is one.
 fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let hint = error.downcast_ref().and_then(StoreError::hint);
     let hint = hint.or_else(|| error.downcast_ref().and_then(find_hint));
@@ -509,7 +508,7 @@ fn run_mcp(arguments: McpArguments) -> Outcome {
         None => {
             if std::io::stdin().is_terminal() {
                 print::tell(
-                    "An MCP client talks to this over standard input; tot setup configures one. Ctrl-C stops it.",
+                    "Waiting for an MCP client on standard input; tot setup configures one. Ctrl-C stops the server.",
                 );
             }
             let session = std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.trim().is_empty());
@@ -539,7 +538,7 @@ fn run_demo(arguments: &DemoArguments) -> Outcome {
          (The times in it are those of the story.)\n\n\
          The site            {}\n\
          The investigation   {repository}\n\n\
-         Run its evidence again, on this machine (with python3):\n\
+         Rerun its evidence on this machine (needs python3):\n\
          \x20 tot --root {} rerun\n\n\
          Look at it with git:\n\
          \x20 git -C {repository} log --oneline              the story of the work\n\
@@ -568,25 +567,25 @@ fn free_name(name: &str) -> PathBuf {
     std::iter::once(PathBuf::from(name)).chain(numbered).find(|path| !path.exists()).unwrap_or_default()
 }
 
-/// Whether the folder is a git repository itself: one with a work tree, or a bare one.
+/// Returns whether the folder is a git repository, with a work tree or bare.
 fn is_repository(path: &Path) -> bool {
     path.join(".git").exists() || (path.join("HEAD").is_file() && path.join("objects").is_dir())
 }
 
-/// Whether a person at a terminal can be asked for a password.
+/// Returns whether a person at a terminal can be asked for a password.
 fn is_person() -> bool {
     std::io::stdin().is_terminal() || std::io::stderr().is_terminal()
 }
 
-/// A line on a terminal that shows the current work; nothing in a pipe.
+/// A progress line on a terminal. Prints nothing in a pipe.
 struct Progress {
     terminal: bool,
     shown: Mutex<Option<Instant>>,
 }
 
 impl Progress {
-    /// The least time that each of many lines is shown: nobody reads faster, and terminals are slow.
-    const STANDS: Duration = Duration::from_millis(100);
+    /// The minimum time that a line is shown: nobody reads faster, and terminals are slow.
+    const MINIMUM: Duration = Duration::from_millis(100);
 
     fn new() -> Self {
         Progress { terminal: std::io::stderr().is_terminal(), shown: Mutex::new(None) }
@@ -600,9 +599,9 @@ impl Progress {
         }
     }
 
-    /// Shows one of many lines, unless the previous one was shown a moment ago.
+    /// Shows a line, unless the previous one was shown a moment ago.
     fn count(&self, what: impl FnOnce() -> String) {
-        if self.terminal && self.shown().is_none_or(|shown| shown.elapsed() >= Self::STANDS) {
+        if self.terminal && self.shown().is_none_or(|shown| shown.elapsed() >= Self::MINIMUM) {
             self.show(&what());
         }
     }

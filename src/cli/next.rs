@@ -1,4 +1,4 @@
-//! `tot next`: what to research next.
+//! `tot next`: plans the next research.
 
 use std::process::ExitCode;
 
@@ -8,28 +8,28 @@ use serde_json::{Value, json};
 use super::work::{self, Subject, Work, WorkArguments, Worked, fields, list, spoken, word};
 use crate::text::one_line;
 
-/// Plans: what is proposed and waits for its result, then fresh nodes with legal ids, and the next command.
+/// Show what to research next: pending proposals, new nodes with valid ids, and the next command.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct NextArguments {
-    /// The investigation: an id, or the beginning or ending of one; not where there is only one
+    /// Investigation: id, prefix or suffix; optional when there is only one
     id: Option<String>,
-    /// What comes first
+    /// Which tasks come first
     #[arg(long, value_name = "WHAT", default_value = "owed")]
     strategy: Strategy,
-    /// The most tasks
+    /// Maximum number of tasks
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=20))]
     max_tasks: u32,
-    /// What varies, and its values: asks for tasks that cover all combinations; for several, give it several times
+    /// A parameter and its values: plans tasks that cover all combinations; can be given several times
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = dimension)]
     dimension: Vec<(String, Vec<String>)>,
-    /// Show the whole brief of each task, as an agent would get it
+    /// Show the full brief of each task, as agents get it
     #[arg(long)]
     full: bool,
-    /// Take the tasks that are pending, so that nobody else does the same
+    /// Claim the pending tasks, so that nobody else does the same work
     #[arg(long)]
     claim: bool,
-    /// Name of the agent that asks: what others have claimed is left out. With --claim, by default the author of your commits
+    /// Name of the agent: tasks claimed by others are left out. With --claim, the default is the author of your commits
     #[arg(long = "as", value_name = "NAME")]
     agent: Option<String>,
     #[command(flatten)]
@@ -42,16 +42,16 @@ Examples:
   tot next 0196 --strategy verify --max-tasks 3
   tot next --dimension os=linux,mac --dimension load=idle,peak";
 
-/// What comes first.
+/// The order of tasks.
 #[derive(Clone, Copy, ValueEnum)]
 enum Strategy {
-    /// The lowest round, spread over its parents: as many as are owed
+    /// Required nodes: the lowest round, spread over its parents
     Owed,
-    /// As owed, and what is recommended beyond that
+    /// Required nodes, then recommended ones
     Balanced,
     /// As balanced, with three children under each open node
     Exhaustive,
-    /// Answers that nothing confirms
+    /// Answers without a confirmation
     Verify,
     /// The deepest branch
     Deepen,
@@ -83,7 +83,7 @@ fn next(arguments: &NextArguments) -> Worked {
     let subject = Work::new("tot next", &arguments.work).subject(arguments.id.as_deref())?;
     let agent = match (&arguments.agent, arguments.claim) {
         (None, true) => {
-            Some(subject.author()?.ok_or("git does not know your name: say with --as who takes the tasks")?)
+            Some(subject.author()?.ok_or("git does not know your name: name the claimant with --as")?)
         }
         (agent, _) => agent.clone(),
     };
@@ -103,7 +103,7 @@ fn lines(subject: &Subject, reply: &Value) -> String {
     let mut text = String::new();
     for task in list(reply, "tasks") {
         let pending = if task["pending"] == true { "  (proposed)" } else { "" };
-        // The last step is the task itself.
+        // The last step of the path is the task itself.
         text.push_str(&format!("{}{pending}\n", one_line(word(task, "path"))));
         let ask = Some(word(task, "ask")).filter(|ask| !ask.is_empty());
         text.extend(ask.map(|ask| format!("    {}\n", one_line(&spoken(ask)))));
@@ -129,7 +129,7 @@ fn lines(subject: &Subject, reply: &Value) -> String {
     text
 }
 
-/// Returns the command for the next call of an agent.
+/// Returns the command that corresponds to the agent's next call.
 fn command(subject: &Subject, call: &Value) -> Option<String> {
     let arguments = &call["arguments"];
     let (name, rest) = match call["tool"].as_str()? {

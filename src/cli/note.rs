@@ -1,4 +1,4 @@
-//! `tot note`: a finding in one line.
+//! `tot note`: stores a finding in one line.
 
 use std::process::ExitCode;
 
@@ -15,21 +15,21 @@ use crate::domain::{Node, NodeId};
 use crate::ruleset::{Role, State};
 use crate::text::{one_line, shorten};
 
-/// Stores a finding in one line: proposes a node and commits it in one step, or commits the pending node.
+/// Store a finding in one line: proposes a node and commits it in one step, or commits the pending node.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct NoteArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the finding in Markdown, or
-    /// - for standard input, then a node: a pending one, or the parent. By default it is the node that `tot next` names
+    /// Investigation (id, prefix or suffix; optional when there is only one), then the finding in Markdown, or - for standard
+    /// input, then a pending node or the parent; default: the node that `tot next` names
     #[arg(value_names = ["TEXT", "NODE"], required = true, num_args = 1..=3)]
     what: Vec<String>,
-    /// The state, as `tot ruleset show` lists them; by default the open one
+    /// State, as listed by `tot ruleset show`; default: the open state
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
-    /// What proves it: measured, read, reproduced
+    /// Evidence: what was measured, read or reproduced
     #[arg(long, value_name = "TEXT")]
     evidence: Option<String>,
-    /// What else was considered; for several, give it several times
+    /// Alternative that was considered; can be given several times
     #[arg(long = "alternative", value_name = "TEXT")]
     alternatives: Vec<String>,
     #[command(flatten)]
@@ -52,7 +52,7 @@ fn note(arguments: &NoteArguments) -> Worked {
         [text, node] if node.parse::<NodeId>().is_ok() => (None, text, Some(node)),
         [id, text] => (Some(id.as_str()), text, None),
         [id, text, node] => (Some(id.as_str()), text, Some(node)),
-        _ => return Err(misused("say what you found, and for which node")),
+        _ => return Err(misused("give a finding, and optionally a node")),
     };
     let text = if text == "-" { work::read("-")? } else { text.clone() };
     let named = named.map(|node| super::place::node(node)).transpose()?;
@@ -105,7 +105,7 @@ fn note(arguments: &NoteArguments) -> Worked {
     subject.call("tot_step", call, lines)
 }
 
-/// Returns the default state of a note: the only one that counts, or else an open one, unless the parent waits for another.
+/// Returns the default state of a note: the only allowed state, or an open one that the parent accepts.
 fn meant(subject: &Subject, parent: Option<&NodeId>) -> Result<String, String> {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     let parent = parent.and_then(|id| investigation.node(id)).map(AsRef::as_ref);

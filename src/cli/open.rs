@@ -1,4 +1,4 @@
-//! `tot open`: opens the site of an investigation in the browser, and renders it first if missing or outdated.
+//! `tot open`: opens an investigation's site in the browser, and renders it first if missing or outdated.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, IsTerminal};
@@ -20,12 +20,12 @@ use crate::report;
 use crate::service::Service;
 use crate::world::World;
 
-/// Makes the site of an investigation, or what has changed in it, and opens it in your browser. It stands where tot_report
-/// puts it: in `site` in the root.
+/// Open an investigation's site in your browser, rendered or updated first. The site is in `site` in the root, where tot_report
+/// writes it.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct OpenArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), and the node whose page it is
+    /// Investigation (id, prefix or suffix; optional when there is only one), and the node whose page to open
     #[arg(value_names = ["ID", "NODE"], num_args = 0..=2)]
     what: Vec<String>,
     #[command(flatten)]
@@ -38,9 +38,9 @@ Examples:
   tot open 0196 R2.A1
   BROWSER=firefox tot open
 
-In a pipe, with --json and where there is no display, no browser is opened: the path is printed.";
+In a pipe, with --json or without a display, no browser opens; the path is printed.";
 
-/// The place of the site.
+/// The path of the opened page, as JSON.
 #[derive(Serialize)]
 struct Document<'a> {
     page: &'a Path,
@@ -65,7 +65,7 @@ fn open(arguments: &OpenArguments) -> Outcome {
     let service = Service::new(place.store.root().to_owned(), World::Machine, None);
     let site = service.site().join(investigation.meta().id.to_string());
     let progress = Progress::new();
-    // A server of this root, or another command, may be writing it.
+    // A server of this root, or another command, may be writing the site.
     let lock = report::lock_file(service.site(), investigation.meta().id)
         .map_err(|error| format!("{} can't be used for the site: {error}", service.site().display()))?;
     wait_for(&lock, &progress)?;
@@ -84,12 +84,12 @@ fn open(arguments: &OpenArguments) -> Outcome {
     if io::stdout().is_terminal() && (browser.is_some() || has_display()) {
         let opened =
             browser.map_or_else(|| open::that_detached(&page), |browser| open::with_detached(&page, browser));
-        opened.map_err(|error| format!("no browser could be started: {error}. BROWSER names one"))?;
+        opened.map_err(|error| format!("cannot start a browser: {error}. Set BROWSER to choose one"))?;
     }
     Ok(())
 }
 
-/// Waits for the lock of the site.
+/// Waits for the site's lock.
 fn wait_for(lock: &File, progress: &Progress) -> Outcome {
     let since = Instant::now();
     while let Err(error) = lock.try_lock() {
@@ -99,9 +99,7 @@ fn wait_for(lock: &File, progress: &Progress) -> Outcome {
                 thread::sleep(Duration::from_millis(20));
             }
             TryLockError::WouldBlock => {
-                return Err(
-                    "another process has been writing this site for too long: end it if it hangs".into()
-                );
+                return Err("another process has held this site for too long: end it if it hangs".into());
             }
             TryLockError::Error(error) => return Err(error.into()),
         }
@@ -109,7 +107,7 @@ fn wait_for(lock: &File, progress: &Progress) -> Outcome {
     Ok(())
 }
 
-/// Whether there is a display for a browser.
+/// Returns whether there is a display for a browser.
 fn has_display() -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     platform::HAS_SCREEN || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")

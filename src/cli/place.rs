@@ -1,4 +1,4 @@
-//! The investigations of a command: the root, and ids or parts of them.
+//! The investigations that a command works on: the root, and ids or parts of ids.
 
 use std::path::{Path, PathBuf};
 
@@ -10,25 +10,25 @@ use crate::format::layout;
 use crate::store::{CHOSEN, FindError, ListFilter, ListState, Store};
 use crate::text::{one_line, shorten};
 
-/// The folder of the investigations.
+/// The option `--root`.
 #[derive(Args)]
 pub(super) struct RootArgument {
-    /// The folder of the investigations; without it TOT_ROOT, `investigations` here, or around the one that you are in
+    /// Folder of the investigations; default: TOT_ROOT, ./investigations, or the folder around the current investigation
     #[arg(long, value_name = "DIR", global = true)]
     root: Option<PathBuf>,
 }
 
-/// The most investigations listed when one must be chosen.
+/// The maximum number of investigations listed when one must be chosen.
 const NAMED: usize = 5;
-/// The fewest characters shown of an id.
+/// The minimum number of characters shown of an id.
 const LEAST: usize = 4;
 
-/// What every command takes that works with investigations and prints.
+/// The options of all commands that read investigations and print.
 #[derive(Args)]
 pub(super) struct Common {
     #[command(flatten)]
     root: RootArgument,
-    /// Print one JSON document instead of lines
+    /// Print one JSON document
     #[arg(long, global = true)]
     pub json: bool,
 }
@@ -39,11 +39,11 @@ impl Common {
     }
 }
 
-/// The place where a command works.
+/// The root that a command works on.
 pub(super) struct Place {
     /// The store of the root.
     pub store: Store,
-    /// The investigation around the current folder, if no root was named.
+    /// The investigation around the current folder, if no root was given.
     inside: Option<PathBuf>,
 }
 
@@ -58,17 +58,17 @@ impl RootArgument {
     }
 }
 
-/// Whether what is not committed of the list of withheld nodes is ignored.
+/// The option for uncommitted changes of withheld.yaml.
 #[derive(Args)]
 pub(super) struct WithholdArgument {
-    /// Withhold what withheld.yaml lists as it is committed, although the file has changes that are not
+    /// Use withheld.yaml as committed, even if the file has uncommitted changes
     #[arg(long)]
     pub ignore_uncommitted: bool,
 }
 
 impl Place {
-    /// Returns the folder for an id or part of one. Without an id: the investigation around the current folder, the one chosen by
-    /// `tot use`, the only one, or the only open one.
+    /// Returns the folder for an id or part of one. Without an id, returns the investigation around the current folder, the one
+    /// chosen by `tot use`, the only one, or the only open one.
     pub(super) fn one(&self, id: Option<&str>) -> Result<PathBuf, Box<dyn std::error::Error>> {
         let ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
         let (folders, is_all) = self.folders(&ids)?;
@@ -79,7 +79,7 @@ impl Place {
         }
         match folders.as_slice() {
             [folder] => Ok(folder.clone()),
-            [] => Err(format!("there is no investigation in {}", self.store.root().display()).into()),
+            [] => Err(format!("no investigations in {}", self.store.root().display()).into()),
             several => {
                 let open = ListFilter { state: ListState::Open, text: None, after: None, limit: 2 };
                 match self.store.list(&open)?.entries.as_slice() {
@@ -95,14 +95,14 @@ impl Place {
         self.store.root().join(CHOSEN)
     }
 
-    /// Asks for a choice: lists the newest, each by a unique part of its id.
+    /// Formats the request to choose: lists the newest investigations, each by a unique part of its id.
     fn which(&self, folders: &[PathBuf]) -> String {
         let names = |folder: &PathBuf| {
             let meta = self.store.load(folder).ok()?.investigation.meta().clone();
             Some((meta.id.to_string(), meta.title))
         };
         let mut text = format!(
-            "there are {} investigations here: name one by the beginning or end of its id; `tot use ID` chooses one",
+            "{} investigations found: name one by the beginning or end of its id, or choose a default with `tot use ID`",
             folders.len()
         );
         for (id, title) in folders.iter().rev().filter_map(names).take(NAMED) {
@@ -114,30 +114,30 @@ impl Place {
         text
     }
 
-    /// Returns a part of the id that is unique in the root.
+    /// Returns a prefix of the id that is unique in the root.
     pub(super) fn short<'a>(&self, id: &'a str) -> &'a str {
         let is_only = |part: &&str| self.store.find(part).is_ok();
         (LEAST..id.len()).filter_map(|end| id.get(..end)).find(is_only).unwrap_or(id)
     }
 
-    /// Returns the store of an existing root. A missing root means a wrong name or another current folder.
+    /// Returns the store of an existing root. A missing root means a mistyped name or the wrong current folder.
     pub(super) fn existing(&self) -> Result<&Store, String> {
         let root = self.store.root();
         match root.is_dir() {
             true => Ok(&self.store),
             false if root.exists() => Err(format!(
-                "{} is a file, but investigations need a folder: --root DIR or TOT_ROOT names it",
+                "{} is a file, not a folder of investigations: name one with --root DIR or TOT_ROOT",
                 root.display()
             )),
             false => Err(format!(
-                "there is no folder {}: `tot start` creates it with the first investigation; --root DIR or TOT_ROOT names \
+                "folder {} not found: `tot start` creates it with the first investigation; --root DIR or TOT_ROOT names \
                  another",
                 root.display()
             )),
         }
     }
 
-    /// Returns the investigation around the current folder, or else the root.
+    /// Returns the investigation around the current folder, or the root.
     pub(super) fn here(&self) -> Result<&Path, String> {
         match &self.inside {
             Some(folder) => Ok(folder),
@@ -145,8 +145,8 @@ impl Place {
         }
     }
 
-    /// Returns the folders for these ids or parts of them; without any, of the investigation around the current folder, or else
-    /// all. Also returns whether it is all.
+    /// Returns the folders for these ids or parts of ids. Without any, returns the investigation around the current folder, or
+    /// else all in the root. Also returns whether these are all.
     pub(super) fn folders(&self, ids: &[String]) -> Result<(Vec<PathBuf>, bool), Box<dyn std::error::Error>> {
         self.existing()?;
         if !ids.is_empty() {
@@ -163,7 +163,7 @@ impl Place {
     }
 }
 
-/// Splits the arguments into the id of an investigation and that of a node.
+/// Splits the arguments into an investigation's id and a node's id.
 pub(super) fn id_and_node(what: &[String]) -> Result<(Option<&str>, Option<NodeId>), Misused> {
     Ok(match what {
         [] => (None, None),
@@ -175,7 +175,7 @@ pub(super) fn id_and_node(what: &[String]) -> Result<(Option<&str>, Option<NodeI
     })
 }
 
-/// Parses the id of a node. An invalid id is wrong usage.
+/// Parses a node id. An invalid id is a usage error.
 pub(super) fn node(word: &str) -> Result<NodeId, Misused> {
     word.parse().map_err(|error: IdError| Misused(error.to_string()))
 }

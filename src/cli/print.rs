@@ -1,4 +1,4 @@
-//! Printing: in colour or not, through the pager or not, and how wide.
+//! Printing: colour, pager and width.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use super::{Outcome, is_person};
 use crate::remote::GitProgram;
 use crate::text::{self, is_hidden, made_visible, wrap};
 
-/// Sets whether output is coloured: always, never, or by the terminal, `NO_COLOR` and `CLICOLOR_FORCE`.
+/// Sets the colour mode: always, never, or by the terminal, `NO_COLOR` and `CLICOLOR_FORCE`.
 pub(super) fn set_colour(asked: Asked) {
     let choice = match asked {
         Asked::Auto => ColorChoice::Auto,
@@ -22,7 +22,7 @@ pub(super) fn set_colour(asked: Asked) {
     choice.write_global();
 }
 
-/// Whether the command prints JSON.
+/// Whether the command was given `--json`.
 static JSON: AtomicBool = AtomicBool::new(false);
 
 /// Sets whether errors are also printed as JSON.
@@ -30,47 +30,47 @@ pub(super) fn set_json(asked: bool) {
     JSON.store(asked, Ordering::Relaxed);
 }
 
-/// Whether output is JSON.
+/// Returns whether errors are also printed as JSON.
 pub(super) fn is_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
 
-/// Prints to stdout, without colours where they are not wanted.
+/// Prints to stdout, without colours if they are disabled.
 pub(super) fn say(text: &str) -> Outcome {
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     Ok(stdout.flush()?)
 }
 
-/// Reports a failure to print after something was stored. The error says that it is stored.
+/// Turns a failure to print into an error that says that the change is stored.
 pub(super) fn stored(said: Outcome) -> Outcome {
     said.map_err(|error| match error.downcast::<io::Error>() {
         // A closed pipe is not a failure.
         Ok(error) if error.kind() == ErrorKind::BrokenPipe => error.into(),
-        Ok(error) => format!("it is done and stored, but its output can't be printed: {error}").into(),
+        Ok(error) => format!("the change is stored, but its output can't be printed: {error}").into(),
         Err(error) => error,
     })
 }
 
-/// Prints one or more lines on stderr. Texts of others in it send a terminal no commands, and a closed stderr is not a failure.
+/// Prints lines on stderr. Control characters in them are made visible, and a closed stderr is not a failure.
 pub(super) fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{}", wrapped(&made_visible(text), columns_of(&io::stderr())).trim_end());
 }
 
-/// Whether a person at a terminal can read and answer a question.
+/// Returns whether a person at a terminal can read and answer a question.
 pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks on stderr, and returns the line of the answer; `None` at the end of input.
+/// Asks on stderr, and reads a line as the answer. Returns `None` at the end of input.
 pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
     write!(io::stderr(), "{} ", made_visible(question))?;
     let mut answer = String::new();
     Ok((io::stdin().read_line(&mut answer)? > 0).then(|| answer.trim().to_ascii_lowercase()))
 }
 
-/// Prints a document of `--json`. Control and hidden characters are escaped: they occur only in strings, and programs read the
-/// same value.
+/// Prints a JSON document. Control and hidden characters are escaped. They occur only in strings, so programs read the same
+/// values.
 pub(super) fn say_json(document: &impl Serialize) -> Outcome {
     let document = serde_json::to_string_pretty(document)?;
     let mut text = String::with_capacity(document.len() + 1);
@@ -86,7 +86,7 @@ pub(super) fn say_json(document: &impl Serialize) -> Outcome {
     say(&text)
 }
 
-/// Prints to stdout, at a terminal through the user's pager, as git does.
+/// Prints to stdout, through the user's pager if that is a terminal, as git does.
 pub(super) fn page(text: &str) -> Outcome {
     if !io::stdout().is_terminal() {
         return say(text);
@@ -96,7 +96,7 @@ pub(super) fn page(text: &str) -> Outcome {
         ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
         _ => text.to_owned(),
     };
-    // Without git there is no pager to ask for, and the text is what matters.
+    // Without git the pager is unknown, so the text is printed directly.
     let paged = || GitProgram::find(is_person()).and_then(|git| git.page(&here, &shown));
     match left_to_another(paged) {
         Ok(()) => Ok(()),
@@ -104,23 +104,23 @@ pub(super) fn page(text: &str) -> Outcome {
     }
 }
 
-/// Returns the number of columns of stdout.
+/// Returns the width of stdout in columns.
 pub(super) fn columns() -> Option<usize> {
     columns_of(&io::stdout())
 }
 
-/// Returns the number of columns of the terminal, or `COLUMNS`; unknown in a pipe.
+/// Returns the width of the terminal, or `COLUMNS`. Returns `None` in a pipe.
 fn columns_of(stream: &impl IsTerminal) -> Option<usize> {
     let said =
         std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
-    // Without a terminal, the crate would start `tput` twice.
+    // In a pipe, crossterm would start `tput` twice.
     let size = || stream.is_terminal().then(crossterm::terminal::size)?.ok();
     said.or_else(|| Some(usize::from(size()?.0)).filter(|columns| *columns > 0))
 }
 
-/// Wraps the lines to the columns, with continuation lines indented a little more.
+/// Wraps lines to the width, with continuation lines indented by four more columns.
 pub(super) fn wrapped(text: &str, columns: Option<usize>) -> String {
-    /// The least width that remains beside the indent.
+    /// The minimum width of the text beside the indent.
     const LEAST: usize = 20;
     let Some(columns) = columns else { return text.to_owned() };
     let mut lines = String::new();

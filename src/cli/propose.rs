@@ -1,4 +1,4 @@
-//! `tot propose`: proposes nodes to research, or withdraws proposals.
+//! `tot propose`: proposes or withdraws nodes to research.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,21 +14,22 @@ use crate::decide::next::{Next, Strategy, Task, next, place_of_next};
 use crate::domain::fresh::Ids;
 use crate::domain::{Node, NodeId, StateName};
 
-/// Registers nodes to research, or takes proposals back. All of it is one commit, or nothing.
+/// Propose nodes to research, or withdraw proposals. All of it becomes one commit, or nothing is stored.
 ///
-/// A title is enough: the node goes below the one that `tot next` names, or below --below. In a file and in your editor, an id is
-/// R<round>.<suffix>: R1.A is a root, R2.A1 its child, R3.A1a a child of that. Proposing a pending id again replaces it.
+/// A title is enough: the new node goes below the node that `tot next` names, or below --below. Files and your editor also accept
+/// ids of the form R<round>.<suffix>: R1.A is a root, R2.A1 its child, R3.A1a a child of R2.A1. Proposing a pending id again
+/// replaces that proposal.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ProposeArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then titles, or a file, or - for
-    /// standard input. Without any your editor opens with what is owed, or standard input is read where that is no terminal
+    /// Investigation (id, prefix or suffix; optional when there is only one), then titles, or a file; - for standard input.
+    /// Default: standard input, or your editor at a terminal, with the required nodes filled in
     #[arg(value_names = ["ID", "TITLE|FILE"])]
     what: Vec<String>,
-    /// Parent of the new nodes; by default the node that `tot next` names
+    /// Parent of the new nodes; default: the node that `tot next` names
     #[arg(long, value_name = "NODE")]
     below: Option<NodeId>,
-    /// Propose as many as are owed, named after what they continue
+    /// Propose the required nodes, with generated titles
     #[arg(long, conflicts_with = "below")]
     next: bool,
     /// Withdraw these pending proposals
@@ -43,20 +44,20 @@ Examples:
   tot propose 'Read the slow query log' 'Ask the vendor'
   tot propose 'Compare the plans' --below R1.A
   tot propose                       in your editor
-  tot propose --next                as many as are owed
+  tot propose --next                the required nodes
   tot propose --withdraw R2.A1 R2.A2
   tot propose 0196 nodes.yaml
 
 A file is YAML, or the JSON of the tool tot_propose:
 
   nodes:
-  - id: R2.A1                       without it, a fresh one
+  - id: R2.A1                       optional
     title: Read the slow query log
     plannedAction: Look for plans that changed.";
 
 const HELP: &str = "\
-One node a line, with or without an id; indented below it, what is to be done. R1.A is a root, R2.A1 its
-child, R3.A1a a child of that. Everything below this line is ignored. Saved unchanged, nothing is proposed.";
+One node a line, with or without an id; its task is indented below. R1.A is a root, R2.A1 its child, R3.A1a
+a child of R2.A1. Everything below this line is ignored. Saved unchanged, nothing is proposed.";
 
 pub(super) fn run(arguments: &ProposeArguments) -> ExitCode {
     work::status("tot propose", propose(arguments))
@@ -114,7 +115,7 @@ fn edit(subject: &Subject, arguments: &ProposeArguments) -> Worked {
             return error;
         }
         let take = subject.command("tot propose", "--next");
-        format!("unchanged, so nothing was proposed. To take the draft as it is: `{take}`").into()
+        format!("unchanged, so nothing was proposed. To accept the draft as it is: `{take}`").into()
     })?;
     let read = |text: &str| -> Result<Fields, String> {
         let mut call = fields([("nodes", json!(draft::titles(text)))]);
@@ -137,7 +138,7 @@ fn node_of(task: Task) -> Value {
     json!({"id": task.id.as_str(), "parent": parent, "title": task.title, "plannedAction": task.planned_action})
 }
 
-/// Returns the tasks that are owed.
+/// Returns the required tasks.
 fn planned(subject: &Subject) -> Result<Vec<Task>, Box<dyn std::error::Error>> {
     let now = subject.service().now().map_err(super::refused)?;
     let request = Next { strategy: Strategy::Owed, ..Next::default() };
@@ -150,17 +151,17 @@ fn nothing_owed(subject: &Subject) -> String {
     match subject.investigation().pending().next() {
         Some(node) => {
             let commit = subject.command("tot commit", node.id.as_str());
-            format!("nothing else is owed until {} is committed: `{commit}`", node.id)
+            format!("no other node is required until {} is committed: `{commit}`", node.id)
         }
         None => {
             let (next, add) = (subject.command("tot next", ""), subject.command("tot propose", "TITLE"));
-            format!("no node is owed: `{next}` shows the next step, and `{add}` adds a node anyway")
+            format!("no node is required: `{next}` shows the next step, and `{add}` adds a node anyway")
         }
     }
 }
 
-/// Completes nodes: the parent of a node with an id, and the id of a node without, which goes below `below` or else to the
-/// default place.
+/// Fills in the parents of nodes that have an id, and the ids of nodes that have none. The latter go below `below`, or else to
+/// the default place.
 fn complete(
     subject: &Subject,
     call: &mut Fields,
@@ -195,7 +196,7 @@ fn complete(
     Ok(())
 }
 
-/// Returns the default parent of a node; `None` for a root.
+/// Returns the default parent of a new node; `None` means a root.
 pub(super) fn place(
     subject: &Subject,
     state: Option<&StateName>,
@@ -205,14 +206,14 @@ pub(super) fn place(
     let place = place.map_err(|rejection| super::refused(rejection.into()))?;
     Ok(place.ok_or_else(|| match (state, subject.investigation().pending().next()) {
         (Some(state), _) => {
-            format!("no open node takes a child in the state {state}: `tot next` shows the next step")
+            format!("no open node accepts a child in the state {state}: `tot next` shows the next step")
         }
         (None, Some(node)) => format!("commit {} first, then propose below it", node.id),
-        (None, None) => "no open node is left: `tot next` shows the next step".to_owned(),
+        (None, None) => "no open nodes are left: `tot next` shows the next step".to_owned(),
     })?)
 }
 
-/// Returns a fresh id below the node, or of a root.
+/// Returns an unused id below the parent, or for a root.
 pub(super) fn fresh(subject: &Subject, ids: &mut Ids, parent: Option<&NodeId>) -> Result<NodeId, String> {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     let allowed = rules.ruleset().roots.ids.as_deref().filter(|_| !rules.recovery_required(investigation));
@@ -221,7 +222,7 @@ pub(super) fn fresh(subject: &Subject, ids: &mut Ids, parent: Option<&NodeId>) -
         None => ids.root(allowed),
     };
     id.ok_or_else(|| match parent {
-        Some(parent) => format!("no id is left below {parent}: propose below another node with --below"),
+        Some(parent) => format!("no ids are left below {parent}: propose below another node with --below"),
         None => "the ruleset allows no more roots: propose below a node with --below".to_owned(),
     })
 }

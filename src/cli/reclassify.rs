@@ -1,4 +1,4 @@
-//! `tot reclassify`: changes the state of a node.
+//! `tot reclassify`: changes a node's state.
 
 use std::convert::Infallible;
 use std::process::ExitCode;
@@ -10,23 +10,23 @@ use super::work::{self, Work, WorkArguments, Worked, fields, piped, word};
 use super::{misused, place};
 use crate::text::one_line;
 
-/// Gives a committed node another state: revives it, corrects it, or gives it up. What it was before stays in its file.
+/// Change the state of a committed node. The previous state stays in the node's file.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ReclassifyArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the node, then its state
+    /// Investigation (id, prefix or suffix; optional when there is only one), then the node, then its new state
     #[arg(value_names = ["NODE", "STATE"], required = true, num_args = 2..=3)]
     what: Vec<String>,
-    /// Why; without it your editor opens, or standard input is read where that is no terminal
+    /// Reason; default: standard input, or your editor at a terminal
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
-    /// What proves it: measured, read, reproduced
+    /// Evidence: what was measured, read or reproduced
     #[arg(long, value_name = "TEXT")]
     evidence: Option<String>,
-    /// How it was verified
+    /// Method of verification
     #[arg(long = "verification-method", value_name = "TEXT")]
     how: Option<String>,
-    /// What else was considered; for several, give it several times
+    /// Alternative that was considered; can be given several times
     #[arg(long = "alternative", value_name = "TEXT")]
     alternatives: Vec<String>,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(super) struct ReclassifyArguments {
 const EXAMPLES: &str = "\
 Examples:
   tot reclassify R4.A1a1 EXPLORE -m 'The benchmark measured a warm cache.'
-  tot reclassify 0196 R2.B DEAD          the reason in your editor";
+  tot reclassify 0196 R2.B DEAD          with the reason written in your editor";
 
 pub(super) fn run(arguments: &ReclassifyArguments) -> ExitCode {
     work::status("tot reclassify", reclassify(arguments))
@@ -70,7 +70,7 @@ fn reclassify(arguments: &ReclassifyArguments) -> Worked {
     let known = subject.investigation().node(&node);
     let title = known.map_or("", |node| node.name());
     let help = format!(
-        "Why {node} is to be {state}. Everything below the line is ignored; an empty text cancels.\n\n{}",
+        "The reason why {node} becomes {state}. Everything below the line is ignored; an empty text cancels.\n\n{}",
         one_line(title)
     );
     let again = format!("{node} {state} <");
@@ -80,7 +80,7 @@ fn reclassify(arguments: &ReclassifyArguments) -> Worked {
 
 fn lines(reply: &Value) -> String {
     let changed = match (word(reply, "previousState"), word(reply, "newState")) {
-        // The reply's message says it.
+        // The message of the reply covers this case.
         (before, after) if before == after => String::new(),
         (before, after) => one_line(&format!("{} was {before} and is {after}", word(reply, "nodeId"))) + "\n",
     };

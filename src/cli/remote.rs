@@ -1,4 +1,4 @@
-//! `tot remote`: the remotes of investigations.
+//! `tot remote`: lists and adds the remotes of investigations.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use crate::store::Store;
 use crate::sync::{self, SyncError};
 use crate::text::{counted, one_line};
 
-/// Where investigations are shared: lists remotes, or adds one.
+/// List the remotes of investigations, or add one.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct RemoteArguments {
@@ -27,34 +27,34 @@ pub(super) struct RemoteArguments {
 const EXAMPLES: &str = "\
 Examples:
   tot remote add origin git@example.org:team/research.git
-      All investigations here go into one repository, each on its branch tot/<id>; in a git project new ones, too
+      All investigations, in one repository, each on its own branch tot/<id>; in a git project, new ones too
   tot remote add origin https://example.org/me/sky.git 0196 --own
-      One investigation, in a repository of its own, on its branch main
+      One investigation, in a repository of its own, on the branch main
   tot remote add backup /mnt/backup/research.git
-      A second one, which gets nothing by itself: `git push backup` there
+      A second remote, which `tot sync` does not use: run `git push backup` in the folder
   tot remote
-      Where each investigation is shared";
+      List all remotes";
 
 #[derive(Subcommand)]
 enum RemoteCommand {
-    /// Adds a remote to investigations; without ids to all in the root, and, where that is in a git project, to new ones
+    /// Add a remote to investigations; without ids to all in the root and, in a git project, to new ones
     Add(AddArguments),
 }
 
 #[derive(Args)]
 struct AddArguments {
-    /// What it is called, `origin` by custom
+    /// Name of the remote, usually `origin`
     name: String,
-    /// Its address, as git takes it
+    /// Address of the repository, as for git remote
     #[arg(value_parser = remote_address)]
     url: String,
-    /// The investigations: ids, or beginnings or endings of them
+    /// Investigations: ids, prefixes or suffixes; default: all
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// What the branches of a repository of many begin with
+    /// Prefix of the branches in a repository of many investigations
     #[arg(long, default_value = sync::DEFAULT_PREFIX)]
     prefix: String,
-    /// The repository there is this investigation's own: its branch is main
+    /// The repository holds only this investigation, on the branch main
     #[arg(long, conflicts_with = "prefix")]
     own: bool,
 }
@@ -67,7 +67,7 @@ struct Entry {
     url: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<String>,
-    /// Whether `tot sync` works with it.
+    /// Whether `tot sync` uses this remote.
     synced: bool,
 }
 
@@ -93,12 +93,12 @@ fn list(arguments: &RemoteArguments) -> Outcome {
         return say_json(&document);
     }
     let line = |entry: &Entry| {
-        let branch = entry.branch.as_deref().unwrap_or("(no branch pushed there)");
+        let branch = entry.branch.as_deref().unwrap_or("(no branch pushed)");
         let synced = if entry.synced { "" } else { "  not synced" };
         one_line(&format!("{}  {}  {}  {branch}{synced}", entry.path, entry.name, entry.url)) + "\n"
     };
     if document.remotes.is_empty() {
-        return say("No investigation here has a remote: `tot remote add origin URL` adds one.\n");
+        return say("No remotes: `tot remote add origin URL` adds one.\n");
     }
     say(&document.remotes.iter().map(line).collect::<String>())
 }
@@ -130,12 +130,12 @@ fn entries(git: &GitProgram, path: &Path) -> Result<Vec<Entry>, remote::RemoteEr
 fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
     let place = arguments.common.place();
     let git = GitProgram::find(true)?;
-    // With --json, the output equals that of the list.
+    // With --json, the output is the list of remotes.
     let tell = |folders: &[PathBuf], text: &str| match arguments.common.json {
         true => say_json(&document(&git, folders)?),
         false => say(text),
     };
-    // A missing root is created: new investigations will be shared.
+    // A missing root is created, because new investigations will be shared.
     let (folders, all) = match add.ids.is_empty() && place.existing().is_err() {
         true => (Vec::new(), true),
         false => place.folders(&add.ids)?,
@@ -146,7 +146,7 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
     let added = sync::at_once(&folders, |path| add_to(&place.store, &git, path, add));
     added.into_iter().collect::<Result<Vec<()>, _>>()?;
     let mut text = match folders.as_slice() {
-        [] => "There is no investigation here yet.\n".to_owned(),
+        [] => "No investigations yet.\n".to_owned(),
         folders => format!(
             "{} will be pushed to {} by `tot sync`.\n",
             counted(folders.len(), "investigation"),
@@ -156,20 +156,20 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
     if all && !add.own {
         let (url, root) = (remote::whole_address(&add.url), place.store.root());
         place.store.prepare()?;
-        // A second remote is for what it was added to.
+        // A second remote is only for the investigations that it was added to.
         let other = sync::default_remote(&git, root)?.is_some_and(|default| default.name != add.name);
         if other {
             return tell(&folders, &text);
         }
         if sync::set_default_remote(&git, root, &add.name, &url, &add.prefix)? {
             text.push_str(
-                "So will new ones: tot.remote is set in the git configuration of the enclosing repository.\n",
+                "New investigations too: tot.remote is set in the git configuration of the enclosing repository.\n",
             );
         } else {
             let (setting, url) = (sync::REMOTE_SETTING, remote::shown_address(&url));
             text.push_str(&format!(
-                "New ones get no remote: no enclosing git project sets one. `git config --global {setting} {url}` sets it for \
-                 all new ones.\n"
+                "New investigations get no remote, because no git project encloses the root. To set one for all: \
+                 `git config --global {setting} {url}`.\n"
             ));
         }
     }

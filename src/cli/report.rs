@@ -1,4 +1,4 @@
-//! `tot-report`: reads investigations, renders them, and writes the site or serves it.
+//! `tot report` and `tot-report`: write a site, or serve it.
 
 use std::path::{Path, PathBuf};
 
@@ -20,29 +20,29 @@ use crate::report::{
 };
 use crate::store::{FindError, Store};
 
-/// A template may come from a stranger, and a few lines of one double a text until no memory is left; minijinja counts
-/// steps, not bytes. Beyond this the program is ended by the allocator, before anything of the site is written.
-/// 10,000 nodes take a sixth of it.
+/// The memory limit for custom templates. A stranger's template could double a string until memory is exhausted, and minijinja
+/// counts steps, not bytes. Beyond the limit the allocator ends the program before anything of the site is written. 10,000 nodes
+/// need a sixth of it.
 const MOST_MEMORY: u64 = 4 << 30;
 
-/// Renders investigations as a static site: one page set each, and an index over several.
+/// Render investigations as a static site: the pages of each, and an index if there are several.
 ///
-/// The site opens from disk, needs no JavaScript and loads nothing from elsewhere. It shows the committed state.
+/// The site opens from disk, needs no JavaScript and loads nothing from other servers. It shows the committed state.
 #[derive(Parser)]
 #[command(name = "tot-report", version)]
 pub(super) struct ReportCommand {
-    /// Folders of investigations (bare clones too), or a folder that holds several
+    /// Folders of investigations (also bare clones), or folders that contain several
     #[arg(value_name = "INVESTIGATION", required_unless_present_any = ["dump_template", "hub"])]
     investigations: Vec<PathBuf>,
     #[command(flatten)]
     arguments: ReportArguments,
 }
 
-/// Renders a site as the command tot-report does, also by id; by default of this folder's investigation, or of all in the root
+/// Render a site, as tot-report does, also by id; default: the current investigation, or all in the root
 #[derive(Args)]
 #[command(after_long_help = GUIDE)]
 pub(super) struct InRootArguments {
-    /// Ids, or beginnings or endings of them; or folders of investigations (bare clones too), or a folder that holds several
+    /// Investigations: ids, prefixes or suffixes, folders (also bare clones), or folders that contain several
     #[arg(value_name = "INVESTIGATION")]
     investigations: Vec<PathBuf>,
     #[command(flatten)]
@@ -54,92 +54,89 @@ pub(super) struct InRootArguments {
 #[derive(Args)]
 #[command(after_long_help = GUIDE)]
 struct ReportArguments {
-    /// Take all investigations of this hub instead, or the one of a repository of its own. They are cloned for this run, and no
-    /// clone is kept
+    /// Render all investigations of this hub, or the single one of a repository. The clones are temporary
     #[arg(long, value_name = "URL", conflicts_with_all = ["investigations", "serve"])]
     hub: Option<String>,
-    /// Where the site goes; an earlier site there is replaced
+    /// Output folder; an earlier site in it is replaced
     #[arg(long, value_name = "DIR", required_unless_present_any = ["dump_template", "serve", "single_file"])]
     out: Option<PathBuf>,
-    /// Write the report of one investigation, without its history, as one file instead, which opens without any other. Of more
-    /// than 2,000 nodes it has those whole that the answers rest on, and says so
+    /// Write the report of one investigation, without its history, as one self-contained file. Beyond 2,000 nodes, only those that
+    /// the answers rest on are included in full, and the page says so
     #[arg(long, value_name = "FILE", conflicts_with_all = ["out", "serve", "compare", "base_url"])]
     single_file: Option<PathBuf>,
-    /// Show the state at this commit, branch or tag (for one investigation)
+    /// Show the state at this commit, branch or tag (one investigation only)
     #[arg(long, value_name = "REV")]
     rev: Option<String>,
-    /// Show the state at B, with a page of what changed since A; without B, since A until now (for one investigation)
+    /// Show the state at B, with a page of the changes since A; without B, the current state (one investigation only)
     #[arg(long, value_name = "A..B", conflicts_with = "rev")]
     compare: Option<Range>,
-    /// The repository that the investigations are about: pages say how each cited file of it stands now. Without it the one
-    /// around the current folder
+    /// Repository that the investigations are about: pages show whether each cited file has changed. Default: the one around the
+    /// current folder
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// The address at which the site will stand: adds a feed of ended investigations, previews and canonical links
+    /// Address of the published site: adds a feed of ended investigations, previews and canonical links
     #[arg(long, value_name = "URL")]
     base_url: Option<BaseUrl>,
-    /// Where your forge takes new issues, as https://github.com/OWNER/NAME/issues/new: each node has a link to one that is filled
-    /// in with an objection to it
+    /// Address for new issues, such as https://github.com/OWNER/NAME/issues/new: each node links to an issue prefilled with an
+    /// objection
     #[arg(long, value_name = "URL")]
     issue_url: Option<IssueUrl>,
-    /// Where people see the files of the project, as https://git.example.org/project/src/{commit}/{path}#L{line}: what texts cite
-    /// as src/a.rs:12 leads there. {last} is the last of several lines. Without it the forge of the project's remote, if it is a
-    /// known one
+    /// Address of the project's files, such as https://git.example.org/project/src/{commit}/{path}#L{line}: citations such as
+    /// src/a.rs:12 link there. {last} is the last line of a range. Default: the project's remote, if its forge is known
     #[arg(long, value_name = "TEMPLATE")]
     source_url: Option<Forge>,
-    /// Serve the site on this machine instead of writing it, and show every new commit at once. Without an address,
-    /// 127.0.0.1:8420 or another free port. Ctrl-C ends it
+    /// Serve the site on this machine instead of writing it, and show new commits immediately. Default address: 127.0.0.1:8420, or
+    /// another free port. Ctrl-C stops the server
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, conflicts_with = "out")]
     serve: Option<Option<Address>>,
-    /// Let --serve listen where other machines can reach it: everyone who does can read the investigations
+    /// Let --serve listen on addresses that other machines can reach: they can then read the investigations
     #[arg(long, requires = "serve", conflicts_with = "out")]
     allow_remote: bool,
-    /// Check the signatures of sign-offs: whose keys of ssh are allowed, as for tot verify. Without it sign-offs are shown as
-    /// unchecked
+    /// Check sign-offs against this file of allowed SSH signers, as tot verify does. Without it, sign-offs are shown as unchecked
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
-    /// Leave the texts of this node out of every page and file, beside those that withheld.yaml lists; for several, give it
-    /// several times (for one investigation)
+    /// Leave the texts of this node out of every page and file, in addition to withheld.yaml; can be given several times (one
+    /// investigation only)
     #[arg(long, value_name = "NODE")]
     withhold: Vec<NodeId>,
     #[command(flatten)]
     list: WithholdArgument,
-    /// A folder whose files replace those of the built-in template
+    /// Folder whose files replace those of the built-in template
     #[arg(long, value_name = "DIR")]
     template: Option<PathBuf>,
-    /// Write the built-in template into this folder, as a start for one of your own
+    /// Write the built-in template into this folder, to base your own on
     #[arg(long, value_name = "DIR")]
     dump_template: Option<PathBuf>,
 }
 
 const GUIDE: &str = "\
-To leave out what must not be public, commit a file withheld.yaml in the investigation:
+To withhold what must not be public, commit a file withheld.yaml in the investigation:
 
   withheld:
     - nodes: [R2.A1, R3.A1a]
       by: Anna
       why: names a customer
 
-All texts of these nodes, now and in the history, are replaced by who withholds them and why: in every report, in what tot
-export gives (but the bundle) and in tot diff. Their ids, states, times, agents and authors stay, and so does
-what else says the same: the conclusion, the question, other nodes. Agents and clones still have all of it.
+All texts of these nodes, present and past, are replaced by a note on who withholds them and why. This applies to reports,
+tot diff and tot export (except bundles). Ids, states, times, agents and authors stay, and so does the same information
+elsewhere: in the conclusion, the question or other nodes. Agents and clones still have everything.
 
-A secret that is in the history is out as soon as somebody else has the repository: make it worthless first (a new
-password, a revoked key). To remove it, rewrite the history with git-filter-repo, in a fresh clone:
+A secret in the history has leaked as soon as someone else has the repository: revoke it first (change the password,
+revoke the key). To remove it, rewrite the history with git-filter-repo, in a fresh clone:
 
   git filter-repo --replace-text secrets.txt --replace-message secrets.txt     secrets.txt: lines as hunter2==>removed
 
-Every commit from the first one with the secret on has another id then. Sign-offs of these commits are invalid, since their
-signatures no longer fit: delete these tags, and sign again. Other clones and the remote still have the old history, and
-tot sync refuses to join the two. Push the new one to a new repository or branch, and have all others clone it anew. Have
-the forge delete the old one with its caches.
+Every commit from the first one with the secret gets another id. Sign-offs of these commits become invalid: delete these
+tags, and sign again. Other clones and the remote still have the old history, and tot sync refuses to merge the two. Push
+the new history to a new repository or branch, and have everyone clone again. Ask the forge to delete the old repository
+with its caches.
 
 Examples:
-  tot-report investigations --out site                   all of them, with an index
-  tot report 0196 --out site                             one, by its id; without it the one that you stand in, or all
+  tot-report investigations --out site                   all investigations, with an index
+  tot report 0196 --out site                             one investigation, by its id
   tot-report investigations/ID --compare ended/1.. --out site
-  tot-report investigations/ID --single-file sky.html    one page, to be mailed
-  tot-report investigations --serve                      on this machine, with every new commit at once";
+  tot-report investigations/ID --single-file sky.html    one page, to mail
+  tot-report investigations --serve                      on this machine, with new commits as they arrive";
 
 /// Runs the command `tot-report`.
 pub(super) fn run(command: &ReportCommand) -> Outcome {
@@ -159,11 +156,11 @@ pub(super) fn run_in_root(command: &InRootArguments) -> Outcome {
     write(&paths, arguments)
 }
 
-/// Returns the path if it exists, or else the folder of the investigation with this id or part of one.
+/// Returns the path if it exists, or else the folder of the investigation with this id or part of an id.
 fn path_or_id(place: &Place, given: &Path) -> Result<PathBuf, FindError> {
     let Some(id) = given.to_str().filter(|_| !given.exists()) else { return Ok(given.to_owned()) };
     match place.store.find(id) {
-        // A name that is neither is reported as a path.
+        // An unknown name is reported as a path.
         Err(FindError::NotFound { .. }) => Ok(given.to_owned()),
         found => found,
     }
@@ -240,7 +237,7 @@ fn single_file(source: &Source, options: &SiteOptions, file: &Path, progress: &P
     std::fs::write(file, &page.bytes).map_err(|error| format!("can't write {}: {error}", file.display()))?;
     let short = match page.in_short {
         0 => String::new(),
-        number => format!(", {number} nodes of it by title only"),
+        number => format!(", {number} nodes by title only"),
     };
     say(&format!("1 investigation{short}: {}\n", file.display()))
 }
@@ -258,7 +255,7 @@ pub(super) fn render_one(
     Ok(publish_into(out, source.all(&source.paths), &SiteOptions::default(), &watched).map(drop)?)
 }
 
-/// A run that a person at a terminal may interrupt.
+/// A run that can be interrupted at the terminal.
 pub(super) struct Watched<'p> {
     pub progress: &'p Progress,
     pub interrupt: Option<Interrupt>,
@@ -274,7 +271,7 @@ impl Waiting for Watched<'_> {
     }
 }
 
-/// Reports unreadable investigations on stderr, as the index does.
+/// Reports unreadable investigations on stderr.
 pub(super) fn note_unreadable(unreadable: &[UnreadableInvestigation]) {
     for one in unreadable {
         tell(&format!("tot-report: left out {}: {}", one.name, one.reason));
@@ -283,14 +280,14 @@ pub(super) fn note_unreadable(unreadable: &[UnreadableInvestigation]) {
 
 /// The investigations to read.
 pub(super) struct Source {
-    /// The arguments: folders of one investigation, or of several.
+    /// The given folders: of one investigation, or of several.
     paths: Vec<PathBuf>,
-    /// Missing investigations, which the index names.
+    /// Investigations that could not be cloned. The index names them.
     missing: Vec<UnreadableInvestigation>,
     reading: ReadOptions,
 }
 
-/// Returns the folders of a path: of an investigation, or of several.
+/// Returns the folders at a path: the investigation's own, or those in it.
 fn folders_of(path: &Path) -> Vec<PathBuf> {
     if is_repository(path) { vec![path.to_owned()] } else { Store::new(path).folders() }
 }
@@ -306,7 +303,7 @@ impl Source {
         };
         if self.paths.iter().map(|path| folders_of(path).len()).sum::<usize>() > 1 {
             return Err(format!(
-                "{alone} takes one investigation: its commits and nodes are not those of another"
+                "{alone} takes one investigation, because commits and nodes differ between investigations"
             )
             .into());
         }
@@ -326,7 +323,7 @@ impl Source {
             if found.is_empty() {
                 let reason = if path.exists() { "contains no investigation" } else { "does not exist" };
                 return Err(format!(
-                    "{} {reason}: give the folder of one, or a folder of several",
+                    "{} {reason}: give an investigation's folder, or a folder of several",
                     path.display()
                 )
                 .into());
@@ -336,7 +333,7 @@ impl Source {
         Ok(folders)
     }
 
-    /// Returns these folders, with the way to read them.
+    /// Returns the folders with the settings for reading them.
     pub(super) fn all<'s>(&'s self, folders: &'s [PathBuf]) -> Sources<'s> {
         Sources { folders, missing: &self.missing, reading: &self.reading, store: None }
     }

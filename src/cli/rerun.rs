@@ -1,9 +1,9 @@
-//! `tot rerun`: runs evidence again.
+//! `tot rerun`: reruns captured commands.
 //!
 //! 1. [`chosen`] selects the runs.
-//! 2. Each command is shown whole and confirmed, unless `--yes` was given.
-//! 3. It runs in a temporary work tree of the project, or in place.
-//! 4. All repetitions of one call are stored as one commit.
+//! 2. Each command is shown in full and confirmed, unless `--yes` was given.
+//! 3. The command runs in a temporary work tree of the project, or in place.
+//! 4. All reruns of one call are stored as one commit.
 
 mod chosen;
 mod words;
@@ -40,94 +40,92 @@ use crate::service::{Service, Standing};
 use crate::text::{one_line, visible};
 use crate::world::World;
 
-/// The limit of a command captured without one: this many seconds, or a multiple of its first duration.
+/// The minimum time limit in seconds of a command captured without one, and the factor by which its first duration is multiplied.
 const LEAST_LIMIT: u64 = 600;
 const TIMES: u64 = 10;
-/// The exit status that shells give a program ended by Ctrl-C.
+/// The exit status that shells report for a program ended by Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
-/// Runs captured commands again and says of each whether it is the same, differs, or could not run.
+/// Rerun captured commands, and report for each whether the result is the same, differs, or could not be obtained.
 ///
-/// Without nodes, these are the commands that the conclusion's answers rest on: their own, those of the way to them and of
-/// their confirmations. Each is shown in full, and you are asked before it starts. It runs in a temporary work tree of the
-/// project around the current folder, at the recorded commit and with the recorded changes. A run is the same if it ends alike
-/// and meets every expectation, or without expectations prints the same. The outcome is stored as one commit.
+/// Without nodes, the commands that the conclusion's answers rest on are rerun: those of the answers, of the paths to them and of
+/// their confirmations. Each is shown in full, and you are asked before it starts. It runs in a temporary work tree of the project
+/// around the current folder, at the recorded commit and with the recorded changes. A run is the same if it ends alike and meets
+/// every expectation or, without expectations, prints the same. The results are stored as one commit.
 ///
-/// The status is 0 if all are the same, or differ as somebody has judged before that the evidence holds; 1 if one differs
-/// otherwise or could not run, and 2 for wrong usage.
+/// The exit status is 0 if all are the same, or differ in ways that were judged to hold. It is 1 if any other run differs or could
+/// not run, and 2 for wrong usage.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct RerunArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the nodes whose commands
-    /// are run again
+    /// Investigation (id, prefix or suffix; optional when there is only one), then the nodes whose commands to rerun
     #[arg(value_names = ["ID", "NODE"], num_args = 0..)]
     what: Vec<String>,
-    /// Where they run: recorded, here (in place, with the files as they are now), or a commit, branch or tag of the project,
-    /// such as HEAD
+    /// Where to run: recorded, here (in place, with the files as they are now), or a commit, branch or tag of the project, such as
+    /// HEAD
     #[arg(long, value_name = "WHERE", default_value = "recorded", hide_default_value = true)]
     at: String,
-    /// Every command that was captured
+    /// Rerun every captured command
     #[arg(long, conflicts_with = "answers")]
     all: bool,
-    /// Those that the answers rest on; so it is without nodes
+    /// Rerun the commands that the answers rest on; the default without nodes
     #[arg(long)]
     answers: bool,
-    /// Run them without asking, for CI
+    /// Run without asking, for CI
     #[arg(long)]
     yes: bool,
-    /// End each after so many seconds; without it after its own limit, or else after ten times what it took, and no less than
-    /// ten minutes
+    /// Time limit for each command; default: its own limit, or ten times its first duration, but at least ten minutes
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     timeout: Option<u64>,
-    /// Within bubblewrap: without a network, and with nothing to write to but the work tree and an empty /tmp
+    /// Run in bubblewrap: without network, and with only the work tree and an empty /tmp writable
     #[arg(long)]
     sandbox: bool,
-    /// Only tell, and store nothing
+    /// Only report, and store nothing
     #[arg(long)]
     no_store: bool,
     /// Only show what would run
     #[arg(long)]
     dry_run: bool,
-    /// Say what a difference means, by the id of the repetition or its end: that the evidence holds nevertheless, or fails
+    /// Judge a difference, named by the id of the rerun or its end: the evidence still holds, or fails
     #[arg(long, num_args = 2, value_names = ["RUN", "holds|fails"], requires = "message",
           conflicts_with_all = ["at", "all", "answers", "yes", "timeout", "sandbox", "no_store", "dry_run"])]
     judge: Vec<String>,
-    /// Why it holds or fails
+    /// Reason for the judgement
     #[arg(short, long, value_name = "REASON", requires = "judge")]
     message: Option<String>,
     #[command(flatten)]
     common: Common,
-    /// Read the time from this file: for replays
+    /// Read the time from this file, for replays
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  tot rerun --dry-run                what would run, and where
-  tot rerun                          what the conclusion rests on, each after a key
-  tot rerun --all --at HEAD --yes    does it still hold? for CI
-  tot rerun R2.A1 --sandbox          without a network
+  tot rerun --dry-run                show what would run, and where
+  tot rerun                          rerun what the conclusion rests on, after asking
+  tot rerun --all --at HEAD --yes    check everything against the newest code, in CI
+  tot rerun R2.A1 --sandbox          without network
   tot rerun --judge 4c7d8f holds -m 'Only the order of the lines differs.'";
 
-/// The place where commands run.
+/// Where the commands run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Where {
     /// At the recorded commit, with the recorded changes.
     Recorded,
     /// In the project as it is.
     Here,
-    /// At that commit of the project.
+    /// At this commit of the project.
     At(String),
 }
 
-/// The repeated runs, as JSON.
+/// The reruns, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document<'a> {
     id: String,
     runs: Vec<Entry<'a>>,
-    /// `The conclusion no longer holds: …`; absent where it does, as far as was tried.
+    /// `The conclusion no longer holds: …`; absent if nothing contradicts the conclusion.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_longer: Option<String>,
     /// Absent if nothing was stored.
@@ -145,10 +143,10 @@ struct Entry<'a> {
     /// Absent for a run that was only shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<RunVerdict>,
-    /// The commit that it ran at.
+    /// The commit that the command ran at.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<&'a str>,
-    /// The earlier judgement of the same difference: `holds` or `fails`.
+    /// An earlier judgement of the same difference: `holds` or `fails`.
     #[serde(skip_serializing_if = "Option::is_none")]
     judged: Option<&'a str>,
     /// The differences from the first run.
@@ -157,14 +155,14 @@ struct Entry<'a> {
     output: Option<&'a Output>,
 }
 
-/// A repetition.
+/// A rerun of a captured command.
 struct Repetition<'a> {
     run: &'a Run,
     first: &'a Ran,
     at: Option<String>,
     again: Ran,
     verdict: RunVerdict,
-    /// The earlier judgement of the same difference, and whether the evidence holds by it.
+    /// An earlier judgement of the same difference, and whether the evidence holds according to it.
     known: Option<(&'a Run, bool)>,
 }
 
@@ -200,7 +198,7 @@ fn try_run(arguments: &RerunArguments) -> Worked {
             {
                 let node = run.node.as_ref().map(|node| format!(" of {node}")).unwrap_or_default();
                 say(&format!(
-                    "Say what the difference{node} means: tot rerun --judge {} holds|fails -m WHY\n",
+                    "Judge the difference{node}: tot rerun --judge {} holds|fails -m WHY\n",
                     run.id
                 ))?;
             }
@@ -242,7 +240,7 @@ fn try_run(arguments: &RerunArguments) -> Worked {
         && !chosen.is_empty()
         && (arguments.common.json || !io::stdin().is_terminal() || !io::stdout().is_terminal())
     {
-        return Err(misused("no terminal to ask at: check the commands with --dry-run, then give --yes"));
+        return Err(misused("no terminal to ask on: check the commands with --dry-run, then give --yes"));
     }
     let mut repeated = Vec::new();
     let is_interrupted = again.repeat(&chosen, asks, arguments.common.json, &mut repeated)?;
@@ -261,9 +259,9 @@ fn try_run(arguments: &RerunArguments) -> Worked {
     })
 }
 
-/// Explains why nothing is run.
+/// Explains why nothing runs.
 fn nothing(all: usize, wanted: Wanted<'_>) -> String {
-    let none = "tot rerun: no command was captured with `tot run`";
+    let none = "tot rerun: `tot run` captured no commands";
     match (all, wanted) {
         (0, _) | (_, Wanted::All) => none.to_owned(),
         (_, Wanted::Of(_)) => format!("{none} for these nodes; --all runs every command"),
@@ -271,7 +269,7 @@ fn nothing(all: usize, wanted: Wanted<'_>) -> String {
     }
 }
 
-/// Records a judgement of the named repetition.
+/// Returns the record of a judgement.
 fn judged(
     standing: &Standing,
     named: &str,
@@ -281,13 +279,13 @@ fn judged(
     let holds = match judgement {
         "holds" => true,
         "fails" => false,
-        _ => return Err(misused("a judgement is `holds` or `fails`")),
+        _ => return Err(misused("judge with `holds` or `fails`")),
     };
     let of = differing(standing.investigation(), named).map_err(|error| refused(error.into()))?;
     Ok(NewRun { node: of.node.clone(), note: reason, what: RunKind::Judged { of: of.id, holds } })
 }
 
-/// Prints the outcome.
+/// Prints the results.
 fn told(
     arguments: &RerunArguments,
     standing: &Standing,
@@ -309,14 +307,14 @@ fn told(
     say(&wrapped(&text, columns()))
 }
 
-/// The settings for repeating commands.
+/// The settings of a rerun.
 struct Again<'a> {
     arguments: &'a RerunArguments,
     world: World,
     place: Where,
-    /// The project around the current folder, and git for it.
+    /// The project around the current folder, with git for it.
     project: Option<(GitProgram, Project)>,
-    /// The project as it is, where commands run in place.
+    /// The current state of the project, if commands run in place.
     state: Option<ProjectState>,
     here: PathBuf,
     signals: Passed,
@@ -355,7 +353,7 @@ impl<'a> Again<'a> {
         Ok(Again { arguments, world, place, project, state, here, signals })
     }
 
-    /// Runs them one after the other, and returns whether it was interrupted. Runs that finished before count.
+    /// Reruns the commands one after another, and returns whether the user interrupted. Reruns that finished earlier count.
     fn repeat<'r>(
         &self,
         chosen: &[&'r CapturedRun<'r>],
@@ -402,7 +400,7 @@ impl<'a> Again<'a> {
         }
     }
 
-    /// Runs one, and returns the commit that it ran at, its outcome, and whether it was interrupted.
+    /// Reruns a command. Returns the commit that it ran at, the result, and whether the user interrupted.
     fn once(&self, first: &Ran) -> Result<(Option<String>, Ran, bool), Box<dyn Error>> {
         let started_at = self.world.now()?;
         let limit = first.timeout.unwrap_or_else(|| {
@@ -432,7 +430,7 @@ impl<'a> Again<'a> {
         Ok((at, again, captured.interrupted.is_some()))
     }
 
-    /// Runs it in its place, and returns the state of the project there.
+    /// Reruns a command where it belongs, and returns the project state there.
     fn captured(&self, first: &Ran, limit: Duration) -> Result<(Option<ProjectState>, Captured), String> {
         let Some(recorded) = &first.project else {
             return Ok((None, self.run_in(&self.here, None, first, limit)?));
@@ -457,7 +455,7 @@ impl<'a> Again<'a> {
                     return Err(format!("uncommitted changes are not stored: {changed}"));
                 }
                 let workspace = Workspace::new(git, project.root(), commit, recorded.patch.as_deref())?;
-                // The changes since the commit are recorded in the first run.
+                // The recorded changes are those of the first run.
                 (ProjectState { changed: recorded.changed.clone(), ..state(commit) }, workspace)
             }
         };
@@ -504,7 +502,7 @@ fn not_run(reason: String) -> Captured {
 }
 
 impl<'a> Repetition<'a> {
-    /// Whether the evidence holds by it: it is the same, or differs in a way that was judged before to hold.
+    /// Returns whether the evidence holds: the result is the same, or differs in a way that was judged to hold.
     fn holds(&self) -> bool {
         self.verdict == RunVerdict::Same || self.known.is_some_and(|(_, holds)| holds)
     }

@@ -1,4 +1,4 @@
-//! `tot review`: shows the changes since a person's last review, one by one.
+//! `tot review`: goes through the changes since a person's last review.
 
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
@@ -25,26 +25,25 @@ use crate::store::{Snapshot, StoreError, StoreErrorKind};
 use crate::text::{counted, made_visible, one_line, visible};
 use crate::view::NodeView;
 
-/// Shows what is new in an investigation since you last looked, riskiest first.
+/// Go through what is new in an investigation since your last review, riskiest first.
 ///
-/// First contested and unconfirmed answers, then another conclusion, objections, warnings, evidence that is not there any
-/// more, states that were turned round, and the rest. At a terminal one by one, with keys; in a pipe as text.
+/// The order: contested and unconfirmed answers, a new conclusion, objections, warnings, missing evidence, reversed states, and the
+/// rest. At a terminal, items are shown one by one and you answer with keys; in a pipe, all are printed.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ReviewArguments {
-    /// The investigation: its id, or a beginning or ending of it; it can be left out inside of its folder, or where there is
-    /// only one
+    /// Investigation: id, prefix or suffix; optional when there is only one
     id: Option<String>,
-    /// What is new since this commit, branch or tag; without it, since you last marked what you had seen
+    /// Show what is new since this commit, branch or tag; default: since you last marked the investigation as seen
     #[arg(long, value_name = "REV")]
     since: Option<String>,
-    /// Mark what is committed now as seen, without asking: in the reference refs/tot/seen, which no one else gets
+    /// Mark the current commit as seen, without asking. The mark is the local reference refs/tot/seen
     #[arg(long)]
     mark: bool,
-    /// The project whose files are cited; without it the repository around the current folder, if there is one
+    /// Project whose files are cited; default: the repository around the current folder
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// Print all of it as text, also at a terminal
+    /// Print everything, even at a terminal
     #[arg(long)]
     print: bool,
     #[command(flatten)]
@@ -52,23 +51,23 @@ pub(super) struct ReviewArguments {
 }
 
 const EXAMPLES: &str = "\
-Keys: n next, p previous, o open the node, c comment, j object, a approve what you have seen, m mark it as seen, q quit
+Keys: n next, p previous, o open the node, c comment, j object, a approve, m mark as seen, q quit
 
 Examples:
-  tot review                        in the folder of an investigation
-  tot review 0196 --since ended/1   what came after the first end
-  tot review 0196 --mark --print    what is new, which is then seen";
+  tot review                        the current investigation
+  tot review 0196 --since ended/1   what is new since the first end
+  tot review 0196 --mark --print    print what is new, and mark it as seen";
 
 /// The changes, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document<'a> {
     id: String,
-    /// The commit that it is compared with; absent for the whole investigation.
+    /// The earlier commit; absent if the whole investigation is new.
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
     head: String,
-    /// How far to trust what it concludes, or its best answer so far: `Conclusion, stopped early`.
+    /// The certainty of the conclusion, or of the best answer so far: `Conclusion, stopped early`.
     verdict: String,
     items: &'a [ReviewEntry],
 }
@@ -136,11 +135,11 @@ impl Look<'_> {
         review(before, after, self.after.rules().as_ref(), &self.evidence)
     }
 
-    /// Returns a line with the number of items.
+    /// Formats the heading, with the number of items.
     fn head(&self, items: &[ReviewEntry]) -> String {
         let investigation = self.after.investigation.as_ref();
         let since = match self.before {
-            None => "you have not marked anything as seen yet".to_owned(),
+            None => "nothing is marked as seen yet".to_owned(),
             Some(before) => format!("since {}", &before.head.to_string()[..10]),
         };
         let nodes = items.iter().filter(|item| item.node.is_some()).count();
@@ -156,7 +155,7 @@ impl Look<'_> {
             .collect();
         let told = if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) };
         let told = match items.is_empty() {
-            true => format!("Nothing is new: {since}."),
+            true => format!("Nothing new: {since}."),
             false => format!("{nodes} of {of} to review{told}; {since}."),
         };
         let top = format!("{}.", assessed(self.after).top());
@@ -165,7 +164,7 @@ impl Look<'_> {
         lines.concat().join("\n") + "\n"
     }
 
-    /// Shows the items one by one, and acts on the keys.
+    /// Shows the items one by one, and handles the keys.
     fn walk(&self, items: &[ReviewEntry], mark: bool) -> Outcome {
         let git = GitProgram::find(is_person())?;
         say(&format!("{}\n", self.head(items)))?;
@@ -208,7 +207,7 @@ impl Look<'_> {
                 _ => is_new = false,
             }
         }
-        if mark || (!items.is_empty() && agrees("That was all. Mark it as seen")?) {
+        if mark || (!items.is_empty() && agrees("No more items. Mark all as seen")?) {
             return self.mark(&git);
         }
         Ok(())
@@ -219,12 +218,12 @@ impl Look<'_> {
         say("Marked as seen.\n")
     }
 
-    /// Signs off the reviewed commit if nothing was committed since, and returns the outcome as a text.
+    /// Signs off the reviewed commit if nothing was committed since. Returns the message to show.
     fn approve(&self) -> Result<String, Box<dyn std::error::Error>> {
         let now = self.place.store.load(self.path)?;
         let has_moved = now.head != self.after.head;
         if has_moved
-            && !agrees("There are later commits, perhaps only your own comments. Approve the newest")?
+            && !agrees("There are newer commits, perhaps only your own comments. Approve the newest")?
         {
             return Ok("Nothing was signed.".to_owned());
         }
@@ -237,7 +236,7 @@ impl Look<'_> {
         })
     }
 
-    /// Returns everything stored about the subject of an item, for a pager.
+    /// Formats everything stored about an item's subject, for the pager.
     fn whole(&self, item: &ReviewEntry) -> String {
         let investigation = self.after.investigation.as_ref();
         match item.node.as_ref().and_then(|id| investigation.node(id)) {
@@ -266,22 +265,22 @@ fn said(investigation: &Investigation, node: Option<&NodeId>) -> String {
     told.collect()
 }
 
-/// A text of others, without what a terminal would take for a command.
+/// Formats text with a heading. Control characters are made visible.
 fn heading(name: &str, text: &str) -> String {
     let lines = text.trim().lines().map(|line| format!("  {}\n", made_visible(line)));
     format!("\n{name}\n{}", lines.collect::<String>())
 }
 
-/// Formats an item in a few lines.
+/// Formats an item.
 fn block(item: &ReviewEntry, screen: Screen) -> String {
-    /// The columns of a note's label.
+    /// The width of a note's label.
     const LABEL: usize = 11;
     let name = match &item.node {
         Some(node) => {
             let state = item.state.as_ref().map(|state| format!("{state} ")).unwrap_or_default();
             format!("{node} {state}{}", item.title)
         }
-        None => "The whole".to_owned(),
+        None => "The investigation".to_owned(),
     };
     let mut text: String =
         screen.wrapped(&name, 0).iter().map(|line| format!("{}\n", styled(BOLD, line))).collect();
@@ -299,7 +298,7 @@ fn block(item: &ReviewEntry, screen: Screen) -> String {
     text
 }
 
-/// Whether `y` is the answer.
+/// Asks a question, and returns whether the answer was `y`.
 fn agrees(question: &str) -> Result<bool, Box<dyn std::error::Error>> {
     say(&format!("{question} [y/n]? "))?;
     let key = pressed()?;
@@ -307,7 +306,7 @@ fn agrees(question: &str) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(key == 'y')
 }
 
-/// Waits for a key; `q` for Ctrl-C and Escape.
+/// Waits for a key. Ctrl-C and Escape count as `q`.
 pub(super) fn pressed() -> io::Result<char> {
     io::stdout().flush()?;
     terminal::enable_raw_mode()?;

@@ -1,4 +1,4 @@
-//! `tot ruleset`: lists the rulesets, shows their requirements, and checks files. Also reads the folder of `--rulesets`.
+//! `tot ruleset`: lists, shows and checks rulesets. Also reads the folder given by `--rulesets`.
 
 use std::path::{Path, PathBuf};
 
@@ -23,43 +23,43 @@ const EXAMPLES: &str = "\
 Examples:
   tot ruleset list
   tot ruleset show review
-  tot ruleset show review --yaml > rulesets/ours.yaml    a start for one of your own
+  tot ruleset show review --yaml > rulesets/ours.yaml    to base your own on
   tot ruleset check rulesets/ours.yaml";
 
 #[derive(Subcommand)]
 enum RulesetCommand {
-    /// Lists the rulesets, each with what it is for
+    /// List the rulesets with their purposes
     List(Folder),
-    /// Shows what a ruleset asks for
+    /// Show the requirements of a ruleset
     Show {
-        /// The ruleset's name, as `list` gives it
+        /// Name of the ruleset, as listed
         name: String,
         #[command(flatten)]
         folder: Folder,
-        /// Print the file itself: a start for one of your own
+        /// Print the YAML file, to base your own on
         #[arg(long)]
         yaml: bool,
     },
-    /// Checks ruleset files; exits with 1 when one has a fault
+    /// Check ruleset files; exits with status 1 on errors
     Check {
-        /// The files: NAME.yaml, or the ruleset.yaml of an investigation
+        /// Files: NAME.yaml, or an investigation's ruleset.yaml
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Prints the JSON Schema of a ruleset file, for editors
+    /// Print the JSON Schema of ruleset files, for editors
     Schema,
 }
 
-/// Where rulesets beside the built-in ones come from.
+/// The option for additional rulesets.
 #[derive(Args)]
 pub(super) struct Folder {
-    /// A folder of further rulesets, each a file NAME.yaml
+    /// Folder of additional rulesets, one file NAME.yaml each
     #[arg(long, value_name = "DIR")]
     rulesets: Option<PathBuf>,
 }
 
 impl Folder {
-    /// Returns the built-in rulesets and those of the folder.
+    /// Returns the built-in rulesets and those in the folder.
     pub(super) fn library(&self) -> Result<Library, Box<dyn std::error::Error>> {
         self.rulesets.as_deref().map_or_else(|| Ok(Library::built_in()), library)
     }
@@ -74,14 +74,14 @@ pub(super) fn run(arguments: RulesetArguments) -> Outcome {
     }
 }
 
-/// Returns the width of lines.
+/// Returns the line width.
 fn width() -> usize {
     columns().unwrap_or(WIDTH).min(WIDTH)
 }
 
 fn show(library: &Library, name: &str, yaml: bool) -> Outcome {
     let file = library.get(name).ok_or_else(|| {
-        format!("there is no ruleset {name}: there are {}; --rulesets DIR adds to them", library.name_list())
+        format!("unknown ruleset {name}: known are {}; --rulesets DIR adds more", library.name_list())
     })?;
     say(&if yaml { file.text.clone() } else { plain_text(&file.ruleset, width()) })
 }
@@ -101,12 +101,12 @@ fn check(files: &[PathBuf]) -> Outcome {
     }
     match faults {
         0 => Ok(()),
-        1 => Err("1 fault".into()),
-        many => Err(format!("{many} faults").into()),
+        1 => Err("1 error".into()),
+        many => Err(format!("{many} errors").into()),
     }
 }
 
-/// Returns the faults of one file. The copy in an investigation has its own name, and may equal a built-in ruleset.
+/// Returns the errors in a file. An investigation's ruleset.yaml has another name than its ruleset, and may equal a built-in one.
 fn faults_of(path: &Path, text: &str) -> Vec<FileProblem> {
     let file = path.display().to_string();
     if path.file_name().is_some_and(|name| name == layout::RULESET) {
@@ -116,9 +116,9 @@ fn faults_of(path: &Path, text: &str) -> Vec<FileProblem> {
     Library::with([(file.as_str(), text)]).err().unwrap_or_default()
 }
 
-/// Reads the built-in rulesets and every `*.yaml` of the folder, or returns all faults of all its files.
+/// Reads the built-in rulesets and every `*.yaml` in the folder. Returns the errors of all files if there are any.
 fn library(folder: &Path) -> Result<Library, Box<dyn std::error::Error>> {
-    let unreadable = |error| format!("the folder of rulesets {} can't be read: {error}", folder.display());
+    let unreadable = |error| format!("can't read the ruleset folder {}: {error}", folder.display());
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();

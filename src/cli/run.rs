@@ -28,53 +28,53 @@ use crate::text::one_line;
 use crate::world::World;
 use crate::yaml;
 
-/// The exit statuses of shells for a missing command, and for one ended by a signal, to which its number is added; and that of
-/// timeout(1) for one that took too long.
+/// The exit statuses that shells use for a missing command and, plus the signal's number, for a command ended by a signal. The last
+/// is the status that timeout(1) uses after the time limit.
 const NOT_RUN: i32 = 127;
 const SIGNALLED: i32 = 128;
 const TIMED_OUT: i32 = 124;
 
-/// Runs a command here and stores what it printed and how it ended: evidence that anybody can run again with tot rerun.
+/// Run a command and store its output and exit status, as evidence that anyone can rerun with tot rerun.
 ///
-/// The command reads, prints and ends as it would without: its status is the status of this, also where nothing could be
-/// stored, which is said on standard error. A command that can't be started ends with 127, one that took too long with 124, one
-/// that a signal ended with 128 and the signal's number. Its failure is evidence, too. Stored are the command, the folder, the
-/// commit of the project with what is not committed, the first and last 32 KiB of the output, and its checksum.
+/// The command runs as it would without tot run, and its exit status is passed on. If the run could not be stored, standard error
+/// says so, and the status stays the same. The status is 127 if the command can't be started, 124 after the time limit, and 128 plus
+/// the number for a signal. A failing command is evidence too. Stored are the command, the folder, the project's commit and
+/// uncommitted changes, the first and last 32 KiB of the output, and its checksum.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct RunArguments {
-    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the node that it is
-    /// evidence for; without a node it belongs to the whole until a result names it
+    /// Investigation (id, prefix or suffix; optional when there is only one), then the node that the run is evidence for; without
+    /// a node, it belongs to the whole investigation until a result names it
     #[arg(value_names = ["ID", "NODE"], num_args = 0..=2)]
     what: Vec<String>,
-    /// The program and its arguments, after --
+    /// Program and its arguments, after --
     #[arg(value_name = "COMMAND", last = true, required_unless_present = "captured")]
     command: Vec<String>,
-    /// A regular expression that a line of the output has to match; 'REGEX in LOW..HIGH' has a group, whose number in the last
-    /// such line has to lie in the range
+    /// Regular expression that a line of the output must match; in 'REGEX in LOW..HIGH', the number captured by the group of REGEX
+    /// in the last matching line must be in the range
     #[arg(long, value_name = "REGEX")]
     expect: Vec<String>,
-    /// The status that it has to end with; without it the one that it ends with is expected of those who run it again
+    /// Expected exit status; default for reruns: the actual one
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     exit: Option<i32>,
-    /// End it, with all that it has started, after so many seconds
+    /// Time limit in seconds, after which the command and everything it started are ended
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     timeout: Option<u64>,
-    /// A file that is put beside the node when the command has ended, such as a plot that it makes
+    /// File to attach to the node after the command has ended, such as a plot that it writes
     #[arg(long, value_name = "FILE")]
     attach: Vec<String>,
-    /// What you say of it
+    /// Note on the run
     #[arg(short, long, value_name = "NOTE")]
     message: Option<String>,
-    /// Store nothing if it printed what looks like a credential, where the ruleset only warns of that
+    /// Store nothing if the output looks like it contains a credential, even if the ruleset only warns
     #[arg(long)]
     reject_secrets: bool,
     #[command(flatten)]
     root: RootArgument,
-    /// Read the time from this file: for replays
+    /// Read the time from this file, for replays
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
-    /// Run nothing, and store what this file says of a run, as `ran` in the file of one: for replays
+    /// Run nothing, and store the run that this file describes, in the format of `ran` in a run file, for replays
     #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["command", "expect", "exit", "timeout", "attach"])]
     captured: Option<PathBuf>,
 }
@@ -83,7 +83,7 @@ const EXAMPLES: &str = "\
 Examples:
   tot run R2.A1 -- python3 load.py --seconds 55
   tot run R2.A1 --expect 'p99 ([0-9.]+) ms in 0..50' -- ./bench
-  tot run 0196 R2.A1 --exit 1 --expect 'database is locked' -m 'It fails at once.' -- ./two-writers
+  tot run 0196 R2.A1 --exit 1 --expect 'database is locked' -m 'Fails at once.' -- ./two-writers
   tot run --timeout 60 -- sh -c 'cargo test 2>&1 | tail -20'";
 
 pub(super) fn run(arguments: &RunArguments) -> ExitCode {
@@ -107,7 +107,7 @@ pub(super) fn run(arguments: &RunArguments) -> ExitCode {
     };
     let captured = capture(request, &mut || prepared.signals.take());
     let status = status(&captured.ended);
-    // git needs a current folder, and the command may have removed this one.
+    // git needs a current folder, but the command may have removed this one.
     if std::env::current_dir().is_err() {
         let _ = std::env::set_current_dir(&prepared.root);
     }
@@ -117,7 +117,7 @@ pub(super) fn run(arguments: &RunArguments) -> ExitCode {
     status
 }
 
-/// Returns the status that a shell would give the command.
+/// Returns the exit status that a shell would report.
 fn status(ended: &Ended) -> ExitCode {
     let status = match ended {
         Ended::Exit(status) => *status,
@@ -125,11 +125,11 @@ fn status(ended: &Ended) -> ExitCode {
         Ended::TimedOut => TIMED_OUT,
         Ended::NotRun(_) => NOT_RUN,
     };
-    // Windows has larger ones.
+    // Statuses on Windows can be larger.
     u8::try_from(status).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// The data gathered before the command runs.
+/// Everything that is checked and gathered before the command runs.
 struct Prepared {
     session: String,
     caller: Caller,
@@ -138,13 +138,13 @@ struct Prepared {
     root: PathBuf,
     node: Option<NodeId>,
     folder: PathBuf,
-    /// The project, and the folder in it.
+    /// The project's state, and the current folder in it.
     project: Option<(ProjectState, Option<String>)>,
     started_at: Timestamp,
     signals: Passed,
 }
 
-/// Checks for all errors before a command takes its time.
+/// Reports all errors before the command runs, because it may take long.
 fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dyn Error>> {
     let (id, rest) = work::id_and_rest(&arguments.what);
     let node = match rest {
@@ -153,7 +153,7 @@ fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dy
         _ => return Err(misused("give only one node before --")),
     };
     if !arguments.attach.is_empty() && node.is_none() {
-        return Err(misused("files are attached to a node: name it before --"));
+        return Err(misused("--attach needs a node: name it before --"));
     }
     let expected = arguments.expect.iter().map(|text| Expected::parse(text).map_err(misused));
     let expected = expected.collect::<Result<Vec<_>, _>>()?;
@@ -167,14 +167,14 @@ fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dy
     let service = Service::new(root.clone(), world, None).rejecting_secrets(arguments.reject_secrets);
     let standing = service.read(&session).map_err(refused)?;
     if let Some(node) = node.as_ref().filter(|node| standing.investigation().node(node).is_none()) {
-        let advice = "propose it first, or name none and cite the run later in its result";
+        let advice = "propose it first, or run without a node and cite the run in a result";
         return Err(format!("there is no node {node}: {advice}").into());
     }
     let project = Project::here().and_then(|project| match state(&project) {
         Ok(state) => Some((state, project.folder().filter(|folder| !folder.is_empty()))),
         Err(error) => {
             let reason = chain(error.as_ref());
-            tell(&format!("tot run: the state of the project is not stored with the run: {reason}"));
+            tell(&format!("tot run: the project's state is not stored with the run: {reason}"));
             None
         }
     });
@@ -208,7 +208,7 @@ impl Prepared {
         let read = |file: &String| match attach::read(file, None, ATTACHMENT_MAX) {
             Ok(file) => Some(file),
             Err(error) => {
-                tell(&format!("tot run: the run is stored without that file: {error}"));
+                tell(&format!("tot run: stored without the attachment: {error}"));
                 None
             }
         };
@@ -232,7 +232,7 @@ impl Prepared {
         self.record(arguments, ran, attachments)
     }
 
-    /// Stores a run that a file describes.
+    /// Stores the run that a file describes.
     fn replay(&self, arguments: &RunArguments, file: &Path) -> Outcome {
         let ran = yaml::from_text(&std::fs::read_to_string(file)?)?;
         self.record(arguments, ran, Vec::new())
@@ -262,20 +262,20 @@ impl Prepared {
     }
 }
 
-/// Returns the expectations that a command did not meet, a line each. Pure.
+/// Returns a line for each expectation that the command did not meet. Pure.
 fn unmet(captured: &Captured, exit: Option<i32>) -> Vec<String> {
     let ended = exit.filter(|exit| captured.ended != Ended::Exit(*exit));
-    let ended = ended.map(|exit| format!("expected exit {exit}, but it was: {}", captured.ended));
+    let ended = ended.map(|exit| format!("expected exit {exit}, got: {}", captured.ended));
     let missed = captured.expectations.iter().filter(|it| !it.held).map(missed);
     ended.into_iter().chain(missed).collect()
 }
 
-/// Describes the actual result of an unmet expectation. Pure.
+/// Describes an unmet expectation and the actual result. Pure.
 pub(super) fn missed(expectation: &Expectation) -> String {
     let pattern = &expectation.pattern;
     match (&expectation.found, &expectation.range) {
         (Some(found), Some(range)) => {
-            format!("`{pattern}`: expected a number in {range}, but it was: {}", one_line(found))
+            format!("`{pattern}`: expected a number in {range}, got: {}", one_line(found))
         }
         _ => format!("`{pattern}`: no line of the output matches"),
     }

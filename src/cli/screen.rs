@@ -1,6 +1,6 @@
-//! The screen output of commands that only read. Pure: each text follows from values and from the width of the screen. It always
-//! contains styles; printing removes them where they are not wanted. Texts of others reach a screen only through [`one_line`],
-//! [`to_terminal`] or [`plain_lines`], so that no control character comes through.
+//! Terminal output of commands that only read. Pure: everything follows from values and the terminal's width. The text always
+//! contains styles; printing removes them if they are disabled. Stored text is shown only through [`one_line`], [`to_terminal`] or
+//! [`plain_lines`], so no control character reaches the terminal.
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -19,41 +19,41 @@ pub(super) const DOUBT: Style = AnsiColor::Yellow.on_default();
 pub(super) const BAD: Style = AnsiColor::Red.on_default();
 pub(super) const NAME: Style = AnsiColor::Cyan.on_default();
 
-/// The columns of prose at most, and if the width is unknown: longer lines are hard to read.
+/// The width of prose if the terminal's is unknown, and the maximum width. Longer lines are hard to read.
 const PROSE: usize = 80;
 const MOST_PROSE: usize = 100;
 
-/// Returns the text in a style.
+/// Formats text in a style.
 pub(super) fn styled(style: Style, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{style}{text}{style:#}") }
 }
 
-/// The width of a screen; unknown in a pipe.
+/// The terminal's width; `None` in a pipe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Screen {
     pub columns: Option<usize>,
 }
 
 impl Screen {
-    /// Formats a text of others on one line, cut to the room after `taken` columns. In a pipe nothing is cut.
+    /// Formats text on one line, cut to the room after `taken` columns. In a pipe nothing is cut.
     pub(super) fn rest(self, text: &str, taken: usize) -> String {
         let line = one_line(text);
         self.columns.map_or_else(|| line.clone(), |all| fit(&line, all.saturating_sub(taken).max(8)))
     }
 
-    /// Wraps a text of others after `taken` columns. In a pipe it is one line.
+    /// Wraps text to the room after `taken` columns. In a pipe it stays one line.
     pub(super) fn wrapped(self, text: &str, taken: usize) -> Vec<String> {
         wrap(&one_line(text), self.columns.map_or(usize::MAX, |all| all.saturating_sub(taken).max(8)))
     }
 
-    /// Formats Markdown of others, indented.
+    /// Formats Markdown, indented.
     pub(super) fn prose(self, markdown: &str, indent: usize) -> String {
         let width = self.columns.unwrap_or(PROSE).min(MOST_PROSE).saturating_sub(indent);
         indented(&to_terminal(markdown, width), indent)
     }
 }
 
-/// Indents lines of others, with control characters made visible.
+/// Indents lines, with control characters made visible.
 pub(super) fn plain_lines(text: &str, indent: usize) -> String {
     let lines = text.trim_end().lines().map(|line| made_visible(&line.replace('\t', "    ")) + "\n");
     indented(&lines.collect::<String>(), indent)
@@ -65,7 +65,7 @@ fn indented(text: &str, indent: usize) -> String {
     text.lines().map(line).collect()
 }
 
-/// Formats a heading with its text; nothing if that is empty.
+/// Formats a heading with its text. Returns an empty string if the text is empty.
 pub(super) fn section(heading: &str, text: &str) -> String {
     match text.trim().is_empty() {
         true => String::new(),
@@ -73,7 +73,7 @@ pub(super) fn section(heading: &str, text: &str) -> String {
     }
 }
 
-/// Returns the style of a state by its role; a quiet one for a proposal, which has no role.
+/// Returns the style of a state by its role. Proposals have no role, and a quiet style.
 pub(super) fn role_style(role: Option<Role>) -> Style {
     match role {
         None => QUIET,
@@ -87,19 +87,19 @@ pub(super) fn role_style(role: Option<Role>) -> Style {
     }
 }
 
-/// A node in a line, as text and as JSON.
+/// A node on one line, for the terminal and as JSON.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NodeLine {
     pub node_id: String,
-    /// Absent while it is pending.
+    /// Absent for a pending node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     pub title: String,
-    /// `confirmed`, `self-checked`, `unconfirmed`, `contested` of an answer; `refuted`; absent for other nodes.
+    /// For an answer: `confirmed`, `self-checked`, `unconfirmed`, `contested` or `refuted`. Absent for other nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sure: Option<&'static str>,
-    /// Of any node: whether its results differ, or something speaks against it as an answer.
+    /// Whether the node's results differ, or it is a contested answer.
     pub contested: bool,
     #[serde(skip)]
     pub role: Option<Role>,
@@ -126,7 +126,7 @@ impl NodeLine {
         }
     }
 
-    /// Formats the node on a line of the screen after `taken` columns.
+    /// Formats the node on one line, after `taken` columns.
     pub(super) fn text(&self, screen: Screen, taken: usize) -> String {
         let state = self.state.as_deref().map_or_else(|| "proposed".to_owned(), one_line);
         let mark = self.verdict.map(|verdict| format!("{} ", verdict.sign())).unwrap_or_default();

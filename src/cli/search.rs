@@ -1,4 +1,4 @@
-//! `tot search`: searches every text of every investigation in the root.
+//! `tot search`: searches all text of the investigations in the root.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,16 +16,16 @@ use crate::store::{Snapshot, Store};
 use crate::text::{counted, one_line};
 use crate::view::NodeView;
 
-/// How many characters of a text are shown before a match.
+/// The number of characters shown before the first match, and in total.
 const BEFORE: usize = 16;
 const AROUND: usize = 160;
 
-/// Looks for words in every text of every investigation of the root, also of the one that you are in: questions, conclusions, all that is stored of nodes, and
-/// comments. Exit status 1 where one of them can't be read.
+/// Search all investigations in the root for words: questions, conclusions, everything stored about nodes, and comments. Exits with
+/// status 1 if an investigation can't be read.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct SearchArguments {
-    /// Words that all must be in one text, in any order and whatever their case
+    /// Words that must all occur in the same text, in any order; case is ignored
     #[arg(value_name = "TEXT", required = true)]
     words: Vec<String>,
     #[command(flatten)]
@@ -50,16 +50,16 @@ struct Document {
 #[serde(rename_all = "camelCase")]
 struct Match {
     id: String,
-    /// The title of the investigation.
+    /// The investigation's title.
     title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     node_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<String>,
-    /// The kind of text, as the node's page names it.
+    /// The name of the field, as on the node's page.
     field: &'static str,
     excerpt: String,
-    /// The words in the excerpt, by bytes.
+    /// The byte ranges of the words in the excerpt.
     #[serde(skip)]
     marked: Vec<(usize, usize)>,
     #[serde(skip)]
@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &SearchArguments) -> ExitCode {
     }
 }
 
-/// Returns whether all could be read.
+/// Returns whether all investigations could be read.
 fn try_run(arguments: &SearchArguments) -> Result<bool, Box<dyn std::error::Error>> {
     let words: Vec<String> =
         arguments.words.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
@@ -117,7 +117,7 @@ fn look_in(store: &Store, path: &Path, words: &[String]) -> Result<Vec<Match>, U
     }
 }
 
-/// Returns the matches in one investigation: first in its question and conclusion, then in its nodes, in their order.
+/// Returns the matches in one investigation: first in the question and the conclusion, then in the nodes in tree order.
 fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<Match> {
     let assessment = assessed(snapshot);
     let investigation = assessment.investigation;
@@ -157,7 +157,7 @@ fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<Match> {
     found
 }
 
-/// Returns the text around the first of the words, if all are in the text, and the places of the words in it.
+/// Returns the text around the first word, and the places of all words in it. Returns `None` unless all words occur.
 fn excerpt(text: &str, words: &[String]) -> Option<(String, Vec<(usize, usize)>)> {
     let lower = text.to_lowercase();
     if !words.iter().all(|word| lower.contains(word.as_str())) {
@@ -167,7 +167,7 @@ fn excerpt(text: &str, words: &[String]) -> Option<(String, Vec<(usize, usize)>)
     let characters: Vec<char> = line.chars().collect();
     let first = words.iter().filter_map(|word| find(&characters, word, 0)).min().unwrap_or(0);
     let mut from = first.saturating_sub(BEFORE);
-    // From the beginning of a word on.
+    // Begin at a word.
     while from > 0 && from < first && !characters[from - 1].is_whitespace() {
         from += 1;
     }
@@ -190,7 +190,7 @@ fn excerpt(text: &str, words: &[String]) -> Option<(String, Vec<(usize, usize)>)
         }
     }
     marked.sort_unstable();
-    // Two words may overlap.
+    // Matches of two words may overlap.
     marked.dedup_by(|later, earlier| {
         let overlap = later.0 < earlier.1;
         earlier.1 = if overlap { earlier.1.max(later.1) } else { earlier.1 };
@@ -199,7 +199,7 @@ fn excerpt(text: &str, words: &[String]) -> Option<(String, Vec<(usize, usize)>)
     Some((excerpt, marked))
 }
 
-/// Returns the place of the word, in lower case, in the text, by characters.
+/// Finds a lower-case word in the text, by characters.
 fn find(text: &[char], word: &str, from: usize) -> Option<usize> {
     let starts = |at: usize| {
         let mut rest = text[at..].iter().flat_map(|c| c.to_lowercase());
@@ -237,7 +237,7 @@ fn shown(matches: &[Match], folders: usize, screen: Screen) -> String {
     text + &format!("\n{} in {}.\n", counted(matches.len(), "text"), counted(nodes, "place"))
 }
 
-/// Marks these parts of the line, as far as it was not cut.
+/// Highlights the given parts of the line, unless they were cut off.
 fn highlighted(line: &str, marked: &[(usize, usize)]) -> String {
     let (mut text, mut at) = (String::new(), 0);
     for (from, to) in marked {
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(found("ababab", &["aba", "bab"]).unwrap(), "[abab]ab");
         assert_eq!(found("ÄÖ straße İx", &["öx"]), None);
         assert_eq!(found("ÄÖ x", &["äö"]).unwrap(), "[ÄÖ] x");
-        // What has more characters in lower case moves nothing.
+        // Letters that get longer in lower case do not shift the marks.
         assert_eq!(found("İİİ lock", &["lock"]).unwrap(), "İİİ [lock]");
     }
 

@@ -1,7 +1,7 @@
-//! `tot-report --serve`: the site from memory, in which an investigation is rendered again whenever it has grown.
+//! `tot-report --serve`: serves the site from memory, and renders an investigation again when it has new commits.
 //!
-//! A thread checks the heads of the repositories, which is cheap; only an investigation with a changed head is read and rendered.
-//! Errors are reported on stderr, and the last good site stays.
+//! A thread checks the heads of the repositories, which is cheap. Only investigations with a changed head are read and rendered.
+//! Errors are reported on stderr, and the last good site stays available.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -20,16 +20,16 @@ use crate::store::Store;
 
 /// The default port.
 const PORT: u16 = 8420;
-/// The interval of checks; longer if a check takes more than a tenth of it.
+/// The interval between checks; longer if a check takes more than a tenth of it.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// An address to listen at.
+/// An address to listen on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Address(SocketAddr);
 
-/// The error of an invalid address.
+/// An invalid address.
 #[derive(Debug, thiserror::Error)]
-#[error("give an address like 127.0.0.1:8420 or [::1]:8420, and folders of investigations before --serve")]
+#[error("expected an address like 127.0.0.1:8420 or [::1]:8420; name investigations before --serve")]
 pub(super) struct NoAddress;
 
 impl FromStr for Address {
@@ -44,7 +44,7 @@ impl FromStr for Address {
     }
 }
 
-/// Serves until Ctrl-C.
+/// Serves the site until Ctrl-C.
 pub(super) fn run(
     source: Source,
     options: SiteOptions,
@@ -61,11 +61,11 @@ pub(super) fn run(
     let publisher = Publisher::new(shown.render(&first, &Served::default(), &watched)?);
     progress.clear();
     tell(&format!(
-        "http://{}/ shows it, updated with every commit. Ctrl-C stops it.",
+        "Serving at http://{}/, updated with every commit. Ctrl-C stops it.",
         listener.local_addr()?
     ));
     let watched = publisher.clone();
-    // It ends with the process.
+    // The thread ends with the process.
     thread::Builder::new().name("watch".to_owned()).spawn(move || shown.watch(&watched))?;
     Ok(serve(listener, &publisher)?)
 }
@@ -75,7 +75,7 @@ fn listen(address: Option<&Address>, allow_remote: bool) -> Result<TcpListener, 
     if !wanted.ip().is_loopback() && !allow_remote {
         return Err(format!(
             "{wanted} can be reached from other machines, and anyone there could read the investigations: \
-             listen at 127.0.0.1:{}, or add --allow-remote",
+             listen on 127.0.0.1:{}, or add --allow-remote",
             wanted.port()
         )
         .into());
@@ -84,26 +84,26 @@ fn listen(address: Option<&Address>, allow_remote: bool) -> Result<TcpListener, 
         Err(error) if error.kind() == ErrorKind::AddrInUse && address.is_none() => {
             Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?)
         }
-        outcome => outcome.map_err(|error| format!("can't listen at {wanted}: {error}").into()),
+        outcome => outcome.map_err(|error| format!("can't listen on {wanted}: {error}").into()),
     }
 }
 
-/// The site, and the state in which it was last read.
+/// The served site, and the state from which it was rendered.
 struct Shown {
     source: Source,
     options: SiteOptions,
-    /// The store, which caches what was read.
+    /// The store. It caches what was read.
     store: Store,
     state: String,
 }
 
 impl Shown {
-    /// Returns a key of the state of all repositories.
+    /// Returns a key for the state of all repositories.
     fn look(&self) -> Result<String, Box<dyn std::error::Error>> {
         let mut hasher = DefaultHasher::new();
         for folder in self.source.folders()? {
             folder.hash(&mut hasher);
-            // A new sign-off moves no branch.
+            // A new sign-off is a tag and does not move the branch.
             self.store.refs(&folder).ok().map(|it| (it.head, it.tags)).hash(&mut hasher);
             self.store.has_uncommitted_list(&folder).ok().hash(&mut hasher);
         }
@@ -132,7 +132,7 @@ impl Shown {
             let started = Instant::now();
             let looked = self.look();
             interval = INTERVAL.max(started.elapsed() * 10);
-            // A missing folder is a state, too, and is reported once.
+            // A missing folder counts as a state, so it is reported once.
             let state = looked.unwrap_or_else(|error| error.to_string());
             if state == self.state {
                 continue;
@@ -140,7 +140,7 @@ impl Shown {
             match self.render(&state, &publisher.shown(), &()) {
                 Ok(served) => publisher.publish(served),
                 Err(error) => {
-                    tell(&format!("tot-report: {}; the pages shown are older", chain(error.as_ref())));
+                    tell(&format!("tot-report: {}; still serving the previous pages", chain(error.as_ref())));
                 }
             }
         }

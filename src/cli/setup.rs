@@ -1,5 +1,5 @@
-//! `tot setup`: this server in the configuration of an MCP client, printed or written; the skill and the paragraph of
-//! `AGENTS.md` that teach an agent to use it.
+//! `tot setup`: prints or writes this server's entry in the configuration of an MCP client, the skill that teaches agents the
+//! method, and the paragraph in `AGENTS.md`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,46 +13,45 @@ use crate::setup::{
     Client, ConfigFile, Edit, SKILL, ServerEntry, add_entry, add_paragraph, new_file, servers,
 };
 
-/// The default name of the server in a client.
+/// The server's default name in clients.
 pub(super) const NAME: &str = "tot";
 
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct SetupArguments {
-    /// The client. Without one: those that are installed, and on a terminal a question for each
+    /// MCP client to configure; without it, lists the installed ones, and asks for each at a terminal
     #[arg(value_enum)]
     client: Option<Known>,
-    /// Write the file, in the current folder where it belongs to a project; all else in it stays
+    /// Write the entry into the client's file, in the current folder for project files; everything else in it stays
     #[arg(long)]
     write: bool,
-    /// Also write the skill that teaches an agent the method, into the folder of the project where this client looks for
-    /// skills
+    /// Also write the skill that teaches the method, into the project folder where this client looks for skills
     #[arg(long, requires = "write")]
     skill: bool,
-    /// Replace another entry of that name without asking
+    /// Replace an existing entry of the same name without asking
     #[arg(long, requires = "write")]
     replace: bool,
-    /// The server's name in the client
+    /// Name of the server in the client
     #[arg(long, value_name = "NAME", default_value = NAME, value_parser = name)]
     name: String,
-    /// The folder of the investigations, if not `investigations` in the folder where the client starts the server
+    /// Folder of the investigations; default: `investigations` in the folder where the client starts the server
     #[arg(long, value_name = "DIR", global = true)]
     root: Option<PathBuf>,
-    /// Further options of tot-mcp, such as `-- --min-rounds 5`
+    /// More options for tot-mcp, such as `-- --min-rounds 5`
     #[arg(last = true, value_name = "OPTION")]
     options: Vec<String>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  tot setup                          finds the clients that are installed, and asks
-  tot setup claude-code              what goes into .mcp.json of the project
-  tot setup claude-code --write      the same, written
-  tot setup gemini --write --skill   with the skill that teaches the method
-  tot setup agents-md --write        a paragraph in AGENTS.md, which most agents read
+  tot setup                          finds installed clients, and asks
+  tot setup claude-code              prints what to add to .mcp.json of the project
+  tot setup claude-code --write      writes it
+  tot setup gemini --write --skill   also installs the skill
+  tot setup agents-md --write        adds a paragraph to AGENTS.md, which most agents read
   tot setup codex --write --root ~/investigations -- --min-rounds 5";
 
-/// The clients, as they are called on the command line.
+/// The clients, as named on the command line.
 #[derive(Clone, Copy, ValueEnum)]
 enum Known {
     /// Claude Code: .mcp.json in the project
@@ -63,7 +62,7 @@ enum Known {
     Cursor,
     /// Codex: config.toml in ~/.codex
     Codex,
-    /// Claude Desktop: its settings of this user
+    /// Claude Desktop: its settings for this user
     ClaudeDesktop,
     /// OpenCode: opencode.json in the project
     Opencode,
@@ -73,12 +72,12 @@ enum Known {
     Gemini,
     /// GitHub Copilot CLI: .github/mcp.json in the project
     Copilot,
-    /// Every agent that reads AGENTS.md: a paragraph on when to investigate, beside an entry for the client itself
+    /// Any agent that reads AGENTS.md: a paragraph on when to investigate; the client needs its own entry too
     AgentsMd,
 }
 
 impl Known {
-    /// `None` is `AGENTS.md`.
+    /// Returns the client; `None` means `AGENTS.md`.
     fn client(self) -> Option<Client> {
         match self {
             Known::ClaudeCode => Some(Client::ClaudeCode),
@@ -99,11 +98,11 @@ impl Known {
     }
 }
 
-/// Checks a server's name: all clients must accept it.
+/// Checks a server name. All clients must accept it.
 fn name(text: &str) -> Result<String, String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if text.is_empty() || text.len() > 64 || !text.chars().all(fits) {
-        return Err("a name has 1 to 64 letters, digits, `-` and `_`".to_owned());
+        return Err("use 1 to 64 letters, digits, `-` and `_`".to_owned());
     }
     Ok(text.to_owned())
 }
@@ -112,12 +111,13 @@ pub(super) fn run(arguments: &SetupArguments) -> Outcome {
     match arguments.client.map(Known::client) {
         None => all(arguments),
         Some(None) if arguments.skill => {
-            Err(misused("the skill is for a client: tot setup CLIENT --write --skill"))
+            Err(misused("--skill needs a client: tot setup CLIENT --write --skill"))
         }
         Some(None) => agents_md(arguments),
         Some(Some(client)) if arguments.write => {
             if arguments.skill && client.skill().is_none() {
-                let reason = format!("{} takes no skill from a folder: leave out --skill", client.name());
+                let reason =
+                    format!("{} does not load skills from a folder: leave out --skill", client.name());
                 return Err(misused(reason));
             }
             write_entry(arguments, client)?;
@@ -127,7 +127,7 @@ pub(super) fn run(arguments: &SetupArguments) -> Outcome {
             }
         }
         Some(Some(client)) => say(&format!(
-            "For {}, add this to {}; the same command with --write does so.\n\n{}",
+            "For {}, add this to {}, or run the same command with --write.\n\n{}",
             client.name(),
             file(client)?.display(),
             new_file(client, &entry(arguments, client)?)
@@ -135,7 +135,7 @@ pub(super) fn run(arguments: &SetupArguments) -> Outcome {
     }
 }
 
-/// Each client that is installed: on a terminal a question, elsewhere the command for it.
+/// Handles all installed clients: asks for each at a terminal, and otherwise prints the command for each.
 fn all(arguments: &SetupArguments) -> Outcome {
     let clients = Known::value_variants().iter().filter_map(|known| Some((*known, known.client()?)));
     let mut found = Vec::new();
@@ -147,13 +147,14 @@ fn all(arguments: &SetupArguments) -> Outcome {
     if found.is_empty() {
         let known: Vec<String> = Known::value_variants().iter().map(|known| known.word()).collect();
         return Err(format!(
-            "no known client was found here. Name one: `tot setup CLIENT`, where CLIENT is one of {}",
+            "no known client was found. Name one: `tot setup CLIENT`, where CLIENT is one of {}",
             known.join(", ")
         )
         .into());
     }
     if !can_ask() {
-        let mut text = "Found here; each command writes the server into the client's file:\n\n".to_owned();
+        let mut text =
+            "Found these clients. Each command writes the server into the client's file:\n\n".to_owned();
         for (known, client) in found {
             text += &format!(
                 "  tot setup {} --write\n      {}: {}\n",
@@ -166,28 +167,28 @@ fn all(arguments: &SetupArguments) -> Outcome {
         return say(&text);
     }
     for (_, client) in found {
-        if ask(&format!("{}: write the server into {}?", client.name(), file(client)?.display()), true)? {
+        if ask(&format!("{}: add the server to {}?", client.name(), file(client)?.display()), true)? {
             write_entry(arguments, client)?;
             if let Some(skill) = client.skill()
                 && !Path::new(skill).exists()
-                && ask(&format!("Teach it the method with a skill in {skill}?"), true)?
+                && ask(&format!("Install the skill that teaches the method in {skill}?"), true)?
             {
                 write_skill(client, skill, false)?;
             }
         }
     }
-    if ask("Put a paragraph on when to investigate into AGENTS.md of this folder?", false)? {
+    if ask("Add a paragraph on when to investigate to AGENTS.md in this folder?", false)? {
         write_paragraph(arguments, Path::new("AGENTS.md"))?;
     }
     Ok(())
 }
 
-/// Whether a client has left its program or its folder on this machine.
+/// Returns whether the client's program or folder exists on this machine.
 fn is_installed(client: Client) -> Result<bool, &'static str> {
     Ok(client.program().and_then(on_path).is_some() || resolve(client.folder())?.is_dir())
 }
 
-/// Finds the file of a program by its name.
+/// Finds a program by its name.
 pub(super) fn on_path(program: &str) -> Option<PathBuf> {
     let suffixes = platform::PROGRAM_SUFFIXES;
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -204,7 +205,7 @@ fn agents_md(arguments: &SetupArguments) -> Outcome {
     let Edit::Write(text) = add_paragraph(None, &arguments.name, &root_text(arguments)?, false) else {
         return Ok(());
     };
-    say(&format!("Add this to AGENTS.md; the same command with --write does so.\n\n{text}"))
+    say(&format!("Add this to AGENTS.md, or run the same command with --write.\n\n{text}"))
 }
 
 fn root_text(arguments: &SetupArguments) -> Result<String, String> {
@@ -215,12 +216,11 @@ fn write_paragraph(arguments: &SetupArguments, file: &Path) -> Outcome {
     let root = root_text(arguments)?;
     let present = read(file)?;
     let put = |replace| Ok(add_paragraph(present.as_deref(), &arguments.name, &root, replace));
-    let said = format!("{} now says when and how to investigate.\n", file.display());
-    change(file, arguments.replace, "text there", put, &said)
+    let said = format!("{} now tells agents when and how to investigate.\n", file.display());
+    change(file, arguments.replace, "paragraph", put, &said)
 }
 
-/// Writes what `put` makes of the file, and says so. Another `what` that is there already gives way where that is asked for, or
-/// agreed to.
+/// Writes the result of `put`, and prints `said`. A different existing `what` is replaced only with `--replace` or after asking.
 fn change(
     file: &Path,
     replace: bool,
@@ -236,7 +236,7 @@ fn change(
         edit = put(true)?;
     }
     let Edit::Write(text) = edit else {
-        return say(&format!("{} already has it; nothing was changed.\n", file.display()));
+        return say(&format!("{} is already up to date; nothing was changed.\n", file.display()));
     };
     write(file, &text)?;
     say(said)
@@ -246,14 +246,14 @@ fn write_skill(client: Client, place: &str, replace: bool) -> Outcome {
     let file = Path::new(place);
     match read(file)? {
         Some(there) if there == SKILL => {
-            return say(&format!("{place} already has the skill; nothing was changed.\n"));
+            return say(&format!("{place} already contains the skill; nothing was changed.\n"));
         }
-        Some(_) if !replace && !may_replace(&format!("{place} already has another text.\n"))? => {
+        Some(_) if !replace && !may_replace(&format!("{place} already has different content.\n"))? => {
             return say("Nothing was changed.\n");
         }
         _ => write(file, SKILL)?,
     }
-    say(&format!("{} now finds the skill `investigate` in {place}.\n", client.name()))
+    say(&format!("{} now has the skill `investigate` in {place}.\n", client.name()))
 }
 
 fn write_entry(arguments: &SetupArguments, client: Client) -> Outcome {
@@ -262,7 +262,7 @@ fn write_entry(arguments: &SetupArguments, client: Client) -> Outcome {
     let put = |replace| {
         add_entry(client, present.as_deref(), &entry, replace).map_err(|error| {
             format!(
-                "{}: {error}. Nothing was written; fix it, or add this by hand:\n\n{}",
+                "{}: {error}. Nothing was written; fix the file, or add this manually:\n\n{}",
                 file.display(),
                 new_file(client, &entry)
             )
@@ -274,7 +274,7 @@ fn write_entry(arguments: &SetupArguments, client: Client) -> Outcome {
     change(&file, arguments.replace, &format!("server `{name}`"), put, &said)
 }
 
-/// Returns the configuration file of a client.
+/// Returns the client's configuration file.
 fn file(client: Client) -> Result<PathBuf, &'static str> {
     resolve(client.place())
 }
@@ -290,18 +290,18 @@ fn resolve(place: ConfigFile) -> Result<PathBuf, &'static str> {
     })
 }
 
-/// A client, and the servers that it starts.
+/// A client, with the servers that it starts.
 pub(super) struct SetUp {
     pub name: &'static str,
-    /// Its name in `tot setup`.
+    /// The client's name in `tot setup`.
     pub word: String,
     pub file: PathBuf,
     pub is_installed: bool,
-    /// The servers in its file, or the error of reading it.
+    /// The servers in the client's file, or the error from reading it.
     pub servers: Result<Vec<ServerEntry>, String>,
 }
 
-/// Returns the clients, as they are set up for this folder and this user.
+/// Returns the state of all clients for this folder and this user.
 pub(super) fn clients() -> Vec<SetUp> {
     let of = |known: &Known| {
         let client = known.client()?;
@@ -314,29 +314,29 @@ pub(super) fn clients() -> Vec<SetUp> {
     Known::value_variants().iter().filter_map(of).collect()
 }
 
-/// Returns what is left to do in the client.
+/// Returns the remaining step in the client.
 fn hint(client: Client) -> &'static str {
     match client {
-        Client::ClaudeCode => "It asks once for permission, when it starts in this folder.",
+        Client::ClaudeCode => "It asks for permission once, when it starts in this folder.",
         Client::VsCode => "Start it there: `MCP: List Servers` in the command palette.",
-        Client::Cursor => "Switch it on in Cursor's settings, under MCP.",
+        Client::Cursor => "Enable it in Cursor's settings, under MCP.",
         Client::Codex => "The server starts with the next session.",
-        Client::ClaudeDesktop => "Restart it.",
+        Client::ClaudeDesktop => "Restart Claude Desktop.",
         Client::OpenCode | Client::GeminiCli => "The server starts with the next session in this folder.",
         Client::Windsurf => "Refresh the servers in its MCP panel, or restart it.",
-        Client::CopilotCli => "It starts the server in this folder once you trust the folder there.",
+        Client::CopilotCli => "It starts the server in this folder once you trust the folder.",
     }
 }
 
-/// Returns the configuration by which the client starts the server.
+/// Returns the entry with which the client starts the server.
 fn entry(arguments: &SetupArguments, client: Client) -> Result<ServerEntry, Box<dyn std::error::Error>> {
     let shared = matches!(client.place(), ConfigFile::Project(_));
     let (command, mut words) = program(shared)?;
     let root = match &arguments.root {
-        // A file that is shared says what is true in every clone; settings of a user, what is true in every folder.
+        // A shared file must be valid in every clone, and user settings in every folder.
         Some(root) if shared => Some(root.clone()),
         Some(root) => Some(std::path::absolute(root)?),
-        // It starts servers in no folder of the user's.
+        // The client does not start servers in the user's project.
         None if !client.starts_in_project() => Some(home()?.join("investigations")),
         None => None,
     };
@@ -347,8 +347,8 @@ fn entry(arguments: &SetupArguments, client: Client) -> Result<ServerEntry, Box<
     Ok(ServerEntry { name: arguments.name.clone(), command, arguments: words })
 }
 
-/// The program to start: by its name in a file that others share, if it can be found by that; else with its path, since
-/// what is started from a desktop has not the PATH of a shell.
+/// Returns the program to start. In a shared file, its bare name if PATH has it. Otherwise its path, because desktop programs do
+/// not get the shell's PATH.
 fn program(shared: bool) -> Result<(String, Vec<String>), Box<dyn std::error::Error>> {
     let server = format!("tot-mcp{}", std::env::consts::EXE_SUFFIX);
     if shared && on_path("tot-mcp").is_some() {
@@ -365,16 +365,16 @@ fn program(shared: bool) -> Result<(String, Vec<String>), Box<dyn std::error::Er
 /// Returns a path as text, the only form that a configuration can contain.
 fn text(path: &Path) -> Result<String, String> {
     let text = path.to_str().map(str::to_owned);
-    text.ok_or_else(|| format!("{} is not valid Unicode, which a configuration requires", path.display()))
+    text.ok_or_else(|| format!("{} is not valid Unicode, as the configuration requires", path.display()))
 }
 
 fn home() -> Result<PathBuf, &'static str> {
     std::env::home_dir()
         .filter(|home| !home.as_os_str().is_empty())
-        .ok_or("there is no home folder to find the settings in: set HOME")
+        .ok_or("no home folder to find the settings in: set HOME")
 }
 
-/// Returns the folder of Codex's settings.
+/// Returns the folder with Codex's settings.
 fn codex_home() -> Result<PathBuf, &'static str> {
     match std::env::var_os("CODEX_HOME").filter(|folder| !folder.is_empty()) {
         Some(folder) => Ok(folder.into()),
@@ -382,7 +382,7 @@ fn codex_home() -> Result<PathBuf, &'static str> {
     }
 }
 
-/// Returns the folder of applications' settings for this user.
+/// Returns the folder with this user's application settings.
 fn settings() -> Result<PathBuf, &'static str> {
     let (variable, in_home) = platform::SETTINGS;
     let named = variable.and_then(std::env::var_os).map(PathBuf::from).filter(|folder| folder.is_absolute());
@@ -392,7 +392,7 @@ fn settings() -> Result<PathBuf, &'static str> {
     }
 }
 
-/// Reads the file's text; `None` if the file does not exist.
+/// Reads a file. Returns `None` if it does not exist.
 fn read(file: &Path) -> Result<Option<String>, String> {
     match std::fs::read_to_string(file) {
         Ok(text) => Ok(Some(text)),
@@ -401,7 +401,7 @@ fn read(file: &Path) -> Result<Option<String>, String> {
     }
 }
 
-/// Asks; without an answer it is `default`, and no where the input ends.
+/// Asks a yes-or-no question. An empty answer means `default`; the end of input means no.
 fn ask(question: &str, default: bool) -> std::io::Result<bool> {
     let answer = print::ask(&format!("{question} [{}]", if default { "Y/n" } else { "y/N" }))?;
     Ok(answer.is_some_and(|answer| match answer.as_str() {
@@ -410,22 +410,22 @@ fn ask(question: &str, default: bool) -> std::io::Result<bool> {
     }))
 }
 
-/// Asks on a terminal; elsewhere no one can be asked, and the answer is an error that says how to go on.
+/// Asks before replacing. Without a terminal, returns an error that names the options.
 fn may_replace(what: &str) -> Result<bool, Box<dyn std::error::Error>> {
     if !can_ask() {
         return Err(format!(
-            "{what}\nNothing was changed. Replace it with --replace, or choose another name with --name"
+            "{what}\nNothing was changed. Replace it with --replace, or use another name with --name"
         )
         .into());
     }
     Ok(ask(&format!("{what}\nReplace it?"), false)?)
 }
 
-/// Writes the file aside and renames it into place, so that it is never half there. A link stays a link, and a file
-/// keeps its permissions.
+/// Writes a temporary file and renames it, so the file is never incomplete. A symbolic link stays a link, and the file keeps its
+/// permissions.
 fn write(file: &Path, text: &str) -> Result<(), String> {
     let fault = |error: std::io::Error| format!("can't write {}: {error}", file.display());
-    // A link that leads nowhere is not replaced, either.
+    // A dangling link is not replaced either.
     let is_there = file.symlink_metadata().is_ok();
     let target = if is_there { file.canonicalize().map_err(fault)? } else { file.to_owned() };
     let folder = match target.parent() {
@@ -446,7 +446,7 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
         std::fs::rename(&aside, &target)
     })();
     if written.is_err() {
-        // What is left of it is ours alone.
+        // Only this process uses the temporary file.
         let _ = std::fs::remove_file(&aside);
     }
     written.map_err(fault)

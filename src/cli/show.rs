@@ -1,4 +1,4 @@
-//! `tot show`: shows an investigation, or one of its nodes.
+//! `tot show`: shows an investigation or one of its nodes.
 
 mod node;
 mod tree;
@@ -20,19 +20,18 @@ use crate::ruleset::rules::verification::{Confirming, Grade};
 use crate::store::Snapshot;
 use crate::text::{counted, one_line};
 
-/// Shows an investigation: the question, the answer, what it rests on, what is owed, and the tree; or one of its nodes, with all
-/// that is stored of it.
+/// Show an investigation: the question, the answers and their evidence, the remaining steps, and the tree. With a node, show
+/// everything stored about it.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ShowArguments {
-    /// The investigation (its id, or a beginning or ending of it; not needed in its folder, or where there is only one), and
-    /// the node
+    /// Investigation (id, prefix or suffix; optional when there is only one), and the node
     #[arg(value_names = ["ID", "NODE"], num_args = 0..=2)]
     what: Vec<String>,
-    /// Show every node of the tree, not only what matters: answers, the way to them, what checks them, and what is open
+    /// Show every node of the tree. By default, only answers, the paths to them, their checks, and open questions are shown
     #[arg(long)]
     all: bool,
-    /// Show so many rounds of the tree
+    /// Maximum number of rounds shown
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     depth: Option<u32>,
     #[command(flatten)]
@@ -47,12 +46,12 @@ node: {id, node, sure?, contested, confirmedBy, refutedBy, comments, runs, attac
 investigation.json
 
 Examples:
-  tot show                  in the folder of an investigation, or where there is only one
-  tot show 0196 --all       every node of its tree
+  tot show                  the current or only investigation
+  tot show 0196 --all       with every node of its tree
   tot show 0196 R2.A1       one node
   tot show --json | jq -r '.answers[].title'";
 
-/// An investigation, as JSON and for the screen.
+/// An investigation, for JSON and the terminal.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document<'a> {
@@ -65,16 +64,16 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
     head: String,
-    /// `running`, `ended`, `stoppedEarly`, `continued`.
+    /// `running`, `ended`, `stoppedEarly` or `continued`.
     outcome: assess::Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<&'static str>,
-    /// How far to trust the whole, once it has ended.
+    /// The certainty of the conclusion.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<Cow<'static, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     conclusion: Option<&'a str>,
-    /// The outcome of the commands that the whole rests on, or the evidence instead.
+    /// The results of the commands that the conclusion rests on, or a note on other evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<String>,
     /// The answers that the conclusion rests on.
@@ -82,7 +81,7 @@ struct Document<'a> {
     rests_on: Vec<BoundAnswer>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     not_covered: &'a [String],
-    /// The answers that the conclusion rests on, then the others, best first.
+    /// The answers that the conclusion rests on, then the other answers, most certain first.
     answers: Vec<Answer<'a>>,
     open_objections: Vec<String>,
     blockers: Vec<Blocker>,
@@ -92,7 +91,7 @@ struct Document<'a> {
     nodes: Vec<Entry>,
 }
 
-/// An answer and its confirmations and objections.
+/// An answer with the nodes that confirm or refute it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer<'a> {
@@ -107,15 +106,15 @@ struct Answer<'a> {
     refuted_by: Vec<String>,
 }
 
-/// A node that confirms another, and the worth of that.
+/// A node that confirms an answer, and how much that is worth.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Confirmation<'a> {
     node_id: String,
     grade: Grade,
-    /// Its distance from the answer, in a line.
+    /// The distance from the answer, in a line.
     distance: String,
-    /// Its caveats: what it did not try.
+    /// What the confirmation did not try.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     caveats: &'a [String],
     #[serde(skip)]
@@ -140,9 +139,9 @@ struct Entry {
     parent: Option<String>,
 }
 
-/// The most answers listed on the screen.
+/// The maximum number of answers shown on the terminal.
 const ANSWERS: usize = 20;
-/// The most blockers and objections listed.
+/// The maximum number of blockers and objections shown.
 const LISTED: usize = 10;
 
 pub(super) fn run(arguments: &ShowArguments) -> ExitCode {
@@ -247,13 +246,13 @@ fn refuted_by(answer: Option<&assess::Answer<'_>>) -> Vec<String> {
     answer.iter().flat_map(|answer| &answer.refuted_by).map(ToString::to_string).collect()
 }
 
-/// Formats everything but the tree.
+/// Formats everything except the tree.
 fn shown(document: &Document<'_>, assessment: &Assessment<'_>, screen: Screen) -> String {
     let investigation = assessment.investigation;
     let minute = |at: Timestamp| at.to_minute();
     let mut facts = vec![
         one_line(&format!("{}, mode {}", document.ruleset, document.mode)),
-        format!("begun {}", minute(investigation.meta().started_at)),
+        format!("started {}", minute(investigation.meta().started_at)),
     ];
     facts
         .extend(assessment.end().map(|end| format!("{} {}", document.outcome.label(), minute(end.ended_at))));
@@ -285,7 +284,7 @@ fn shown(document: &Document<'_>, assessment: &Assessment<'_>, screen: Screen) -
     }
     let answer = |answer: &Answer<'_>| {
         let mut text = format!("  {}\n", answer.line.text(screen, 2));
-        // What is worth less than the best says so.
+        // A confirmation weaker than the answer's verdict says so.
         let by = answer.confirmed_by.iter().map(|by| match Some(by.verdict) == answer.line.verdict {
             true => by.node_id.clone(),
             false => format!("{} ({})", by.node_id, by.verdict.label()),
@@ -311,7 +310,7 @@ fn shown(document: &Document<'_>, assessment: &Assessment<'_>, screen: Screen) -
     let none = if assessment.rules.is_some() {
         "  None yet.\n"
     } else {
-        "  Unknown, since the ruleset can't be read.\n"
+        "  Unknown, because the ruleset can't be read.\n"
     };
     for line in limits.iter().filter(|_| document.conclusion.is_none()) {
         answers.push_str(&format!("  {}\n", screen.rest(line, 2)));
@@ -329,7 +328,7 @@ fn shown(document: &Document<'_>, assessment: &Assessment<'_>, screen: Screen) -
     let objections = list(document.open_objections.iter().map(String::as_str).collect());
     text.push_str(&section("Open objections", &objections));
     text + &section(
-        "Owed before the end",
+        "Required before the end",
         &list(document.blockers.iter().map(|it| it.message.as_str()).collect()),
     )
 }

@@ -1,4 +1,4 @@
-//! `tot start`: a new investigation.
+//! `tot start`: starts an investigation.
 
 use std::process::ExitCode;
 
@@ -13,34 +13,33 @@ use crate::domain::Caller;
 use crate::ruleset::builtin;
 use crate::text::one_line;
 
-/// Begins an investigation of a question: a git repository of its own in the root, with the method pinned in it. Settings are
-/// fixed for good.
+/// Start an investigation: creates a git repository in the root, with the ruleset pinned in it. Settings can't be changed later.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct StartArguments {
-    /// The question, whole; without it your editor opens, or standard input is read where that is no terminal or it is -
+    /// Full question; default: standard input (also -), or your editor at a terminal
     query: Option<String>,
-    /// What lists show; without it the first line of the question
+    /// Title for lists; default: the first line of the question
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// What is known: versions, logs, constraints
+    /// Context that is known: versions, logs, constraints
     #[arg(long, value_name = "TEXT")]
     context: Option<String>,
-    /// The method, as `tot ruleset list` names it; left out, a terminal asks, and a pipe takes the default
+    /// Ruleset, one of `tot ruleset list`; default: asked at a terminal, otherwise the standard one
     #[arg(long, value_name = "NAME")]
     ruleset: Option<String>,
     #[command(flatten)]
     rulesets: Folder,
-    /// A mode of the method; without it its first
+    /// Mode of the ruleset; default: its first
     #[arg(long, value_name = "NAME")]
     mode: Option<String>,
-    /// How many roots the first proposal must bring, where the method leaves that open
+    /// Minimum number of roots in the first proposal, if the ruleset leaves that open
     #[arg(long, value_name = "N")]
     min_roots: Option<u32>,
-    /// The least rounds before the end
+    /// Minimum rounds before the end
     #[arg(long, value_name = "N")]
     min_rounds: Option<u32>,
-    /// Keep states that come too early
+    /// Keep states that are committed too early
     #[arg(long)]
     allow_early_terminal: bool,
     #[command(flatten)]
@@ -50,17 +49,17 @@ pub(super) struct StartArguments {
 const EXAMPLES: &str = "\
 Examples:
   tot start 'Why did p99 latency double after the upgrade?'
-  tot start 'Which queue do we take?' --ruleset review
+  tot start 'Which queue should we use?' --ruleset review
   tot start --ruleset exhaust <question.md";
 
 const HELP: &str = "\
-The question that is to be investigated, in Markdown: what is to be found out, and what
-an answer must say. Everything below the line is ignored; an empty text cancels.";
+The question to investigate, in Markdown: what to find out, and what an answer must
+explain. Everything below the line is ignored; an empty text cancels.";
 
-/// The choices at a terminal: name, meaning, ruleset.
+/// The choices at a terminal: name, description, ruleset.
 const METHODS: [(&str, &str, Option<&str>); 2] = [
     ("thorough", "breadth and depth first", None),
-    ("quick", "answer at any depth, somebody else checks it", Some("review")),
+    ("quick", "answer at any depth, checked by someone else", Some("review")),
 ];
 
 pub(super) fn run(arguments: &StartArguments) -> ExitCode {
@@ -109,7 +108,7 @@ fn start(arguments: &StartArguments) -> Worked {
     })
 }
 
-/// Asks for the method; `None` is the default.
+/// Asks for the ruleset; `None` means the default.
 fn method() -> Result<Option<String>, Box<dyn std::error::Error>> {
     for (name, what, ruleset) in METHODS {
         tell(&format!("  {name:<10}{what} ({})", ruleset.unwrap_or(builtin::DEFAULT)));

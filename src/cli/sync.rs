@@ -1,4 +1,4 @@
-//! `tot sync`: fetches the work of others, and pushes the work done here.
+//! `tot sync`: fetches the work of others, and pushes local work.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -16,26 +16,26 @@ use crate::sync::{Notice, SyncError, SyncOptions, SyncOutcome, Syncing};
 use crate::text::{counted, one_line};
 use crate::world::World;
 
-/// Gets what others did and gives what was done here, for every investigation that has a remote.
+/// Sync investigations with their remotes: receive the work of others, and send yours.
 ///
-/// Nothing is forced, deleted or rewritten, on either side. What was done at the same time is joined node by node, as a merge
-/// commit; servers may write meanwhile. Exit status 1 where one could not be synced: the others are all the same.
+/// Nothing is forced, deleted or rewritten on either side. Concurrent work is merged node by node, in a merge commit; servers may
+/// keep writing. Exits with status 1 if an investigation could not be synced; the others are synced anyway.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct SyncArguments {
-    /// The investigations: ids, or beginnings or endings of them; without, all in the root that have a remote
+    /// Investigations: ids, prefixes or suffixes; default: all in the root with a remote
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Say what would be done, as far as it can be known without fetching
+    /// Show what would be done, as far as known without fetching
     #[arg(long)]
     dry_run: bool,
-    /// Join with a remote that was rewritten: nothing is lost on either side
+    /// Merge with a remote whose history was rewritten; nothing is lost on either side
     #[arg(long)]
     rejoin: bool,
-    /// Also list all investigations of a repository of many on its branch tot-index, for its front page
+    /// Also update the list of investigations on the remote's branch tot-index, for its front page
     #[arg(long, conflicts_with = "dry_run")]
     index: bool,
-    /// Push what looks like a credential
+    /// Push even if text looks like a credential
     #[arg(long)]
     allow_secrets: bool,
     #[command(flatten)]
@@ -44,12 +44,12 @@ pub(super) struct SyncArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  tot sync                 all investigations here that have a remote
-  tot sync 0196 --dry-run  what would come and go for one of them
-  tot sync --index         the same, and the list of all that a forge shows in front
-  tot sync --rejoin        after somebody has rewritten what is there, and you know why";
+  tot sync                 all investigations with a remote
+  tot sync 0196 --dry-run  what would be received and sent for one of them
+  tot sync --index         also update the list that a forge shows first
+  tot sync --rejoin        after someone rewrote the remote, and you know why";
 
-/// The whole outcome, as JSON.
+/// The results, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document<'a> {
@@ -60,7 +60,7 @@ struct Document<'a> {
     failed: usize,
 }
 
-/// The list of a repository of many.
+/// The list of investigations in a shared repository.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct IndexEntry {
@@ -71,7 +71,7 @@ struct IndexEntry {
     error: Option<Failure>,
 }
 
-/// One investigation.
+/// The result for one investigation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry<'a> {
@@ -132,7 +132,7 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
             !outcome.done.is_nothing() && place.store.wants_upkeep(&outcome.path).unwrap_or(false)
         };
         let grown: Vec<_> = outcomes.iter().filter(has_grown).map(|outcome| outcome.path.clone()).collect();
-        // If it can't be started, the repositories only stay larger than necessary.
+        // If maintenance can't be started, the repositories only stay larger than necessary.
         let _ = git.maintain(&grown);
     }
     let indexes = if arguments.index { syncing.index(&outcomes) } else { Vec::new() };
@@ -145,7 +145,7 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
         return Ok(failed);
     }
     if outcomes.is_empty() {
-        say("No investigation here has a remote: `tot remote add origin URL` adds one.\n")?;
+        say("No remotes: `tot remote add origin URL` adds one.\n")?;
         return Ok(0);
     }
     say(&lines(&outcomes, folders.len(), unsynced, dry_run))?;
@@ -204,7 +204,7 @@ fn lines(outcomes: &[SyncOutcome], investigations: usize, failed: usize, dry_run
             text.push('\n');
         }
         if let Some((commit, decisions)) = &done.joined {
-            text.push_str(&format!("{path}: joined in {:.10}\n", commit.to_string()));
+            text.push_str(&format!("{path}: merged in {:.10}\n", commit.to_string()));
             for decision in decisions {
                 text.push_str(&format!("  {}\n", one_line(&format!("{decision:#}"))));
             }
@@ -229,7 +229,7 @@ fn lines(outcomes: &[SyncOutcome], investigations: usize, failed: usize, dry_run
     )
 }
 
-/// Formats the error with its hint. Messages of a remote are on separate lines.
+/// Formats the error with its hint. Messages from a remote are on separate lines.
 pub(super) fn shown(error: &SyncError) -> String {
     match error.hint() {
         Some(hint) => format!("{error}\n  {hint}."),

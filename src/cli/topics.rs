@@ -1,6 +1,6 @@
-//! `tot help`: the topics that no single command explains, and the help of commands. Where both have one name, the topic is
-//! shown, and says that the command has `--help`. A topic is a Markdown file in `help/`;
-//! each is a page of `tot man`, too, and every command that one shows is parsed by a test.
+//! `tot help`: topics that no single command explains, and the help of commands. If a topic and a command have the same name, the
+//! topic is shown and refers to the command's `--help`. A topic is a Markdown file in `help/`. Each is also a page of `tot man`, and
+//! a test parses every command in it.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use crate::markdown::to_terminal;
 use crate::report;
 use crate::text::{causes, counted, one_line};
 
-/// The topics: a name, and a text whose first line is its title.
+/// The topics: name and Markdown text. The text's first line is the title.
 pub(super) const TOPICS: &[report::Topic<'_>] = &[
     ("method", include_str!("help/method.md")),
     ("server", include_str!("help/server.md")),
@@ -28,24 +28,24 @@ pub(super) const TOPICS: &[report::Topic<'_>] = &[
     ("scripts", include_str!("help/scripts.md")),
 ];
 
-/// Explains a topic, or a command as its --help does. Without one, lists all of both.
+/// Explain a topic or a command. Without an argument, lists all topics and commands.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct HelpArguments {
-    /// A topic, or a command
+    /// Topic or command
     #[arg(value_name = "TOPIC|COMMAND")]
     words: Vec<String>,
-    /// Write all topics as web pages into this folder
+    /// Write all topics as HTML pages into this folder
     #[arg(long, value_name = "DIR", conflicts_with = "words")]
     html: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  tot help            the topics and the commands
-  tot help method     how an investigation goes
-  tot help commit     the same as tot commit --help
-  tot help --html DIR the topics as a web site";
+  tot help            lists topics and commands
+  tot help method     explains how an investigation works
+  tot help commit     same as tot commit --help
+  tot help --html DIR writes the topics as a web site";
 
 pub(super) fn run(arguments: &HelpArguments) -> ExitCode {
     if let Some(dir) = &arguments.html {
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &HelpArguments) -> ExitCode {
             Some(help) => finish("tot help", page(&help)),
             None => {
                 let named = one_line(&words.join(" "));
-                tell(&format!("tot help: there is no topic and no command `{named}`\n\n{}", listing()));
+                tell(&format!("tot help: unknown topic or command `{named}`\n\n{}", listing()));
                 ExitCode::from(2)
             }
         },
@@ -69,12 +69,12 @@ fn publish(dir: &Path) -> Outcome {
     say(&format!("{} in {}\n", counted(TOPICS.len() + 1, "page"), dir.join("index.html").display()))
 }
 
-/// Returns the title of a topic's text.
+/// Returns the title of a topic.
 pub(super) fn title(text: &str) -> &str {
     text.lines().next().unwrap_or_default().trim_start_matches("# ")
 }
 
-/// Returns the named topic, formatted for the terminal; in a pipe as it is.
+/// Formats the named topic for the terminal. In a pipe, the Markdown is unchanged.
 fn topic(words: &[String]) -> Option<String> {
     /// Longer lines are hard to read.
     const WIDEST: usize = 90;
@@ -90,7 +90,7 @@ fn listing() -> String {
     format!("Topics:\n{topics}\nCommands: tot help COMMAND explains one.\n\n{commands}")
 }
 
-/// Returns the `--help` of the command with these words.
+/// Returns the `--help` of a command.
 fn help_of(words: &[String]) -> Option<String> {
     let words = ["tot"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
     let shown = command().try_get_matches_from(words).err()?;
@@ -101,7 +101,7 @@ fn help_of(words: &[String]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Splits a line into words as a shell does, without pipes, redirections and comments.
+    /// Splits a line into words as a shell does. Pipes, redirections and comments are cut off.
     fn words(line: &str) -> Vec<String> {
         let mut words = vec![String::new()];
         let mut quote = None;
@@ -119,7 +119,7 @@ mod tests {
         words
     }
 
-    /// The lines of blocks, and what stands in backquotes, that begin with `tot`.
+    /// Returns the commands in blocks and in backquotes that begin with `tot`.
     fn commands(text: &str) -> Vec<&str> {
         let is_one = |line: &&str| *line == "tot" || line.starts_with("tot ");
         let (blocks, prose): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("    "));
@@ -133,7 +133,7 @@ mod tests {
             let commands = commands(text);
             assert!(commands.len() > 4, "{name} shows none");
             for line in commands {
-                // What names a command alone need not be a whole call.
+                // The mere name of a command need not be a complete call.
                 let words = words(line);
                 let all = command();
                 let is_named =

@@ -1,4 +1,4 @@
-//! `tot verify`: checks the sign-offs of an investigation.
+//! `tot verify`: verifies the sign-offs of an investigation.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,17 +15,16 @@ use crate::remote::GitProgram;
 use crate::signoff::{self, SignOff, SignOffView, SignOffs, Signers};
 use crate::text::{counted, one_line, shorten};
 
-/// Says which sign-offs of an investigation hold, by whom, and what has changed since.
+/// Verify an investigation's sign-offs: which are valid, whose they are, and what has changed since.
 ///
-/// Exit status 0 where what is committed now is approved: by a valid sign-off, with no valid rejection, and no invalid one.
+/// Exits with status 0 if the current commit is approved: by a valid sign-off, without a valid rejection or an invalid sign-off.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct VerifyArguments {
-    /// The investigation: its id, or a beginning or ending of it; it can be left out inside of its folder, or where there is
-    /// only one
+    /// Investigation: id, prefix or suffix; optional when there is only one
     id: Option<String>,
-    /// Whose keys of ssh are allowed, one a line as `name@example.org ssh-ed25519 AAAA…` (see ssh-keygen, ALLOWED SIGNERS);
-    /// without it gpg.ssh.allowedSignersFile of your git. Keys of OpenPGP and X.509 are those that your keyring trusts
+    /// File of allowed SSH keys, one per line as `name@example.org ssh-ed25519 AAAA…` (see ALLOWED SIGNERS in ssh-keygen); default:
+    /// gpg.ssh.allowedSignersFile in your git configuration. For OpenPGP and X.509, your keyring decides
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
     #[command(flatten)]
@@ -33,12 +32,12 @@ pub(super) struct VerifyArguments {
 }
 
 const EXAMPLES: &str = "\
-Each sign-off is
-  valid      its signature is good, and it covers what is committed now
-  stale      its signature is good, and there are later commits
-  unsigned   anybody can have made it
-  unchecked  there is nothing to check its signature with
-  invalid    it does not hold: a bad signature, a key that is not allowed, another commit, a moved tag
+States of a sign-off:
+  valid      good signature on the current commit
+  stale      good signature, but there are later commits
+  unsigned   anyone could have made it
+  unchecked  no key or program to check the signature with
+  invalid    bad signature, a key that is not allowed, another commit, or a moved tag
 
 Examples:
   tot verify 0196 --allowed-signers team/allowed_signers
@@ -50,7 +49,7 @@ struct Document<'a> {
     id: String,
     title: &'a str,
     head: String,
-    /// How far to trust what is signed: `Conclusion, stopped early`.
+    /// The certainty of the signed conclusion: `Conclusion, stopped early`.
     verdict: String,
     approved: bool,
     sign_offs: Vec<SignOffView<'a>>,
@@ -65,16 +64,16 @@ pub(super) fn run(arguments: &VerifyArguments) -> ExitCode {
     }
 }
 
-/// Returns git and the file of keys that sign-offs are checked with.
+/// Returns git and the file of allowed keys.
 pub(super) fn signers(allowed: Option<&Path>) -> Result<Signers, Box<dyn std::error::Error>> {
     if let Some(file) = allowed {
-        // Else all would be called unchecked, for another reason than this one.
+        // An unreadable file would otherwise make all sign-offs appear unchecked.
         std::fs::metadata(file).map_err(|error| format!("{} can't be read: {error}", file.display()))?;
     }
     Ok(Signers { git: GitProgram::find(false)?, allowed: allowed.map(Path::to_owned) })
 }
 
-/// Returns whether it is approved.
+/// Returns whether the investigation is approved.
 fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Error>> {
     let signers = signers(arguments.allowed_signers.as_deref())?;
     let place = arguments.common.place();
@@ -113,9 +112,9 @@ fn lines(found: &SignOffs, screen: Screen) -> String {
     text
 }
 
-/// The sign-off, and each thing that there is to say of it beside its state. Texts of others stay on their lines.
+/// Formats a sign-off: its state, and the details beside it.
 fn block(it: &SignOff, screen: Screen) -> String {
-    /// The columns before what is said.
+    /// The width of the state.
     const STATE: usize = 11;
     let commit = it.commit.to_string();
     let at = it.at.map(Timestamp::to_minute).map(|at| format!(", {at}")).unwrap_or_default();

@@ -1,10 +1,9 @@
-//! The shared part of the commands that do what a tool does: `tot start`, `next`, `propose`, `commit`, `reclassify`, `amend`,
-//! `end`.
+//! The shared part of the commands that call a tool: `tot start`, `next`, `propose`, `commit`, `reclassify`, `amend` and `end`.
 //!
-//! 1. The command makes the arguments of its tool, of its options, of a file, or of what is written in an editor.
-//! 2. The tool answers them in this process, with the same refusals, words and codes. The author of the commit is git's; what is
-//!    stored says that it was a person, see [`super::caller`].
-//! 3. The reply is printed: as it is with `--json`, or else in lines. A refusal ends with status 1.
+//! 1. The command builds the tool's arguments from options, a file, or text written in an editor.
+//! 2. The tool runs in this process, with the same refusals, messages and codes as for agents. The commit's author is git's, and the
+//!    stored caller is a person, see [`super::caller`].
+//! 3. The reply is printed, as JSON with `--json` and otherwise in lines. A refusal exits with status 1.
 
 use std::fs;
 use std::io::{self, IsTerminal, Read};
@@ -31,43 +30,43 @@ use crate::service::{Service, Standing};
 use crate::text::one_line;
 use crate::world::World;
 
-/// What each of these commands takes.
+/// The options of all these commands.
 #[derive(Args)]
 pub(super) struct WorkArguments {
     #[command(flatten)]
     common: Common,
-    /// Look at no project: what is cited of the repository around the current folder is then not kept as it was
+    /// Use no project: files cited from the repository around the current folder are not stored
     #[arg(long)]
     no_project: bool,
-    /// Read the time from this file: for replays
+    /// Read the time from this file, for replays
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
 }
 
-/// The exit status of finished work, or its error.
+/// The exit status of a command, or its error.
 pub(super) type Worked = Result<ExitCode, Box<dyn std::error::Error>>;
 
-/// Returns the exit status of a command, and prints its error on stderr.
+/// Returns the exit status, and prints an error on stderr.
 pub(super) fn status(name: &str, worked: Worked) -> ExitCode {
     worked.unwrap_or_else(|error| finish(name, Err(error)))
 }
 
-/// The tools, in this process.
+/// Access to the tools in this process.
 pub(super) struct Work {
-    /// The command.
+    /// The name of the command.
     name: &'static str,
     pub place: Place,
     service: Arc<Service>,
     json: bool,
 }
 
-/// An investigation, and the tools.
+/// An investigation to work on.
 pub(super) struct Subject {
     work: Work,
-    /// Its folder.
+    /// The investigation's folder.
     pub path: PathBuf,
     pub standing: Standing,
-    /// The name by which the user gave it, for suggested commands.
+    /// The id as the user gave it, for suggested commands.
     named: Option<String>,
 }
 
@@ -80,7 +79,7 @@ impl Work {
         )
     }
 
-    /// Opens the root with further rulesets. New investigations are shared as git's configuration says.
+    /// Opens the root with additional rulesets. New investigations are shared as git's configuration says.
     pub(super) fn starting(
         arguments: &WorkArguments,
         rulesets: &Folder,
@@ -91,7 +90,7 @@ impl Work {
     }
 
     fn on(name: &'static str, arguments: &WorkArguments, service: Service) -> Work {
-        // The folder of an investigation is not a project.
+        // An investigation's folder is not a project.
         let is_project = |project: &Project| !project.root().join(layout::META).is_file();
         let project = if arguments.no_project { None } else { Project::here().filter(is_project) };
         let service = Arc::new(service.with_project(project));
@@ -106,19 +105,19 @@ impl Work {
         Ok(Subject { work: self, path, standing, named: id.map(str::to_owned) })
     }
 
-    /// Whether a person can be asked.
+    /// Returns whether a person can be asked.
     pub(super) fn may_ask(&self) -> bool {
         can_ask() && !self.json
     }
 
-    /// Returns the tool's answer.
+    /// Calls the tool, and returns its reply.
     fn ask(&self, tool: &str, arguments: Fields, caller: Caller) -> io::Result<Answered> {
         let around = around_the_only(&arguments);
         let reply = tools::call(&self.service, tool, Value::Object(arguments), caller)?.content;
         Ok(Answered { reply, around })
     }
 
-    /// Calls the tool and prints the reply; `lines` formats it without `--json`.
+    /// Calls the tool, and prints its reply. `lines` formats the reply without `--json`.
     pub(super) fn call(
         &self,
         tool: &str,
@@ -137,7 +136,7 @@ impl Work {
         lines: impl FnOnce(&Value) -> String,
     ) -> Worked {
         let (reply, is_done) = (&answered.reply, answered.is_done());
-        // What was so already is told as done, though nothing was written, and then the text is nowhere else.
+        // A repeated call succeeds without writing, and then the file is the only copy of the text.
         let is_stored = is_done && reply["commit"].is_string();
         if is_stored {
             edited.into_iter().for_each(Edited::stored);
@@ -151,7 +150,7 @@ impl Work {
             Ok(())
         };
         match edited.filter(|_| !is_stored) {
-            // Repeating the call would change nothing.
+            // Repeating the call would not change anything.
             Some(edited) if is_done => tell(&edited.place()),
             Some(edited) => tell(&edited.kept()),
             None => {}
@@ -166,10 +165,10 @@ impl Work {
     }
 }
 
-/// The answer of a tool.
+/// A tool's reply.
 struct Answered {
     reply: Value,
-    /// The path of the fields of the only entry.
+    /// The path prefix of fields in the only entry.
     around: Option<String>,
 }
 
@@ -178,7 +177,7 @@ impl Answered {
         self.reply["status"] == "OK"
     }
 
-    /// Returns the reasons why nothing was done, a line each.
+    /// Formats the reasons for a refusal, one per line.
     fn reasons(&self, indent: &str) -> String {
         let line = |error: &Value| format!("{indent}{}\n", one_line(&diagnostic(error)).trim_end());
         let text: String = list(&self.reply, "errors").map(line).collect();
@@ -186,8 +185,8 @@ impl Answered {
     }
 }
 
-/// Whether a conclusion was given that is not the stored one, and is not stored. To an agent that is a warning, since it repeats
-/// calls; a person would take it for done.
+/// Returns whether a new conclusion was dropped because another is stored. Agents repeat calls, so for them this is only a warning.
+/// A person would take it for done.
 fn is_unheard(reply: &Value) -> bool {
     list(reply, "warnings").any(|warning| Code::AlreadyEnded == word(warning, "code"))
 }
@@ -207,7 +206,7 @@ impl Subject {
         &self.work.service
     }
 
-    /// Returns the user's name in git here, if it is set.
+    /// Returns the user's name in git, if set.
     pub(super) fn author(&self) -> Result<Option<String>, Box<dyn std::error::Error>> {
         Ok(self.work.place.store.author(&self.path)?)
     }
@@ -229,12 +228,12 @@ impl Subject {
         })
     }
 
-    /// Calls the tool and prints the reply; `lines` formats it without `--json`.
+    /// Calls the tool, and prints its reply. `lines` formats the reply without `--json`.
     pub(super) fn call(&self, tool: &str, arguments: Fields, lines: impl FnOnce(&Value) -> String) -> Worked {
         self.tell(&self.ask(tool, arguments)?, None, lines)
     }
 
-    /// Calls the tool with what the user has written. A refusal opens the editor again, with the reason above the text.
+    /// Calls the tool with text from the editor. After a refusal, the editor reopens with the reason above the text.
     pub(super) fn call_edited<E: std::fmt::Display>(
         &self,
         tool: &str,
@@ -261,8 +260,7 @@ impl Subject {
         self.tell(&self.ask(tool, arguments)?, Some(&edited), lines)
     }
 
-    /// Has the user write in an editor; the file lies where git's own such files lie. `command` with `rest` and the file does the
-    /// same without one.
+    /// Opens an editor on a file in the git folder. `command` with `rest` and the file repeats the call without an editor.
     pub(super) fn edit(
         &self,
         (command, rest): (&str, &str),
@@ -273,14 +271,14 @@ impl Subject {
         editor::write(&self.path.join(".git"), name, text, help, self.command(command, rest))
     }
 
-    /// A command as the user would give it here, with the id where that was needed.
+    /// Formats a command as the user would type it here, with the investigation's id if that was given.
     pub(super) fn command(&self, name: &str, rest: &str) -> String {
         let words = [Some(name), self.named.as_deref(), Some(rest).filter(|rest| !rest.is_empty())];
         one_line(&words.into_iter().flatten().collect::<Vec<_>>().join(" "))
     }
 }
 
-/// An id or part of one, and what comes after it: a node, a file.
+/// Splits the arguments into an investigation's id and the rest: a node, files.
 pub(super) fn id_and_rest(what: &[String]) -> (Option<&str>, &[String]) {
     let is_other = |word: &str| word == "-" || word.parse::<NodeId>().is_ok() || is_file(word);
     match what.split_first() {
@@ -297,7 +295,7 @@ fn is_file(word: &str) -> bool {
     is_path || Path::new(word).is_file()
 }
 
-/// Reads a file, or standard input for `-`. Line ends become those of all files of an investigation, whatever system wrote it.
+/// Reads a file, or standard input for `-`. Windows line endings are converted.
 pub(super) fn read(file: &str) -> Result<String, String> {
     let read = match file {
         "-" => {
@@ -310,12 +308,12 @@ pub(super) fn read(file: &str) -> Result<String, String> {
     read.map_err(|error| format!("cannot read {}: {error}", one_line(file)))
 }
 
-/// Reads standard input if it is not a terminal, where nobody could write in an editor.
+/// Reads standard input, unless it is a terminal, where an editor can open.
 pub(super) fn piped() -> Result<Option<String>, String> {
     if std::io::stdin().is_terminal() { Ok(None) } else { read("-").map(Some) }
 }
 
-/// Returns the fields that have a value.
+/// Collects the fields that have a value.
 pub(super) fn fields<const N: usize>(given: [(&str, Value); N]) -> Fields {
     let is_given = |value: &Value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty());
     given
@@ -325,7 +323,7 @@ pub(super) fn fields<const N: usize>(given: [(&str, Value); N]) -> Fields {
         .collect()
 }
 
-/// Phrases of the tools that only agents understand, with those for a person.
+/// Phrases of the tools that only agents understand, with replacements for people.
 const SPOKEN: &[(&str, &str)] = &[
     (" (parent: null)", ""),
     ("tot_propose for round", "`tot propose --next` for round"),
@@ -341,7 +339,7 @@ const SPOKEN: &[(&str, &str)] = &[
         "`tot reclassify NODE STATE` with an open state reopens it",
     ),
     ("Call tot_end with `conclusion`: ", "Give it with -m, or as a file: "),
-    ("and say in `answers` which it rests on", "and say by --answer which it rests on"),
+    ("and say in `answers` which it rests on", "and name with --answer what it rests on"),
     (
         "Name them in `answers`, with `as: rival` for those that are only possible; tot_amend can name them later.",
         "Name each with --answer, those that are only possible with --rival; `tot amend --conclusion` can name them later.",
@@ -350,11 +348,11 @@ const SPOKEN: &[(&str, &str)] = &[
     ("Give `nodes` with at least one {id, parent, title, plannedAction}", "Give titles, or a file"),
     ("Give `results` with at least one {nodeId, state, findings, agentId}", "Give a file, or name a node"),
     ("leave it out of `withdraw`", "leave it out of --withdraw"),
-    ("say the rest in plannedAction", "say the rest below it"),
+    ("say the rest in plannedAction", "put the rest below it"),
     ("or null for a root in round 1", "or leave it out for a root in round 1"),
     (
         "Put what was measured or read into `evidence`",
-        "Say what was measured or read: --evidence, or below `## Evidence`",
+        "State what was measured or read with --evidence, or below `## Evidence`",
     ),
     (
         "why it is not, each in a sentence",
@@ -372,7 +370,7 @@ const SPOKEN: &[(&str, &str)] = &[
     ("or name a node in `nodeId`", "or name a node"),
     (
         "Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`",
-        "Change a text of it, or name answers with --answer",
+        "Change at least one text, or name answers with --answer",
     ),
     ("twice in `answers`", "twice as an answer"),
     ("leave `answers` out", "leave --answer out"),
@@ -393,9 +391,9 @@ const SPOKEN: &[(&str, &str)] = &[
     ("tot_step", "tot propose --next"),
 ];
 
-/// The words of the tools for the commands of a person.
+/// Replaces the phrases of the tools by those of the commands.
 pub(super) fn spoken(text: &str) -> String {
-    // Of roots the tool's name and what it is to propose make one sentence, which would read as a command.
+    // For roots, the tool's name and its object form one sentence, which would read as a command.
     let text = match text.contains(" (parent: null)") {
         true => text.replace("tot_propose ", "`tot propose --next` for "),
         false => text.to_owned(),
@@ -416,11 +414,11 @@ pub(super) fn list<'a>(reply: &'a Value, field: &str) -> impl Iterator<Item = &'
     reply[field].as_array().into_iter().flatten()
 }
 
-/// Returns the last lines of each command that writes: changed states of parents, the commit, the warnings, and the next step.
+/// Formats the last lines of a writing command: changed parents, the commit, warnings, and the next step.
 pub(super) fn outcome(reply: &Value) -> String {
     let mut lines: Vec<String> = list(reply, "transitions")
         .map(|it| {
-            format!("{} is {} now, because of {}", word(it, "nodeId"), word(it, "state"), word(it, "by"))
+            format!("{} is now {}, because of {}", word(it, "nodeId"), word(it, "state"), word(it, "by"))
         })
         .collect();
     if let Some(commit) = reply["commit"].as_str() {
@@ -429,7 +427,7 @@ pub(super) fn outcome(reply: &Value) -> String {
     lines.extend(list(reply, "warnings").map(|warning| format!("warning: {}", diagnostic(warning))));
     let counts = reply["omitted"].as_object().into_iter().flat_map(Map::iter);
     lines.extend(counts.map(|(what, number)| format!("{number} more {what}: tot show")));
-    // Of an agent's next call the name stands first.
+    // An agent's next call begins with the tool's name.
     let message = match word(reply, "message").strip_prefix("Next: ").and_then(|text| text.split_once(". ")) {
         Some((tool, why)) => format!("`{}`. {}", spoken(tool), spoken(why)),
         None => spoken(word(reply, "message")),
@@ -438,7 +436,7 @@ pub(super) fn outcome(reply: &Value) -> String {
     lines.iter().map(|line| one_line(line) + "\n").collect()
 }
 
-/// The lines of a reply, with the commands of the next step as they are to be given for an investigation that has to be named.
+/// Adds the investigation's id to the commands in the line with the next step.
 pub(super) fn next_of(id: &str, lines: &str) -> String {
     let name = |line: String, command: &str| {
         line.replace(&format!("`tot {command}"), &format!("`tot {command} {id}"))
@@ -450,7 +448,7 @@ pub(super) fn next_of(id: &str, lines: &str) -> String {
     lines.lines().map(named).collect()
 }
 
-/// Where the fields of the only entry of a call stand, which a person gave without the list around it.
+/// Returns the path prefix of the fields of a call's only entry. People give that entry without the list around it.
 fn around_the_only(arguments: &Fields) -> Option<String> {
     let is_only =
         |list: &&str| arguments.get(*list).and_then(Value::as_array).is_some_and(|it| it.len() == 1);
@@ -485,7 +483,7 @@ mod tests {
             "omitted": {"owed": 3},
         });
         assert_snapshot!(outcome(&reply), @r"
-            R1.A is EXPLORE now, because of R2.A1
+            R1.A is now EXPLORE, because of R2.A1
             commit 0123456789
             warning: TOO_FAST R2.A1: It took ␛[31m1 s.
             3 more owed: tot show
@@ -520,7 +518,7 @@ mod tests {
         );
     }
 
-    /// What can be refused or warned of is all in the snapshots of that test.
+    /// The snapshots in that test contain every refusal and warning.
     #[test]
     fn no_refusal_speaks_to_a_person_in_the_words_of_the_tools() {
         let all = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/rules/every.rs");

@@ -298,7 +298,7 @@ fn a_faulty_file_leaves_nothing() {
         (with("/query", json!("x".repeat(2 << 20))), "query: "),
         (ANCESTOR[0].1.as_bytes()[..700].to_vec(), "it is not JSON: "),
         (nested, "recursion limit"),
-        (vec![0xff; 100], "is neither a git bundle nor text in UTF-8"),
+        (vec![0xff; 100], "is neither a git bundle nor UTF-8 text"),
         (Vec::new(), "it is not JSON"),
         (bundle, "fetch"),
         (b"# v2 git bundle\n".to_vec(), "has no investigation"),

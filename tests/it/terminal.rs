@@ -42,40 +42,40 @@ fn help_explains_topics_and_commands() {
         Commands: tot help COMMAND explains one.
 
         Look
-          list, use            the investigations, with their answers; which is meant
-          show                 the question, the answers, the tree; or a node
-          log, diff            the history, and what came between two states
-          search               in every text of every investigation
-          review               what is new since you last looked, riskiest first
-          check, rerun         what is wrong with it; whether its commands hold
+          list, use            list investigations; choose the default one
+          show                 show an investigation or a node
+          log, diff            show the history; compare two commits
+          search               search the text of all investigations
+          review               go through what is new, riskiest first
+          check, rerun         find errors; rerun the captured commands
         Work
-          start, end           begin a question, and end it with the answer
-          next, propose        see what is owed, and say what you will look into
-          commit, note         what you found: in your editor, or in one line
-          reclassify, amend    correct a state, or what a node says
-          claim, release       take proposals on, and make them free again
-          run, attach          run a command as evidence, put files beside a node
+          start, end           start an investigation; end it with a conclusion
+          next, propose        show the next step; propose nodes
+          commit, note         store a result: in your editor, or in one line
+          reclassify, amend    change a node's state; correct its text
+          claim, release       claim proposals; release them
+          run, attach          run a command as evidence; attach files to a node
         Review
-          comment              say something of a node, or of the whole
-          object, resolve      say that a node is wrong, and settle that
-          approve, verify      sign an answer off, and see which sign-offs hold
+          comment              comment on a node or the whole investigation
+          object, resolve      object to a node; resolve an objection
+          approve, verify      sign off an investigation; verify sign-offs
         Share
-          remote, sync, clone  get what others did, give yours, by any git remote
-          merge                join by node what git could not merge by lines
-          import, export       one investigation as one file, and back
+          remote, sync, clone  share investigations through any git remote
+          merge                merge node by node what git could not merge
+          import, export       read or write an investigation as one file
         Publish
-          report, open         the static site, and it in your browser
+          report, open         build the static site; open it in your browser
         Set up
-          setup, mcp           give an agent's client the server, and run it
-          doctor, help         what is amiss here; a topic or a command explained
-          completions, man     for your shell, and manual pages
-          ruleset, demo        the methods; a whole investigation played
+          setup, mcp           configure an agent's MCP client; run the server
+          doctor, help         diagnose this setup; explain a topic or a command
+          completions, man     install shell completions; install manual pages
+          ruleset, demo        list and check rulesets; play a demo
         ");
     assert!(ok(&sandbox, &["help", "method"]).starts_with("# How an investigation goes\n"));
     assert_eq!(ok(&sandbox, &["help", "ruleset", "show"]), ok(&sandbox, &["ruleset", "show", "--help"]));
     let unknown = run(&sandbox, &["help", "no\u{1b}[2Jne"]);
     assert_eq!(unknown.status.code(), Some(2));
-    assert!(text(unknown.stderr).starts_with("tot help: there is no topic and no command `no␛[2Jne`\n"));
+    assert!(text(unknown.stderr).starts_with("tot help: unknown topic or command `no␛[2Jne`\n"));
 }
 
 #[test]
@@ -160,13 +160,13 @@ fn the_doctor_says_what_is_there_and_what_to_do() {
     };
     assert_snapshot!(here(ok(&sandbox, &["doctor"])), @"
         ok    git       VERSION
-        ok    identity  Tester <tester@localhost>, the author of what you do
+        ok    identity  Tester <tester@localhost>, the author of your commits
         note  signing   no key is set; only tot approve needs one
                         git config --global gpg.format ssh && git config --global user.signingkey ~/.ssh/id_ed25519.pub
         note  server    tot-mcp is not on PATH
-                        Agents can start it by its whole path, which tot setup writes; or put its folder on PATH.
-        note  client    no client is set up for this folder or user
-                        For an agent: tot setup finds the installed clients and sets them up.
+                        Agents can start it by its full path, which tot setup writes; or add its folder to PATH.
+        note  client    no client is configured for this folder or user
+                        tot setup finds the installed clients and configures them.
         note  root      /here/investigations does not exist yet
                         tot start creates it with the first investigation; --root DIR and TOT_ROOT name another.
         ");
@@ -183,10 +183,10 @@ fn the_doctor_says_what_is_there_and_what_to_do() {
     assert_eq!(output.status.code(), Some(1));
     assert_snapshot!(here(text(output.stdout)), @"
         ok    git       VERSION
-        ok    identity  Tester <tester@localhost>, the author of what you do
+        ok    identity  Tester <tester@localhost>, the author of your commits
         ok    signing   a key (openpgp) is set, for tot approve
         note  server    tot-mcp is not on PATH
-                        Agents can start it by its whole path, which tot setup writes; or put its folder on PATH.
+                        Agents can start it by its full path, which tot setup writes; or add its folder to PATH.
         ok    client    Claude Code starts the server, by .mcp.json
         wrong client    Cursor: .cursor/mcp.json: it is not valid JSON: Unterminated object on line 1 column 1
                         Fix the file.
@@ -238,11 +238,11 @@ fn the_doctor_takes_no_other_server_for_ours_and_names_clients_without_it() {
     assert!(text(said.stdout).contains("wrong client    VS Code: .vscode/mcp.json: it has `servers` twice"));
     assert_snapshot!(clients().replace(&sandbox.path("").display().to_string(), "/here/"), @"
         note  client    Claude Code starts totally-else as tot, by .mcp.json
-                        tot setup claude-code --write --name NAME puts this server beside it, and --replace in its place.
+                        tot setup claude-code --write --name NAME adds this server under another name; --replace replaces the other.
         ok    client    Cursor starts the server, by .cursor/mcp.json
         ok    client    Codex starts the server as research, by /here/home/.codex/config.toml
         ok    client    OpenCode starts the server as it, by opencode.json
-        note  client    without the server in this folder or for this user: Gemini CLI
+        note  client    not configured in this folder or for this user: Gemini CLI
                         tot setup gemini --write.
         ");
 }

@@ -326,9 +326,9 @@ fn a_node_may_be_named_beside_the_file_that_is_about_it() {
     let person = Person::new();
     person.ok(&["start", "Why is the sky blue?", "--ruleset", "single-root", "--mode", "smoke"]);
     person.ok(&["propose", "--next"]);
-    assert_snapshot!(person.refused(&["commit", "R1.B", "-"], ROOT), @"tot commit: R1.B is named, but the file is about R1.A");
+    assert_snapshot!(person.refused(&["commit", "R1.B", "-"], ROOT), @"tot commit: R1.B was named, but the file is about R1.A");
     let two = r#"[{"state": "DEAD"}, {"state": "DEAD"}]"#;
-    assert_snapshot!(person.refused(&["commit", "R1.A", "-"], two), @"tot commit: R1.A is named, but the files have several results");
+    assert_snapshot!(person.refused(&["commit", "R1.A", "-"], two), @"tot commit: R1.A was named, but the files contain several results");
     assert!(person.ok_with(&["commit", "R1.A", "-"], &ROOT.replace("nodeId: R1.A\n", "")).contains("R1.A"));
 }
 
@@ -396,7 +396,7 @@ fn the_question_may_come_from_a_pipe_and_the_reply_is_that_of_the_tool() {
 #[test]
 fn what_is_no_call_is_told_and_nothing_is_written() {
     let person = Person::new();
-    assert_snapshot!(person.refused(&["next"], ""), @"tot next: there is no folder investigations: `tot start` creates it with the first investigation; --root DIR or TOT_ROOT names another");
+    assert_snapshot!(person.refused(&["next"], ""), @"tot next: folder investigations not found: `tot start` creates it with the first investigation; --root DIR or TOT_ROOT names another");
     assert_snapshot!(person.refused(&["start", " "], ""), @"
         tot start: rejected, nothing was written
           INVALID_ARGUMENT query is empty. Say what to find out, in a sentence or more.
@@ -414,14 +414,14 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
         let told = person.refused(&["end", text], ROOT);
         assert!(told.contains("An id has no spaces: pass text with -m"), "{told}");
     }
-    assert_snapshot!(person.refused(&["commit", "-"], "Only a text."), @"tot commit: it is neither Markdown with a head of fields between two lines `---`, nor fields in YAML or JSON; --help shows both");
-    assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nheadline: a: b\n---\n"), @"tot commit: line 3, column 12: mapping values are not allowed in this context. Quote a text that contains `: ` or ` #`, or begins with a mark such as `-`");
+    assert_snapshot!(person.refused(&["commit", "-"], "Only a text."), @"tot commit: this is neither Markdown with a head of fields between two lines `---`, nor fields in YAML or JSON; --help shows both");
+    assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nheadline: a: b\n---\n"), @"tot commit: line 3, column 12: mapping values are not allowed in this context. Quote text that contains `: ` or ` #`, or begins with a mark such as `-`");
     assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nstat: EXPLORE\n---\nText.\n"), @r#"
         tot commit: rejected, nothing was written
           INVALID_ARGUMENT `stat`: expected one of the fields `nodeId`, `state`, `findings`, `agentId`, `evidence`, `verificationMethod`, `alternativesConsidered`, `caveats`, `headline`, `refutes`, `claimed`, `startedAt`, `commands`, `runs`, `references`, `links`, `attachments`, got an unknown field. Did you mean `state`?
           INVALID_ARGUMENT `state`: expected a string, got nothing. Add `state`, such as "<state>".
         "#);
-    assert_snapshot!(person.refused(&["commit", "R1.A"], ""), @"tot commit: nothing is proposed: `tot propose` comes first, or `tot note` stores a finding at once");
+    assert_snapshot!(person.refused(&["commit", "R1.A"], ""), @"tot commit: nothing is proposed: propose a node with `tot propose`, or store a finding with `tot note`");
     assert_snapshot!(person.refused(&["end", "-m", "Because."], ""), @"
         tot end: rejected, nothing was written
           NO_NODES Nothing is committed yet. Propose a root with tot propose, research it, and commit it.
@@ -511,7 +511,7 @@ fn a_note_is_stored_whole_or_not_at_all() {
     let head = person.sandbox.head(&person.repository());
     assert_snapshot!(person.refused(&["note", "Because", "--state", "ANSWER"], ""), @"
         tot note: rejected, nothing was written
-          MISSING_EVIDENCE R1.A: ANSWER needs evidence of at least 40 characters; there are 0. Say what was measured or read: --evidence, or below `## Evidence`.
+          MISSING_EVIDENCE R1.A: ANSWER needs evidence of at least 40 characters; there are 0. State what was measured or read with --evidence, or below `## Evidence`.
           MISSING_ALTERNATIVES R1.A: ANSWER needs 2 alternatives; there are 0. Say what else could be the answer, and why it is not, each in a sentence: --alternative, or a line below `## Alternatives`.
         ");
     assert_eq!(person.sandbox.head(&person.repository()), head, "nothing is proposed, either");
@@ -550,7 +550,7 @@ fn a_title_is_enough_to_propose() {
     };
     assert_eq!(said(&["propose", "Look: up"]), "proposed R1.A, ");
     assert_snapshot!(person.refused(&["propose", "Look down"], ""), @"tot propose: commit R1.A first, then propose below it");
-    assert_snapshot!(person.refused(&["propose", "--next"], ""), @"tot propose: nothing else is owed until R1.A is committed: `tot commit R1.A`");
+    assert_snapshot!(person.refused(&["propose", "--next"], ""), @"tot propose: no other node is required until R1.A is committed: `tot commit R1.A`");
     person.ok(&["note", "It is blue"]);
     // As many as are owed, though five are recommended, and named after what was found.
     assert_eq!(said(&["propose", "--next"]), "proposed R2.A1, proposed R2.A2, ");
@@ -595,7 +595,7 @@ fn the_only_open_investigation_is_meant_or_the_one_that_was_chosen() {
     assert_eq!(used(&[]).out, format!("{first} The first?\n"));
     assert!(person.ok(&["next"]).contains("ended"));
     // Nobody takes the file for anything else.
-    assert_eq!(used(&["--none"]).out, "no investigation is chosen now\n");
+    assert_eq!(used(&["--none"]).out, "no default investigation is set any more\n");
     start("The third?");
     let several = used(&[]);
     assert_eq!((several.status, several.err.contains("`tot use ID`")), (1, true), "{}", several.err);
@@ -622,7 +622,7 @@ fn at_a_terminal_a_start_asks_for_the_method_and_nowhere_else() {
     };
     // What is no answer is asked again.
     let (_, quick) = start("x\\nQ\\n", "");
-    assert!(quick.contains("  quick     answer at any depth, somebody else checks it (review)\n"), "{quick}");
+    assert!(quick.contains("  quick     answer at any depth, checked by someone else (review)\n"), "{quick}");
     assert_eq!(quick.matches("Quick or thorough? [q/T] ").count(), 2, "{quick}");
     assert!(quick.contains("\n  method  review, deep"), "{quick}");
     assert!(start("\\n", "").1.contains("\n  method  single-root, deep"));
@@ -713,7 +713,7 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
     let node = std::fs::read_to_string(person.repository().join("nodes/R1/R1.A.yaml")).unwrap();
     assert!(node.contains("headline: \"- it: 'scatters' # blue\"\n"), "{node}");
 
-    assert_snapshot!(at_terminal("propose", "true").1, @"tot propose: unchanged, so nothing was proposed. To take the draft as it is: `tot propose --next`");
+    assert_snapshot!(at_terminal("propose", "true").1, @"tot propose: unchanged, so nothing was proposed. To accept the draft as it is: `tot propose --next`");
     let (status, proposed) =
         at_terminal("propose", "sed -i 's/^R2.A1 .*/R2.A1 Measure: at noon\\nAnd at night/' \"$1\"");
     assert_eq!(status, 0);
@@ -745,6 +745,6 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
     // Nothing is written for nothing: that it has ended is said before.
     std::fs::remove_file(sandbox.path("seen")).unwrap();
     let (status, again) = at_terminal("end", "true");
-    assert_snapshot!(again, @"tot end: it has ended already: `tot amend --conclusion` changes the conclusion");
+    assert_snapshot!(again, @"tot end: already ended: `tot amend --conclusion` changes the conclusion");
     assert_eq!((status, sandbox.path("seen").exists()), (1, false), "{again}");
 }

@@ -1,10 +1,10 @@
-//! The selection of runs to repeat, and the meaning of a difference. Pure.
+//! Selects the runs to repeat, and words what a difference means. Pure.
 
 use crate::assess::{Assessment, CapturedRun};
 use crate::domain::{NodeId, RunId};
 use crate::text::{first_sentence, one_line, shorten};
 
-/// The most characters of a sentence.
+/// The maximum number of characters of a quoted sentence.
 const SENTENCE_MAX: usize = 300;
 
 /// The runs to repeat.
@@ -30,7 +30,7 @@ pub(super) fn chosen<'s, 'a>(assessment: &'s Assessment<'a>, wanted: Wanted<'_>)
     chosen
 }
 
-/// Says in a sentence what no longer holds, if the answers rest on one of these differing runs.
+/// Returns a sentence on what no longer holds, if the answers rest on one of these differing runs.
 pub(super) fn no_longer(
     assessment: &Assessment<'_>,
     mut differing: impl Iterator<Item = RunId>,

@@ -1,4 +1,4 @@
-//! The texts of `tot rerun` about a run. Pure: texts of others are shown with hidden characters made visible.
+//! The texts that `tot rerun` prints about a run. Pure. Hidden characters are made visible.
 
 use super::{Repetition, Where};
 use crate::cli::run::missed;
@@ -8,20 +8,20 @@ use crate::domain::run::{Output, Ran, RunVerdict};
 use crate::report::difference::difference;
 use crate::text::{counted, made_visible, one_line, shorten};
 
-/// The most lines of a difference, and characters of one.
+/// The maximum number of lines shown of a difference, and of characters in a line.
 const LINES_MAX: usize = 40;
 const LINE_MAX: usize = 200;
-/// The most changed files that are named before a command runs.
+/// The maximum number of changed files named before a command runs.
 const FILES_MAX: usize = 20;
-/// The most characters of a command that was run.
+/// The maximum number of characters shown of a command after it ran.
 const COMMAND_MAX: usize = 72;
 
-/// Describes a command before it runs: all of it, who captured it when, and where it will run.
+/// Describes a command before it runs: the full command, who captured it and when, and where it will run.
 pub(super) fn asked(run: &Run, ran: &Ran, place: &Where) -> String {
-    let node = run.node.as_ref().map_or("the whole", |node| node.as_str());
+    let node = run.node.as_ref().map_or("the investigation", |node| node.as_str());
     let who = one_line(run.author.label());
     let heading = format!("Run {} of {node}, captured by {who} on {}", run.id, run.at.to_minute());
-    // Otherwise a carriage return would be shown as a blank.
+    // Otherwise a carriage return would look like a space.
     let command = plain_lines(&ran.line().replace('\r', "\u{240D}"), 4);
     let folder =
         ran.folder.as_deref().map(|folder| format!(", folder {}", one_line(folder))).unwrap_or_default();
@@ -32,11 +32,11 @@ pub(super) fn asked(run: &Run, ran: &Ran, place: &Where) -> String {
     )
 }
 
-/// Describes where it will run.
+/// Describes where a command will run.
 fn whereabouts(ran: &Ran, place: &Where) -> String {
     let short = |commit: &str| shorten(&one_line(commit), 12);
     match (&ran.project, place) {
-        (None, _) => "here, since it was captured outside of a repository".to_owned(),
+        (None, _) => "here, because it was captured outside a repository".to_owned(),
         (Some(_), Where::Here) => "here, in place".to_owned(),
         (Some(_), Where::At(commit)) => format!("in a work tree of {}", short(commit)),
         (Some(project), Where::Recorded) => {
@@ -55,7 +55,7 @@ fn whereabouts(ran: &Ran, place: &Where) -> String {
     }
 }
 
-/// Describes the outcome of a repetition: the verdict, the command, and the reasons.
+/// Describes the result of a rerun: the verdict, the command, and the reasons.
 pub(super) fn told(repetition: &Repetition<'_>) -> String {
     let Repetition { run, first, again, verdict, known, .. } = repetition;
     let verdict = *verdict;
@@ -89,14 +89,14 @@ pub(super) fn told(repetition: &Repetition<'_>) -> String {
     text
 }
 
-/// Returns the differences of a repetition from the first run.
+/// Returns the differences from the first run.
 pub(super) fn reasons(first: &Ran, again: &Ran) -> Vec<String> {
     let expected = first.expected_exit.map_or(first.ended.to_string(), |status| format!("exit {status}"));
     let ended = (again.ended.to_string() != expected).then(|| format!("{}; before: {expected}", again.ended));
     ended.into_iter().chain(again.expectations.iter().filter(|it| !it.held).map(missed)).collect()
 }
 
-/// Returns the changed lines of an output.
+/// Formats the changed lines of the output.
 fn changed(before: &Output, after: &Output) -> String {
     let whole = |output: &Output| match &output.end {
         None => output.text.clone(),
@@ -115,12 +115,12 @@ fn changed(before: &Output, after: &Output) -> String {
         text.push_str(&format!("    … and {}\n", counted(lines.len() - LINES_MAX, "line")));
     }
     if lines.is_empty() {
-        text.push_str("    the difference is in output that was not kept\n");
+        text.push_str("    the difference is in output that was not stored\n");
     }
     text
 }
 
-/// `2 of 3 same, 1 differs and holds as judged`.
+/// Returns a summary such as `2 of 3 same, 1 differs and holds as judged`.
 pub(super) fn summary(repeated: &[Repetition<'_>]) -> String {
     let number =
         |wanted, holds| repeated.iter().filter(|it| it.verdict == wanted && it.holds() == holds).count();

@@ -1,4 +1,4 @@
-//! One node, with everything stored about it and its judgement by others.
+//! One node: everything stored about it, and what other nodes and people say about it.
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub(super) struct Document<'a> {
     confirmed_by: Vec<Confirmation<'a>>,
     refuted_by: Vec<String>,
     comments: Vec<&'a Comment>,
-    /// The runs for it, and those that its results name.
+    /// The runs for the node, and the runs that its results name.
     runs: Vec<RunEntry>,
     attachments: Vec<&'a str>,
 }
@@ -44,7 +44,7 @@ pub(super) fn document<'a>(assessment: &'a Assessment<'a>, node: &'a Node) -> Do
     }
 }
 
-/// Formats the node for the screen.
+/// Formats the node for the terminal.
 pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) -> String {
     let investigation = assessment.investigation;
     let line = NodeLine::new(assessment, node);
@@ -58,10 +58,10 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
         .partition(|field| field.is_text);
     for field in texts {
         text.push_str(&match field.name {
-            // It is the title, shown above.
+            // The headline is already shown as the title.
             HEADLINE => String::new(),
             COMMANDS => section(&format!("{COMMANDS} reported by the agent"), &plain_lines(&field.value, 2)),
-            // As Markdown its fields would be one paragraph.
+            // Rendered as Markdown, its fields would be one paragraph.
             OTHER_RESULTS => section(field.name, &lines(&field.value, screen)),
             name => section(name, &screen.prose(&field.value, 2)),
         });
@@ -107,19 +107,19 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
         )
     });
     text.push_str(&section("Attachments", &attached.collect::<String>()));
-    // Its name and its parent are shown above.
+    // The name and the parent are already shown.
     let facts = facts.iter().filter(|field| field.name != "Parent" && field.value != node.name());
     let facts: String = facts.map(|field| fact(field.name, &field.value, screen)).collect();
     text + &section("Facts", &facts)
 }
 
-/// How many lines of an output are shown, and with how many characters in all.
+/// The maximum number of output lines shown, and of characters in them.
 const OUTPUT: usize = 8;
 const OUTPUT_CHARACTERS: usize = 2_000;
-/// How many repetitions and expectations.
+/// The maximum number of reruns and expectations shown.
 const AGAIN: usize = 5;
 
-/// Formats a run of a command, with its outcome and the beginning of its output.
+/// Formats a run, with its result and the beginning of its output.
 fn ran(run: &CapturedRun<'_>, screen: Screen) -> String {
     let RunEntry { command, ended, by, note, expectations, standing, repetitions, id, .. } =
         run.entry(usize::MAX, AGAIN);
@@ -149,11 +149,11 @@ fn lines(text: &str, screen: Screen) -> String {
     text.lines().map(wrapped).collect()
 }
 
-/// The columns of the name of a fact, and of what stands before its value.
+/// The width of a fact's name, and the column of its value.
 const NAME: usize = 20;
 const BEFORE: usize = NAME + 4;
 
-/// Formats the name of a fact with its value beside it.
+/// Formats a fact's name with its value.
 fn fact(name: &str, value: &str, screen: Screen) -> String {
     let lines = value.lines().flat_map(|line| screen.wrapped(line, BEFORE));
     let line = |(at, line): (usize, String)| match at {

@@ -1,4 +1,4 @@
-//! The tree of an investigation in lines, folded to what matters.
+//! The tree of an investigation, folded to the nodes that matter.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,16 +7,16 @@ use crate::cli::screen::{NodeLine, QUIET, Screen, styled};
 use crate::domain::{Node, NodeId};
 use crate::text::columns;
 
-/// The extent of the tree that is shown.
+/// The part of the tree to show.
 #[derive(Clone, Copy)]
 pub(super) struct Extent {
-    /// Every node, not only what matters.
+    /// Whether to show every node.
     pub all: bool,
-    /// The most rounds shown.
+    /// The maximum number of rounds.
     pub depth: Option<u32>,
 }
 
-/// A line of the tree: a node, or the number of hidden ones.
+/// A line of the tree: a node, or a count of hidden nodes.
 enum Line<'a> {
     Node(&'a Node),
     More(Vec<&'a Node>),
@@ -32,7 +32,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, extent: Extent, screen: Screen)
         matters.as_ref().is_none_or(|ids| ids.contains(&node.id))
             && extent.depth.is_none_or(|depth| node.round() <= depth)
     };
-    // The size of each subtree, its root included: children come after their parents.
+    // The size of each subtree, including its root. Children come after their parents.
     let mut sizes: BTreeMap<&NodeId, usize> = BTreeMap::new();
     for node in order.iter().rev() {
         let size = *sizes.entry(&node.id).and_modify(|size| *size += 1).or_insert(1);
@@ -50,7 +50,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, extent: Extent, screen: Screen)
         let mut lines: Vec<Line<'_>> = seen.into_iter().map(Line::Node).collect();
         match hidden.as_slice() {
             [] => {}
-            // Instead of a line for one hidden node, that node is shown.
+            // A single hidden node takes as much room as the line that counts it.
             [only]
                 if sizes.get(&only.id) == Some(&1)
                     && extent.depth.is_none_or(|depth| only.round() <= depth) =>
@@ -99,14 +99,14 @@ pub(super) fn shown(assessment: &Assessment<'_>, extent: Extent, screen: Screen)
             }
         }
     }
-    // Nodes omitted only by --depth were not asked for.
+    // Nodes beyond --depth were left out on request.
     if is_folded {
         text.push_str(&format!("  {}\n", styled(QUIET, "--all shows every node")));
     }
     text
 }
 
-/// Returns the lines before a node, without the outer ones if they would leave no room for it.
+/// Returns the branch lines before a node. Outer ones are cut if they would leave no room for the node.
 fn within(prefix: &str, screen: Screen) -> String {
     let most = screen.columns.map_or(usize::MAX, |all| all / 2);
     let length = prefix.chars().count();
@@ -117,7 +117,7 @@ fn within(prefix: &str, screen: Screen) -> String {
     format!("…{kept}")
 }
 
-/// Counts these nodes and their descendants by state, most frequent first.
+/// Counts these nodes and their descendants by state, most frequent state first.
 fn by_state(nodes: &[&Node], assessment: &Assessment<'_>) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut stack: Vec<&Node> = nodes.to_vec();
@@ -131,14 +131,14 @@ fn by_state(nodes: &[&Node], assessment: &Assessment<'_>) -> String {
     counts.iter().map(|(state, count)| format!("{count} {state}")).collect::<Vec<_>>().join(", ")
 }
 
-/// So many nodes are a screenful: all are shown.
+/// The maximum number of nodes in a tree that is never folded.
 const FEW: usize = 20;
 
-/// The most nodes of a kind shown at first.
+/// The maximum number of nodes of each kind in a folded tree.
 const SHOWN: usize = 20;
 
-/// What the tree shows at first: the surest answers, theories, what waits to be confirmed, what is refuted, contested or proposed,
-/// some of each; what confirms and refutes these; and the way to all of them.
+/// Returns the nodes of a folded tree. For each kind, some are chosen: answers, theories, nodes that await confirmation, and refuted,
+/// contested or proposed nodes. The nodes that confirm or refute these, and the paths to all of them, are included.
 fn what_matters(assessment: &Assessment<'_>) -> HashSet<NodeId> {
     let investigation = assessment.investigation;
     let pending: Vec<_> = investigation.pending().collect();

@@ -248,7 +248,7 @@ fn each_reader_refuses_what_is_not_there_or_broken() {
         refused(None, "zzzz", "`zzzz` not found in investigations");
         refused(None, "ffff", "`ffff` not found in investigations");
         refused(None, "01a19b7c", "several investigations match");
-        refused(Some("nowhere"), "01a1", "there is no folder nowhere");
+        refused(Some("nowhere"), "01a1", "folder nowhere not found");
         refused(None, &hollow, "");
         refused(None, headless, "");
     }

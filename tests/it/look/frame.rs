@@ -29,12 +29,12 @@ fn a_root_stands_before_or_after_the_command_or_in_the_environment() {
     let empty = sandbox.path("home/investigations");
     std::fs::create_dir(&empty).unwrap();
     let unset = with(&["list"], &[("TOT_ROOT", "")]);
-    assert_eq!(unset, "There is no investigation in investigations.\n");
+    assert_eq!(unset, "No investigations in investigations.\n");
     std::fs::remove_dir(&empty).unwrap();
     // What has no use for a root says so, and a server takes it from either place.
     let refused = tot(&sandbox, &["--root", root, "demo"]);
     assert_eq!(refused.status, 2, "{refused:#?}");
-    assert!(refused.err.contains("`tot demo` takes no --root"), "{refused:#?}");
+    assert!(refused.err.contains("`tot demo` does not accept --root"), "{refused:#?}");
     let elsewhere = sandbox.path("elsewhere");
     let server = tot(&sandbox, &["--root", elsewhere.to_str().unwrap(), "mcp", "--min-rounds", "0"]);
     assert_eq!(server.status, 2, "{server:#?}");
@@ -218,7 +218,7 @@ fn several_investigations_are_named_where_one_is_to_be_chosen() {
     let lines: Vec<&str> = ran.err.lines().collect();
     assert_eq!(
         lines[0],
-        "tot next: there are 6 investigations here: name one by the beginning or end of its id; `tot use ID` chooses one"
+        "tot next: 6 investigations found: name one by the beginning or end of its id, or choose a default with `tot use ID`"
     );
     assert_eq!((lines.len(), *lines.last().unwrap()), (7, "  tot list shows all"), "{ran:#?}");
     for (line, number) in lines[1..6].iter().zip((1..=5).rev()) {

@@ -125,7 +125,7 @@ fn lists_are_narrowed_by_words_and_by_what_an_investigation_is() {
     assert!(on(&sandbox, "80", &["show", &id[..8], "R4.A1a1"]).contains("contested"), "{shown}");
     std::fs::create_dir(sandbox.path("elsewhere")).unwrap();
     let empty = tot(&sandbox, &["list", "--root", "elsewhere"]);
-    assert_eq!((empty.status, empty.out.as_str()), (0, "There is no investigation in elsewhere.\n"));
+    assert_eq!((empty.status, empty.out.as_str()), (0, "No investigations in elsewhere.\n"));
 }
 
 #[test]

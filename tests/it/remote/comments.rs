@@ -239,11 +239,11 @@ fn a_review_tells_what_is_new_until_it_is_marked() {
     let id = one.start();
     let repository = one.repository(&id);
     let first = one.ok(&["review"]);
-    assert!(first.contains("1 of 1 node to review; you have not marked anything as seen yet."), "{first}");
+    assert!(first.contains("1 of 1 node to review; nothing is marked as seen yet."), "{first}");
     one.ok(&["review", "--mark"]);
     let marked = one.head(&id);
     assert_eq!(sandbox.git(&repository, &["rev-parse", "refs/tot/seen"]).trim(), marked);
-    let none = format!("Why is the sky blue?\nNo answer yet.\nNothing is new: since {}.\n\n", &marked[..10]);
+    let none = format!("Why is the sky blue?\nNo answer yet.\nNothing new: since {}.\n\n", &marked[..10]);
     assert_eq!(one.ok(&["review"]), none);
 
     one.grow(&id, &["R2.A1", "R2.A2"]);
@@ -273,7 +273,7 @@ fn a_review_tells_what_is_new_until_it_is_marked() {
     one.synced();
     assert!(!sandbox.git(&hub, &["for-each-ref"]).contains("refs/tot"));
     one.ok(&["review", "--mark"]);
-    assert!(one.ok(&["review"]).contains("Nothing is new"));
+    assert!(one.ok(&["review"]).contains("Nothing new"));
 }
 
 /// At a terminal, with keys: a comment from the editor, then what was seen is marked.

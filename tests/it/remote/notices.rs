@@ -41,7 +41,7 @@ fn nobody_lowers_the_rules_of_others_unnoticed() {
     other.grow(&id, &["R2.A1"]);
     let said = other.ok(&["sync"]);
     let line = said.lines().find(|line| line.contains("note: ruleset.yaml: it was changed on 20"));
-    assert!(line.is_some() && said.contains("joined in"), "{said}");
+    assert!(line.is_some() && said.contains("merged in"), "{said}");
 }
 
 #[test]

@@ -79,12 +79,12 @@ fn a_merge_that_git_has_stopped_is_made_by_node() {
         .unwrap();
     assert_eq!(kept.trim().len(), "2026-01-05".len(), "{kept}");
     assert_snapshot!(with_a3(&one, &id, &said), @r"
-    Joined in COMMIT
+    Merged in COMMIT
       R2.A2 renamed to R2.A3 (Second of theirs)
       R3.A2t renamed to R3.A3t (Title of R3.A2t)
       R2.A1 has a second result
       R2.A1 is contested: EXPLORE against DEAD
-    The merge by hand, as it stood, is in the branch
+    The manual merge is saved in the branch
     ");
     assert_eq!(titles(&one, &id), JOINED);
     one.assert_sound(&id);

@@ -135,7 +135,7 @@ fn a_ruleset_can_be_read() {
     assert_eq!(printed(tot(&sandbox, &["show", "post-mortem", "--yaml", "--rulesets", "rules"])), example());
     let unknown = tot(&sandbox, &["show", "post-mortem"]);
     assert_eq!(unknown.status.code(), Some(1));
-    insta::assert_snapshot!(String::from_utf8_lossy(&unknown.stderr), @"tot ruleset: there is no ruleset post-mortem: there are single-root, drill, multi-gate, found-verify, exhaust, review; --rulesets DIR adds to them");
+    insta::assert_snapshot!(String::from_utf8_lossy(&unknown.stderr), @"tot ruleset: unknown ruleset post-mortem: known are single-root, drill, multi-gate, found-verify, exhaust, review; --rulesets DIR adds more");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn files_are_checked() {
     rules/typo.yaml:44: unknown field `minCharacter`, expected one of states, minCharacters, orRun (did you mean minCharacters?)
     ");
     assert!(absent.starts_with("rules/absent.yaml: can't be read: "), "{absent}");
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), "tot ruleset: 6 faults\n");
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "tot ruleset: 6 errors\n");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_server_does_not_start_on_a_broken_folder() {
       rules/one.yaml:43: it stores ROOT_CAUSE, which itself comes too early in round 3 (store a state that may be committed in all these rounds)
       rules/two.yaml:2: missing field `summary` (add the key summary)
     ");
-    assert!(refused("nowhere").starts_with("tot-mcp: the folder of rulesets nowhere can't be read: "));
+    assert!(refused("nowhere").starts_with("tot-mcp: can't read the ruleset folder nowhere: "));
 }
 
 #[test]

@@ -54,9 +54,9 @@ fn what_was_expected_and_did_not_come_is_said_and_changes_no_status() {
     assert_eq!(
         lines[..3],
         [
-            "tot run: expected exit 1, but it was: exit 0",
+            "tot run: expected exit 1, got: exit 0",
             "tot run: `^yes`: no line of the output matches",
-            "tot run: `n=(.*)`: expected a number in 0..1, but it was: 2",
+            "tot run: `n=(.*)`: expected a number in 0..1, got: 2",
         ]
     );
     assert!(world.captured().expectations.iter().all(|it| !it.held));

@@ -120,7 +120,7 @@ fn a_conclusion_fails_on_the_day_on_which_it_stops_being_true() {
     let said = world.again(&["--at", "HEAD"]);
     assert_eq!(said.status, 1);
     let expected = "differs       R2.A1 sh -c 'echo value $(cat value)' (exit 0, 0.0 s)\n    \
-                    `value ([0-9]+)`: expected a number in 1..2, but it was: 3\n    -value 1\n    +value 3\n";
+                    `value ([0-9]+)`: expected a number in 1..2, got: 3\n    -value 1\n    +value 3\n";
     assert!(said.out.replace("0.1 s", "0.0 s").contains(expected), "{said:?}");
     assert!(
         said.out.contains(
