@@ -30,14 +30,14 @@ fn help_explains_topics_and_commands() {
     let sandbox = Sandbox::new();
     assert_snapshot!(ok(&sandbox, &["help"]), @"
         Topics:
-          tot help method      How an investigation goes
+          tot help method      How an investigation works
           tot help server      Run the server for agents
-          tot help evidence    Evidence that runs again
+          tot help evidence    Evidence that anyone can rerun
           tot help git         Investigations on disk and in git
-          tot help sharing     Work on one investigation with others
-          tot help review      Judge what was found
-          tot help publishing  Show it to people
-          tot help scripts     Use it in scripts
+          tot help sharing     Share investigations
+          tot help review      Review findings
+          tot help publishing  Publish a report
+          tot help scripts     Use tot in scripts
 
         Commands: tot help COMMAND explains one.
 
@@ -71,7 +71,7 @@ fn help_explains_topics_and_commands() {
           completions, man     install shell completions; install manual pages
           ruleset, demo        list and check rulesets; play a demo
         ");
-    assert!(ok(&sandbox, &["help", "method"]).starts_with("# How an investigation goes\n"));
+    assert!(ok(&sandbox, &["help", "method"]).starts_with("# How an investigation works\n"));
     assert_eq!(ok(&sandbox, &["help", "ruleset", "show"]), ok(&sandbox, &["ruleset", "show", "--help"]));
     let unknown = run(&sandbox, &["help", "no\u{1b}[2Jne"]);
     assert_eq!(unknown.status.code(), Some(2));
