@@ -5,10 +5,12 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::draft::{self, Fields, plain_list, plain_text};
+use super::draft::{self, ToolArguments, plain_list, plain_text};
 use super::end::Binding;
 use super::misused;
-use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_rest, list, piped, word};
+use super::work::{
+    self, LocalTools, WorkArguments, WorkTarget, Worked, fields, id_and_rest, list, piped, word,
+};
 use crate::domain::NodeId;
 use crate::text::one_line;
 
@@ -41,7 +43,7 @@ Examples:
   tot amend --conclusion --answer R4.A1a1 -m 'It rests on this one'
   tot amend 0196 - -m 'A typo in the figure' <R3.A1a.md
 
-A file is Markdown with a head of fields. Fields that are left out do not change:
+A file is Markdown with a head of fields. ToolArguments that are left out do not change:
 
   ---
   nodeId: R3.A1a                         not for the conclusion
@@ -52,7 +54,7 @@ A file is Markdown with a head of fields. Fields that are left out do not change
   The full findings, or the full conclusion.";
 
 const HELP: &str = "\
-State after `Reason:` what was wrong, and correct the text. Fields that you leave alone do not change.
+State after `Reason:` what was wrong, and correct the text. ToolArguments that you leave alone do not change.
 Everything below this line is ignored. Saved unchanged, nothing is stored.";
 
 pub(super) fn run(arguments: &AmendArguments) -> ExitCode {
@@ -61,9 +63,9 @@ pub(super) fn run(arguments: &AmendArguments) -> ExitCode {
 
 fn amend(arguments: &AmendArguments) -> Worked {
     let (id, rest) = id_and_rest(&arguments.what);
-    let subject = Work::new("tot amend", &arguments.work).subject(id)?;
+    let subject = LocalTools::new("tot amend", &arguments.work).subject(id)?;
     let call = match rest {
-        [] if arguments.conclusion && arguments.binding.is_given() => Fields::default(),
+        [] if arguments.conclusion && arguments.binding.is_given() => ToolArguments::default(),
         [] if arguments.conclusion => match piped()? {
             Some(text) => of_conclusion(&text)?,
             None => return edit(&subject, None, arguments),
@@ -83,7 +85,7 @@ fn amend(arguments: &AmendArguments) -> Worked {
 }
 
 /// Adds the options to the call.
-fn completed(mut call: Fields, arguments: &AmendArguments) -> Fields {
+fn completed(mut call: ToolArguments, arguments: &AmendArguments) -> ToolArguments {
     call.extend(arguments.binding.fields());
     if let Some(reason) = &arguments.message {
         call.insert("reason".to_owned(), json!(reason));
@@ -94,19 +96,19 @@ fn completed(mut call: Fields, arguments: &AmendArguments) -> Fields {
 }
 
 /// Parses a draft. The text below the head belongs to the named node, or else to the conclusion.
-fn of_text(text: &str) -> Result<Fields, draft::DraftError> {
+fn of_text(text: &str) -> Result<ToolArguments, draft::DraftError> {
     let fields = draft::single(text, "findings")?;
     if fields.contains_key("nodeId") { Ok(fields) } else { draft::single(text, "conclusion") }
 }
 
 /// Parses a draft of the conclusion. Without a head, all the text is the conclusion.
-fn of_conclusion(text: &str) -> Result<Fields, draft::DraftError> {
+fn of_conclusion(text: &str) -> Result<ToolArguments, draft::DraftError> {
     let whole = || fields([("conclusion", json!(text.trim()))]);
     Ok(draft::with_head(text, "conclusion")?.unwrap_or_else(whole))
 }
 
 /// Opens the texts in the user's editor, and amends the changed ones.
-fn edit(subject: &Subject, node: Option<&NodeId>, arguments: &AmendArguments) -> Worked {
+fn edit(subject: &WorkTarget, node: Option<&NodeId>, arguments: &AmendArguments) -> Worked {
     let reason = arguments.message.as_deref().unwrap_or_default();
     let draft = match node {
         None => {
@@ -134,7 +136,7 @@ fn edit(subject: &Subject, node: Option<&NodeId>, arguments: &AmendArguments) ->
         }
     };
     let before = of_text(&draft)?;
-    let read = |text: &str| -> Result<Fields, draft::DraftError> {
+    let read = |text: &str| -> Result<ToolArguments, draft::DraftError> {
         let mut call = draft::edited(text, node)?;
         call.retain(|name, value| name == "reason" || before.get(name) != Some(value));
         if let Some(node) = node {

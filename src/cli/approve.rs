@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::place::Common;
 use super::print::{say_json, stored};
-use super::{Outcome, finish, say};
+use super::{CommandResult, finish, say};
 use crate::remote::{GitProgram, NewTag};
 use crate::signoff::{self, SignOffDecision};
 use crate::store::{Snapshot, Store};
@@ -51,7 +51,7 @@ To sign with an SSH key:
 /// The outcome, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Document {
+pub(super) struct ApproveDocument {
     pub tag: String,
     decision: SignOffDecision,
     commit: String,
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &ApproveArguments) -> ExitCode {
     finish("tot approve", try_run(arguments))
 }
 
-fn try_run(arguments: &ApproveArguments) -> Outcome {
+fn try_run(arguments: &ApproveArguments) -> CommandResult {
     let place = arguments.common.place();
     let path = place.one(arguments.id.as_deref())?;
     let decision = if arguments.reject { SignOffDecision::Rejected } else { SignOffDecision::Approved };
@@ -88,7 +88,7 @@ pub(super) fn sign(
     decision: SignOffDecision,
     text: &str,
     is_signed: bool,
-) -> Result<Document, Box<dyn std::error::Error>> {
+) -> Result<ApproveDocument, Box<dyn std::error::Error>> {
     let path = &snapshot.path;
     let git = GitProgram::find(super::is_person())?;
     refuse_changed(&git, path)?;
@@ -105,11 +105,11 @@ pub(super) fn sign(
             None => error.into(),
         });
     }
-    Ok(Document { tag, decision, commit: snapshot.head.to_string(), signed: is_signed, open })
+    Ok(ApproveDocument { tag, decision, commit: snapshot.head.to_string(), signed: is_signed, open })
 }
 
 /// Refuses a changed work tree: the person may have looked at the changes, but only the commit is signed.
-fn refuse_changed(git: &GitProgram, path: &Path) -> Outcome {
+fn refuse_changed(git: &GitProgram, path: &Path) -> CommandResult {
     // A bare repository has no work tree.
     let changed = if path.join(".git").exists() { git.changed_files(path)? } else { Vec::new() };
     match changed.first() {

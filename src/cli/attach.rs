@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::caller::caller;
 use super::place::Common;
 use super::print::{say_json, stored, tell};
-use super::{Outcome, finish, misused, place, refused, say};
+use super::{CommandResult, finish, misused, place, refused, say};
 use crate::decide::attach;
 use crate::domain::{Event, NodeId};
 use crate::format::layout;
@@ -49,7 +49,7 @@ Examples:
 /// The outcome, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document {
+struct AttachDocument {
     commit: String,
     node_id: String,
     attachments: Vec<Attachment>,
@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &AttachArguments) -> ExitCode {
     finish("tot attach", attach(arguments))
 }
 
-fn attach(arguments: &AttachArguments) -> Outcome {
+fn attach(arguments: &AttachArguments) -> CommandResult {
     let (id, node, files) = match arguments.what.as_slice() {
         [node, files @ ..] if node.parse::<NodeId>().is_ok() => (None, node, files),
         [id, node, files @ ..] if !files.is_empty() => (Some(id.as_str()), node, files),
@@ -101,7 +101,7 @@ fn attach(arguments: &AttachArguments) -> Outcome {
         .collect();
     if arguments.common.json {
         let commit = written.standing.snapshot.head.to_string();
-        let document = Document { commit, node_id: node.to_string(), attachments };
+        let document = AttachDocument { commit, node_id: node.to_string(), attachments };
         return stored(say_json(&document));
     }
     let lines = attachments.iter().map(|file| format!("{} ({})\n", file.path, counted(file.bytes, "byte")));

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::{Common, Place};
+use super::place::{Common, Location};
 use super::print::say_json;
 use super::work::spoken;
 use super::{chain, finish, is_repository, misused, say};
@@ -52,7 +52,7 @@ Examples:
 
 /// The findings in one folder.
 #[derive(Serialize)]
-struct Report {
+struct CheckReport {
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
@@ -60,16 +60,16 @@ struct Report {
     title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     head: Option<String>,
-    findings: Vec<Entry>,
+    findings: Vec<CheckEntry>,
     /// The state of cited files; absent unless requested.
     #[serde(skip_serializing_if = "Option::is_none")]
-    references: Option<Vec<Reference>>,
+    references: Option<Vec<CheckedReference>>,
 }
 
 /// The state of a cited project file, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Reference {
+struct CheckedReference {
     node: String,
     /// The cited file. Its lines are in `lines`.
     path: String,
@@ -96,7 +96,7 @@ struct Now {
 
 /// A finding, as JSON.
 #[derive(Serialize)]
-struct Entry {
+struct CheckEntry {
     severity: String,
     code: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,8 +115,8 @@ struct Entry {
 
 /// All findings, as JSON.
 #[derive(Serialize)]
-struct Document<'a> {
-    investigations: &'a [Report],
+struct CheckDocument<'a> {
+    investigations: &'a [CheckReport],
     errors: usize,
     warnings: usize,
 }
@@ -162,14 +162,14 @@ fn try_run(arguments: &CheckArguments) -> Result<bool, Box<dyn std::error::Error
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let is_lost = reports.iter().flat_map(|report| &report.references).flatten().any(|it| it.is_lost);
     match arguments.common.json {
-        true => say_json(&Document { investigations: &reports, errors, warnings })?,
+        true => say_json(&CheckDocument { investigations: &reports, errors, warnings })?,
         false => say(&lines(&reports, errors, warnings))?,
     }
     Ok(errors == 0 && !(arguments.strict && is_lost))
 }
 
 /// Returns the repositories that a path or an id names. Unreadable ones are included, because they must be reported.
-fn folders(place: &Place, path: &Path) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
+fn folders(place: &Location, path: &Path) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
     if is_repository(path) {
         return Ok(vec![path.to_owned()]);
     }
@@ -186,14 +186,14 @@ fn folders(place: &Place, path: &Path) -> Result<Vec<PathBuf>, Box<dyn std::erro
     Ok(folders)
 }
 
-fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> Report {
+fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> CheckReport {
     let path = folder.display().to_string();
     let store = Store::new(folder);
     match check::read(&store, folder, objects) {
         Ok(subject) => {
             let investigation = &subject.snapshot.investigation;
             let meta = investigation.meta();
-            Report {
+            CheckReport {
                 id: Some(meta.id.to_string()),
                 title: Some(meta.title.clone()),
                 head: Some(subject.snapshot.head.to_string()),
@@ -208,7 +208,7 @@ fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> Report
         }
         Err(error) => {
             let entry = fault(&path, Code::Unreadable, sentence(&chain(&error)));
-            Report { path, id: None, title: None, head: None, findings: vec![entry], references: None }
+            CheckReport { path, id: None, title: None, head: None, findings: vec![entry], references: None }
         }
     }
 }
@@ -239,7 +239,7 @@ fn misquoted(investigation: &Investigation, project: &Project) -> Vec<Finding> {
 }
 
 /// Returns the state of each cited project file, in node order.
-fn references(folder: &str, investigation: &Investigation, project: &Project) -> Vec<Reference> {
+fn references(folder: &str, investigation: &Investigation, project: &Project) -> Vec<CheckedReference> {
     let pins: Vec<(&Node, &Pin)> = investigation
         .committed()
         .flat_map(|(node, _)| node.pins().map(move |pin| (node.as_ref(), pin)))
@@ -254,7 +254,7 @@ fn references(folder: &str, investigation: &Investigation, project: &Project) ->
         let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
         let to = drift.moved_to().map(|to| format!(" to {to}")).unwrap_or_default();
         let state = drift.as_str();
-        Some(Reference {
+        Some(CheckedReference {
             node: node.id.to_string(),
             path: pin.path.clone(),
             lines: pin.lines,
@@ -268,7 +268,7 @@ fn references(folder: &str, investigation: &Investigation, project: &Project) ->
 }
 
 /// Reports duplicate ids: a server's root must contain each id only once.
-fn same_id_twice(reports: &mut [Report]) {
+fn same_id_twice(reports: &mut [CheckReport]) {
     for at in 1..reports.len() {
         let (before, rest) = reports.split_at_mut(at);
         let Some(this) = rest.first_mut().filter(|this| this.id.is_some()) else { continue };
@@ -280,8 +280,8 @@ fn same_id_twice(reports: &mut [Report]) {
     }
 }
 
-fn fault(path: &str, code: Code, message: String) -> Entry {
-    Entry {
+fn fault(path: &str, code: Code, message: String) -> CheckEntry {
+    CheckEntry {
         severity: Severity::Error.to_string(),
         code: code.to_string(),
         path: None,
@@ -293,11 +293,11 @@ fn fault(path: &str, code: Code, message: String) -> Entry {
     }
 }
 
-fn entry(folder: &str, finding: Finding) -> Entry {
+fn entry(folder: &str, finding: Finding) -> CheckEntry {
     // The finding may name a tool; people need the command.
     let finding = Finding { suggestion: finding.suggestion.as_deref().map(spoken), ..finding };
     let separator = if finding.path.is_some() { "/" } else { "@" };
-    Entry {
+    CheckEntry {
         severity: finding.severity.to_string(),
         shown: one_line(&format!("{folder}{separator}{finding}")),
         code: finding.code.to_string(),
@@ -309,7 +309,7 @@ fn entry(folder: &str, finding: Finding) -> Entry {
     }
 }
 
-fn lines(reports: &[Report], errors: usize, warnings: usize) -> String {
+fn lines(reports: &[CheckReport], errors: usize, warnings: usize) -> String {
     let mut text = String::new();
     for report in reports {
         let references = report.references.iter().flatten().map(|reference| &reference.shown);
@@ -318,7 +318,7 @@ fn lines(reports: &[Report], errors: usize, warnings: usize) -> String {
             text.push('\n');
         }
     }
-    let references: Vec<&Reference> =
+    let references: Vec<&CheckedReference> =
         reports.iter().flat_map(|report| &report.references).flatten().collect();
     if reports.iter().any(|report| report.references.is_some()) {
         let count = |state: &str| references.iter().filter(|reference| reference.state == state).count();

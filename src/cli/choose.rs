@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::place::Common;
 use super::print::say_json;
-use super::{Outcome, finish, say};
+use super::{CommandResult, finish, say};
 use crate::text::one_line;
 
 /// Choose the default investigation, or show it. Without a choice, the default is the only one, or the only open one.
@@ -34,7 +34,7 @@ Examples:
   tot use --none  forgets the choice";
 
 #[derive(Serialize)]
-struct Document {
+struct DefaultDocument {
     /// Absent if the choice was forgotten.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &UseArguments) -> ExitCode {
     finish("tot use", choose(arguments))
 }
 
-fn choose(arguments: &UseArguments) -> Outcome {
+fn choose(arguments: &UseArguments) -> CommandResult {
     let UseArguments { id, none, common } = arguments;
     let place = common.place();
     let file = place.chosen_file();
@@ -54,7 +54,7 @@ fn choose(arguments: &UseArguments) -> Outcome {
     if *none {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error).into()),
-            _ if common.json => return say_json(&Document { id: None, title: None }),
+            _ if common.json => return say_json(&DefaultDocument { id: None, title: None }),
             _ => return say("no default investigation is set any more\n"),
         }
     }
@@ -64,7 +64,7 @@ fn choose(arguments: &UseArguments) -> Outcome {
         fs::write(&file, format!("{}\n", meta.id)).map_err(failed)?;
     }
     match common.json {
-        true => say_json(&Document { id: Some(meta.id.to_string()), title: Some(meta.title) }),
+        true => say_json(&DefaultDocument { id: Some(meta.id.to_string()), title: Some(meta.title) }),
         false => say(&format!("{} {}\n", meta.id, one_line(&meta.title))),
     }
 }

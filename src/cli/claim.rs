@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::caller::caller;
 use super::place::Common;
 use super::print::say_json;
-use super::{Outcome, finish, misused, place, refused, say};
+use super::{CommandResult, finish, misused, place, refused, say};
 use crate::decide::claim::Claimant;
 use crate::domain::{Caller, Claim, Node, NodeId};
 use crate::service::{Service, Written};
@@ -57,17 +57,17 @@ Examples:
 /// The outcome, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document {
+struct ClaimDocument {
     /// Absent if nothing was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
-    nodes: Vec<Entry>,
+    nodes: Vec<ClaimEntry>,
 }
 
 /// The current claim on a node.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct ClaimEntry {
     node_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     agent_id: Option<String>,
@@ -83,9 +83,9 @@ pub(super) fn release(arguments: &ReleaseArguments) -> ExitCode {
     finish("tot release", try_release(arguments))
 }
 
-fn try_claim(arguments: &ClaimArguments) -> Outcome {
-    let Subject { service, session, nodes, author, caller } =
-        Subject::of(&arguments.common, &arguments.what)?;
+fn try_claim(arguments: &ClaimArguments) -> CommandResult {
+    let ClaimSubject { service, session, nodes, author, caller } =
+        ClaimSubject::of(&arguments.common, &arguments.what)?;
     let agent_id = match arguments.agent.clone().or(author) {
         Some(name) => name,
         None => return Err("git does not know your name: name the claimant with --as".into()),
@@ -95,14 +95,15 @@ fn try_claim(arguments: &ClaimArguments) -> Outcome {
     tell(&written, &nodes, arguments.common.json)
 }
 
-fn try_release(arguments: &ReleaseArguments) -> Outcome {
-    let Subject { service, session, nodes, caller, .. } = Subject::of(&arguments.common, &arguments.what)?;
+fn try_release(arguments: &ReleaseArguments) -> CommandResult {
+    let ClaimSubject { service, session, nodes, caller, .. } =
+        ClaimSubject::of(&arguments.common, &arguments.what)?;
     let written = service.release(&session, &nodes, &caller).map_err(refused)?;
     tell(&written, &nodes, arguments.common.json)
 }
 
 /// The subject of a command.
-struct Subject {
+struct ClaimSubject {
     service: Service,
     session: String,
     nodes: Vec<NodeId>,
@@ -111,8 +112,8 @@ struct Subject {
     caller: Caller,
 }
 
-impl Subject {
-    fn of(common: &Common, what: &[String]) -> Result<Subject, Box<dyn std::error::Error>> {
+impl ClaimSubject {
+    fn of(common: &Common, what: &[String]) -> Result<ClaimSubject, Box<dyn std::error::Error>> {
         let (id, nodes) = match what {
             [first, rest @ ..] if first.parse::<NodeId>().is_err() => (Some(first.as_str()), rest),
             all => (None, all),
@@ -127,21 +128,21 @@ impl Subject {
         let author = place.store.author(&path)?;
         let caller = caller(&place.store, &path)?;
         let service = Service::new(place.store.root().to_owned(), World::Machine, None);
-        Ok(Subject { service, session, nodes, author, caller })
+        Ok(ClaimSubject { service, session, nodes, author, caller })
     }
 }
 
-fn tell(written: &Written, nodes: &[NodeId], json: bool) -> Outcome {
+fn tell(written: &Written, nodes: &[NodeId], json: bool) -> CommandResult {
     let investigation = written.standing.investigation();
     let nodes: Vec<&Arc<Node>> = nodes.iter().filter_map(|id| investigation.node(id)).collect();
     if json {
-        let entry = |node: &&Arc<Node>| Entry {
+        let entry = |node: &&Arc<Node>| ClaimEntry {
             node_id: node.id.to_string(),
             agent_id: node.claim.as_ref().map(|claim| claim.agent_id.clone()),
             until: node.claim.as_ref().map(|claim| claim.until.to_string()),
         };
         let commit = written.decision.event.as_ref().map(|_| written.standing.snapshot.head.to_string());
-        let document = Document { commit, nodes: nodes.iter().map(entry).collect() };
+        let document = ClaimDocument { commit, nodes: nodes.iter().map(entry).collect() };
         return say_json(&document);
     }
     let line = |node: &&Arc<Node>| {

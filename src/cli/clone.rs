@@ -36,13 +36,13 @@ Examples:
   tot clone https://example.org/me/sky.git          a repository with a single investigation";
 
 #[derive(Serialize)]
-struct Document {
-    investigations: Vec<Entry>,
+struct CloneDocument {
+    investigations: Vec<CloneEntry>,
     failed: usize,
 }
 
 #[derive(Serialize)]
-struct Entry {
+struct CloneEntry {
     branch: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
@@ -81,7 +81,7 @@ fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Erro
     let failed = cloned.iter().filter(|cloned| cloned.outcome.is_err()).count();
     if arguments.common.json {
         let investigations = cloned.iter().map(entry).collect();
-        say_json(&Document { investigations, failed })?;
+        say_json(&CloneDocument { investigations, failed })?;
         return Ok(failed);
     }
     for Cloned { branch, outcome } in &cloned {
@@ -108,12 +108,12 @@ fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Erro
     Ok(failed)
 }
 
-fn entry(cloned: &Cloned) -> Entry {
+fn entry(cloned: &Cloned) -> CloneEntry {
     let (folder, error) = match &cloned.outcome {
         Ok(folder) => (Some(folder), None),
         Err(error) => (None, Some(error)),
     };
-    Entry {
+    CloneEntry {
         branch: cloned.branch.clone(),
         path: folder.map(|folder| folder.path.display().to_string()),
         present: folder.is_some_and(|folder| !folder.is_new),

@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::caller::caller;
 use super::editor::{self, Edited};
-use super::place::{Common, Place, id_and_node};
+use super::place::{Common, Location, id_and_node};
 use super::print::{say_json, stored};
 use super::work::piped;
-use super::{Outcome, finish, refused, say};
+use super::{CommandResult, finish, refused, say};
 use crate::decide::comment::Say;
 use crate::domain::{Comment, CommentKind, Event, Investigation, NodeId};
 use crate::ruleset::rules::objections;
@@ -30,7 +30,7 @@ pub(super) struct CommentArguments {
     #[arg(long, value_name = "COMMENT")]
     reply_to: Option<String>,
     #[command(flatten)]
-    how: How,
+    how: CommentOptions,
 }
 
 const COMMENT_EXAMPLES: &str = "\
@@ -47,7 +47,7 @@ pub(super) struct ObjectArguments {
     #[arg(value_names = ["NODE"], required = true, num_args = 1..=2)]
     what: Vec<String>,
     #[command(flatten)]
-    how: How,
+    how: CommentOptions,
 }
 
 const OBJECT_EXAMPLES: &str = "\
@@ -64,7 +64,7 @@ pub(super) struct ResolveArguments {
     #[arg(value_names = ["COMMENT"], required = true, num_args = 1..=2)]
     what: Vec<String>,
     #[command(flatten)]
-    how: How,
+    how: CommentOptions,
 }
 
 const RESOLVE_EXAMPLES: &str = "\
@@ -73,7 +73,7 @@ Examples:
   tot resolve R2.A1 -m 'Withdrawn.'";
 
 #[derive(Args)]
-struct How {
+struct CommentOptions {
     /// Comment in Markdown; default: standard input, or your editor at a terminal
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
@@ -84,7 +84,7 @@ struct How {
 /// The outcome, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document {
+struct CommentDocument {
     /// Absent if the comment already existed, so nothing was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
@@ -112,24 +112,24 @@ pub(super) fn resolve(arguments: &ResolveArguments) -> ExitCode {
     finish("tot resolve", talk(CommentKind::Resolution, what, named, &arguments.how))
 }
 
-fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &How) -> Outcome {
+fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &CommentOptions) -> CommandResult {
     let (id, node) = id_and_node(what)?;
     let place = how.common.place();
     let path = place.one(id)?;
-    let words = Words { kind, node: node.as_ref(), reply_to, message: how.message.as_deref() };
+    let words = CommentRequest { kind, node: node.as_ref(), reply_to, message: how.message.as_deref() };
     let written = write(&place, &path, &words)?;
     let said = tell(&written, how);
     if written.decision.event.is_some() { stored(said) } else { said }
 }
 
 /// Prints the outcome.
-fn tell(written: &Written, how: &How) -> Outcome {
+fn tell(written: &Written, how: &CommentOptions) -> CommandResult {
     let comment = match &written.decision.event {
         Some(Event::Commented { comment }) => Some(comment),
         _ => None,
     };
     if how.common.json {
-        let document = Document {
+        let document = CommentDocument {
             commit: comment.map(|_| written.standing.snapshot.head.to_string()),
             comment_id: comment.map(|it| it.id.to_string()),
             node_id: comment.and_then(|it| it.node.as_ref()).map(ToString::to_string),
@@ -147,7 +147,7 @@ fn tell(written: &Written, how: &How) -> Outcome {
 }
 
 /// A comment to write.
-pub(super) struct Words<'a> {
+pub(super) struct CommentRequest<'a> {
     pub kind: CommentKind,
     pub node: Option<&'a NodeId>,
     pub reply_to: Option<&'a str>,
@@ -157,11 +157,11 @@ pub(super) struct Words<'a> {
 
 /// Writes the comment as one commit.
 pub(super) fn write(
-    place: &Place,
+    place: &Location,
     path: &Path,
-    words: &Words<'_>,
+    words: &CommentRequest<'_>,
 ) -> Result<Written, Box<dyn std::error::Error>> {
-    let Words { kind, node, reply_to, message } = *words;
+    let CommentRequest { kind, node, reply_to, message } = *words;
     let snapshot = place.store.load(path)?;
     let investigation = snapshot.investigation.as_ref();
     let reply_to = reply_to.map(|part| find(investigation, kind, part)).transpose()?;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::draft::{self, Fields, plain_text};
-use super::work::{self, Subject, Work, WorkArguments, Worked, id_and_rest, list, piped, word};
+use super::draft::{self, ToolArguments, plain_text};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, Worked, id_and_rest, list, piped, word};
 use crate::decide::next::{needs, states_that_count};
 use crate::domain::{Node, NodeId};
 use crate::ruleset::{EffectiveRules, State};
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &CommitArguments) -> ExitCode {
 
 fn commit(arguments: &CommitArguments) -> Worked {
     let (id, rest) = id_and_rest(&arguments.what);
-    let subject = Work::new("tot commit", &arguments.work).subject(id)?;
+    let subject = LocalTools::new("tot commit", &arguments.work).subject(id)?;
     let (named, files) = match rest.split_first() {
         Some((node, files)) if node.parse::<NodeId>().is_ok() => (node.parse::<NodeId>().ok(), files),
         _ => (None, rest),
@@ -67,12 +67,12 @@ fn commit(arguments: &CommitArguments) -> Worked {
     subject.call("tot_commit", call, lines)
 }
 
-fn of_text(text: &str) -> Result<Fields, draft::DraftError> {
+fn of_text(text: &str) -> Result<ToolArguments, draft::DraftError> {
     draft::batch(text, "results", "findings")
 }
 
 /// Reads the results of all files into one call. A result without a node belongs to the node on the command line.
-fn of_files(files: &[String], node: Option<&NodeId>) -> Result<Fields, String> {
+fn of_files(files: &[String], node: Option<&NodeId>) -> Result<ToolArguments, String> {
     let mut results = Vec::new();
     for file in files {
         let named = if file == "-" { String::new() } else { format!("{}: ", one_line(file)) };
@@ -95,11 +95,11 @@ fn of_files(files: &[String], node: Option<&NodeId>) -> Result<Fields, String> {
         }
         (Some(node), _) => return Err(format!("{node} was named, but the files contain several results")),
     }
-    Ok(Fields::from_iter([("results".to_owned(), Value::Array(results))]))
+    Ok(ToolArguments::from_iter([("results".to_owned(), Value::Array(results))]))
 }
 
 /// Returns the pending node with this id, or the first one.
-fn pending<'a>(subject: &'a Subject, id: Option<&NodeId>) -> Result<&'a Node, String> {
+fn pending<'a>(subject: &'a WorkTarget, id: Option<&NodeId>) -> Result<&'a Node, String> {
     let all: Vec<&Node> = subject.investigation().pending().map(AsRef::as_ref).collect();
     let found = all.iter().find(|node| id.is_none_or(|id| node.id == *id)).copied();
     found.ok_or_else(|| match id {
@@ -113,7 +113,7 @@ fn pending<'a>(subject: &'a Subject, id: Option<&NodeId>) -> Result<&'a Node, St
 }
 
 /// Opens an editor for a result.
-fn edit(subject: &Subject, node: &Node) -> Worked {
+fn edit(subject: &WorkTarget, node: &Node) -> Worked {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     let parent = node.parent.as_ref().and_then(|id| investigation.node(id)).map(AsRef::as_ref);
     let states = states_that_count(investigation, &rules, parent);
@@ -145,13 +145,15 @@ fn edit(subject: &Subject, node: &Node) -> Worked {
     fields.extend(has_answer.then_some(("caveats", "")));
     fields.push(("findings", ""));
     let draft = plain_text(&format!("{} {}", node.id, one_line(&node.title)), &fields);
-    let read = |text: &str| -> Result<Fields, String> {
+    let read = |text: &str| -> Result<ToolArguments, String> {
         let result = draft::edited(text, Some(&node.id)).map_err(|error| error.to_string())?;
         let empty =
             [("state", "The line `State:` is empty."), ("findings", "The section `## Findings` is empty.")];
         let empty = empty.iter().filter(|(field, _)| !result.contains_key(*field)).map(|(_, text)| *text);
         match empty.collect::<Vec<_>>() {
-            none if none.is_empty() => Ok(Fields::from_iter([("results".to_owned(), json!([result]))])),
+            none if none.is_empty() => {
+                Ok(ToolArguments::from_iter([("results".to_owned(), json!([result]))]))
+            }
             some => Err(some.join("\n")),
         }
     };

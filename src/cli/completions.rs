@@ -6,7 +6,7 @@ use clap::Args;
 use clap_complete::Shell;
 
 use super::print::say;
-use super::{Outcome, command, finish};
+use super::{CommandResult, command, finish};
 
 /// Print a completion script for your shell.
 #[derive(Args)]
@@ -26,7 +26,7 @@ pub(super) fn run(arguments: &CompletionsArguments) -> ExitCode {
     finish("tot completions", write(arguments.shell))
 }
 
-fn write(shell: Shell) -> Outcome {
+fn write(shell: Shell) -> CommandResult {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command(), "tot", &mut script);
     say(&String::from_utf8(script)?)

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::place::{Common, WithholdArgument};
 use super::print::{columns, page, say_json};
 use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, plain_lines, section, styled};
-use super::{Outcome, finish, misused};
+use super::{CommandResult, finish, misused};
 use crate::domain::{Happening, Node};
 use crate::report::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff, NodeDiff};
 use crate::report::difference::{DifferenceLine, difference};
@@ -46,41 +46,41 @@ Examples:
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document {
+struct DiffDocument {
     id: String,
     from: String,
     to: String,
-    nodes: Vec<Changed>,
+    nodes: Vec<ChangedNode>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    answers: Vec<Stands>,
+    answers: Vec<ChangedAnswer>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    said: Vec<Said>,
+    said: Vec<DiffComment>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    attached: Vec<Attached>,
+    attached: Vec<DiffAttachment>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    conclusion: Option<Texts>,
+    conclusion: Option<BeforeAfter>,
     /// Other changes of the end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    end: Vec<Field>,
+    end: Vec<ChangedField>,
     /// Changes of the start, which only manual edits can make.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    facts: Vec<Field>,
+    facts: Vec<ChangedField>,
     ruleset_changed: bool,
 }
 
 /// An answer whose verdict changed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Stands {
+struct ChangedAnswer {
     node_id: String,
     #[serde(flatten)]
-    texts: Texts,
+    texts: BeforeAfter,
 }
 
 /// A new or changed comment.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
+struct DiffComment {
     /// Absent for a comment on the whole investigation.
     #[serde(skip_serializing_if = "Option::is_none")]
     node_id: Option<String>,
@@ -93,7 +93,7 @@ struct Said {
 /// A new or changed attachment.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Attached {
+struct DiffAttachment {
     node_id: String,
     what: String,
     name: String,
@@ -102,7 +102,7 @@ struct Attached {
 /// An added, changed or removed node.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Changed {
+struct ChangedNode {
     node_id: String,
     /// `added`, `changed`, `gone`.
     change: &'static str,
@@ -115,20 +115,20 @@ struct Changed {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     /// The changed fields of a node that existed before.
-    fields: Vec<Field>,
+    fields: Vec<ChangedField>,
     #[serde(skip)]
     line: NodeLine,
 }
 
 #[derive(Serialize)]
-struct Field {
+struct ChangedField {
     name: &'static str,
     #[serde(flatten)]
-    texts: Texts,
+    texts: BeforeAfter,
 }
 
 #[derive(Serialize)]
-struct Texts {
+struct BeforeAfter {
     before: String,
     after: String,
 }
@@ -137,7 +137,7 @@ pub(super) fn run(arguments: &DiffArguments) -> ExitCode {
     finish("tot diff", try_run(arguments))
 }
 
-fn try_run(arguments: &DiffArguments) -> Outcome {
+fn try_run(arguments: &DiffArguments) -> CommandResult {
     let (id, range) = match arguments.what.as_slice() {
         [range] => (None, range),
         [id, range] => (Some(id.as_str()), range),
@@ -160,7 +160,7 @@ fn try_run(arguments: &DiffArguments) -> Outcome {
     }
 }
 
-fn document(diff: &Diff<'_>) -> Document {
+fn document(diff: &Diff<'_>) -> DiffDocument {
     let sides = &diff.judged;
     let changed = |of: &NodeDiff<'_>| {
         let (change, side) = match (of.before, of.after) {
@@ -172,20 +172,20 @@ fn document(diff: &Diff<'_>) -> Document {
         let state = |node: Option<&std::sync::Arc<Node>>| Some(node?.state()?.to_string());
         // Fields that only report other changes are left out.
         let is_told = |field: &&FieldDiff| ![CHANGES_OF_STATE, CHANGES_OF_TEXTS].contains(&field.name);
-        Some(Changed {
+        Some(ChangedNode {
             node_id: node.id.to_string(),
             change,
             title: node.name().to_owned(),
             state_before: state(of.before),
             state_after: state(of.after),
             reason: of.steps.last().and_then(|step| step.reason.clone()),
-            fields: of.fields.iter().filter(is_told).map(Field::of).collect(),
+            fields: of.fields.iter().filter(is_told).map(ChangedField::of).collect(),
             line: NodeLine::new(side, node),
         })
     };
     let said = |happening: &Happening| {
         let comment = happening.comment()?;
-        Some(Said {
+        Some(DiffComment {
             node_id: comment.node.as_ref().map(ToString::to_string),
             what: verb_of(happening).0.to_lowercase(),
             by: comment.author.label().to_owned(),
@@ -195,43 +195,49 @@ fn document(diff: &Diff<'_>) -> Document {
     let attached = |happening: &Happening| {
         let (node, name) = happening.attachment()?;
         let what = verb_of(happening).0.to_lowercase();
-        Some(Attached { node_id: node.to_string(), what, name: name.to_string() })
+        Some(DiffAttachment { node_id: node.to_string(), what, name: name.to_string() })
     };
     let mut nodes: Vec<&NodeDiff<'_>> = diff.nodes.iter().collect();
     nodes.sort_by_key(|of| of.node().map(|node| &node.id));
     let of_end = |is_conclusion: bool| {
         let fields = diff.end.iter().flat_map(|end| &end.fields);
-        fields.filter(move |field| (field.name == CONCLUSION) == is_conclusion).map(Field::of)
+        fields.filter(move |field| (field.name == CONCLUSION) == is_conclusion).map(ChangedField::of)
     };
-    Document {
+    DiffDocument {
         id: diff.after.investigation.meta().id.to_string(),
         from: diff.before.head.to_string(),
         to: diff.after.head.to_string(),
         nodes: nodes.into_iter().filter_map(changed).collect(),
-        answers: diff.answers.iter().map(Stands::of).collect(),
+        answers: diff.answers.iter().map(ChangedAnswer::of).collect(),
         said: diff.happenings.iter().filter_map(said).collect(),
         attached: diff.happenings.iter().filter_map(attached).collect(),
         conclusion: of_end(true).next().map(|field| field.texts),
         end: of_end(false).collect(),
-        facts: diff.facts.iter().map(Field::of).collect(),
+        facts: diff.facts.iter().map(ChangedField::of).collect(),
         ruleset_changed: diff.ruleset.is_some(),
     }
 }
 
-impl Field {
-    fn of(field: &FieldDiff) -> Field {
-        Field { name: field.name, texts: Texts { before: field.before.clone(), after: field.after.clone() } }
+impl ChangedField {
+    fn of(field: &FieldDiff) -> ChangedField {
+        ChangedField {
+            name: field.name,
+            texts: BeforeAfter { before: field.before.clone(), after: field.after.clone() },
+        }
     }
 }
 
-impl Stands {
-    fn of(answer: &AnswerDiff) -> Stands {
+impl ChangedAnswer {
+    fn of(answer: &AnswerDiff) -> ChangedAnswer {
         let AnswerDiff { id, before, after } = answer;
-        Stands { node_id: id.to_string(), texts: Texts { before: before.clone(), after: after.clone() } }
+        ChangedAnswer {
+            node_id: id.to_string(),
+            texts: BeforeAfter { before: before.clone(), after: after.clone() },
+        }
     }
 }
 
-fn shown(document: &Document, names: [&str; 2], screen: Screen) -> String {
+fn shown(document: &DiffDocument, names: [&str; 2], screen: Screen) -> String {
     let mut text = String::new();
     for node in &document.nodes {
         let (style, sign) = match node.change {
@@ -257,17 +263,17 @@ fn shown(document: &Document, names: [&str; 2], screen: Screen) -> String {
             text.push_str(&shown_field(field));
         }
     }
-    let said = |it: &Said| {
+    let said = |it: &DiffComment| {
         let about = one_line(it.node_id.as_deref().unwrap_or("the investigation"));
         let what = format!("{}, {}", it.what, one_line(&it.by));
         format!("  {} {}\n{}", styled(BOLD, &about), styled(QUIET, &what), screen.prose(&it.text, 4))
     };
     text.push_str(&section("Said", &document.said.iter().map(said).collect::<String>()));
-    let attached = |it: &Attached| {
+    let attached = |it: &DiffAttachment| {
         format!("  {} {} {}\n", styled(BOLD, &it.node_id), styled(QUIET, &it.what), one_line(&it.name))
     };
     text.push_str(&section("Files", &document.attached.iter().map(attached).collect::<String>()));
-    let stands = |it: &Stands| {
+    let stands = |it: &ChangedAnswer| {
         let change = format!("{} → {}", it.texts.before, it.texts.after);
         format!("  {} {}\n", styled(BOLD, &it.node_id), one_line(&change))
     };
@@ -296,12 +302,12 @@ fn shown(document: &Document, names: [&str; 2], screen: Screen) -> String {
     format!("{}\n\n{text}", styled(QUIET, &format!("{from}..{to}  {counts}")))
 }
 
-fn shown_field(field: &Field) -> String {
+fn shown_field(field: &ChangedField) -> String {
     format!("    {}\n{}", styled(QUIET, field.name), texts(&field.texts))
 }
 
 /// Compares two strings line by line. Changed words are in brackets, as in git's word diff.
-fn texts(texts: &Texts) -> String {
+fn texts(texts: &BeforeAfter) -> String {
     if texts.before.is_empty() {
         return coloured("+", &plain_lines(&texts.after, 0));
     }
@@ -345,7 +351,7 @@ mod tests {
     use super::*;
 
     fn shown(before: &str, after: &str) -> String {
-        let both = texts(&Texts { before: before.to_owned(), after: after.to_owned() });
+        let both = texts(&BeforeAfter { before: before.to_owned(), after: after.to_owned() });
         anstream::adapter::strip_str(&both).to_string()
     }
 

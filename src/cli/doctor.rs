@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::{Common, Place};
+use super::place::{Common, Location};
 use super::print::{say, say_json};
-use super::{Outcome, chain, finish, is_person, setup};
+use super::{CommandResult, chain, finish, is_person, setup};
 use crate::remote::GitProgram;
 use crate::text::{counted, one_line};
 
@@ -28,7 +28,7 @@ Examples:
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Status {
+enum CheckStatus {
     /// As it should be.
     Ok,
     /// Missing, but not needed by everyone.
@@ -39,9 +39,9 @@ enum Status {
 
 /// A check and its result.
 #[derive(Debug, Serialize)]
-struct Check {
+struct DoctorCheck {
     name: &'static str,
-    status: Status,
+    status: CheckStatus,
     message: String,
     /// The suggested fix.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,21 +49,21 @@ struct Check {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
-    checks: &'a [Check],
+struct DoctorDocument<'a> {
+    checks: &'a [DoctorCheck],
 }
 
-impl Check {
-    fn ok(name: &'static str, message: impl Into<String>) -> Check {
-        Check { name, status: Status::Ok, message: message.into(), advice: None }
+impl DoctorCheck {
+    fn ok(name: &'static str, message: impl Into<String>) -> DoctorCheck {
+        DoctorCheck { name, status: CheckStatus::Ok, message: message.into(), advice: None }
     }
 
-    fn note(name: &'static str, message: impl Into<String>, advice: impl Into<String>) -> Check {
-        Check { name, status: Status::Note, message: message.into(), advice: Some(advice.into()) }
+    fn note(name: &'static str, message: impl Into<String>, advice: impl Into<String>) -> DoctorCheck {
+        DoctorCheck { name, status: CheckStatus::Note, message: message.into(), advice: Some(advice.into()) }
     }
 
-    fn wrong(name: &'static str, message: impl Into<String>, advice: impl Into<String>) -> Check {
-        Check { name, status: Status::Wrong, message: message.into(), advice: Some(advice.into()) }
+    fn wrong(name: &'static str, message: impl Into<String>, advice: impl Into<String>) -> DoctorCheck {
+        DoctorCheck { name, status: CheckStatus::Wrong, message: message.into(), advice: Some(advice.into()) }
     }
 }
 
@@ -73,35 +73,35 @@ pub(super) fn run(arguments: &DoctorArguments) -> ExitCode {
     checks.extend(clients());
     checks.push(root(&arguments.common.place()));
     let told = match arguments.common.json {
-        true => say_json(&Document { checks: &checks }),
+        true => say_json(&DoctorDocument { checks: &checks }),
         false => tell(&checks),
     };
     match told {
-        Ok(()) if checks.iter().any(|check| check.status == Status::Wrong) => ExitCode::FAILURE,
+        Ok(()) if checks.iter().any(|check| check.status == CheckStatus::Wrong) => ExitCode::FAILURE,
         told => finish("tot doctor", told),
     }
 }
 
-fn tell(checks: &[Check]) -> Outcome {
+fn tell(checks: &[DoctorCheck]) -> CommandResult {
     say(&checks.iter().map(line).collect::<String>())
 }
 
 /// Formats a check for printing.
-fn line(check: &Check) -> String {
+fn line(check: &DoctorCheck) -> String {
     let status = match check.status {
-        Status::Ok => "ok",
-        Status::Note => "note",
-        Status::Wrong => "wrong",
+        CheckStatus::Ok => "ok",
+        CheckStatus::Note => "note",
+        CheckStatus::Wrong => "wrong",
     };
     let advice = check.advice.as_deref().map(|advice| format!("{:16}{}\n", "", one_line(advice)));
     format!("{status:<6}{:<10}{}\n{}", check.name, one_line(&check.message), advice.unwrap_or_default())
 }
 
-fn git() -> Vec<Check> {
+fn git() -> Vec<DoctorCheck> {
     let git = match GitProgram::find(is_person()) {
         Ok(git) => git,
         Err(error) => {
-            return vec![Check::wrong(
+            return vec![DoctorCheck::wrong(
                 "git",
                 chain(&error),
                 "Install git, or put it on PATH: https://git-scm.com",
@@ -118,9 +118,9 @@ fn git() -> Vec<Check> {
     let email = set("GIT_AUTHOR_EMAIL", "user.email");
     let identity = match (name, email) {
         (Some(name), Some(email)) => {
-            Check::ok("identity", format!("{name} <{email}>, the author of your commits"))
+            DoctorCheck::ok("identity", format!("{name} <{email}>, the author of your commits"))
         }
-        (name, _) => Check::note(
+        (name, _) => DoctorCheck::note(
             "identity",
             format!("git does not know your {}", if name.is_none() { "name" } else { "address" }),
             "git config --global user.name 'Ada Lovelace' && git config --global user.email ada@example.org",
@@ -128,20 +128,20 @@ fn git() -> Vec<Check> {
     };
     let format = set("", "gpg.format").unwrap_or_else(|| "openpgp".to_owned());
     let signing = match set("", "user.signingkey") {
-        Some(_) => Check::ok("signing", format!("a key ({format}) is set, for tot approve")),
-        None => Check::note(
+        Some(_) => DoctorCheck::ok("signing", format!("a key ({format}) is set, for tot approve")),
+        None => DoctorCheck::note(
             "signing",
             "no key is set; only tot approve needs one",
             "git config --global gpg.format ssh && git config --global user.signingkey ~/.ssh/id_ed25519.pub",
         ),
     };
-    vec![Check::ok("git", version), identity, signing]
+    vec![DoctorCheck::ok("git", version), identity, signing]
 }
 
-fn server() -> Check {
+fn server() -> DoctorCheck {
     match setup::on_path("tot-mcp") {
-        Some(file) => Check::ok("server", format!("{} is on PATH", file.display())),
-        None => Check::note(
+        Some(file) => DoctorCheck::ok("server", format!("{} is on PATH", file.display())),
+        None => DoctorCheck::note(
             "server",
             "tot-mcp is not on PATH",
             "Agents can start it by its full path, which tot setup writes; or add its folder to PATH.",
@@ -151,7 +151,7 @@ fn server() -> Check {
 
 /// Checks the clients: those that start this server, those that start another one under its name, those with an unreadable
 /// configuration, and installed ones that do not start it.
-fn clients() -> Vec<Check> {
+fn clients() -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     let mut without = Vec::new();
     for client in setup::clients() {
@@ -160,7 +160,7 @@ fn clients() -> Vec<Check> {
             Ok(servers) => servers,
             Err(error) => {
                 let message = format!("{}: {file}: {error}", client.name);
-                checks.push(Check::wrong("client", message, "Fix the file."));
+                checks.push(DoctorCheck::wrong("client", message, "Fix the file."));
                 continue;
             }
         };
@@ -170,9 +170,9 @@ fn clients() -> Vec<Check> {
             } else {
                 format!("the server as {}", server.name)
             };
-            checks.push(Check::ok("client", format!("{} starts {name}, by {file}", client.name)));
+            checks.push(DoctorCheck::ok("client", format!("{} starts {name}, by {file}", client.name)));
         } else if let Some(other) = servers.iter().find(|server| server.name == setup::NAME) {
-            checks.push(Check::note(
+            checks.push(DoctorCheck::note(
                 "client",
                 format!("{} starts {} as {}, by {file}", client.name, other.command, other.name),
                 format!("tot setup {0} --write --name NAME adds this server under another name; --replace replaces the other.", client.word),
@@ -184,27 +184,27 @@ fn clients() -> Vec<Check> {
     if !without.is_empty() {
         let (names, commands): (Vec<&str>, Vec<String>) = without.into_iter().unzip();
         let message = format!("not configured in this folder or for this user: {}", names.join(", "));
-        checks.push(Check::note("client", message, format!("{}.", commands.join(", "))));
+        checks.push(DoctorCheck::note("client", message, format!("{}.", commands.join(", "))));
     }
     if checks.is_empty() {
         let advice = "tot setup finds the installed clients and configures them.";
-        checks.push(Check::note("client", "no client is configured for this folder or user", advice));
+        checks.push(DoctorCheck::note("client", "no client is configured for this folder or user", advice));
     }
     checks
 }
 
-fn root(place: &Place) -> Check {
+fn root(place: &Location) -> DoctorCheck {
     let root = place.store.root();
     let shown = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
     let shown = shown.display();
     if let Err(error) = std::fs::read_dir(root) {
         return match error.kind() {
-            std::io::ErrorKind::NotFound => Check::note(
+            std::io::ErrorKind::NotFound => DoctorCheck::note(
                 "root",
                 format!("{shown} does not exist yet"),
                 "tot start creates it with the first investigation; --root DIR and TOT_ROOT name another.",
             ),
-            _ => Check::wrong(
+            _ => DoctorCheck::wrong(
                 "root",
                 format!("{shown} can't be read: {error}"),
                 "Name another with --root DIR or TOT_ROOT.",
@@ -215,8 +215,8 @@ fn root(place: &Place) -> Check {
     let broken = folders.iter().filter(|folder| place.store.load(folder).is_err()).count();
     let number = counted(folders.len(), "investigation");
     match broken {
-        0 => Check::ok("root", format!("{shown}, {number}")),
-        _ => Check::wrong(
+        0 => DoctorCheck::ok("root", format!("{shown}, {number}")),
+        _ => DoctorCheck::wrong(
             "root",
             format!("{shown}, {number}, of which {broken} can't be read"),
             "tot check says why.",
@@ -232,7 +232,8 @@ mod tests {
 
     #[test]
     fn a_check_is_a_line_and_what_to_do() {
-        let checks = [Check::ok("git", "2.50"), Check::wrong("root", "no \u{1b}[2J root", "Make it.")];
+        let checks =
+            [DoctorCheck::ok("git", "2.50"), DoctorCheck::wrong("root", "no \u{1b}[2J root", "Make it.")];
         assert_snapshot!(checks.iter().map(line).collect::<String>(), @"
             ok    git       2.50
             wrong root      no ␛[2J root

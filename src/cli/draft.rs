@@ -35,7 +35,7 @@ use crate::domain::NodeId;
 use crate::yaml::{self, YamlError};
 
 /// Arguments of a tool by name.
-pub(super) type Fields = Map<String, Value>;
+pub(super) type ToolArguments = Map<String, Value>;
 
 /// An error from parsing a draft.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -108,7 +108,7 @@ pub(super) fn plain_list(items: &[String]) -> String {
 }
 
 /// Parses a plain draft. Returns `None` for any other text.
-fn plain(text: &str) -> Option<Fields> {
+fn plain(text: &str) -> Option<ToolArguments> {
     let (first, rest) = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start().split_once('\n')?;
     let about = first.strip_prefix("# ")?.trim();
     let node = about.split_whitespace().next()?.parse::<NodeId>().ok();
@@ -116,7 +116,7 @@ fn plain(text: &str) -> Option<Fields> {
 }
 
 /// Parses the edited draft of a node or the conclusion. The subject line may have been changed.
-pub(super) fn edited(text: &str, node: Option<&NodeId>) -> Result<Fields, DraftError> {
+pub(super) fn edited(text: &str, node: Option<&NodeId>) -> Result<ToolArguments, DraftError> {
     match with_head(text, body_of(node))? {
         Some(fields) => Ok(fields),
         None => Ok(plain(text).unwrap_or_else(|| of_plain(node, text))),
@@ -127,7 +127,7 @@ fn body_of(node: Option<&NodeId>) -> &'static str {
     if node.is_some() { "findings" } else { "conclusion" }
 }
 
-fn of_plain(node: Option<&NodeId>, text: &str) -> Fields {
+fn of_plain(node: Option<&NodeId>, text: &str) -> ToolArguments {
     let body = body_of(node);
     let of = |table: &[(&str, &'static str)], label: &str| {
         table.iter().find(|(known, _)| known.eq_ignore_ascii_case(label.trim())).map(|(_, field)| *field)
@@ -203,7 +203,7 @@ pub(super) fn titles(text: &str) -> Vec<Value> {
 }
 
 /// Parses a draft with a head. The text below the head becomes the field `body`. Returns `None` if there is no head.
-pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<Fields>, DraftError> {
+pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<ToolArguments>, DraftError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start_matches(['\n', '\r']);
     let mut lines = text.split_inclusive('\n');
     let is_mark = |line: &str| line.trim_end() == "---";
@@ -230,8 +230,8 @@ pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<Fields>
 }
 
 /// Parses a batch of entries: one entry with a head, or YAML or JSON as the tool accepts it, with the entries in `list`.
-pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<Fields, DraftError> {
-    let one = |value: Value| Fields::from_iter([(list.to_owned(), value)]);
+pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<ToolArguments, DraftError> {
+    let one = |value: Value| ToolArguments::from_iter([(list.to_owned(), value)]);
     if let Some(fields) = plain(text).map_or_else(|| with_head(text, body), |fields| Ok(Some(fields)))? {
         return Ok(one(Value::Array(vec![Value::Object(fields)])));
     }
@@ -245,7 +245,7 @@ pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<Fields
 }
 
 /// Parses a single entry: with a head, or as YAML or JSON.
-pub(super) fn single(text: &str, body: &'static str) -> Result<Fields, DraftError> {
+pub(super) fn single(text: &str, body: &'static str) -> Result<ToolArguments, DraftError> {
     match plain(text).map_or_else(|| with_head(text, body), |fields| Ok(Some(fields)))? {
         Some(fields) => Ok(fields),
         None => fields(read(text)?),
@@ -277,7 +277,7 @@ fn texts_in(key: &str, value: &Value) -> Result<(), DraftError> {
     }
 }
 
-fn fields(value: Value) -> Result<Fields, DraftError> {
+fn fields(value: Value) -> Result<ToolArguments, DraftError> {
     match value {
         Value::Object(fields) => Ok(given(fields)),
         _ => Err(DraftError::NoFields),
@@ -285,7 +285,7 @@ fn fields(value: Value) -> Result<Fields, DraftError> {
 }
 
 /// Drops fields without a value.
-fn given(fields: Fields) -> Fields {
+fn given(fields: ToolArguments) -> ToolArguments {
     fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
 }
 

@@ -6,9 +6,11 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::draft::Fields;
+use super::draft::ToolArguments;
 use super::misused;
-use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_rest, list, piped, word};
+use super::work::{
+    self, LocalTools, WorkArguments, WorkTarget, Worked, fields, id_and_rest, list, piped, word,
+};
 use crate::decide::{Rejection, standing};
 use crate::text::{counted, one_line, shorten};
 
@@ -28,7 +30,7 @@ pub(super) struct EndArguments {
     binding: Binding,
     /// End before all required steps are done; every page says so and lists the skipped steps
     #[arg(long, value_name = "REASON")]
-    stopped: Option<Reason>,
+    stopped: Option<ReasonArgument>,
     /// Explanation of why it ends early
     #[arg(long, value_name = "TEXT", requires = "stopped")]
     note: Option<String>,
@@ -59,7 +61,7 @@ pub(super) struct Binding {
 
 impl Binding {
     /// Returns the fields of the options that were given.
-    pub(super) fn fields(&self) -> Fields {
+    pub(super) fn fields(&self) -> ToolArguments {
         let alone = if self.answer.len() == 1 { "main" } else { "part" };
         let named =
             |ids: &[String], role| ids.iter().map(|id| json!({"id": id, "as": role})).collect::<Vec<_>>();
@@ -77,7 +79,7 @@ impl Binding {
 
 /// The reason for ending early.
 #[derive(Clone, Copy, ValueEnum)]
-enum Reason {
+enum ReasonArgument {
     /// Out of time or money
     Budget,
     /// The findings suffice
@@ -86,12 +88,12 @@ enum Reason {
     Stuck,
 }
 
-impl Reason {
+impl ReasonArgument {
     fn name(self) -> &'static str {
         match self {
-            Reason::Budget => "budget",
-            Reason::Enough => "enough",
-            Reason::Stuck => "stuck",
+            ReasonArgument::Budget => "budget",
+            ReasonArgument::Enough => "enough",
+            ReasonArgument::Stuck => "stuck",
         }
     }
 }
@@ -102,7 +104,7 @@ pub(super) fn run(arguments: &EndArguments) -> ExitCode {
 
 fn end(arguments: &EndArguments) -> Worked {
     let (id, files) = id_and_rest(&arguments.what);
-    let subject = Work::new("tot end", &arguments.work).subject(id)?;
+    let subject = LocalTools::new("tot end", &arguments.work).subject(id)?;
     let stopped = arguments
         .stopped
         .map(|reason| json!(fields([("reason", json!(reason.name())), ("note", json!(arguments.note))])));
@@ -130,7 +132,7 @@ fn end(arguments: &EndArguments) -> Worked {
 }
 
 /// Checks that the investigation may end, before the user writes a conclusion.
-fn may_end(subject: &Subject, stopped: bool) -> Result<(), Box<dyn std::error::Error>> {
+fn may_end(subject: &WorkTarget, stopped: bool) -> Result<(), Box<dyn std::error::Error>> {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     if investigation.end_in_force().is_some_and(|end| end.conclusion.is_some()) {
         return Err("already ended: `tot amend --conclusion` changes the conclusion".into());
@@ -143,7 +145,7 @@ fn may_end(subject: &Subject, stopped: bool) -> Result<(), Box<dyn std::error::E
     if errors.is_empty() { Ok(()) } else { Err(super::refused(Rejection { errors }.into())) }
 }
 
-fn help(subject: &Subject) -> String {
+fn help(subject: &WorkTarget) -> String {
     let assessment = subject.standing.assessment();
     let answers = assessment.answers.iter();
     let answers: String = answers

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::place::{RootArgument, WithholdArgument};
-use super::{Outcome, finish, say};
+use super::{CommandResult, finish, say};
 use crate::domain::{Investigation, Node};
 use crate::mcp::resources;
 use crate::project::Project;
@@ -27,7 +27,7 @@ pub(super) struct ExportArguments {
     id: Option<String>,
     /// Output format
     #[arg(long, short, value_name = "FORMAT")]
-    format: Format,
+    format: ExportFormat,
     /// Output file; default: standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -44,7 +44,7 @@ Examples:
   tot export --format mermaid                     for a README";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ExportFormat {
     /// All facts and everything derived from them, as in the report's investigation.json
     Json,
     /// One document for people
@@ -65,7 +65,7 @@ enum Format {
 
 /// An error from exporting.
 #[derive(Debug, thiserror::Error)]
-enum Error {
+enum ExportError {
     #[error("a bundle is not text for a terminal: name a file with -o, or redirect it with >")]
     Terminal,
 }
@@ -74,21 +74,21 @@ pub(super) fn run(arguments: &ExportArguments) -> ExitCode {
     finish("tot export", try_run(arguments))
 }
 
-fn try_run(arguments: &ExportArguments) -> Outcome {
-    if arguments.format == Format::Bundle && arguments.output.is_none() && io::stdout().is_terminal() {
-        return Err(Error::Terminal.into());
+fn try_run(arguments: &ExportArguments) -> CommandResult {
+    if arguments.format == ExportFormat::Bundle && arguments.output.is_none() && io::stdout().is_terminal() {
+        return Err(ExportError::Terminal.into());
     }
     let place = arguments.root.place();
     let folder = place.one(arguments.id.as_deref())?;
     let bytes = match arguments.format {
-        Format::Bundle => bundle(&folder)?,
+        ExportFormat::Bundle => bundle(&folder)?,
         format => {
             let ignore_uncommitted = arguments.withhold.ignore_uncommitted;
             let reading =
                 ReadOptions { project: Project::here(), ignore_uncommitted, ..ReadOptions::default() };
             let (input, _) = reading.read(&place.store, &folder)?;
             let attached = input.snapshot.investigation.attachment_count();
-            if format == Format::Json && input.attachments.len() < attached {
+            if format == ExportFormat::Json && input.attachments.len() < attached {
                 let reason = "too many attachments for one JSON file, which would lose some: export a bundle";
                 return Err(reason.into());
             }
@@ -115,16 +115,16 @@ fn bundle(folder: &Path) -> Result<Vec<u8>, SyncError> {
     Ok(git.bundle(folder, &branch)?)
 }
 
-fn text(input: &ReportInput, format: Format) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+fn text(input: &ReportInput, format: ExportFormat) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     Ok(match format {
-        Format::Json => export::data(input)?,
-        Format::Html => export::html(input, &SiteOptions::default())?.bytes,
-        Format::Markdown => resources::document(&input.snapshot).into_bytes(),
-        Format::Csv => rows(&input.snapshot.investigation)?,
-        Format::Dot => export::dot(input).into_bytes(),
-        Format::Svg => export::svg(input).into_bytes(),
-        Format::Mermaid => export::mermaid(input).into_bytes(),
-        Format::Bundle => Vec::new(),
+        ExportFormat::Json => export::data(input)?,
+        ExportFormat::Html => export::html(input, &SiteOptions::default())?.bytes,
+        ExportFormat::Markdown => resources::document(&input.snapshot).into_bytes(),
+        ExportFormat::Csv => rows(&input.snapshot.investigation)?,
+        ExportFormat::Dot => export::dot(input).into_bytes(),
+        ExportFormat::Svg => export::svg(input).into_bytes(),
+        ExportFormat::Mermaid => export::mermaid(input).into_bytes(),
+        ExportFormat::Bundle => Vec::new(),
     })
 }
 

@@ -7,10 +7,10 @@ use clap::builder::styling::Styles;
 use clap::{Arg, Command};
 
 /// Commands, and the line that describes them.
-type Row = (&'static [&'static str], &'static str);
+type HelpRow = (&'static [&'static str], &'static str);
 
 /// The commands by purpose.
-const GROUPS: &[(&str, &[Row])] = &[
+const GROUPS: &[(&str, &[HelpRow])] = &[
     (
         "Look",
         &[
@@ -70,8 +70,8 @@ const OPTIONS: &[(&str, &str)] = &[
 
 /// Formats the command groups with the given styles for headings and names.
 pub(super) fn commands(heading: &Style, literal: &Style) -> String {
-    let row = |(names, line): &Row| format!("  {literal}{:<20}{literal:#} {line}\n", names.join(", "));
-    let group = |(title, rows): &(&str, &[Row])| {
+    let row = |(names, line): &HelpRow| format!("  {literal}{:<20}{literal:#} {line}\n", names.join(", "));
+    let group = |(title, rows): &(&str, &[HelpRow])| {
         format!("{heading}{title}{heading:#}\n{}", rows.iter().map(row).collect::<String>())
     };
     GROUPS.iter().map(group).collect()

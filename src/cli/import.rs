@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::{Common, Place};
+use super::place::{Common, Location};
 use super::print::{say_json, tell};
 use super::{Progress, chain, finish, say};
 use crate::import::{self, ImportError};
@@ -53,20 +53,20 @@ Examples:
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document {
+struct ImportDocument {
     dry_run: bool,
-    files: Vec<Entry>,
+    files: Vec<ImportEntry>,
     failed: usize,
 }
 
 /// The result for a file, or for one investigation in it.
 #[derive(Default, Serialize)]
-struct Entry {
+struct ImportEntry {
     file: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    imported: Option<Summary>,
+    imported: Option<ImportSummary>,
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -75,7 +75,7 @@ struct Entry {
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct ImportSummary {
     path: String,
     id: String,
     title: String,
@@ -89,7 +89,7 @@ struct Summary {
 
 /// An error from importing a file.
 #[derive(Debug, thiserror::Error)]
-enum Error {
+enum FileError {
     #[error("cannot be read")]
     Unreadable(#[source] std::io::Error),
     #[error("has more than {MOST} bytes")]
@@ -104,21 +104,27 @@ enum Error {
     Sync(#[from] SyncError),
 }
 
-impl Error {
+impl FileError {
     fn code(&self) -> &'static str {
         match self {
-            Error::Unreadable(_) | Error::TooLarge => "UNREADABLE",
-            Error::NotText | Error::Import(_) => "NOT_IMPORTED",
-            Error::BundleAsNew => "INVALID_ARGUMENT",
-            Error::Sync(error) => error.code(),
+            FileError::Unreadable(_) | FileError::TooLarge => "UNREADABLE",
+            FileError::NotText | FileError::Import(_) => "NOT_IMPORTED",
+            FileError::BundleAsNew => "INVALID_ARGUMENT",
+            FileError::Sync(error) => error.code(),
         }
     }
 
-    fn entry(&self, file: &Path, branch: Option<String>) -> Entry {
+    fn entry(&self, file: &Path, branch: Option<String>) -> ImportEntry {
         // A sync error formats its own causes.
-        let said = if let Error::Sync(error) = self { chain(error) } else { chain(self) };
+        let said = if let FileError::Sync(error) = self { chain(error) } else { chain(self) };
         let error = Some(one_line(&said));
-        Entry { file: file.display().to_string(), branch, error, code: Some(self.code()), ..Entry::default() }
+        ImportEntry {
+            file: file.display().to_string(),
+            branch,
+            error,
+            code: Some(self.code()),
+            ..ImportEntry::default()
+        }
     }
 }
 
@@ -133,7 +139,7 @@ pub(super) fn run(arguments: &ImportArguments) -> ExitCode {
     progress.clear();
     let failed = files.iter().filter(|entry| entry.error.is_some()).count();
     let said = if arguments.common.json {
-        let document = Document { dry_run: arguments.dry_run, files, failed };
+        let document = ImportDocument { dry_run: arguments.dry_run, files, failed };
         say_json(&document)
     } else {
         files.iter().try_for_each(|entry| print(entry, arguments.dry_run))
@@ -145,14 +151,14 @@ pub(super) fn run(arguments: &ImportArguments) -> ExitCode {
     }
 }
 
-fn one(arguments: &ImportArguments, place: &Place, path: &Path) -> Result<Vec<Entry>, Error> {
-    let mut file = File::open(path).map_err(Error::Unreadable)?;
+fn one(arguments: &ImportArguments, place: &Location, path: &Path) -> Result<Vec<ImportEntry>, FileError> {
+    let mut file = File::open(path).map_err(FileError::Unreadable)?;
     let mut bytes = Vec::new();
-    file.by_ref().take(BUNDLE.len() as u64).read_to_end(&mut bytes).map_err(Error::Unreadable)?;
+    file.by_ref().take(BUNDLE.len() as u64).read_to_end(&mut bytes).map_err(FileError::Unreadable)?;
     let name = path.display().to_string();
     if bytes == BUNDLE {
         if arguments.as_new {
-            return Err(Error::BundleAsNew);
+            return Err(FileError::BundleAsNew);
         }
         let git = GitProgram::find(false).map_err(SyncError::from)?;
         let imported = bundle(&place.store, &git, path, arguments.dry_run)?;
@@ -160,23 +166,23 @@ fn one(arguments: &ImportArguments, place: &Place, path: &Path) -> Result<Vec<En
             .into_iter()
             .map(|Unbundled { branch, outcome }| match outcome {
                 Ok(imported) => entry(&name, Some(branch), imported, Vec::new()),
-                Err(error) => Error::from(error).entry(path, Some(branch)),
+                Err(error) => FileError::from(error).entry(path, Some(branch)),
             })
             .collect());
     }
-    file.take(MOST).read_to_end(&mut bytes).map_err(Error::Unreadable)?;
+    file.take(MOST).read_to_end(&mut bytes).map_err(FileError::Unreadable)?;
     if bytes.len() as u64 > MOST {
-        return Err(Error::TooLarge);
+        return Err(FileError::TooLarge);
     }
-    let text = String::from_utf8(bytes).map_err(|_| Error::NotText)?;
+    let text = String::from_utf8(bytes).map_err(|_| FileError::NotText)?;
     let options = import::ImportOptions { as_new: arguments.as_new, ruleset: arguments.ruleset.as_deref() };
     let read = import::read(text.trim_start_matches('\u{feff}'), options)?;
     let imported = facts(&place.store, &read, arguments.dry_run)?;
     Ok(vec![entry(&name, None, imported, read.notes)])
 }
 
-fn entry(file: &str, branch: Option<String>, imported: Imported, notes: Vec<String>) -> Entry {
-    let summary = Summary {
+fn entry(file: &str, branch: Option<String>, imported: Imported, notes: Vec<String>) -> ImportEntry {
+    let summary = ImportSummary {
         path: imported.path.display().to_string(),
         id: imported.id.to_string(),
         title: imported.title,
@@ -186,10 +192,10 @@ fn entry(file: &str, branch: Option<String>, imported: Imported, notes: Vec<Stri
         present: imported.is_present,
         findings: imported.findings.iter().map(ToString::to_string).collect(),
     };
-    Entry { file: file.to_owned(), branch, imported: Some(summary), notes, ..Entry::default() }
+    ImportEntry { file: file.to_owned(), branch, imported: Some(summary), notes, ..ImportEntry::default() }
 }
 
-fn print(entry: &Entry, dry_run: bool) -> super::Outcome {
+fn print(entry: &ImportEntry, dry_run: bool) -> super::CommandResult {
     let branch = entry.branch.as_ref().map(|branch| format!(" ({branch})")).unwrap_or_default();
     let file = one_line(&format!("{}{branch}", entry.file));
     if let Some(error) = &entry.error {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::place::Common;
 use super::print::{columns, page, say_json};
 use super::screen::{BAD, BOLD, DOUBT, GOOD, NodeLine, QUIET, Screen, assessed, styled};
-use super::{Outcome, finish, is_person};
+use super::{CommandResult, finish, is_person};
 use crate::assess::{self, Verdict};
 use crate::decide::standing;
 use crate::parallel;
@@ -30,7 +30,7 @@ pub(super) struct ListArguments {
     open: bool,
     /// Only investigations in one of these states; separate several with commas, or repeat the option
     #[arg(long, value_name = "STATE", value_delimiter = ',')]
-    state: Vec<State>,
+    state: Vec<InvestigationState>,
     #[command(flatten)]
     common: Common,
 }
@@ -48,7 +48,7 @@ Examples:
 /// A state of an investigation. States can be combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-enum State {
+enum InvestigationState {
     /// Not ended, or continued since
     Open,
     /// Ended
@@ -78,13 +78,13 @@ enum State {
 }
 
 #[derive(Serialize)]
-struct Document {
-    investigations: Vec<Entry>,
+struct ListDocument {
+    investigations: Vec<ListedInvestigation>,
 }
 
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct ListedInvestigation {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     path: String,
@@ -93,7 +93,7 @@ struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     ruleset: Option<String>,
     /// All states of the investigation.
-    states: Vec<State>,
+    states: Vec<InvestigationState>,
     nodes: usize,
     rounds: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,16 +123,18 @@ pub(super) fn run(arguments: &ListArguments) -> ExitCode {
     finish("tot list", try_run(arguments))
 }
 
-fn try_run(arguments: &ListArguments) -> Outcome {
+fn try_run(arguments: &ListArguments) -> CommandResult {
     let place = arguments.common.place();
     let words = Some(arguments.words.join(" ")).filter(|text| !text.trim().is_empty());
     let filter = ListFilter { state: ListState::All, text: words, after: None, limit: usize::MAX };
     let listed = place.existing()?.list(&filter)?.entries;
     let found = parallel::each(&listed, parallel::cores(), |entry| look_at(&place.store, entry));
     let mut wanted = arguments.state.clone();
-    wanted.extend(arguments.open.then_some(State::Open));
-    let fits = |entry: &Entry| wanted.is_empty() || entry.states.iter().any(|state| wanted.contains(state));
-    let document = Document { investigations: found.into_iter().filter(fits).collect() };
+    wanted.extend(arguments.open.then_some(InvestigationState::Open));
+    let fits = |entry: &ListedInvestigation| {
+        wanted.is_empty() || entry.states.iter().any(|state| wanted.contains(state))
+    };
+    let document = ListDocument { investigations: found.into_iter().filter(fits).collect() };
     if arguments.common.json {
         return say_json(&document);
     }
@@ -148,9 +150,9 @@ fn try_run(arguments: &ListArguments) -> Outcome {
 }
 
 /// Reads an investigation for the list.
-fn look_at(store: &Store, listed: &ListEntry) -> Entry {
+fn look_at(store: &Store, listed: &ListEntry) -> ListedInvestigation {
     let facts = listed.facts.as_ref();
-    let entry = Entry {
+    let entry = ListedInvestigation {
         id: listed.id.map(|id| id.to_string()),
         path: listed.path.display().to_string(),
         title: facts.map(|facts| facts.title.clone()),
@@ -159,42 +161,50 @@ fn look_at(store: &Store, listed: &ListEntry) -> Entry {
         rounds: facts.map_or(0, |facts| facts.round),
         started_at: facts.map(|facts| facts.started_at.to_string()),
         fault: listed.fault.clone(),
-        ..Entry::default()
+        ..ListedInvestigation::default()
     };
     let snapshot = match store.load(&listed.path) {
         Ok(snapshot) => snapshot,
         Err(error) => {
             let fault = entry.fault.or_else(|| Some(super::chain(&error)));
-            return Entry { fault, states: vec![State::Unreadable], ..entry };
+            return ListedInvestigation { fault, states: vec![InvestigationState::Unreadable], ..entry };
         }
     };
     let assessment = assessed(&snapshot);
     let answers = &assessment.answers;
     let mut states = match assessment.outcome {
-        assess::Outcome::Running => vec![State::Open],
-        assess::Outcome::Continued => vec![State::Open, State::Continued],
-        assess::Outcome::Ended => vec![State::Ended],
-        assess::Outcome::StoppedEarly => vec![State::Ended, State::StoppedEarly],
+        assess::Outcome::Running => vec![InvestigationState::Open],
+        assess::Outcome::Continued => vec![InvestigationState::Open, InvestigationState::Continued],
+        assess::Outcome::Ended => vec![InvestigationState::Ended],
+        assess::Outcome::StoppedEarly => vec![InvestigationState::Ended, InvestigationState::StoppedEarly],
     };
     // Without the rules, the answers are unknown.
-    let unanswered = if assessment.refuted.is_empty() { State::Unanswered } else { State::Refuted };
+    let unanswered = if assessment.refuted.is_empty() {
+        InvestigationState::Unanswered
+    } else {
+        InvestigationState::Refuted
+    };
     states.extend((assessment.rules.is_some() && answers.is_empty()).then_some(unanswered));
     states.extend(match assessment.overall() {
         None | Some(Verdict::Contested | Verdict::StoppedEarly) => None,
-        Some(Verdict::NotChecked) => (!answers.is_empty()).then_some(State::Unconfirmed),
-        Some(Verdict::Refuted) => Some(State::Refuted),
-        Some(Verdict::RulesUnmet) => Some(State::RulesUnmet),
-        Some(Verdict::AuthorOnly) => Some(State::SelfChecked),
-        Some(Verdict::SecondAgent | Verdict::OtherSession | Verdict::Person) => Some(State::Confirmed),
+        Some(Verdict::NotChecked) => (!answers.is_empty()).then_some(InvestigationState::Unconfirmed),
+        Some(Verdict::Refuted) => Some(InvestigationState::Refuted),
+        Some(Verdict::RulesUnmet) => Some(InvestigationState::RulesUnmet),
+        Some(Verdict::AuthorOnly) => Some(InvestigationState::SelfChecked),
+        Some(Verdict::SecondAgent | Verdict::OtherSession | Verdict::Person) => {
+            Some(InvestigationState::Confirmed)
+        }
     });
-    states.extend((assessment.count(|it| it == Verdict::Contested) > 0).then_some(State::Contested));
+    states.extend(
+        (assessment.count(|it| it == Verdict::Contested) > 0).then_some(InvestigationState::Contested),
+    );
     // Checking starts a git process, so only investigations with sign-offs are checked.
     let sign_offs = signoff::unchecked(store, &snapshot).ok().filter(|found| !found.all.is_empty());
     let checked = sign_offs.map(|found| match GitProgram::find(is_person()) {
         Ok(git) => signoff::checked(store, &snapshot, &Signers { git, allowed: None }).unwrap_or(found),
         Err(_) => found,
     });
-    states.extend(checked.iter().any(|found| found.is_approved()).then_some(State::Approved));
+    states.extend(checked.iter().any(|found| found.is_approved()).then_some(InvestigationState::Approved));
     let apart = store.upstream(&snapshot).ok().flatten().and_then(|upstream| upstream.apart);
     let blockers = assessment
         .rules
@@ -205,7 +215,7 @@ fn look_at(store: &Store, listed: &ListEntry) -> Entry {
         0 => first.to_string(),
         more => format!("{first}; and {}", counted(more, "more problem")),
     });
-    Entry {
+    ListedInvestigation {
         states,
         answers: answers.len(),
         answer: assessment.first().map(|answer| NodeLine::new(&assessment, answer.node)),
@@ -221,10 +231,10 @@ fn look_at(store: &Store, listed: &ListEntry) -> Entry {
 }
 
 /// Formats each investigation in a few lines.
-fn shown(entries: &[Entry], screen: Screen) -> String {
+fn shown(entries: &[ListedInvestigation], screen: Screen) -> String {
     let ids: Vec<&str> = entries.iter().filter_map(|entry| entry.id.as_deref()).collect();
     let length = unique(&ids);
-    let one = |entry: &Entry| {
+    let one = |entry: &ListedInvestigation| {
         let id = entry.id.as_deref().map_or("?", |id| id.get(..length).unwrap_or(id));
         let title = screen.rest(entry.title.as_deref().unwrap_or(&entry.path), length + 2);
         let mut text = format!("{}  {}\n", styled(QUIET, &format!("{id:<length$}")), styled(BOLD, &title));
@@ -251,30 +261,32 @@ fn shown(entries: &[Entry], screen: Screen) -> String {
 }
 
 /// Returns the states and counts to show, with their styles.
-fn marks(entry: &Entry) -> Vec<(Style, String)> {
+fn marks(entry: &ListedInvestigation) -> Vec<(Style, String)> {
     let mut marks: Vec<(Style, String)> = Vec::new();
     for state in &entry.states {
         let (style, word) = match state {
-            State::Open => (QUIET, "open"),
-            State::Ended => (QUIET, "ended"),
-            State::Confirmed => (GOOD, "confirmed"),
-            State::StoppedEarly => (DOUBT, Verdict::StoppedEarly.label()),
-            State::Continued => (DOUBT, assess::Outcome::Continued.label()),
-            State::RulesUnmet => (DOUBT, Verdict::RulesUnmet.label()),
-            State::SelfChecked => (DOUBT, Verdict::AuthorOnly.label()),
-            State::Unconfirmed => (DOUBT, Verdict::NotChecked.label()),
-            State::Refuted => (BAD, Verdict::Refuted.label()),
-            State::Unanswered => (QUIET, "no answer"),
-            State::Contested => (DOUBT, "contested"),
-            State::Approved => (GOOD, "approved"),
-            State::Unreadable => (BAD, "can't be read"),
+            InvestigationState::Open => (QUIET, "open"),
+            InvestigationState::Ended => (QUIET, "ended"),
+            InvestigationState::Confirmed => (GOOD, "confirmed"),
+            InvestigationState::StoppedEarly => (DOUBT, Verdict::StoppedEarly.label()),
+            InvestigationState::Continued => (DOUBT, assess::Outcome::Continued.label()),
+            InvestigationState::RulesUnmet => (DOUBT, Verdict::RulesUnmet.label()),
+            InvestigationState::SelfChecked => (DOUBT, Verdict::AuthorOnly.label()),
+            InvestigationState::Unconfirmed => (DOUBT, Verdict::NotChecked.label()),
+            InvestigationState::Refuted => (BAD, Verdict::Refuted.label()),
+            InvestigationState::Unanswered => (QUIET, "no answer"),
+            InvestigationState::Contested => (DOUBT, "contested"),
+            InvestigationState::Approved => (GOOD, "approved"),
+            InvestigationState::Unreadable => (BAD, "can't be read"),
         };
         marks.push((style, word.to_owned()));
     }
     if entry.open_objections > 0 {
         marks.push((DOUBT, counted(entry.open_objections, "open objection")));
     }
-    if let Some(sign_off) = entry.sign_off.as_ref().filter(|_| !entry.states.contains(&State::Approved)) {
+    if let Some(sign_off) =
+        entry.sign_off.as_ref().filter(|_| !entry.states.contains(&InvestigationState::Approved))
+    {
         marks.push((Style::new(), one_line(sign_off)));
     }
     for (number, word) in [(entry.ahead, "ahead"), (entry.behind, "behind")] {

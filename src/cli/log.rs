@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::place::Common;
 use super::print::{columns, page, say_json};
 use super::screen::{BAD, DOUBT, NAME, QUIET, Screen, styled};
-use super::{Outcome, finish};
+use super::{CommandResult, finish};
 use crate::domain::node::program_of;
 use crate::domain::{Happening, NodeId};
 use crate::report::verb_of;
@@ -40,14 +40,14 @@ Examples:
   git log -p              in the investigation's folder: every changed line";
 
 #[derive(Serialize)]
-struct Document {
+struct LogDocument {
     id: String,
-    commits: Vec<Commit>,
+    commits: Vec<LogCommit>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Commit {
+struct LogCommit {
     commit: String,
     at: String,
     author: String,
@@ -59,7 +59,7 @@ struct Commit {
     subject: String,
     tags: Vec<String>,
     merge: bool,
-    changes: Vec<Change>,
+    changes: Vec<LogChange>,
     warnings: Vec<String>,
     /// Parts of the commit that are unreadable or omitted.
     gaps: Vec<String>,
@@ -70,7 +70,7 @@ struct Commit {
 /// A change to a node or to the whole investigation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Change {
+struct LogChange {
     /// `proposed`, `committed`, …
     what: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ struct Change {
 
 /// The part of the history to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Of {
+enum LogSubject {
     All,
     Node(NodeId),
     /// A node id without its round.
@@ -90,7 +90,7 @@ pub(super) fn run(arguments: &LogArguments) -> ExitCode {
     finish("tot log", try_run(arguments))
 }
 
-fn try_run(arguments: &LogArguments) -> Outcome {
+fn try_run(arguments: &LogArguments) -> CommandResult {
     let (id, of) = asked(&arguments.what);
     let place = arguments.common.place();
     let snapshot = place.store.load(&place.one(id)?)?;
@@ -105,16 +105,16 @@ fn try_run(arguments: &LogArguments) -> Outcome {
         there || history.iter().flat_map(|entry| &entry.happenings).filter_map(Happening::node_id).any(fits)
     };
     match &of {
-        Of::Node(node) if !is_known(&|id| id == node) => {
+        LogSubject::Node(node) if !is_known(&|id| id == node) => {
             return Err(format!("there was never a node {node}").into());
         }
-        Of::Branch(branch) if !is_known(&|id| is_in(id, branch)) => {
+        LogSubject::Branch(branch) if !is_known(&|id| is_in(id, branch)) => {
             return Err(format!("there was never a branch {}", one_line(branch)).into());
         }
         _ => {}
     }
     let commits = history.iter().filter(|entry| fits(entry, &of));
-    let document = Document {
+    let document = LogDocument {
         id: snapshot.investigation.meta().id.to_string(),
         commits: commits.map(|entry| commit(entry, &of)).collect(),
     };
@@ -125,16 +125,16 @@ fn try_run(arguments: &LogArguments) -> Outcome {
 }
 
 /// Parses the arguments: an id, then a node or a branch.
-fn asked(what: &[String]) -> (Option<&str>, Of) {
+fn asked(what: &[String]) -> (Option<&str>, LogSubject) {
     let of = |text: &str| match text.parse() {
-        Ok(node) => Of::Node(node),
-        Err(_) => Of::Branch(text.to_owned()),
+        Ok(node) => LogSubject::Node(node),
+        Err(_) => LogSubject::Branch(text.to_owned()),
     };
     match what {
-        [] => (None, Of::All),
+        [] => (None, LogSubject::All),
         // Investigation ids are in lower case; node ids begin with a capital letter.
         [one] if one.starts_with(|c: char| c.is_ascii_uppercase()) => (None, of(one)),
-        [one] => (Some(one), Of::All),
+        [one] => (Some(one), LogSubject::All),
         [id, one, ..] => (Some(id), of(one)),
     }
 }
@@ -146,29 +146,29 @@ fn is_in(node: &NodeId, branch: &str) -> bool {
     rest.chars().next().is_none_or(|next| next.is_ascii_digit() != ends_in_digit)
 }
 
-fn fits(entry: &HistoryEntry, of: &Of) -> bool {
-    entry.happenings.iter().any(|happening| is_about(happening, of)) || *of == Of::All
+fn fits(entry: &HistoryEntry, of: &LogSubject) -> bool {
+    entry.happenings.iter().any(|happening| is_about(happening, of)) || *of == LogSubject::All
 }
 
-fn is_about(happening: &Happening, of: &Of) -> bool {
+fn is_about(happening: &Happening, of: &LogSubject) -> bool {
     match (of, happening.node_id()) {
-        (Of::All, _) => true,
+        (LogSubject::All, _) => true,
         (_, None) => false,
-        (Of::Node(node), Some(id)) => node == id,
-        (Of::Branch(branch), Some(id)) => is_in(id, branch),
+        (LogSubject::Node(node), Some(id)) => node == id,
+        (LogSubject::Branch(branch), Some(id)) => is_in(id, branch),
     }
 }
 
-fn commit(entry: &HistoryEntry, of: &Of) -> Commit {
+fn commit(entry: &HistoryEntry, of: &LogSubject) -> LogCommit {
     let trailers = entry.trailers();
     let all = |key: &str| -> Vec<String> {
         trailers.iter().filter(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned()).collect()
     };
-    let change = |happening: &Happening| Change {
+    let change = |happening: &Happening| LogChange {
         what: verb_of(happening).1,
         node_id: happening.node_id().map(ToString::to_string),
     };
-    Commit {
+    LogCommit {
         commit: entry.commit.to_string(),
         at: entry.at.to_string(),
         author: entry.author_name.clone(),
@@ -191,8 +191,8 @@ fn commit(entry: &HistoryEntry, of: &Of) -> Commit {
 }
 
 /// Formats each commit as a line, followed by its warnings and gaps.
-fn shown(commits: &[Commit], screen: Screen) -> String {
-    let one = |commit: &Commit| {
+fn shown(commits: &[LogCommit], screen: Screen) -> String {
+    let one = |commit: &LogCommit| {
         let id = &commit.commit[..10];
         let program = commit.client.as_deref().map(program_of);
         let who = one_line(commit.agent_id.as_deref().or(program).unwrap_or(&commit.author));
@@ -249,9 +249,9 @@ mod tests {
             let (id, of) = asked(&what);
             (id.map(str::to_owned), of)
         };
-        assert_eq!(of(&[]), (None, Of::All));
-        assert_eq!(of(&["0196"]), (Some("0196".into()), Of::All));
-        assert_eq!(of(&["A1"]), (None, Of::Branch("A1".into())));
-        assert_eq!(of(&["0196", "R2.A1"]), (Some("0196".into()), Of::Node("R2.A1".parse().unwrap())));
+        assert_eq!(of(&[]), (None, LogSubject::All));
+        assert_eq!(of(&["0196"]), (Some("0196".into()), LogSubject::All));
+        assert_eq!(of(&["A1"]), (None, LogSubject::Branch("A1".into())));
+        assert_eq!(of(&["0196", "R2.A1"]), (Some("0196".into()), LogSubject::Node("R2.A1".parse().unwrap())));
     }
 }

@@ -9,7 +9,7 @@ use roff::{Inline, Roff, bold, roman};
 
 use super::print::say;
 use super::topics::{TOPICS, title};
-use super::{Outcome, command, finish};
+use super::{CommandResult, command, finish};
 use crate::text::counted;
 
 /// Write the manual pages into a folder for `man`: tot.1 and a page per command in man1/, and a page per topic of tot help in
@@ -30,7 +30,7 @@ pub(super) fn run(arguments: &ManArguments) -> ExitCode {
     finish("tot man", write(&arguments.dir))
 }
 
-fn write(dir: &Path) -> Outcome {
+fn write(dir: &Path) -> CommandResult {
     let failed = |error: std::io::Error| format!("can't write to {}: {error}", dir.display());
     let (commands, topics) = (dir.join("man1"), dir.join("man7"));
     fs::create_dir_all(&commands).map_err(failed)?;

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::place::Common;
 use super::print::say_json;
-use super::{Outcome, finish, say};
+use super::{CommandResult, finish, say};
 use crate::merge::MergeDecision;
 use crate::remote::GitProgram;
 use crate::store::{BY_HAND, CommitId, Joined, Resolved, Store, StoreErrorKind};
@@ -41,7 +41,7 @@ Examples:
 /// The outcome, as JSON.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document {
+struct MergeDocument {
     /// Absent if there was nothing to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
@@ -57,11 +57,11 @@ pub(super) fn run(arguments: &MergeArguments) -> ExitCode {
     finish("tot merge", try_run(arguments))
 }
 
-fn try_run(arguments: &MergeArguments) -> Outcome {
+fn try_run(arguments: &MergeArguments) -> CommandResult {
     let place = arguments.common.place();
     let path = place.one(arguments.id.as_deref())?;
     let git = GitProgram::find(super::is_person())?;
-    let mut document = Document::default();
+    let mut document = MergeDocument::default();
     // Checked first: if the merge is impossible, the user's work tree stays unchanged.
     let stopped = place.store.stopped_merge(&path).map_err(|error| match error.kind {
         StoreErrorKind::Conflicts(_) => {
@@ -104,7 +104,7 @@ fn anew(
     git: &GitProgram,
     path: &Path,
     stopped: &[CommitId],
-    document: &mut Document,
+    document: &mut MergeDocument,
 ) -> Result<(), SyncError> {
     git.abort_merge(path)?;
     for theirs in stopped {

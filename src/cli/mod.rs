@@ -61,9 +61,9 @@ use std::time::{Duration, Instant};
 use clap::error::ErrorKind;
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use print::say;
-use ruleset::{Folder, RulesetArguments};
+use ruleset::{RulesetArguments, RulesetFolder};
 use serde::Serialize;
-use serving::{HttpArguments, LogArguments};
+use serving::{HttpArguments, LogOptions};
 
 use crate::demo;
 use crate::domain::Diagnostic;
@@ -92,12 +92,12 @@ struct Tot {
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto", hide_default_value = true)]
     color: ColorChoice,
     #[command(subcommand)]
-    command: Command,
+    command: TotCommand,
 }
 
 // Each command is documented at its arguments: a line here would replace that documentation in --help.
 #[derive(Subcommand)]
-enum Command {
+enum TotCommand {
     Amend(amend::AmendArguments),
     Approve(approve::ApproveArguments),
     Attach(attach::AttachArguments),
@@ -216,12 +216,12 @@ struct McpArguments {
     #[arg(long, conflicts_with = "project")]
     no_project: bool,
     #[command(flatten)]
-    rulesets: Folder,
+    rulesets: RulesetFolder,
     /// What to wait for before a writing call is answered. A killed process loses nothing either way
     #[arg(long, value_name = "WHAT", default_value = "disk")]
     durability: DurabilityArgument,
     #[command(flatten)]
-    log: LogArguments,
+    log: LogOptions,
     #[command(flatten)]
     http: HttpArguments,
     /// Read the time from this file instead of the clock, for replays and tests
@@ -240,48 +240,48 @@ enum DurabilityArgument {
 /// Runs the command `tot`.
 pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse_tot(arguments).map(|tot| tot.command) {
-        Ok(Command::Amend(arguments)) => amend::run(&arguments),
-        Ok(Command::Approve(arguments)) => approve::run(&arguments),
-        Ok(Command::Attach(arguments)) => attach::run(&arguments),
-        Ok(Command::Check(arguments)) => check::run(&arguments),
-        Ok(Command::Claim(arguments)) => claim::claim(&arguments),
-        Ok(Command::Clone(arguments)) => clone::run(&arguments),
-        Ok(Command::Comment(arguments)) => comment::comment(&arguments),
-        Ok(Command::Commit(arguments)) => commit::run(&arguments),
-        Ok(Command::Completions(arguments)) => completions::run(&arguments),
-        Ok(Command::Demo(arguments)) => finish("tot", run_demo(&arguments)),
-        Ok(Command::Diff(arguments)) => diff::run(&arguments),
-        Ok(Command::Doctor(arguments)) => doctor::run(&arguments),
-        Ok(Command::End(arguments)) => end::run(&arguments),
-        Ok(Command::Export(arguments)) => export::run(&arguments),
-        Ok(Command::Help(arguments)) => topics::run(&arguments),
-        Ok(Command::Import(arguments)) => import::run(&arguments),
-        Ok(Command::List(arguments)) => list::run(&arguments),
-        Ok(Command::Log(arguments)) => log::run(&arguments),
-        Ok(Command::Man(arguments)) => man::run(&arguments),
-        Ok(Command::Merge(arguments)) => merge::run(&arguments),
-        Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
-        Ok(Command::Next(arguments)) => next::run(&arguments),
-        Ok(Command::Note(arguments)) => note::run(&arguments),
-        Ok(Command::Object(arguments)) => comment::object(&arguments),
-        Ok(Command::Open(arguments)) => open::run(&arguments),
-        Ok(Command::Propose(arguments)) => propose::run(&arguments),
-        Ok(Command::Reclassify(arguments)) => reclassify::run(&arguments),
-        Ok(Command::Release(arguments)) => claim::release(&arguments),
-        Ok(Command::Remote(arguments)) => remote::run(&arguments),
-        Ok(Command::Report(arguments)) => finish("tot report", report::run_in_root(&arguments)),
-        Ok(Command::Rerun(arguments)) => rerun::run(&arguments),
-        Ok(Command::Resolve(arguments)) => comment::resolve(&arguments),
-        Ok(Command::Review(arguments)) => review::run(&arguments),
-        Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
-        Ok(Command::Run(arguments)) => run::run(&arguments),
-        Ok(Command::Search(arguments)) => search::run(&arguments),
-        Ok(Command::Setup(arguments)) => finish("tot setup", setup::run(&arguments)),
-        Ok(Command::Show(arguments)) => show::run(&arguments),
-        Ok(Command::Start(arguments)) => start::run(&arguments),
-        Ok(Command::Sync(arguments)) => sync::run(&arguments),
-        Ok(Command::Use(arguments)) => choose::run(&arguments),
-        Ok(Command::Verify(arguments)) => verify::run(&arguments),
+        Ok(TotCommand::Amend(arguments)) => amend::run(&arguments),
+        Ok(TotCommand::Approve(arguments)) => approve::run(&arguments),
+        Ok(TotCommand::Attach(arguments)) => attach::run(&arguments),
+        Ok(TotCommand::Check(arguments)) => check::run(&arguments),
+        Ok(TotCommand::Claim(arguments)) => claim::claim(&arguments),
+        Ok(TotCommand::Clone(arguments)) => clone::run(&arguments),
+        Ok(TotCommand::Comment(arguments)) => comment::comment(&arguments),
+        Ok(TotCommand::Commit(arguments)) => commit::run(&arguments),
+        Ok(TotCommand::Completions(arguments)) => completions::run(&arguments),
+        Ok(TotCommand::Demo(arguments)) => finish("tot", run_demo(&arguments)),
+        Ok(TotCommand::Diff(arguments)) => diff::run(&arguments),
+        Ok(TotCommand::Doctor(arguments)) => doctor::run(&arguments),
+        Ok(TotCommand::End(arguments)) => end::run(&arguments),
+        Ok(TotCommand::Export(arguments)) => export::run(&arguments),
+        Ok(TotCommand::Help(arguments)) => topics::run(&arguments),
+        Ok(TotCommand::Import(arguments)) => import::run(&arguments),
+        Ok(TotCommand::List(arguments)) => list::run(&arguments),
+        Ok(TotCommand::Log(arguments)) => log::run(&arguments),
+        Ok(TotCommand::Man(arguments)) => man::run(&arguments),
+        Ok(TotCommand::Merge(arguments)) => merge::run(&arguments),
+        Ok(TotCommand::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
+        Ok(TotCommand::Next(arguments)) => next::run(&arguments),
+        Ok(TotCommand::Note(arguments)) => note::run(&arguments),
+        Ok(TotCommand::Object(arguments)) => comment::object(&arguments),
+        Ok(TotCommand::Open(arguments)) => open::run(&arguments),
+        Ok(TotCommand::Propose(arguments)) => propose::run(&arguments),
+        Ok(TotCommand::Reclassify(arguments)) => reclassify::run(&arguments),
+        Ok(TotCommand::Release(arguments)) => claim::release(&arguments),
+        Ok(TotCommand::Remote(arguments)) => remote::run(&arguments),
+        Ok(TotCommand::Report(arguments)) => finish("tot report", report::run_in_root(&arguments)),
+        Ok(TotCommand::Rerun(arguments)) => rerun::run(&arguments),
+        Ok(TotCommand::Resolve(arguments)) => comment::resolve(&arguments),
+        Ok(TotCommand::Review(arguments)) => review::run(&arguments),
+        Ok(TotCommand::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
+        Ok(TotCommand::Run(arguments)) => run::run(&arguments),
+        Ok(TotCommand::Search(arguments)) => search::run(&arguments),
+        Ok(TotCommand::Setup(arguments)) => finish("tot setup", setup::run(&arguments)),
+        Ok(TotCommand::Show(arguments)) => show::run(&arguments),
+        Ok(TotCommand::Start(arguments)) => start::run(&arguments),
+        Ok(TotCommand::Sync(arguments)) => sync::run(&arguments),
+        Ok(TotCommand::Use(arguments)) => choose::run(&arguments),
+        Ok(TotCommand::Verify(arguments)) => verify::run(&arguments),
         Err(status) => status,
     }
 }
@@ -302,7 +302,7 @@ pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+type CommandResult = Result<(), Box<dyn std::error::Error>>;
 
 /// Returns the command line of `tot`, with the help text of [`help`].
 fn command() -> clap::Command {
@@ -361,7 +361,7 @@ fn misused(reason: impl ToString) -> Box<dyn std::error::Error> {
 }
 
 /// Returns the exit status. Prints an error with its causes on stderr, and as JSON under `--json`.
-fn finish(name: &str, outcome: Outcome) -> ExitCode {
+fn finish(name: &str, outcome: CommandResult) -> ExitCode {
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     // A closed pipe, such as by `head`, is not a failure.
     if error
@@ -379,7 +379,7 @@ fn finish(name: &str, outcome: Outcome) -> ExitCode {
         let code =
             error.downcast_ref().and_then(|Refused(errors)| errors.first()).map(|it| it.code.to_string());
         let suggestion = hint(error);
-        let document = Failed { error: Failure { message: causes(error), suggestion, code } };
+        let document = Failed { error: ErrorDetails { message: causes(error), suggestion, code } };
         // If nobody reads stdout, the exit status still reports the failure.
         let _ = print::say_json(&document);
     }
@@ -397,11 +397,11 @@ fn usage(name: &str, reason: &str) -> clap::Error {
 /// An error, as JSON.
 #[derive(Serialize)]
 struct Failed {
-    error: Failure,
+    error: ErrorDetails,
 }
 
 #[derive(Serialize)]
-struct Failure {
+struct ErrorDetails {
     /// The error with its causes.
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -462,7 +462,7 @@ fn find_hint(error: &FindError) -> Option<String> {
     }
 }
 
-fn run_mcp(arguments: McpArguments) -> Outcome {
+fn run_mcp(arguments: McpArguments) -> CommandResult {
     let log = arguments.log.log();
     let http = arguments.http.options(&log)?;
     log.take_panics();
@@ -521,7 +521,7 @@ fn remote_address(text: &str) -> Result<String, RemoteError> {
     is_address(text).map(|()| text.to_owned())
 }
 
-fn run_demo(arguments: &DemoArguments) -> Outcome {
+fn run_demo(arguments: &DemoArguments) -> CommandResult {
     let dir = match &arguments.dir {
         Some(dir) => dir.clone(),
         None => free_name("tot-demo"),

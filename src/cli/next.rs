@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::work::{self, Subject, Work, WorkArguments, Worked, fields, list, spoken, word};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, Worked, fields, list, spoken, word};
 use crate::text::one_line;
 
 /// Show what to research next: pending proposals, new nodes with valid ids, and the next command.
@@ -16,7 +16,7 @@ pub(super) struct NextArguments {
     id: Option<String>,
     /// Which tasks come first
     #[arg(long, value_name = "WHAT", default_value = "owed")]
-    strategy: Strategy,
+    strategy: StrategyArgument,
     /// Maximum number of tasks
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=20))]
     max_tasks: u32,
@@ -44,7 +44,7 @@ Examples:
 
 /// The order of tasks.
 #[derive(Clone, Copy, ValueEnum)]
-enum Strategy {
+enum StrategyArgument {
     /// Required nodes: the lowest round, spread over its parents
     Owed,
     /// Required nodes, then recommended ones
@@ -57,14 +57,14 @@ enum Strategy {
     Deepen,
 }
 
-impl Strategy {
+impl StrategyArgument {
     fn name(self) -> &'static str {
         match self {
-            Strategy::Owed => "owed",
-            Strategy::Balanced => "balanced",
-            Strategy::Exhaustive => "exhaustive",
-            Strategy::Verify => "verify",
-            Strategy::Deepen => "deepen",
+            StrategyArgument::Owed => "owed",
+            StrategyArgument::Balanced => "balanced",
+            StrategyArgument::Exhaustive => "exhaustive",
+            StrategyArgument::Verify => "verify",
+            StrategyArgument::Deepen => "deepen",
         }
     }
 }
@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &NextArguments) -> ExitCode {
 }
 
 fn next(arguments: &NextArguments) -> Worked {
-    let subject = Work::new("tot next", &arguments.work).subject(arguments.id.as_deref())?;
+    let subject = LocalTools::new("tot next", &arguments.work).subject(arguments.id.as_deref())?;
     let agent = match (&arguments.agent, arguments.claim) {
         (None, true) => {
             Some(subject.author()?.ok_or("git does not know your name: name the claimant with --as")?)
@@ -99,7 +99,7 @@ fn next(arguments: &NextArguments) -> Worked {
     subject.call("tot_next", call, |reply| lines(&subject, reply))
 }
 
-fn lines(subject: &Subject, reply: &Value) -> String {
+fn lines(subject: &WorkTarget, reply: &Value) -> String {
     let mut text = String::new();
     for task in list(reply, "tasks") {
         let pending = if task["pending"] == true { "  (proposed)" } else { "" };
@@ -130,7 +130,7 @@ fn lines(subject: &Subject, reply: &Value) -> String {
 }
 
 /// Returns the command that corresponds to the agent's next call.
-fn command(subject: &Subject, call: &Value) -> Option<String> {
+fn command(subject: &WorkTarget, call: &Value) -> Option<String> {
     let arguments = &call["arguments"];
     let (name, rest) = match call["tool"].as_str()? {
         "tot_step" => ("tot propose", "--next".to_owned()),

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::commit::{lines, state_lines};
 use super::misused;
 use super::propose::place;
-use super::work::{self, Subject, Work, WorkArguments, Worked, fields};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, Worked, fields};
 use crate::decide::next::states_that_count;
 use crate::domain::fresh::Ids;
 use crate::domain::{Node, NodeId};
@@ -56,7 +56,7 @@ fn note(arguments: &NoteArguments) -> Worked {
     };
     let text = if text == "-" { work::read("-")? } else { text.clone() };
     let named = named.map(|node| super::place::node(node)).transpose()?;
-    let subject = Work::new("tot note", &arguments.work).subject(id)?;
+    let subject = LocalTools::new("tot note", &arguments.work).subject(id)?;
     let investigation = subject.investigation();
     let pending: Vec<&Node> = investigation.pending().map(AsRef::as_ref).collect();
     let proposed = match (&named, pending.as_slice()) {
@@ -106,7 +106,7 @@ fn note(arguments: &NoteArguments) -> Worked {
 }
 
 /// Returns the default state of a note: the only allowed state, or an open one that the parent accepts.
-fn meant(subject: &Subject, parent: Option<&NodeId>) -> Result<String, String> {
+fn meant(subject: &WorkTarget, parent: Option<&NodeId>) -> Result<String, String> {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     let parent = parent.and_then(|id| investigation.node(id)).map(AsRef::as_ref);
     let states = states_that_count(investigation, &rules, parent);

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::place::{Common, id_and_node};
 use super::print::{say, say_json};
 use super::report::render_one;
-use super::{Outcome, Progress, finish};
+use super::{CommandResult, Progress, finish};
 use crate::platform;
 use crate::project::Project;
 use crate::report;
@@ -42,7 +42,7 @@ In a pipe, with --json or without a display, no browser opens; the path is print
 
 /// The path of the opened page, as JSON.
 #[derive(Serialize)]
-struct Document<'a> {
+struct OpenedPage<'a> {
     page: &'a Path,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &OpenArguments) -> ExitCode {
     finish("tot open", open(arguments))
 }
 
-fn open(arguments: &OpenArguments) -> Outcome {
+fn open(arguments: &OpenArguments) -> CommandResult {
     let (id, node) = id_and_node(&arguments.what)?;
     let place = arguments.common.place();
     let folder = place.one(id)?;
@@ -74,7 +74,7 @@ fn open(arguments: &OpenArguments) -> Outcome {
     progress.clear();
     let page = std::path::absolute(site.join(page))?;
     if arguments.common.json {
-        return say_json(&Document { page: &page });
+        return say_json(&OpenedPage { page: &page });
     }
     say(&format!("{}\n", page.display()))?;
     let browser = std::env::var("BROWSER").ok();
@@ -90,7 +90,7 @@ fn open(arguments: &OpenArguments) -> Outcome {
 }
 
 /// Waits for the site's lock.
-fn wait_for(lock: &File, progress: &Progress) -> Outcome {
+fn wait_for(lock: &File, progress: &Progress) -> CommandResult {
     let since = Instant::now();
     while let Err(error) = lock.try_lock() {
         match error {

@@ -34,13 +34,13 @@ pub(super) struct Common {
 }
 
 impl Common {
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> Location {
         self.root.place()
     }
 }
 
 /// The root that a command works on.
-pub(super) struct Place {
+pub(super) struct Location {
     /// The store of the root.
     pub store: Store,
     /// The investigation around the current folder, if no root was given.
@@ -48,13 +48,13 @@ pub(super) struct Place {
 }
 
 impl RootArgument {
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> Location {
         let variable = || std::env::var_os("TOT_ROOT").filter(|root| !root.is_empty()).map(PathBuf::from);
         let named = self.root.clone().or_else(variable);
         let default = PathBuf::from("investigations");
         let inside = if named.is_none() && !default.is_dir() { around() } else { None };
         let around = inside.as_deref().and_then(Path::parent).map(Path::to_owned);
-        Place { store: Store::new(named.or(around).unwrap_or(default)), inside }
+        Location { store: Store::new(named.or(around).unwrap_or(default)), inside }
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) struct WithholdArgument {
     pub ignore_uncommitted: bool,
 }
 
-impl Place {
+impl Location {
     /// Returns the folder for an id or part of one. Without an id, returns the investigation around the current folder, the one
     /// chosen by `tot use`, the only one, or the only open one.
     pub(super) fn one(&self, id: Option<&str>) -> Result<PathBuf, Box<dyn std::error::Error>> {

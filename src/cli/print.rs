@@ -8,7 +8,7 @@ use clap::ColorChoice as Asked;
 use serde::Serialize;
 
 use super::interrupt::left_to_another;
-use super::{Outcome, is_person};
+use super::{CommandResult, is_person};
 use crate::remote::GitProgram;
 use crate::text::{self, is_hidden, made_visible, wrap};
 
@@ -36,14 +36,14 @@ pub(super) fn is_json() -> bool {
 }
 
 /// Prints to stdout, without colours if they are disabled.
-pub(super) fn say(text: &str) -> Outcome {
+pub(super) fn say(text: &str) -> CommandResult {
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     Ok(stdout.flush()?)
 }
 
 /// Turns a failure to print into an error that says that the change is stored.
-pub(super) fn stored(said: Outcome) -> Outcome {
+pub(super) fn stored(said: CommandResult) -> CommandResult {
     said.map_err(|error| match error.downcast::<io::Error>() {
         // A closed pipe is not a failure.
         Ok(error) if error.kind() == ErrorKind::BrokenPipe => error.into(),
@@ -71,7 +71,7 @@ pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
 
 /// Prints a JSON document. Control and hidden characters are escaped. They occur only in strings, so programs read the same
 /// values.
-pub(super) fn say_json(document: &impl Serialize) -> Outcome {
+pub(super) fn say_json(document: &impl Serialize) -> CommandResult {
     let document = serde_json::to_string_pretty(document)?;
     let mut text = String::with_capacity(document.len() + 1);
     for c in document.chars() {
@@ -87,7 +87,7 @@ pub(super) fn say_json(document: &impl Serialize) -> Outcome {
 }
 
 /// Prints to stdout, through the user's pager if that is a terminal, as git does.
-pub(super) fn page(text: &str) -> Outcome {
+pub(super) fn page(text: &str) -> CommandResult {
     if !io::stdout().is_terminal() {
         return say(text);
     }

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::draft::{self, Fields};
+use super::draft::{self, ToolArguments};
 use super::editor::Unchanged;
 use super::misused;
-use super::work::{self, Subject, Work, WorkArguments, Worked, fields, list, piped, word};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, Worked, fields, list, piped, word};
 use crate::decide::next::{Next, Strategy, Task, next, place_of_next};
 use crate::domain::fresh::Ids;
 use crate::domain::{Node, NodeId, StateName};
@@ -77,7 +77,7 @@ fn propose(arguments: &ProposeArguments) -> Worked {
         }
         _ => (None, arguments.what.as_slice()),
     };
-    let subject = Work::new("tot propose", &arguments.work).subject(id)?;
+    let subject = LocalTools::new("tot propose", &arguments.work).subject(id)?;
     let mut call = match rest {
         [_, ..] if arguments.next => return Err(misused("give titles or a file, or --next")),
         [file] if is_file(file) => of_text(&work::read(file)?)?,
@@ -107,7 +107,7 @@ fn propose(arguments: &ProposeArguments) -> Worked {
     subject.call("tot_propose", call, lines)
 }
 
-fn edit(subject: &Subject, arguments: &ProposeArguments) -> Worked {
+fn edit(subject: &WorkTarget, arguments: &ProposeArguments) -> Worked {
     let task = |task: Task| format!("{} {}\n    {}\n", task.id, task.title, task.planned_action);
     let draft: String = planned(subject)?.into_iter().map(task).collect();
     let edited = subject.edit(("tot propose", ""), "TOT_PROPOSE.txt", &draft, HELP).map_err(|error| {
@@ -117,7 +117,7 @@ fn edit(subject: &Subject, arguments: &ProposeArguments) -> Worked {
         let take = subject.command("tot propose", "--next");
         format!("unchanged, so nothing was proposed. To accept the draft as it is: `{take}`").into()
     })?;
-    let read = |text: &str| -> Result<Fields, String> {
+    let read = |text: &str| -> Result<ToolArguments, String> {
         let mut call = fields([("nodes", json!(draft::titles(text)))]);
         complete(subject, &mut call, arguments.below.as_ref()).map_err(|error| error.to_string())?;
         Ok(call)
@@ -125,7 +125,7 @@ fn edit(subject: &Subject, arguments: &ProposeArguments) -> Worked {
     subject.call_edited("tot_propose", edited, read, lines)
 }
 
-fn of_text(text: &str) -> Result<Fields, draft::DraftError> {
+fn of_text(text: &str) -> Result<ToolArguments, draft::DraftError> {
     let is_plain = text.split_whitespace().next().is_some_and(|word| word.parse::<NodeId>().is_ok());
     match is_plain {
         true => Ok(fields([("nodes", json!(draft::titles(text)))])),
@@ -139,7 +139,7 @@ fn node_of(task: Task) -> Value {
 }
 
 /// Returns the required tasks.
-fn planned(subject: &Subject) -> Result<Vec<Task>, Box<dyn std::error::Error>> {
+fn planned(subject: &WorkTarget) -> Result<Vec<Task>, Box<dyn std::error::Error>> {
     let now = subject.service().now().map_err(super::refused)?;
     let request = Next { strategy: Strategy::Owed, ..Next::default() };
     let plan = next(subject.investigation(), &subject.standing.rules(), &request, now);
@@ -147,7 +147,7 @@ fn planned(subject: &Subject) -> Result<Vec<Task>, Box<dyn std::error::Error>> {
 }
 
 /// Explains why `--next` proposes nothing.
-fn nothing_owed(subject: &Subject) -> String {
+fn nothing_owed(subject: &WorkTarget) -> String {
     match subject.investigation().pending().next() {
         Some(node) => {
             let commit = subject.command("tot commit", node.id.as_str());
@@ -163,8 +163,8 @@ fn nothing_owed(subject: &Subject) -> String {
 /// Fills in the parents of nodes that have an id, and the ids of nodes that have none. The latter go below `below`, or else to
 /// the default place.
 fn complete(
-    subject: &Subject,
-    call: &mut Fields,
+    subject: &WorkTarget,
+    call: &mut ToolArguments,
     below: Option<&NodeId>,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let investigation = subject.investigation();
@@ -198,7 +198,7 @@ fn complete(
 
 /// Returns the default parent of a new node; `None` means a root.
 pub(super) fn place(
-    subject: &Subject,
+    subject: &WorkTarget,
     state: Option<&StateName>,
 ) -> Result<Option<NodeId>, Box<dyn std::error::Error>> {
     let now = subject.service().now().map_err(super::refused)?;
@@ -214,7 +214,7 @@ pub(super) fn place(
 }
 
 /// Returns an unused id below the parent, or for a root.
-pub(super) fn fresh(subject: &Subject, ids: &mut Ids, parent: Option<&NodeId>) -> Result<NodeId, String> {
+pub(super) fn fresh(subject: &WorkTarget, ids: &mut Ids, parent: Option<&NodeId>) -> Result<NodeId, String> {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     let allowed = rules.ruleset().roots.ids.as_deref().filter(|_| !rules.recovery_required(investigation));
     let id = match parent {

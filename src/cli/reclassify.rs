@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::work::{self, Work, WorkArguments, Worked, fields, piped, word};
+use super::work::{self, LocalTools, WorkArguments, Worked, fields, piped, word};
 use super::{misused, place};
 use crate::text::one_line;
 
@@ -49,7 +49,7 @@ fn reclassify(arguments: &ReclassifyArguments) -> Worked {
         _ => return Err(misused("name a node and a state")),
     };
     let node = place::node(node)?;
-    let subject = Work::new("tot reclassify", &arguments.work).subject(id)?;
+    let subject = LocalTools::new("tot reclassify", &arguments.work).subject(id)?;
     let call = |reason: &str| {
         fields([
             ("nodeId", json!(node.to_string())),

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::place::Common;
 use super::print::say_json;
-use super::{Outcome, finish, misused, remote_address, say};
+use super::{CommandResult, finish, misused, remote_address, say};
 use crate::remote::{self, GitProgram};
 use crate::store::Store;
 use crate::sync::{self, SyncError};
@@ -61,7 +61,7 @@ struct AddArguments {
 
 /// A remote of an investigation.
 #[derive(Serialize)]
-struct Entry {
+struct RemoteEntry {
     path: String,
     name: String,
     url: String,
@@ -72,8 +72,8 @@ struct Entry {
 }
 
 #[derive(Serialize)]
-struct Document {
-    remotes: Vec<Entry>,
+struct RemoteDocument {
+    remotes: Vec<RemoteEntry>,
 }
 
 pub(super) fn run(arguments: &RemoteArguments) -> ExitCode {
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &RemoteArguments) -> ExitCode {
     finish("tot remote", done)
 }
 
-fn list(arguments: &RemoteArguments) -> Outcome {
+fn list(arguments: &RemoteArguments) -> CommandResult {
     let place = arguments.common.place();
     let git = GitProgram::find(true)?;
     let (folders, _) = place.folders(&[])?;
@@ -92,7 +92,7 @@ fn list(arguments: &RemoteArguments) -> Outcome {
     if arguments.common.json {
         return say_json(&document);
     }
-    let line = |entry: &Entry| {
+    let line = |entry: &RemoteEntry| {
         let branch = entry.branch.as_deref().unwrap_or("(no branch pushed)");
         let synced = if entry.synced { "" } else { "  not synced" };
         one_line(&format!("{}  {}  {}  {branch}{synced}", entry.path, entry.name, entry.url)) + "\n"
@@ -103,20 +103,20 @@ fn list(arguments: &RemoteArguments) -> Outcome {
     say(&document.remotes.iter().map(line).collect::<String>())
 }
 
-fn document(git: &GitProgram, folders: &[PathBuf]) -> Result<Document, remote::RemoteError> {
+fn document(git: &GitProgram, folders: &[PathBuf]) -> Result<RemoteDocument, remote::RemoteError> {
     let found = sync::at_once(folders, |path| entries(git, path));
     let remotes = found.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
-    Ok(Document { remotes })
+    Ok(RemoteDocument { remotes })
 }
 
-fn entries(git: &GitProgram, path: &Path) -> Result<Vec<Entry>, remote::RemoteError> {
+fn entries(git: &GitProgram, path: &Path) -> Result<Vec<RemoteEntry>, remote::RemoteError> {
     let settings = git.settings(path)?;
     let branch = git.references(path)?.branch;
     let upstream = branch.and_then(|branch| settings.upstream(&branch));
     let entry = |(name, url): (&str, &str)| {
         let synced = upstream.as_ref().filter(|upstream| upstream.remote == name);
         let place = synced.map(|upstream| upstream.place.clone()).or_else(|| settings.place(name));
-        Entry {
+        RemoteEntry {
             path: path.display().to_string(),
             name: name.to_owned(),
             url: remote::shown_address(url),
@@ -127,7 +127,7 @@ fn entries(git: &GitProgram, path: &Path) -> Result<Vec<Entry>, remote::RemoteEr
     Ok(settings.remotes().into_iter().map(entry).collect())
 }
 
-fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
+fn add(arguments: &RemoteArguments, add: &AddArguments) -> CommandResult {
     let place = arguments.common.place();
     let git = GitProgram::find(true)?;
     // With --json, the output is the list of remotes.

@@ -6,11 +6,11 @@ use clap::{Args, Parser};
 
 use super::hub::Hub;
 use super::interrupt::Interrupt;
-use super::place::{Place, RootArgument, WithholdArgument};
+use super::place::{Location, RootArgument, WithholdArgument};
 use super::print::tell;
-use super::serve::{self, Address};
+use super::serve::{self, ServeAddress};
 use super::verify::signers;
-use super::{Outcome, Progress, is_repository, say};
+use super::{CommandResult, Progress, is_repository, say};
 use crate::domain::NodeId;
 use crate::platform::limit_memory;
 use crate::project::{Forge, Project};
@@ -88,7 +88,7 @@ struct ReportArguments {
     /// Serve the site on this machine instead of writing it, and show new commits immediately. Default address: 127.0.0.1:8420, or
     /// another free port. Ctrl-C stops the server
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, conflicts_with = "out")]
-    serve: Option<Option<Address>>,
+    serve: Option<Option<ServeAddress>>,
     /// Let --serve listen on addresses that other machines can reach: they can then read the investigations
     #[arg(long, requires = "serve", conflicts_with = "out")]
     allow_remote: bool,
@@ -139,12 +139,12 @@ Examples:
   tot-report investigations --serve                      on this machine, with new commits as they arrive";
 
 /// Runs the command `tot-report`.
-pub(super) fn run(command: &ReportCommand) -> Outcome {
+pub(super) fn run(command: &ReportCommand) -> CommandResult {
     write(&command.investigations, &command.arguments)
 }
 
 /// Runs the command `tot report`.
-pub(super) fn run_in_root(command: &InRootArguments) -> Outcome {
+pub(super) fn run_in_root(command: &InRootArguments) -> CommandResult {
     let InRootArguments { investigations, root, arguments } = command;
     let place = root.place();
     let is_elsewhere = arguments.hub.is_some() || arguments.dump_template.is_some();
@@ -157,7 +157,7 @@ pub(super) fn run_in_root(command: &InRootArguments) -> Outcome {
 }
 
 /// Returns the path if it exists, or else the folder of the investigation with this id or part of an id.
-fn path_or_id(place: &Place, given: &Path) -> Result<PathBuf, FindError> {
+fn path_or_id(place: &Location, given: &Path) -> Result<PathBuf, FindError> {
     let Some(id) = given.to_str().filter(|_| !given.exists()) else { return Ok(given.to_owned()) };
     match place.store.find(id) {
         // An unknown name is reported as a path.
@@ -166,7 +166,7 @@ fn path_or_id(place: &Place, given: &Path) -> Result<PathBuf, FindError> {
     }
 }
 
-fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> Outcome {
+fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> CommandResult {
     if arguments.template.is_some() {
         limit_memory(MOST_MEMORY);
     }
@@ -198,8 +198,11 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> Outcome {
         ignore_uncommitted: arguments.list.ignore_uncommitted,
         signers: arguments.allowed_signers.as_ref().map(|file| signers(Some(file))).transpose()?,
     };
-    let source =
-        Source { paths, missing: hub.as_ref().map(|hub| hub.failed.clone()).unwrap_or_default(), reading };
+    let source = SiteSource {
+        paths,
+        missing: hub.as_ref().map(|hub| hub.failed.clone()).unwrap_or_default(),
+        reading,
+    };
     source.check()?;
     if let Some(address) = &arguments.serve {
         return serve::run(source, options, address.as_ref(), arguments.allow_remote);
@@ -224,7 +227,12 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> Outcome {
 }
 
 /// Writes one investigation as one file.
-fn single_file(source: &Source, options: &SiteOptions, file: &Path, progress: &Progress) -> Outcome {
+fn single_file(
+    source: &SiteSource,
+    options: &SiteOptions,
+    file: &Path,
+    progress: &Progress,
+) -> CommandResult {
     let folders = source.folders()?;
     let [folder] = folders.as_slice() else {
         return Err(format!("--single-file takes one investigation, but there are {}", folders.len()).into());
@@ -248,9 +256,9 @@ pub(super) fn render_one(
     project: Option<Project>,
     out: &Path,
     progress: &Progress,
-) -> Outcome {
+) -> CommandResult {
     let reading = ReadOptions { project, ..ReadOptions::default() };
-    let source = Source { paths: vec![repository], missing: Vec::new(), reading };
+    let source = SiteSource { paths: vec![repository], missing: Vec::new(), reading };
     let watched = Watched { progress, interrupt: Some(Interrupt::watch()?) };
     Ok(publish_into(out, source.all(&source.paths), &SiteOptions::default(), &watched).map(drop)?)
 }
@@ -279,7 +287,7 @@ pub(super) fn note_unreadable(unreadable: &[UnreadableInvestigation]) {
 }
 
 /// The investigations to read.
-pub(super) struct Source {
+pub(super) struct SiteSource {
     /// The given folders: of one investigation, or of several.
     paths: Vec<PathBuf>,
     /// Investigations that could not be cloned. The index names them.
@@ -292,8 +300,8 @@ fn folders_of(path: &Path) -> Vec<PathBuf> {
     if is_repository(path) { vec![path.to_owned()] } else { Store::new(path).folders() }
 }
 
-impl Source {
-    fn check(&self) -> Outcome {
+impl SiteSource {
+    fn check(&self) -> CommandResult {
         let ReadOptions { rev, range, withhold, .. } = &self.reading;
         let alone = match (rev, range) {
             (Some(_), _) => "--rev",

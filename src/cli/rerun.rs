@@ -122,9 +122,9 @@ enum Where {
 /// The reruns, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
+struct RerunDocument<'a> {
     id: String,
-    runs: Vec<Entry<'a>>,
+    runs: Vec<RerunEntry<'a>>,
     /// `The conclusion no longer holds: …`; absent if nothing contradicts the conclusion.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_longer: Option<String>,
@@ -135,7 +135,7 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry<'a> {
+struct RerunEntry<'a> {
     run: RunId,
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<&'a NodeId>,
@@ -156,7 +156,7 @@ struct Entry<'a> {
 }
 
 /// A rerun of a captured command.
-struct Repetition<'a> {
+struct RerunResult<'a> {
     run: &'a Run,
     first: &'a Ran,
     at: Option<String>,
@@ -228,7 +228,8 @@ fn try_run(arguments: &RerunArguments) -> Worked {
         let shown = chosen.iter().map(|it| words::asked(it.run, it.ran, &again.place));
         if arguments.common.json {
             let entries = chosen.iter().map(|it| entry(it.run, it.ran)).collect();
-            let document = Document { id: session.clone(), runs: entries, no_longer: None, commit: None };
+            let document =
+                RerunDocument { id: session.clone(), runs: entries, no_longer: None, commit: None };
             say_json(&document)?;
         } else {
             say(&shown.collect::<String>())?;
@@ -249,10 +250,10 @@ fn try_run(arguments: &RerunArguments) -> Worked {
     let no_longer = no_longer(&assessment, differing.by_ref().map(|it| it.run.id));
     let commit = match arguments.no_store || repeated.is_empty() {
         true => None,
-        false => Some(record(repeated.iter().map(Repetition::record).collect(), &known)?),
+        false => Some(record(repeated.iter().map(RerunResult::record).collect(), &known)?),
     };
     told(arguments, &standing, &repeated, no_longer, commit)?;
-    Ok(match repeated.iter().all(Repetition::holds) {
+    Ok(match repeated.iter().all(RerunResult::holds) {
         _ if is_interrupted => ExitCode::from(INTERRUPTED),
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
@@ -289,14 +290,14 @@ fn judged(
 fn told(
     arguments: &RerunArguments,
     standing: &Standing,
-    repeated: &[Repetition<'_>],
+    repeated: &[RerunResult<'_>],
     no_longer: Option<String>,
     commit: Option<String>,
 ) -> Result<(), Box<dyn Error>> {
     if arguments.common.json {
         let id = standing.investigation().meta().id.to_string();
-        let runs = repeated.iter().map(Repetition::entry).collect();
-        return say_json(&Document { id, runs, no_longer, commit });
+        let runs = repeated.iter().map(RerunResult::entry).collect();
+        return say_json(&RerunDocument { id, runs, no_longer, commit });
     }
     let mut text = String::new();
     if !repeated.is_empty() {
@@ -359,7 +360,7 @@ impl<'a> Again<'a> {
         chosen: &[&'r CapturedRun<'r>],
         mut asks: bool,
         is_quiet: bool,
-        repeated: &mut Vec<Repetition<'r>>,
+        repeated: &mut Vec<RerunResult<'r>>,
     ) -> Result<bool, Box<dyn Error>> {
         if let Some((git, project)) = &self.project {
             remove_leftovers(git, project.root());
@@ -380,7 +381,7 @@ impl<'a> Again<'a> {
             }
             let verdict = again.verdict(first);
             let known = captured.known(&again);
-            let repetition = Repetition { run, first, at, again, verdict, known };
+            let repetition = RerunResult { run, first, at, again, verdict, known };
             if !is_quiet {
                 say(&words::told(&repetition))?;
             }
@@ -501,7 +502,7 @@ fn not_run(reason: String) -> Captured {
     }
 }
 
-impl<'a> Repetition<'a> {
+impl<'a> RerunResult<'a> {
     /// Returns whether the evidence holds: the result is the same, or differs in a way that was judged to hold.
     fn holds(&self) -> bool {
         self.verdict == RunVerdict::Same || self.known.is_some_and(|(_, holds)| holds)
@@ -517,8 +518,8 @@ impl<'a> Repetition<'a> {
         NewRun { node: self.run.node.clone(), note: None, what }
     }
 
-    fn entry(&self) -> Entry<'_> {
-        Entry {
+    fn entry(&self) -> RerunEntry<'_> {
+        RerunEntry {
             verdict: Some(self.verdict),
             at: self.at.as_deref(),
             judged: self.known.map(|(judgement, _)| judgement.outcome()),
@@ -532,8 +533,8 @@ impl<'a> Repetition<'a> {
     }
 }
 
-fn entry<'a>(run: &'a Run, ran: &'a Ran) -> Entry<'a> {
-    Entry {
+fn entry<'a>(run: &'a Run, ran: &'a Ran) -> RerunEntry<'a> {
+    RerunEntry {
         run: run.id,
         node: run.node.as_ref(),
         command: &ran.command,

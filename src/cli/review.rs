@@ -11,11 +11,11 @@ use crossterm::terminal;
 use serde::Serialize;
 
 use super::approve::sign;
-use super::comment::{Words, write};
-use super::place::{Common, Place};
+use super::comment::{CommentRequest, write};
+use super::place::{Common, Location};
 use super::print::{columns, page, say_json};
 use super::screen::{BAD, BOLD, DOUBT, Screen, assessed, styled};
-use super::{Outcome, finish, is_person, say};
+use super::{CommandResult, finish, is_person, say};
 use crate::domain::{CommentKind, Investigation, NodeId};
 use crate::project::{Evidence, Project};
 use crate::remote::{GitProgram, SEEN};
@@ -61,7 +61,7 @@ Examples:
 /// The changes, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
+struct ReviewDocument<'a> {
     id: String,
     /// The earlier commit; absent if the whole investigation is new.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &ReviewArguments) -> ExitCode {
     finish("tot review", try_run(arguments))
 }
 
-fn try_run(arguments: &ReviewArguments) -> Outcome {
+fn try_run(arguments: &ReviewArguments) -> CommandResult {
     let place = arguments.common.place();
     let path = place.one(arguments.id.as_deref())?;
     let after = place.store.load(&path)?;
@@ -98,7 +98,7 @@ fn try_run(arguments: &ReviewArguments) -> Outcome {
     let look = Look { place: &place, path: &path, before: before.as_ref(), after: &after, evidence, screen };
     let items = look.items();
     if arguments.common.json {
-        let document = Document {
+        let document = ReviewDocument {
             id: after.investigation.meta().id.to_string(),
             since: before.as_ref().map(|before| before.head.to_string()),
             head: after.head.to_string(),
@@ -120,7 +120,7 @@ fn try_run(arguments: &ReviewArguments) -> Outcome {
 
 /// The state under review.
 struct Look<'a> {
-    place: &'a Place,
+    place: &'a Location,
     path: &'a Path,
     before: Option<&'a Snapshot>,
     after: &'a Snapshot,
@@ -165,7 +165,7 @@ impl Look<'_> {
     }
 
     /// Shows the items one by one, and handles the keys.
-    fn walk(&self, items: &[ReviewEntry], mark: bool) -> Outcome {
+    fn walk(&self, items: &[ReviewEntry], mark: bool) -> CommandResult {
         let git = GitProgram::find(is_person())?;
         say(&format!("{}\n", self.head(items)))?;
         let mut at = 0;
@@ -191,7 +191,7 @@ impl Look<'_> {
                 'o' => page(&format!("{}\n", self.whole(item)))?,
                 'c' | 'j' => {
                     let kind = if key == 'c' { CommentKind::Comment } else { CommentKind::Objection };
-                    let words = Words { kind, node, reply_to: None, message: None };
+                    let words = CommentRequest { kind, node, reply_to: None, message: None };
                     match write(self.place, self.path, &words) {
                         Ok(_) => answer("Committed.")?,
                         Err(error) => answer(&error.to_string())?,
@@ -213,7 +213,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    fn mark(&self, git: &GitProgram) -> Outcome {
+    fn mark(&self, git: &GitProgram) -> CommandResult {
         git.mark_seen(self.path, self.after.head)?;
         say("Marked as seen.\n")
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use super::print::columns;
-use super::{Outcome, say};
+use super::{CommandResult, say};
 use crate::format::layout;
 use crate::ruleset::library::{ENDING, FileProblem};
 use crate::ruleset::plain_text::{WIDTH, listing, plain_text};
@@ -29,13 +29,13 @@ Examples:
 #[derive(Subcommand)]
 enum RulesetCommand {
     /// List the rulesets with their purposes
-    List(Folder),
+    List(RulesetFolder),
     /// Show the requirements of a ruleset
     Show {
         /// Name of the ruleset, as listed
         name: String,
         #[command(flatten)]
-        folder: Folder,
+        folder: RulesetFolder,
         /// Print the YAML file, to base your own on
         #[arg(long)]
         yaml: bool,
@@ -52,20 +52,20 @@ enum RulesetCommand {
 
 /// The option for additional rulesets.
 #[derive(Args)]
-pub(super) struct Folder {
+pub(super) struct RulesetFolder {
     /// Folder of additional rulesets, one file NAME.yaml each
     #[arg(long, value_name = "DIR")]
     rulesets: Option<PathBuf>,
 }
 
-impl Folder {
+impl RulesetFolder {
     /// Returns the built-in rulesets and those in the folder.
     pub(super) fn library(&self) -> Result<Library, Box<dyn std::error::Error>> {
         self.rulesets.as_deref().map_or_else(|| Ok(Library::built_in()), library)
     }
 }
 
-pub(super) fn run(arguments: RulesetArguments) -> Outcome {
+pub(super) fn run(arguments: RulesetArguments) -> CommandResult {
     match arguments.command {
         RulesetCommand::List(folder) => say(&listing(&folder.library()?, width())),
         RulesetCommand::Show { name, folder, yaml } => show(&folder.library()?, &name, yaml),
@@ -79,14 +79,14 @@ fn width() -> usize {
     columns().unwrap_or(WIDTH).min(WIDTH)
 }
 
-fn show(library: &Library, name: &str, yaml: bool) -> Outcome {
+fn show(library: &Library, name: &str, yaml: bool) -> CommandResult {
     let file = library.get(name).ok_or_else(|| {
         format!("unknown ruleset {name}: known are {}; --rulesets DIR adds more", library.name_list())
     })?;
     say(&if yaml { file.text.clone() } else { plain_text(&file.ruleset, width()) })
 }
 
-fn check(files: &[PathBuf]) -> Outcome {
+fn check(files: &[PathBuf]) -> CommandResult {
     let mut faults = 0;
     for path in files {
         let found = match read(path) {

@@ -14,7 +14,7 @@ use super::caller::caller;
 use super::interrupt::Passed;
 use super::place::RootArgument;
 use super::print::tell;
-use super::{Outcome, attach, chain, finish, is_person, misused, place, refused, work};
+use super::{CommandResult, attach, chain, finish, is_person, misused, place, refused, work};
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns};
 use crate::domain::run::{Ended, Expectation, ProjectState, Ran, System};
@@ -233,7 +233,7 @@ impl Prepared {
     }
 
     /// Stores the run that a file describes.
-    fn replay(&self, arguments: &RunArguments, file: &Path) -> Outcome {
+    fn replay(&self, arguments: &RunArguments, file: &Path) -> CommandResult {
         let ran = yaml::from_text(&std::fs::read_to_string(file)?)?;
         self.record(arguments, ran, Vec::new())
     }

@@ -41,14 +41,14 @@ Examples:
   tot search WAL --json | jq -r '.matches[].nodeId'";
 
 #[derive(Serialize)]
-struct Document {
-    matches: Vec<Match>,
-    unreadable: Vec<Unreadable>,
+struct SearchDocument {
+    matches: Vec<SearchMatch>,
+    unreadable: Vec<UnreadableEntry>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Match {
+struct SearchMatch {
     id: String,
     /// The investigation's title.
     title: String,
@@ -67,7 +67,7 @@ struct Match {
 }
 
 #[derive(Serialize)]
-struct Unreadable {
+struct UnreadableEntry {
     path: String,
     reason: String,
 }
@@ -91,7 +91,7 @@ fn try_run(arguments: &SearchArguments) -> Result<bool, Box<dyn std::error::Erro
     let mut folders = place.existing()?.folders();
     folders.sort_by(|one, other| other.cmp(one));
     let looked = parallel::each(&folders, parallel::cores(), |path| look_in(&place.store, path, &words));
-    let mut document = Document { matches: Vec::new(), unreadable: Vec::new() };
+    let mut document = SearchDocument { matches: Vec::new(), unreadable: Vec::new() };
     for found in looked {
         match found {
             Ok(matches) => document.matches.extend(matches),
@@ -110,22 +110,22 @@ fn try_run(arguments: &SearchArguments) -> Result<bool, Box<dyn std::error::Erro
     Ok(is_whole)
 }
 
-fn look_in(store: &Store, path: &Path, words: &[String]) -> Result<Vec<Match>, Unreadable> {
+fn look_in(store: &Store, path: &Path, words: &[String]) -> Result<Vec<SearchMatch>, UnreadableEntry> {
     match store.load(path) {
         Ok(snapshot) => Ok(matches(&snapshot, words)),
-        Err(error) => Err(Unreadable { path: path.display().to_string(), reason: chain(&error) }),
+        Err(error) => Err(UnreadableEntry { path: path.display().to_string(), reason: chain(&error) }),
     }
 }
 
 /// Returns the matches in one investigation: first in the question and the conclusion, then in the nodes in tree order.
-fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<Match> {
+fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<SearchMatch> {
     let assessment = assessed(snapshot);
     let investigation = assessment.investigation;
     let meta = investigation.meta();
     let mut found = Vec::new();
     let mut look = |node: Option<&NodeLine>, field: &'static str, text: &str| {
         let Some((excerpt, marked)) = excerpt(text, words) else { return };
-        found.push(Match {
+        found.push(SearchMatch {
             id: meta.id.to_string(),
             title: meta.title.clone(),
             node_id: node.map(|node| node.node_id.clone()),
@@ -208,7 +208,7 @@ fn find(text: &[char], word: &str, from: usize) -> Option<usize> {
     (from..text.len()).find(|at| starts(*at))
 }
 
-fn shown(matches: &[Match], folders: usize, screen: Screen) -> String {
+fn shown(matches: &[SearchMatch], folders: usize, screen: Screen) -> String {
     let mut text = String::new();
     let mut before: (Option<&str>, Option<&str>) = (None, None);
     for it in matches {

@@ -12,8 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::print::tell;
-use super::report::{Source, Watched, note_unreadable};
-use super::{Outcome, Progress, chain};
+use super::report::{SiteSource, Watched, note_unreadable};
+use super::{CommandResult, Progress, chain};
 use crate::report::serve::{Publisher, Served, serve};
 use crate::report::{SiteOptions, Sources, Templates, Waiting, publish};
 use crate::store::Store;
@@ -25,14 +25,14 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// An address to listen on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Address(SocketAddr);
+pub(super) struct ServeAddress(SocketAddr);
 
 /// An invalid address.
 #[derive(Debug, thiserror::Error)]
 #[error("expected an address like 127.0.0.1:8420 or [::1]:8420; name investigations before --serve")]
 pub(super) struct NoAddress;
 
-impl FromStr for Address {
+impl FromStr for ServeAddress {
     type Err = NoAddress;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -40,20 +40,20 @@ impl FromStr for Address {
             Some(port) => format!("127.0.0.1:{port}"),
             None => text.to_owned(),
         };
-        numbers.parse().map(Address).map_err(|_| NoAddress)
+        numbers.parse().map(ServeAddress).map_err(|_| NoAddress)
     }
 }
 
 /// Serves the site until Ctrl-C.
 pub(super) fn run(
-    source: Source,
+    source: SiteSource,
     options: SiteOptions,
-    address: Option<&Address>,
+    address: Option<&ServeAddress>,
     allow_remote: bool,
-) -> Outcome {
+) -> CommandResult {
     let listener = listen(address, allow_remote)?;
     let options = SiteOptions { live: true, ..options };
-    let mut shown = Shown { source, options, store: Store::new(""), state: String::new() };
+    let mut shown = LiveSite { source, options, store: Store::new(""), state: String::new() };
     let progress = Progress::new();
     progress.show("reading");
     let first = shown.look()?;
@@ -70,7 +70,10 @@ pub(super) fn run(
     Ok(serve(listener, &publisher)?)
 }
 
-fn listen(address: Option<&Address>, allow_remote: bool) -> Result<TcpListener, Box<dyn std::error::Error>> {
+fn listen(
+    address: Option<&ServeAddress>,
+    allow_remote: bool,
+) -> Result<TcpListener, Box<dyn std::error::Error>> {
     let wanted = address.map_or(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)), |address| address.0);
     if !wanted.ip().is_loopback() && !allow_remote {
         return Err(format!(
@@ -89,15 +92,15 @@ fn listen(address: Option<&Address>, allow_remote: bool) -> Result<TcpListener, 
 }
 
 /// The served site, and the state from which it was rendered.
-struct Shown {
-    source: Source,
+struct LiveSite {
+    source: SiteSource,
     options: SiteOptions,
     /// The store. It caches what was read.
     store: Store,
     state: String,
 }
 
-impl Shown {
+impl LiveSite {
     /// Returns a key for the state of all repositories.
     fn look(&self) -> Result<String, Box<dyn std::error::Error>> {
         let mut hasher = DefaultHasher::new();

@@ -42,7 +42,7 @@ Examples:
 
 /// The log options.
 #[derive(Args)]
-pub(super) struct LogArguments {
+pub(super) struct LogOptions {
     /// How much to log on standard error; info logs a line per call, without any text of investigations
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LevelArgument::Warn)]
     log: LevelArgument,
@@ -66,7 +66,7 @@ enum FormatArgument {
     Json,
 }
 
-impl LogArguments {
+impl LogOptions {
     pub(super) fn log(&self) -> Log {
         let level = match self.log {
             LevelArgument::Off => Level::Off,

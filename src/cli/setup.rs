@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::print::{self, can_ask};
-use super::{Outcome, misused, say};
+use super::{CommandResult, misused, say};
 use crate::platform;
 use crate::setup::{
     Client, ConfigFile, Edit, SKILL, ServerEntry, add_entry, add_paragraph, new_file, servers,
@@ -21,7 +21,7 @@ pub(super) const NAME: &str = "tot";
 pub(super) struct SetupArguments {
     /// MCP client to configure; without it, lists the installed ones, and asks for each at a terminal
     #[arg(value_enum)]
-    client: Option<Known>,
+    client: Option<ClientName>,
     /// Write the entry into the client's file, in the current folder for project files; everything else in it stays
     #[arg(long)]
     write: bool,
@@ -53,7 +53,7 @@ Examples:
 
 /// The clients, as named on the command line.
 #[derive(Clone, Copy, ValueEnum)]
-enum Known {
+enum ClientName {
     /// Claude Code: .mcp.json in the project
     ClaudeCode,
     /// VS Code: .vscode/mcp.json in the project
@@ -76,20 +76,20 @@ enum Known {
     AgentsMd,
 }
 
-impl Known {
+impl ClientName {
     /// Returns the client; `None` means `AGENTS.md`.
     fn client(self) -> Option<Client> {
         match self {
-            Known::ClaudeCode => Some(Client::ClaudeCode),
-            Known::Vscode => Some(Client::VsCode),
-            Known::Cursor => Some(Client::Cursor),
-            Known::Codex => Some(Client::Codex),
-            Known::ClaudeDesktop => Some(Client::ClaudeDesktop),
-            Known::Opencode => Some(Client::OpenCode),
-            Known::Windsurf => Some(Client::Windsurf),
-            Known::Gemini => Some(Client::GeminiCli),
-            Known::Copilot => Some(Client::CopilotCli),
-            Known::AgentsMd => None,
+            ClientName::ClaudeCode => Some(Client::ClaudeCode),
+            ClientName::Vscode => Some(Client::VsCode),
+            ClientName::Cursor => Some(Client::Cursor),
+            ClientName::Codex => Some(Client::Codex),
+            ClientName::ClaudeDesktop => Some(Client::ClaudeDesktop),
+            ClientName::Opencode => Some(Client::OpenCode),
+            ClientName::Windsurf => Some(Client::Windsurf),
+            ClientName::Gemini => Some(Client::GeminiCli),
+            ClientName::Copilot => Some(Client::CopilotCli),
+            ClientName::AgentsMd => None,
         }
     }
 
@@ -107,8 +107,8 @@ fn name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-pub(super) fn run(arguments: &SetupArguments) -> Outcome {
-    match arguments.client.map(Known::client) {
+pub(super) fn run(arguments: &SetupArguments) -> CommandResult {
+    match arguments.client.map(ClientName::client) {
         None => all(arguments),
         Some(None) if arguments.skill => {
             Err(misused("--skill needs a client: tot setup CLIENT --write --skill"))
@@ -136,8 +136,8 @@ pub(super) fn run(arguments: &SetupArguments) -> Outcome {
 }
 
 /// Handles all installed clients: asks for each at a terminal, and otherwise prints the command for each.
-fn all(arguments: &SetupArguments) -> Outcome {
-    let clients = Known::value_variants().iter().filter_map(|known| Some((*known, known.client()?)));
+fn all(arguments: &SetupArguments) -> CommandResult {
+    let clients = ClientName::value_variants().iter().filter_map(|known| Some((*known, known.client()?)));
     let mut found = Vec::new();
     for (known, client) in clients {
         if is_installed(client)? {
@@ -145,7 +145,7 @@ fn all(arguments: &SetupArguments) -> Outcome {
         }
     }
     if found.is_empty() {
-        let known: Vec<String> = Known::value_variants().iter().map(|known| known.word()).collect();
+        let known: Vec<String> = ClientName::value_variants().iter().map(|known| known.word()).collect();
         return Err(format!(
             "no known client was found. Name one: `tot setup CLIENT`, where CLIENT is one of {}",
             known.join(", ")
@@ -197,7 +197,7 @@ pub(super) fn on_path(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-fn agents_md(arguments: &SetupArguments) -> Outcome {
+fn agents_md(arguments: &SetupArguments) -> CommandResult {
     let file = Path::new("AGENTS.md");
     if arguments.write {
         return write_paragraph(arguments, file);
@@ -212,7 +212,7 @@ fn root_text(arguments: &SetupArguments) -> Result<String, String> {
     arguments.root.as_deref().map_or_else(|| Ok("investigations/".to_owned()), text)
 }
 
-fn write_paragraph(arguments: &SetupArguments, file: &Path) -> Outcome {
+fn write_paragraph(arguments: &SetupArguments, file: &Path) -> CommandResult {
     let root = root_text(arguments)?;
     let present = read(file)?;
     let put = |replace| Ok(add_paragraph(present.as_deref(), &arguments.name, &root, replace));
@@ -227,7 +227,7 @@ fn change(
     what: &str,
     put: impl Fn(bool) -> Result<Edit, Box<dyn std::error::Error>>,
     said: &str,
-) -> Outcome {
+) -> CommandResult {
     let mut edit = put(replace)?;
     if let Edit::Conflict(there) = &edit {
         if !may_replace(&format!("{} already has another {what}:\n\n{there}\n", file.display()))? {
@@ -242,7 +242,7 @@ fn change(
     say(said)
 }
 
-fn write_skill(client: Client, place: &str, replace: bool) -> Outcome {
+fn write_skill(client: Client, place: &str, replace: bool) -> CommandResult {
     let file = Path::new(place);
     match read(file)? {
         Some(there) if there == SKILL => {
@@ -256,7 +256,7 @@ fn write_skill(client: Client, place: &str, replace: bool) -> Outcome {
     say(&format!("{} now has the skill `investigate` in {place}.\n", client.name()))
 }
 
-fn write_entry(arguments: &SetupArguments, client: Client) -> Outcome {
+fn write_entry(arguments: &SetupArguments, client: Client) -> CommandResult {
     let (file, entry) = (file(client)?, entry(arguments, client)?);
     let present = read(&file)?;
     let put = |replace| {
@@ -303,7 +303,7 @@ pub(super) struct SetUp {
 
 /// Returns the state of all clients for this folder and this user.
 pub(super) fn clients() -> Vec<SetUp> {
-    let of = |known: &Known| {
+    let of = |known: &ClientName| {
         let client = known.client()?;
         let file = file(client).ok()?;
         let servers = read(&file)
@@ -311,7 +311,7 @@ pub(super) fn clients() -> Vec<SetUp> {
         let is_installed = is_installed(client).unwrap_or(false);
         Some(SetUp { name: client.name(), word: known.word(), is_installed, servers, file })
     };
-    Known::value_variants().iter().filter_map(of).collect()
+    ClientName::value_variants().iter().filter_map(of).collect()
 }
 
 /// Returns the remaining step in the client.

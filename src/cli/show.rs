@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::place::{Common, id_and_node};
 use super::print::{columns, page, say_json};
 use super::screen::{BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, section, styled, verdict_style};
-use super::{Outcome, finish};
+use super::{CommandResult, finish};
 use crate::assess::{self, Assessment, Verdict};
 use crate::decide::standing;
 use crate::domain::{BoundAnswer, Timestamp};
@@ -54,7 +54,7 @@ Examples:
 /// An investigation, for JSON and the terminal.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
+struct ShowDocument<'a> {
     id: String,
     title: &'a str,
     query: &'a str,
@@ -82,19 +82,19 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     not_covered: &'a [String],
     /// The answers that the conclusion rests on, then the other answers, most certain first.
-    answers: Vec<Answer<'a>>,
+    answers: Vec<ShowAnswer<'a>>,
     open_objections: Vec<String>,
-    blockers: Vec<Blocker>,
+    blockers: Vec<ShowBlocker>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_action: Option<String>,
     faults: Vec<String>,
-    nodes: Vec<Entry>,
+    nodes: Vec<ShowEntry>,
 }
 
 /// An answer with the nodes that confirm or refute it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer<'a> {
+struct ShowAnswer<'a> {
     #[serde(flatten)]
     line: NodeLine,
     #[serde(skip)]
@@ -102,14 +102,14 @@ struct Answer<'a> {
     evidence: String,
     #[serde(skip)]
     has_runs: bool,
-    confirmed_by: Vec<Confirmation<'a>>,
+    confirmed_by: Vec<ShowConfirmation<'a>>,
     refuted_by: Vec<String>,
 }
 
 /// A node that confirms an answer, and how much that is worth.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Confirmation<'a> {
+struct ShowConfirmation<'a> {
     node_id: String,
     grade: Grade,
     /// The distance from the answer, in a line.
@@ -123,7 +123,7 @@ struct Confirmation<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Blocker {
+struct ShowBlocker {
     code: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     node_id: Option<String>,
@@ -133,7 +133,7 @@ struct Blocker {
 /// A node of the tree.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct ShowEntry {
     #[serde(flatten)]
     line: NodeLine,
     parent: Option<String>,
@@ -148,7 +148,7 @@ pub(super) fn run(arguments: &ShowArguments) -> ExitCode {
     finish("tot show", try_run(arguments))
 }
 
-fn try_run(arguments: &ShowArguments) -> Outcome {
+fn try_run(arguments: &ShowArguments) -> CommandResult {
     let (id, node) = id_and_node(&arguments.what)?;
     let place = arguments.common.place();
     let snapshot = place.store.load(&place.one(id)?)?;
@@ -165,20 +165,20 @@ fn try_run(arguments: &ShowArguments) -> Outcome {
     if arguments.common.json {
         return say_json(&document);
     }
-    let extent = tree::Extent { all: arguments.all, depth: arguments.depth };
+    let extent = tree::TreeExtent { all: arguments.all, depth: arguments.depth };
     page(
         &(shown(&document, &assessment, screen)
             + &section("Tree", &tree::shown(&assessment, extent, screen))),
     )
 }
 
-fn document<'a>(assessment: &'a Assessment<'a>, snapshot: &'a Snapshot) -> Document<'a> {
+fn document<'a>(assessment: &'a Assessment<'a>, snapshot: &'a Snapshot) -> ShowDocument<'a> {
     let investigation = assessment.investigation;
     let meta = investigation.meta();
     let end = assessment.end();
     let next = assessment.rules.map(|rules| standing::outlook(investigation, &rules).next_action);
     let blockers = assessment.rules.map_or_else(Vec::new, |rules| standing::blockers(investigation, &rules));
-    Document {
+    ShowDocument {
         id: meta.id.to_string(),
         title: &meta.title,
         query: &meta.query,
@@ -197,7 +197,7 @@ fn document<'a>(assessment: &'a Assessment<'a>, snapshot: &'a Snapshot) -> Docum
         answers: assessment
             .answers
             .iter()
-            .map(|answer| Answer {
+            .map(|answer| ShowAnswer {
                 line: NodeLine::new(assessment, answer.node),
                 words: answer.words(),
                 evidence: assessment.evidence_words(answer),
@@ -209,14 +209,14 @@ fn document<'a>(assessment: &'a Assessment<'a>, snapshot: &'a Snapshot) -> Docum
         open_objections: assessment.open.iter().map(|objection| objection.message()).collect(),
         blockers: blockers
             .into_iter()
-            .map(|it| Blocker { code: it.code.to_string(), node_id: it.node, message: it.message })
+            .map(|it| ShowBlocker { code: it.code.to_string(), node_id: it.node, message: it.message })
             .collect(),
         next_action: next.filter(|_| investigation.end_in_force().is_none()),
         faults: snapshot.all_faults().map(ToString::to_string).collect(),
         nodes: investigation
             .preorder()
             .into_iter()
-            .map(|node| Entry {
+            .map(|node| ShowEntry {
                 line: NodeLine::new(assessment, node),
                 parent: node.parent.as_ref().map(ToString::to_string),
             })
@@ -227,9 +227,9 @@ fn document<'a>(assessment: &'a Assessment<'a>, snapshot: &'a Snapshot) -> Docum
 fn confirmed_by<'a>(
     assessment: &Assessment<'a>,
     answer: Option<&assess::Answer<'_>>,
-) -> Vec<Confirmation<'a>> {
+) -> Vec<ShowConfirmation<'a>> {
     let by = answer.iter().flat_map(|answer| answer.confirming.iter().map(|by| (&**answer.node, by)));
-    let confirmation = |(answer, by): (_, &Confirming)| Confirmation {
+    let confirmation = |(answer, by): (_, &Confirming)| ShowConfirmation {
         node_id: by.node.to_string(),
         grade: by.grade,
         distance: assessment.distance(answer, by).map_or_else(String::new, |it| it.to_string()),
@@ -247,7 +247,7 @@ fn refuted_by(answer: Option<&assess::Answer<'_>>) -> Vec<String> {
 }
 
 /// Formats everything except the tree.
-fn shown(document: &Document<'_>, assessment: &Assessment<'_>, screen: Screen) -> String {
+fn shown(document: &ShowDocument<'_>, assessment: &Assessment<'_>, screen: Screen) -> String {
     let investigation = assessment.investigation;
     let minute = |at: Timestamp| at.to_minute();
     let mut facts = vec![
@@ -282,7 +282,7 @@ fn shown(document: &Document<'_>, assessment: &Assessment<'_>, screen: Screen) -
             text.push_str(&format!("  {}\n", screen.rest(&line, 2)));
         }
     }
-    let answer = |answer: &Answer<'_>| {
+    let answer = |answer: &ShowAnswer<'_>| {
         let mut text = format!("  {}\n", answer.line.text(screen, 2));
         // A confirmation weaker than the answer's verdict says so.
         let by = answer.confirmed_by.iter().map(|by| match Some(by.verdict) == answer.line.verdict {

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::editor;
 use super::print::{ask, tell};
-use super::ruleset::Folder;
-use super::work::{self, Work, WorkArguments, Worked, fields, piped, word};
+use super::ruleset::RulesetFolder;
+use super::work::{self, LocalTools, WorkArguments, Worked, fields, piped, word};
 use crate::domain::Caller;
 use crate::ruleset::builtin;
 use crate::text::one_line;
@@ -29,7 +29,7 @@ pub(super) struct StartArguments {
     #[arg(long, value_name = "NAME")]
     ruleset: Option<String>,
     #[command(flatten)]
-    rulesets: Folder,
+    rulesets: RulesetFolder,
     /// Mode of the ruleset; default: its first
     #[arg(long, value_name = "NAME")]
     mode: Option<String>,
@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &StartArguments) -> ExitCode {
 }
 
 fn start(arguments: &StartArguments) -> Worked {
-    let work = Work::starting(&arguments.work, &arguments.rulesets)?;
+    let work = LocalTools::starting(&arguments.work, &arguments.rulesets)?;
     let ruleset = match &arguments.ruleset {
         None if arguments.mode.is_none() && work.may_ask() => method()?,
         ruleset => ruleset.clone(),

@@ -52,9 +52,9 @@ Examples:
 /// The results, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
+struct SyncDocument<'a> {
     dry_run: bool,
-    investigations: Vec<Entry<'a>>,
+    investigations: Vec<SyncEntry<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     indexes: Vec<IndexEntry>,
     failed: usize,
@@ -68,13 +68,13 @@ struct IndexEntry {
     listed: usize,
     written: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Failure>,
+    error: Option<SyncFailure>,
 }
 
 /// The result for one investigation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry<'a> {
+struct SyncEntry<'a> {
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     remote: Option<&'a str>,
@@ -92,11 +92,11 @@ struct Entry<'a> {
     notices: &'a [Notice],
     notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Failure>,
+    error: Option<SyncFailure>,
 }
 
 #[derive(Serialize)]
-struct Failure {
+struct SyncFailure {
     code: &'static str,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,7 +141,7 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
     if arguments.common.json {
         let investigations = outcomes.iter().map(entry).collect();
         let indexes = indexes.iter().map(index_entry).collect();
-        say_json(&Document { dry_run, investigations, indexes, failed })?;
+        say_json(&SyncDocument { dry_run, investigations, indexes, failed })?;
         return Ok(failed);
     }
     if outcomes.is_empty() {
@@ -179,8 +179,8 @@ fn index_entry(index: &Index) -> IndexEntry {
     }
 }
 
-fn failure(error: &SyncError) -> Failure {
-    Failure { code: error.code(), message: error.to_string(), suggestion: error.hint() }
+fn failure(error: &SyncError) -> SyncFailure {
+    SyncFailure { code: error.code(), message: error.to_string(), suggestion: error.hint() }
 }
 
 fn lines(outcomes: &[SyncOutcome], investigations: usize, failed: usize, dry_run: bool) -> String {
@@ -237,9 +237,9 @@ pub(super) fn shown(error: &SyncError) -> String {
     }
 }
 
-fn entry(outcome: &SyncOutcome) -> Entry<'_> {
+fn entry(outcome: &SyncOutcome) -> SyncEntry<'_> {
     let (done, upstream) = (&outcome.done, outcome.upstream.as_ref());
-    Entry {
+    SyncEntry {
         path: outcome.path.display().to_string(),
         remote: upstream.map(|upstream| upstream.remote.as_str()),
         url: upstream.map(|upstream| shown_address(&upstream.address)),

@@ -11,7 +11,7 @@ use clap::error::ErrorKind;
 
 use super::help::commands;
 use super::print::{columns, page, say, tell};
-use super::{Outcome, command, finish};
+use super::{CommandResult, command, finish};
 use crate::markdown::to_terminal;
 use crate::report;
 use crate::text::{causes, counted, one_line};
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &HelpArguments) -> ExitCode {
     }
 }
 
-fn publish(dir: &Path) -> Outcome {
+fn publish(dir: &Path) -> CommandResult {
     report::help_site(TOPICS).and_then(|files| report::write(&files, dir)).map_err(|error| causes(&error))?;
     say(&format!("{} in {}\n", counted(TOPICS.len() + 1, "page"), dir.join("index.html").display()))
 }

@@ -45,7 +45,7 @@ Examples:
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
+struct VerifyDocument<'a> {
     id: String,
     title: &'a str,
     head: String,
@@ -84,7 +84,7 @@ fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Erro
     let approved = found.is_approved();
     let verdict = assessed(&snapshot).top().to_string();
     if arguments.common.json {
-        let document = Document {
+        let document = VerifyDocument {
             id: meta.id.to_string(),
             title: &meta.title,
             head: snapshot.head.to_string(),

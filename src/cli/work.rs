@@ -15,12 +15,12 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::caller::caller;
-use super::draft::Fields;
+use super::draft::ToolArguments;
 use super::editor::{self, Edited};
 use super::finish;
-use super::place::{Common, Place};
+use super::place::{Common, Location};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
-use super::ruleset::Folder;
+use super::ruleset::RulesetFolder;
 use crate::domain::{Caller, Code, Investigation, NodeId};
 use crate::format::layout;
 use crate::mcp::tools;
@@ -52,17 +52,17 @@ pub(super) fn status(name: &str, worked: Worked) -> ExitCode {
 }
 
 /// Access to the tools in this process.
-pub(super) struct Work {
+pub(super) struct LocalTools {
     /// The name of the command.
     name: &'static str,
-    pub place: Place,
+    pub place: Location,
     service: Arc<Service>,
     json: bool,
 }
 
 /// An investigation to work on.
-pub(super) struct Subject {
-    work: Work,
+pub(super) struct WorkTarget {
+    work: LocalTools,
     /// The investigation's folder.
     pub path: PathBuf,
     pub standing: Standing,
@@ -70,9 +70,9 @@ pub(super) struct Subject {
     named: Option<String>,
 }
 
-impl Work {
-    pub(super) fn new(name: &'static str, arguments: &WorkArguments) -> Work {
-        Work::on(
+impl LocalTools {
+    pub(super) fn new(name: &'static str, arguments: &WorkArguments) -> LocalTools {
+        LocalTools::on(
             name,
             arguments,
             Service::new(arguments.common.place().store.root().to_owned(), arguments.world(), None),
@@ -82,27 +82,27 @@ impl Work {
     /// Opens the root with additional rulesets. New investigations are shared as git's configuration says.
     pub(super) fn starting(
         arguments: &WorkArguments,
-        rulesets: &Folder,
-    ) -> Result<Work, Box<dyn std::error::Error>> {
+        rulesets: &RulesetFolder,
+    ) -> Result<LocalTools, Box<dyn std::error::Error>> {
         let root = arguments.common.place().store.root().to_owned();
         let service = Service::new(root, arguments.world(), None).with_rulesets(rulesets.library()?);
-        Ok(Work::on("tot start", arguments, service.with_sharing(Sharing::to(None))))
+        Ok(LocalTools::on("tot start", arguments, service.with_sharing(Sharing::to(None))))
     }
 
-    fn on(name: &'static str, arguments: &WorkArguments, service: Service) -> Work {
+    fn on(name: &'static str, arguments: &WorkArguments, service: Service) -> LocalTools {
         // An investigation's folder is not a project.
         let is_project = |project: &Project| !project.root().join(layout::META).is_file();
         let project = if arguments.no_project { None } else { Project::here().filter(is_project) };
         let service = Arc::new(service.with_project(project));
-        Work { name, place: arguments.common.place(), service, json: arguments.common.json }
+        LocalTools { name, place: arguments.common.place(), service, json: arguments.common.json }
     }
 
     /// Returns the investigation with this id or part of one; without an id, the default one.
-    pub(super) fn subject(self, id: Option<&str>) -> Result<Subject, Box<dyn std::error::Error>> {
+    pub(super) fn subject(self, id: Option<&str>) -> Result<WorkTarget, Box<dyn std::error::Error>> {
         let path = self.place.one(id)?;
         let session = self.place.store.id(&path)?.to_string();
         let standing = self.service.read(&session).map_err(super::refused)?;
-        Ok(Subject { work: self, path, standing, named: id.map(str::to_owned) })
+        Ok(WorkTarget { work: self, path, standing, named: id.map(str::to_owned) })
     }
 
     /// Returns whether a person can be asked.
@@ -111,7 +111,7 @@ impl Work {
     }
 
     /// Calls the tool, and returns its reply.
-    fn ask(&self, tool: &str, arguments: Fields, caller: Caller) -> io::Result<Answered> {
+    fn ask(&self, tool: &str, arguments: ToolArguments, caller: Caller) -> io::Result<Answered> {
         let around = around_the_only(&arguments);
         let reply = tools::call(&self.service, tool, Value::Object(arguments), caller)?.content;
         Ok(Answered { reply, around })
@@ -121,7 +121,7 @@ impl Work {
     pub(super) fn call(
         &self,
         tool: &str,
-        arguments: Fields,
+        arguments: ToolArguments,
         caller: Caller,
         edited: Option<&Edited>,
         lines: impl FnOnce(&Value) -> String,
@@ -197,7 +197,7 @@ impl WorkArguments {
     }
 }
 
-impl Subject {
+impl WorkTarget {
     pub(super) fn investigation(&self) -> &Investigation {
         self.standing.investigation()
     }
@@ -211,7 +211,7 @@ impl Subject {
         Ok(self.work.place.store.author(&self.path)?)
     }
 
-    fn ask(&self, tool: &str, mut arguments: Fields) -> Result<Answered, Box<dyn std::error::Error>> {
+    fn ask(&self, tool: &str, mut arguments: ToolArguments) -> Result<Answered, Box<dyn std::error::Error>> {
         arguments.insert("sessionId".to_owned(), json!(self.investigation().meta().id.to_string()));
         Ok(self.work.ask(tool, arguments, caller(&self.work.place.store, &self.path)?)?)
     }
@@ -229,7 +229,12 @@ impl Subject {
     }
 
     /// Calls the tool, and prints its reply. `lines` formats the reply without `--json`.
-    pub(super) fn call(&self, tool: &str, arguments: Fields, lines: impl FnOnce(&Value) -> String) -> Worked {
+    pub(super) fn call(
+        &self,
+        tool: &str,
+        arguments: ToolArguments,
+        lines: impl FnOnce(&Value) -> String,
+    ) -> Worked {
         self.tell(&self.ask(tool, arguments)?, None, lines)
     }
 
@@ -238,7 +243,7 @@ impl Subject {
         &self,
         tool: &str,
         mut edited: Edited,
-        read: impl Fn(&str) -> Result<Fields, E>,
+        read: impl Fn(&str) -> Result<ToolArguments, E>,
         lines: impl FnOnce(&Value) -> String,
     ) -> Worked {
         for _ in 1..editor::TRIES {
@@ -314,7 +319,7 @@ pub(super) fn piped() -> Result<Option<String>, String> {
 }
 
 /// Collects the fields that have a value.
-pub(super) fn fields<const N: usize>(given: [(&str, Value); N]) -> Fields {
+pub(super) fn fields<const N: usize>(given: [(&str, Value); N]) -> ToolArguments {
     let is_given = |value: &Value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty());
     given
         .into_iter()
@@ -449,7 +454,7 @@ pub(super) fn next_of(id: &str, lines: &str) -> String {
 }
 
 /// Returns the path prefix of the fields of a call's only entry. People give that entry without the list around it.
-fn around_the_only(arguments: &Fields) -> Option<String> {
+fn around_the_only(arguments: &ToolArguments) -> Option<String> {
     let is_only =
         |list: &&str| arguments.get(*list).and_then(Value::as_array).is_some_and(|it| it.len() == 1);
     ["results", "nodes"].into_iter().find(is_only).map(|list| format!("`{list}[0]."))

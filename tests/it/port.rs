@@ -263,7 +263,7 @@ fn an_id_that_another_history_has_is_refused_and_nothing_moves() {
     imported(&other, &file, &[]);
     assert_eq!(imported(&other, &bundle, &[])["code"], "ALREADY_HERE");
     let ran = other.tot(&["import", "--as-new", bundle.to_str().unwrap()]);
-    assert!(ran.status == 1 && ran.err.contains("is for JSON files"), "{ran:?}");
+    assert!(ran.status == 1 && ran.err.contains("is only for JSON files"), "{ran:?}");
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn a_file_that_cannot_be_read_stays_as_it_is() {
     let refused = setup(&sandbox, &["claude-code", "--write", "--replace"]);
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains(".mcp.json") && said.contains("by hand"), "{said}");
+    assert!(said.contains(".mcp.json") && said.contains("manually"), "{said}");
     assert_eq!(std::fs::read_to_string(sandbox.path(".mcp.json")).unwrap(), "{\"mcpServers\": {\n");
 }
 

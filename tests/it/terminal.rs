@@ -132,7 +132,7 @@ fn there_is_a_manual_page_for_each_command_and_topic() {
     assert!(page("tot-commit.1").contains("nodeId: R2.A1"), "examples are there");
     assert!(page("tot-ruleset-show.1").contains("tot\\-ruleset\\-show"));
     let method = page("tot-method.7");
-    assert!(method.contains(".SH Begin\n") && method.contains("tot start"), "{method}");
+    assert!(method.contains(".SH Start\n") && method.contains("tot start"), "{method}");
     let files = |folder: &str| std::fs::read_dir(sandbox.path("pages").join(folder)).unwrap().count();
     // The stranger's page is not ours.
     let pages = files("man1") + files("man7") - 1;

@@ -1,6 +1,6 @@
 //! The texts that `tot rerun` prints about a run. Pure. Hidden characters are made visible.
 
-use super::{Repetition, Where};
+use super::{RerunResult, Where};
 use crate::cli::run::missed;
 use crate::cli::screen::{BAD, BOLD, DOUBT, GOOD, QUIET, plain_lines, styled};
 use crate::domain::Run;
@@ -56,8 +56,8 @@ fn whereabouts(ran: &Ran, place: &Where) -> String {
 }
 
 /// Describes the result of a rerun: the verdict, the command, and the reasons.
-pub(super) fn told(repetition: &Repetition<'_>) -> String {
-    let Repetition { run, first, again, verdict, known, .. } = repetition;
+pub(super) fn told(repetition: &RerunResult<'_>) -> String {
+    let RerunResult { run, first, again, verdict, known, .. } = repetition;
     let verdict = *verdict;
     let style = match verdict {
         _ if repetition.holds() => GOOD,
@@ -121,7 +121,7 @@ fn changed(before: &Output, after: &Output) -> String {
 }
 
 /// Returns a summary such as `2 of 3 same, 1 differs and holds as judged`.
-pub(super) fn summary(repeated: &[Repetition<'_>]) -> String {
+pub(super) fn summary(repeated: &[RerunResult<'_>]) -> String {
     let number =
         |wanted, holds| repeated.iter().filter(|it| it.verdict == wanted && it.holds() == holds).count();
     let mut text = format!("{} of {} same", number(RunVerdict::Same, true), repeated.len());

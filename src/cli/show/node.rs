@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Confirmation, confirmed_by, refuted_by};
+use super::{ShowConfirmation, confirmed_by, refuted_by};
 use crate::assess::{Assessment, CapturedRun, NEWEST_RUNS, RunEntry, newest_runs};
 use crate::cli::screen::{BAD, BOLD, NodeLine, QUIET, Screen, plain_lines, section, styled, verdict_style};
 use crate::domain::{Comment, Node};
@@ -12,14 +12,14 @@ use crate::view::{COMMANDS, HEADLINE, NodeView, OTHER_RESULTS};
 /// A node, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Document<'a> {
+pub(super) struct NodeDocument<'a> {
     /// The investigation.
     id: String,
     node: NodeView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sure: Option<&'static str>,
     contested: bool,
-    confirmed_by: Vec<Confirmation<'a>>,
+    confirmed_by: Vec<ShowConfirmation<'a>>,
     refuted_by: Vec<String>,
     comments: Vec<&'a Comment>,
     /// The runs for the node, and the runs that its results name.
@@ -27,11 +27,11 @@ pub(super) struct Document<'a> {
     attachments: Vec<&'a str>,
 }
 
-pub(super) fn document<'a>(assessment: &'a Assessment<'a>, node: &'a Node) -> Document<'a> {
+pub(super) fn document<'a>(assessment: &'a Assessment<'a>, node: &'a Node) -> NodeDocument<'a> {
     let investigation = assessment.investigation;
     let line = NodeLine::new(assessment, node);
     let answer = assessment.answer(&node.id);
-    Document {
+    NodeDocument {
         id: investigation.meta().id.to_string(),
         node: NodeView::new(investigation, assessment.rules, node),
         sure: line.sure,

@@ -9,7 +9,7 @@ use crate::text::columns;
 
 /// The part of the tree to show.
 #[derive(Clone, Copy)]
-pub(super) struct Extent {
+pub(super) struct TreeExtent {
     /// Whether to show every node.
     pub all: bool,
     /// The maximum number of rounds.
@@ -17,13 +17,13 @@ pub(super) struct Extent {
 }
 
 /// A line of the tree: a node, or a count of hidden nodes.
-enum Line<'a> {
+enum TreeLine<'a> {
     Node(&'a Node),
     More(Vec<&'a Node>),
 }
 
 /// Formats the tree. Folded nodes are counted by state.
-pub(super) fn shown(assessment: &Assessment<'_>, extent: Extent, screen: Screen) -> String {
+pub(super) fn shown(assessment: &Assessment<'_>, extent: TreeExtent, screen: Screen) -> String {
     let investigation = assessment.investigation;
     let order = investigation.preorder();
     let is_whole = extent.all || order.len() <= FEW;
@@ -40,14 +40,14 @@ pub(super) fn shown(assessment: &Assessment<'_>, extent: Extent, screen: Screen)
             *sizes.entry(parent).or_default() += size;
         }
     }
-    let below = |node: Option<&NodeId>| -> Vec<Line<'_>> {
+    let below = |node: Option<&NodeId>| -> Vec<TreeLine<'_>> {
         let children: Vec<&Node> = match node {
             Some(id) => investigation.children(id).map(AsRef::as_ref).collect(),
             None => investigation.roots().map(AsRef::as_ref).collect(),
         };
         let (seen, hidden): (Vec<&Node>, Vec<&Node>) =
             children.into_iter().partition(|child| is_shown(child));
-        let mut lines: Vec<Line<'_>> = seen.into_iter().map(Line::Node).collect();
+        let mut lines: Vec<TreeLine<'_>> = seen.into_iter().map(TreeLine::Node).collect();
         match hidden.as_slice() {
             [] => {}
             // A single hidden node takes as much room as the line that counts it.
@@ -55,15 +55,15 @@ pub(super) fn shown(assessment: &Assessment<'_>, extent: Extent, screen: Screen)
                 if sizes.get(&only.id) == Some(&1)
                     && extent.depth.is_none_or(|depth| only.round() <= depth) =>
             {
-                lines.push(Line::Node(only));
+                lines.push(TreeLine::Node(only));
             }
-            _ => lines.push(Line::More(hidden)),
+            _ => lines.push(TreeLine::More(hidden)),
         }
         lines
     };
     let mut text = String::new();
     let mut is_folded = false;
-    let mut stack: Vec<(String, std::vec::IntoIter<Line<'_>>)> =
+    let mut stack: Vec<(String, std::vec::IntoIter<TreeLine<'_>>)> =
         vec![(String::new(), below(None).into_iter())];
     loop {
         let is_root = stack.len() == 1;
@@ -81,7 +81,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, extent: Extent, screen: Screen)
         let inner = format!("{prefix}{rest}");
         let drawn = within(&format!("{prefix}{branch}"), screen);
         match line {
-            Line::Node(node) => {
+            TreeLine::Node(node) => {
                 let taken = columns(&drawn) + 2;
                 text.push_str(&format!(
                     "  {}{}\n",
@@ -90,7 +90,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, extent: Extent, screen: Screen)
                 ));
                 stack.push((inner, below(Some(&node.id)).into_iter()));
             }
-            Line::More(nodes) => {
+            TreeLine::More(nodes) => {
                 is_folded |= nodes.iter().any(|node| extent.depth.is_none_or(|depth| node.round() <= depth));
                 let number: usize = nodes.iter().filter_map(|node| sizes.get(&node.id)).sum();
                 let more = screen

@@ -60,7 +60,7 @@ fn an_answer_that_cannot_be_printed_is_not_taken_for_nothing_done() {
         let line = format!("{} {command} >/dev/full", crate::support::TOT);
         let output = sandbox.command("sh").args(["-c", &line]).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), said.contains("it is done and stored")), (Some(1), true), "{said}");
+        assert_eq!((output.status.code(), said.contains("the change is stored")), (Some(1), true), "{said}");
     }
 }
 
@@ -273,7 +273,7 @@ fn people_are_told_of_commands_and_not_of_tools() {
     let check = tot(&sandbox, &["check"]);
     assert!(check.out.contains("the next tot end writes it") && !check.out.contains("tot_"), "{check:#?}");
     let review = tot(&sandbox, &["help", "review"]);
-    assert!(review.out.contains("Whoever may use your key can sign in your name"), "{review:#?}");
+    assert!(review.out.contains("Anyone who can use your key can sign in your"), "{review:#?}");
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn new_investigations_go_where_the_configuration_says() {
     sandbox.git(&sandbox.path("home"), &["init", "-q", project.to_str().unwrap()]);
     let machine = Machine::new(&sandbox, "project/investigations");
     let said = machine.ok(&["remote", "add", "origin", hub.to_str().unwrap()]);
-    assert!(said.contains("So will new ones"), "{said}");
+    assert!(said.contains("New investigations too"), "{said}");
     let id = machine.start();
     machine.ok(&["sync"]);
     assert_eq!(refs(&sandbox, &hub), [format!("refs/heads/tot/{id}")]);
