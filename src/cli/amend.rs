@@ -1,16 +1,12 @@
 //! `tot amend`: corrects a node or the conclusion.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::draft::{self, ToolArguments, plain_list, plain_text};
 use super::end::Binding;
-use super::misused;
-use super::work::{
-    self, LocalTools, WorkArguments, WorkTarget, Worked, fields, id_and_rest, list, piped, word,
-};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, id_and_rest, list, piped, word};
+use super::{Worked, misused};
 use crate::domain::NodeId;
 use crate::text::one_line;
 
@@ -57,11 +53,7 @@ const HELP: &str = "\
 State after `Reason:` what was wrong, and correct the text. ToolArguments that you leave alone do not change.
 Everything below this line is ignored. Saved unchanged, nothing is stored.";
 
-pub(super) fn run(arguments: &AmendArguments) -> ExitCode {
-    work::status("tot amend", amend(arguments))
-}
-
-fn amend(arguments: &AmendArguments) -> Worked {
+pub(super) fn run(arguments: &AmendArguments) -> Worked {
     let (id, rest) = id_and_rest(&arguments.what);
     let subject = LocalTools::new("tot amend", &arguments.work).subject(id)?;
     let call = match rest {

@@ -1,14 +1,13 @@
 //! `tot approve`: a person's sign-off of a commit.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
 
 use super::place::Common;
 use super::print::{say_json, stored};
-use super::{CommandResult, finish, say};
+use super::{CommandResult, say};
 use crate::remote::{GitProgram, NewTag};
 use crate::signoff::{self, SignOffDecision};
 use crate::store::{Snapshot, Store};
@@ -59,11 +58,7 @@ pub(super) struct ApproveDocument {
     open: Vec<String>,
 }
 
-pub(super) fn run(arguments: &ApproveArguments) -> ExitCode {
-    finish("tot approve", try_run(arguments))
-}
-
-fn try_run(arguments: &ApproveArguments) -> CommandResult {
+pub(super) fn run(arguments: &ApproveArguments) -> CommandResult {
     let place = arguments.common.place();
     let path = place.one(arguments.id.as_deref())?;
     let decision = if arguments.reject { SignOffDecision::Rejected } else { SignOffDecision::Approved };

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
@@ -11,7 +10,7 @@ use serde::Serialize;
 use super::caller::caller;
 use super::place::Common;
 use super::print::{say_json, stored, tell};
-use super::{CommandResult, finish, misused, place, refused, say};
+use super::{CommandResult, misused, place, refused, say};
 use crate::decide::attach;
 use crate::domain::{Event, NodeId};
 use crate::format::layout;
@@ -62,11 +61,7 @@ struct Attachment {
     path: String,
 }
 
-pub(super) fn run(arguments: &AttachArguments) -> ExitCode {
-    finish("tot attach", attach(arguments))
-}
-
-fn attach(arguments: &AttachArguments) -> CommandResult {
+pub(super) fn run(arguments: &AttachArguments) -> CommandResult {
     let (id, node, files) = match arguments.what.as_slice() {
         [node, files @ ..] if node.parse::<NodeId>().is_ok() => (None, node, files),
         [id, node, files @ ..] if !files.is_empty() => (Some(id.as_str()), node, files),

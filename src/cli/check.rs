@@ -1,7 +1,6 @@
 //! `tot check`: finds errors in investigations.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
@@ -9,7 +8,7 @@ use serde::Serialize;
 use super::place::{Common, Location};
 use super::print::say_json;
 use super::work::spoken;
-use super::{chain, finish, is_repository, misused, say};
+use super::{Worked, chain, is_repository, misused, passed, say};
 use crate::check::{self, Finding, Objects, Severity};
 use crate::domain::{Code, Investigation, Lines, Node, NodeId, Pin};
 use crate::format::layout;
@@ -121,16 +120,7 @@ struct CheckDocument<'a> {
     warnings: usize,
 }
 
-pub(super) fn run(arguments: &CheckArguments) -> ExitCode {
-    match try_run(arguments) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => finish("tot check", Err(error)),
-    }
-}
-
-/// Checks and prints. Returns whether there are no errors.
-fn try_run(arguments: &CheckArguments) -> Result<bool, Box<dyn std::error::Error>> {
+pub(super) fn run(arguments: &CheckArguments) -> Worked {
     let project = match &arguments.project {
         _ if !arguments.references => None,
         Some(dir) => Some(Project::around(dir).map_err(|error| misused(chain(&error)))?),
@@ -165,7 +155,7 @@ fn try_run(arguments: &CheckArguments) -> Result<bool, Box<dyn std::error::Error
         true => say_json(&CheckDocument { investigations: &reports, errors, warnings })?,
         false => say(&lines(&reports, errors, warnings))?,
     }
-    Ok(errors == 0 && !(arguments.strict && is_lost))
+    Ok(passed(errors == 0 && !(arguments.strict && is_lost)))
 }
 
 /// Returns the repositories that a path or an id names. Unreadable ones are included, because they must be reported.

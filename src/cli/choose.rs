@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
 
 use super::place::Common;
 use super::print::say_json;
-use super::{CommandResult, finish, say};
+use super::{CommandResult, say};
 use crate::text::one_line;
 
 /// Choose the default investigation, or show it. Without a choice, the default is the only one, or the only open one.
@@ -42,11 +41,7 @@ struct DefaultDocument {
     title: Option<String>,
 }
 
-pub(super) fn run(arguments: &UseArguments) -> ExitCode {
-    finish("tot use", choose(arguments))
-}
-
-fn choose(arguments: &UseArguments) -> CommandResult {
+pub(super) fn run(arguments: &UseArguments) -> CommandResult {
     let UseArguments { id, none, common } = arguments;
     let place = common.place();
     let file = place.chosen_file();

@@ -1,6 +1,5 @@
 //! `tot claim` and `tot release`: claims on proposals.
 
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
@@ -9,7 +8,7 @@ use serde::Serialize;
 use super::caller::caller;
 use super::place::Common;
 use super::print::say_json;
-use super::{CommandResult, finish, misused, place, refused, say};
+use super::{CommandResult, misused, place, refused, say};
 use crate::decide::claim::Claimant;
 use crate::domain::{Caller, Claim, Node, NodeId};
 use crate::service::{Service, Written};
@@ -75,15 +74,7 @@ struct ClaimEntry {
     until: Option<String>,
 }
 
-pub(super) fn claim(arguments: &ClaimArguments) -> ExitCode {
-    finish("tot claim", try_claim(arguments))
-}
-
-pub(super) fn release(arguments: &ReleaseArguments) -> ExitCode {
-    finish("tot release", try_release(arguments))
-}
-
-fn try_claim(arguments: &ClaimArguments) -> CommandResult {
+pub(super) fn claim(arguments: &ClaimArguments) -> CommandResult {
     let ClaimSubject { service, session, nodes, author, caller } =
         ClaimSubject::of(&arguments.common, &arguments.what)?;
     let agent_id = match arguments.agent.clone().or(author) {
@@ -95,7 +86,7 @@ fn try_claim(arguments: &ClaimArguments) -> CommandResult {
     tell(&written, &nodes, arguments.common.json)
 }
 
-fn try_release(arguments: &ReleaseArguments) -> CommandResult {
+pub(super) fn release(arguments: &ReleaseArguments) -> CommandResult {
     let ClaimSubject { service, session, nodes, caller, .. } =
         ClaimSubject::of(&arguments.common, &arguments.what)?;
     let written = service.release(&session, &nodes, &caller).map_err(refused)?;

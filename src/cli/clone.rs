@@ -1,6 +1,5 @@
 //! `tot clone`: clones investigations from a remote.
 
-use std::process::ExitCode;
 use std::sync::Mutex;
 
 use clap::Args;
@@ -9,7 +8,7 @@ use serde::Serialize;
 use super::place::Common;
 use super::print::{say_json, tell};
 use super::sync::shown;
-use super::{Progress, finish, remote_address, say};
+use super::{Progress, Worked, passed, remote_address, say};
 use crate::remote::GitProgram;
 use crate::sync;
 use crate::sync::clone::{Cloned, ClonedFolder, clone};
@@ -57,16 +56,7 @@ struct CloneEntry {
     code: Option<&'static str>,
 }
 
-pub(super) fn run(arguments: &CloneArguments) -> ExitCode {
-    match try_run(arguments) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => finish("tot clone", Err(error)),
-    }
-}
-
-/// Returns the number of failures.
-fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Error>> {
+pub(super) fn run(arguments: &CloneArguments) -> Worked {
     let place = arguments.common.place();
     let git = GitProgram::find(super::is_person())?;
     let progress = Mutex::new(Progress::new());
@@ -82,7 +72,7 @@ fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Erro
     if arguments.common.json {
         let investigations = cloned.iter().map(entry).collect();
         say_json(&CloneDocument { investigations, failed })?;
-        return Ok(failed);
+        return Ok(passed(failed == 0));
     }
     for Cloned { branch, outcome } in &cloned {
         match outcome {
@@ -105,7 +95,7 @@ fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Erro
             say(&format!("  {}\n", one_line(&sync::note(left_out))))?;
         }
     }
-    Ok(failed)
+    Ok(passed(failed == 0))
 }
 
 fn entry(cloned: &Cloned) -> CloneEntry {

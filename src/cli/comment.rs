@@ -1,7 +1,6 @@
 //! `tot comment`, `tot object` and `tot resolve`: a person's comments.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
@@ -11,7 +10,7 @@ use super::editor::{self, Edited};
 use super::place::{Common, Location, id_and_node};
 use super::print::{say_json, stored};
 use super::work::piped;
-use super::{CommandResult, finish, refused, say};
+use super::{CommandResult, refused, say};
 use crate::decide::comment::Say;
 use crate::domain::{Comment, CommentKind, Event, Investigation, NodeId};
 use crate::ruleset::rules::objections;
@@ -94,22 +93,22 @@ struct CommentDocument {
     node_id: Option<String>,
 }
 
-pub(super) fn comment(arguments: &CommentArguments) -> ExitCode {
+pub(super) fn comment(arguments: &CommentArguments) -> CommandResult {
     let CommentArguments { what, reply_to, how } = arguments;
     let kind = if reply_to.is_some() { CommentKind::Answer } else { CommentKind::Comment };
-    finish("tot comment", talk(kind, what, reply_to.as_deref(), how))
+    talk(kind, what, reply_to.as_deref(), how)
 }
 
-pub(super) fn object(arguments: &ObjectArguments) -> ExitCode {
-    finish("tot object", talk(CommentKind::Objection, &arguments.what, None, &arguments.how))
+pub(super) fn object(arguments: &ObjectArguments) -> CommandResult {
+    talk(CommentKind::Objection, &arguments.what, None, &arguments.how)
 }
 
-pub(super) fn resolve(arguments: &ResolveArguments) -> ExitCode {
+pub(super) fn resolve(arguments: &ResolveArguments) -> CommandResult {
     let (what, named) = match arguments.what.split_last() {
         Some((named, rest)) => (rest, Some(named.as_str())),
         None => (&[][..], None),
     };
-    finish("tot resolve", talk(CommentKind::Resolution, what, named, &arguments.how))
+    talk(CommentKind::Resolution, what, named, &arguments.how)
 }
 
 fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &CommentOptions) -> CommandResult {

@@ -1,12 +1,11 @@
 //! `tot commit`: stores results.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::Worked;
 use super::draft::{self, ToolArguments, plain_text};
-use super::work::{self, LocalTools, WorkArguments, WorkTarget, Worked, id_and_rest, list, piped, word};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, id_and_rest, list, piped, word};
 use crate::decide::next::{needs, states_that_count};
 use crate::domain::{Node, NodeId};
 use crate::ruleset::{EffectiveRules, State};
@@ -47,11 +46,7 @@ A file is Markdown with a head of fields:
 Further fields: evidence, verificationMethod, alternativesConsidered (a list), caveats (a list: what a
 confirmation did not try), refutes, commands, references, links, attachments, startedAt. YAML or JSON with the arguments of the tool tot_commit is accepted too, also with several results.";
 
-pub(super) fn run(arguments: &CommitArguments) -> ExitCode {
-    work::status("tot commit", commit(arguments))
-}
-
-fn commit(arguments: &CommitArguments) -> Worked {
+pub(super) fn run(arguments: &CommitArguments) -> Worked {
     let (id, rest) = id_and_rest(&arguments.what);
     let subject = LocalTools::new("tot commit", &arguments.work).subject(id)?;
     let (named, files) = match rest.split_first() {

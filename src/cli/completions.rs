@@ -1,12 +1,10 @@
 //! `tot completions`: shell completion scripts.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use clap_complete::Shell;
 
 use super::print::say;
-use super::{CommandResult, command, finish};
+use super::{CommandResult, command};
 
 /// Print a completion script for your shell.
 #[derive(Args)]
@@ -22,12 +20,8 @@ Examples:
   tot completions zsh >~/.zfunc/_tot            with ~/.zfunc in fpath
   tot completions fish >~/.config/fish/completions/tot.fish";
 
-pub(super) fn run(arguments: &CompletionsArguments) -> ExitCode {
-    finish("tot completions", write(arguments.shell))
-}
-
-fn write(shell: Shell) -> CommandResult {
+pub(super) fn run(arguments: &CompletionsArguments) -> CommandResult {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut command(), "tot", &mut script);
+    clap_complete::generate(arguments.shell, &mut command(), "tot", &mut script);
     say(&String::from_utf8(script)?)
 }

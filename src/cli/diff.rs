@@ -1,14 +1,12 @@
 //! `tot diff`: the difference between two commits, for the terminal or as Markdown.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde::Serialize;
 
 use super::place::{Common, WithholdArgument};
 use super::print::{columns, page, say_json};
 use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, plain_lines, section, styled};
-use super::{CommandResult, finish, misused};
+use super::{CommandResult, misused};
 use crate::domain::{Happening, Node};
 use crate::report::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff, NodeDiff};
 use crate::report::difference::{DifferenceLine, difference};
@@ -133,11 +131,7 @@ struct BeforeAfter {
     after: String,
 }
 
-pub(super) fn run(arguments: &DiffArguments) -> ExitCode {
-    finish("tot diff", try_run(arguments))
-}
-
-fn try_run(arguments: &DiffArguments) -> CommandResult {
+pub(super) fn run(arguments: &DiffArguments) -> CommandResult {
     let (id, range) = match arguments.what.as_slice() {
         [range] => (None, range),
         [id, range] => (Some(id.as_str()), range),

@@ -1,13 +1,11 @@
 //! `tot doctor`: checks what `tot` needs, and suggests fixes.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde::Serialize;
 
 use super::place::{Common, Location};
 use super::print::{say, say_json};
-use super::{CommandResult, chain, finish, is_person, setup};
+use super::{Worked, chain, is_person, passed, setup};
 use crate::remote::GitProgram;
 use crate::text::{counted, one_line};
 
@@ -67,23 +65,16 @@ impl DoctorCheck {
     }
 }
 
-pub(super) fn run(arguments: &DoctorArguments) -> ExitCode {
+pub(super) fn run(arguments: &DoctorArguments) -> Worked {
     let mut checks = git();
     checks.push(server());
     checks.extend(clients());
     checks.push(root(&arguments.common.place()));
-    let told = match arguments.common.json {
-        true => say_json(&DoctorDocument { checks: &checks }),
-        false => tell(&checks),
-    };
-    match told {
-        Ok(()) if checks.iter().any(|check| check.status == CheckStatus::Wrong) => ExitCode::FAILURE,
-        told => finish("tot doctor", told),
+    match arguments.common.json {
+        true => say_json(&DoctorDocument { checks: &checks })?,
+        false => say(&checks.iter().map(line).collect::<String>())?,
     }
-}
-
-fn tell(checks: &[DoctorCheck]) -> CommandResult {
-    say(&checks.iter().map(line).collect::<String>())
+    Ok(passed(checks.iter().all(|check| check.status != CheckStatus::Wrong)))
 }
 
 /// Formats a check for printing.

@@ -1,16 +1,13 @@
 //! `tot end`: ends an investigation with a conclusion.
 
 use std::convert::Infallible;
-use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::draft::ToolArguments;
-use super::misused;
-use super::work::{
-    self, LocalTools, WorkArguments, WorkTarget, Worked, fields, id_and_rest, list, piped, word,
-};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, id_and_rest, list, piped, word};
+use super::{Worked, misused};
 use crate::decide::{Rejection, standing};
 use crate::text::{counted, one_line, shorten};
 
@@ -98,11 +95,7 @@ impl ReasonArgument {
     }
 }
 
-pub(super) fn run(arguments: &EndArguments) -> ExitCode {
-    work::status("tot end", end(arguments))
-}
-
-fn end(arguments: &EndArguments) -> Worked {
+pub(super) fn run(arguments: &EndArguments) -> Worked {
     let (id, files) = id_and_rest(&arguments.what);
     let subject = LocalTools::new("tot end", &arguments.work).subject(id)?;
     let stopped = arguments

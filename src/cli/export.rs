@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
 use super::place::{RootArgument, WithholdArgument};
-use super::{CommandResult, finish, say};
+use super::{CommandResult, say};
 use crate::domain::{Investigation, Node};
 use crate::mcp::resources;
 use crate::project::Project;
@@ -70,11 +69,7 @@ enum ExportError {
     Terminal,
 }
 
-pub(super) fn run(arguments: &ExportArguments) -> ExitCode {
-    finish("tot export", try_run(arguments))
-}
-
-fn try_run(arguments: &ExportArguments) -> CommandResult {
+pub(super) fn run(arguments: &ExportArguments) -> CommandResult {
     if arguments.format == ExportFormat::Bundle && arguments.output.is_none() && io::stdout().is_terminal() {
         return Err(ExportError::Terminal.into());
     }

@@ -3,14 +3,13 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
 
 use super::place::{Common, Location};
 use super::print::{say_json, tell};
-use super::{Progress, chain, finish, say};
+use super::{Progress, Worked, chain, passed, say};
 use crate::import::{self, ImportError};
 use crate::remote::GitProgram;
 use crate::sync::SyncError;
@@ -128,7 +127,7 @@ impl FileError {
     }
 }
 
-pub(super) fn run(arguments: &ImportArguments) -> ExitCode {
+pub(super) fn run(arguments: &ImportArguments) -> Worked {
     let place = arguments.common.place();
     let progress = Progress::new();
     let mut files = Vec::new();
@@ -138,17 +137,12 @@ pub(super) fn run(arguments: &ImportArguments) -> ExitCode {
     }
     progress.clear();
     let failed = files.iter().filter(|entry| entry.error.is_some()).count();
-    let said = if arguments.common.json {
-        let document = ImportDocument { dry_run: arguments.dry_run, files, failed };
-        say_json(&document)
+    if arguments.common.json {
+        say_json(&ImportDocument { dry_run: arguments.dry_run, files, failed })?;
     } else {
-        files.iter().try_for_each(|entry| print(entry, arguments.dry_run))
-    };
-    match said {
-        Err(error) => finish("tot import", Err(error)),
-        Ok(()) if failed > 0 => ExitCode::FAILURE,
-        Ok(()) => ExitCode::SUCCESS,
+        files.iter().try_for_each(|entry| print(entry, arguments.dry_run))?;
     }
+    Ok(passed(failed == 0))
 }
 
 fn one(arguments: &ImportArguments, place: &Location, path: &Path) -> Result<Vec<ImportEntry>, FileError> {

@@ -1,7 +1,5 @@
 //! `tot list`: lists investigations with their answers.
 
-use std::process::ExitCode;
-
 use anstyle::Style;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -9,7 +7,7 @@ use serde::Serialize;
 use super::place::Common;
 use super::print::{columns, page, say_json};
 use super::screen::{BAD, BOLD, DOUBT, GOOD, NodeLine, QUIET, Screen, assessed, styled};
-use super::{CommandResult, finish, is_person};
+use super::{CommandResult, is_person};
 use crate::assess::{self, Verdict};
 use crate::decide::standing;
 use crate::parallel;
@@ -119,11 +117,7 @@ struct ListedInvestigation {
     fault: Option<String>,
 }
 
-pub(super) fn run(arguments: &ListArguments) -> ExitCode {
-    finish("tot list", try_run(arguments))
-}
-
-fn try_run(arguments: &ListArguments) -> CommandResult {
+pub(super) fn run(arguments: &ListArguments) -> CommandResult {
     let place = arguments.common.place();
     let words = Some(arguments.words.join(" ")).filter(|text| !text.trim().is_empty());
     let filter = ListFilter { state: ListState::All, text: words, after: None, limit: usize::MAX };

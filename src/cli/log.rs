@@ -1,14 +1,12 @@
 //! `tot log`: the history of an investigation, a node or a branch.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde::Serialize;
 
+use super::CommandResult;
 use super::place::Common;
 use super::print::{columns, page, say_json};
 use super::screen::{BAD, DOUBT, NAME, QUIET, Screen, styled};
-use super::{CommandResult, finish};
 use crate::domain::node::program_of;
 use crate::domain::{Happening, NodeId};
 use crate::report::verb_of;
@@ -86,11 +84,7 @@ enum LogSubject {
     Branch(String),
 }
 
-pub(super) fn run(arguments: &LogArguments) -> ExitCode {
-    finish("tot log", try_run(arguments))
-}
-
-fn try_run(arguments: &LogArguments) -> CommandResult {
+pub(super) fn run(arguments: &LogArguments) -> CommandResult {
     let (id, of) = asked(&arguments.what);
     let place = arguments.common.place();
     let snapshot = place.store.load(&place.one(id)?)?;

@@ -1,15 +1,14 @@
 //! `tot man`: manual pages for all commands and help topics.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::PathBuf;
 
 use clap::Args;
 use roff::{Inline, Roff, bold, roman};
 
 use super::print::say;
 use super::topics::{TOPICS, title};
-use super::{CommandResult, command, finish};
+use super::{CommandResult, command};
 use crate::text::counted;
 
 /// Write the manual pages into a folder for `man`: tot.1 and a page per command in man1/, and a page per topic of tot help in
@@ -26,11 +25,7 @@ Examples:
   tot man ~/.local/share/man
   tot man pages && man -M pages tot-commit";
 
-pub(super) fn run(arguments: &ManArguments) -> ExitCode {
-    finish("tot man", write(&arguments.dir))
-}
-
-fn write(dir: &Path) -> CommandResult {
+pub(super) fn run(ManArguments { dir }: &ManArguments) -> CommandResult {
     let failed = |error: std::io::Error| format!("can't write to {}: {error}", dir.display());
     let (commands, topics) = (dir.join("man1"), dir.join("man7"));
     fs::create_dir_all(&commands).map_err(failed)?;

@@ -1,14 +1,13 @@
 //! `tot merge --resolve`: merges node by node what git could not merge.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
 
 use super::place::Common;
 use super::print::say_json;
-use super::{CommandResult, finish, say};
+use super::{CommandResult, say};
 use crate::merge::MergeDecision;
 use crate::remote::GitProgram;
 use crate::store::{BY_HAND, CommitId, Joined, Resolved, Store, StoreErrorKind};
@@ -53,11 +52,7 @@ struct MergeDocument {
     kept: Option<String>,
 }
 
-pub(super) fn run(arguments: &MergeArguments) -> ExitCode {
-    finish("tot merge", try_run(arguments))
-}
-
-fn try_run(arguments: &MergeArguments) -> CommandResult {
+pub(super) fn run(arguments: &MergeArguments) -> CommandResult {
     let place = arguments.common.place();
     let path = place.one(arguments.id.as_deref())?;
     let git = GitProgram::find(super::is_person())?;

@@ -239,51 +239,55 @@ enum DurabilityArgument {
 
 /// Runs the command `tot`.
 pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match parse_tot(arguments).map(|tot| tot.command) {
-        Ok(TotCommand::Amend(arguments)) => amend::run(&arguments),
-        Ok(TotCommand::Approve(arguments)) => approve::run(&arguments),
-        Ok(TotCommand::Attach(arguments)) => attach::run(&arguments),
-        Ok(TotCommand::Check(arguments)) => check::run(&arguments),
-        Ok(TotCommand::Claim(arguments)) => claim::claim(&arguments),
-        Ok(TotCommand::Clone(arguments)) => clone::run(&arguments),
-        Ok(TotCommand::Comment(arguments)) => comment::comment(&arguments),
-        Ok(TotCommand::Commit(arguments)) => commit::run(&arguments),
-        Ok(TotCommand::Completions(arguments)) => completions::run(&arguments),
-        Ok(TotCommand::Demo(arguments)) => finish("tot", run_demo(&arguments)),
-        Ok(TotCommand::Diff(arguments)) => diff::run(&arguments),
-        Ok(TotCommand::Doctor(arguments)) => doctor::run(&arguments),
-        Ok(TotCommand::End(arguments)) => end::run(&arguments),
-        Ok(TotCommand::Export(arguments)) => export::run(&arguments),
-        Ok(TotCommand::Help(arguments)) => topics::run(&arguments),
-        Ok(TotCommand::Import(arguments)) => import::run(&arguments),
-        Ok(TotCommand::List(arguments)) => list::run(&arguments),
-        Ok(TotCommand::Log(arguments)) => log::run(&arguments),
-        Ok(TotCommand::Man(arguments)) => man::run(&arguments),
-        Ok(TotCommand::Merge(arguments)) => merge::run(&arguments),
-        Ok(TotCommand::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
-        Ok(TotCommand::Next(arguments)) => next::run(&arguments),
-        Ok(TotCommand::Note(arguments)) => note::run(&arguments),
-        Ok(TotCommand::Object(arguments)) => comment::object(&arguments),
-        Ok(TotCommand::Open(arguments)) => open::run(&arguments),
-        Ok(TotCommand::Propose(arguments)) => propose::run(&arguments),
-        Ok(TotCommand::Reclassify(arguments)) => reclassify::run(&arguments),
-        Ok(TotCommand::Release(arguments)) => claim::release(&arguments),
-        Ok(TotCommand::Remote(arguments)) => remote::run(&arguments),
-        Ok(TotCommand::Report(arguments)) => finish("tot report", report::run_in_root(&arguments)),
-        Ok(TotCommand::Rerun(arguments)) => rerun::run(&arguments),
-        Ok(TotCommand::Resolve(arguments)) => comment::resolve(&arguments),
-        Ok(TotCommand::Review(arguments)) => review::run(&arguments),
-        Ok(TotCommand::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
-        Ok(TotCommand::Run(arguments)) => run::run(&arguments),
-        Ok(TotCommand::Search(arguments)) => search::run(&arguments),
-        Ok(TotCommand::Setup(arguments)) => finish("tot setup", setup::run(&arguments)),
-        Ok(TotCommand::Show(arguments)) => show::run(&arguments),
-        Ok(TotCommand::Start(arguments)) => start::run(&arguments),
-        Ok(TotCommand::Sync(arguments)) => sync::run(&arguments),
-        Ok(TotCommand::Use(arguments)) => choose::run(&arguments),
-        Ok(TotCommand::Verify(arguments)) => verify::run(&arguments),
-        Err(status) => status,
-    }
+    let (name, command) = match parse_tot(arguments) {
+        Ok((name, tot)) => (name, tot.command),
+        Err(status) => return status,
+    };
+    let worked = match command {
+        TotCommand::Amend(arguments) => amend::run(&arguments),
+        TotCommand::Approve(arguments) => done(approve::run(&arguments)),
+        TotCommand::Attach(arguments) => done(attach::run(&arguments)),
+        TotCommand::Check(arguments) => check::run(&arguments),
+        TotCommand::Claim(arguments) => done(claim::claim(&arguments)),
+        TotCommand::Clone(arguments) => clone::run(&arguments),
+        TotCommand::Comment(arguments) => done(comment::comment(&arguments)),
+        TotCommand::Commit(arguments) => commit::run(&arguments),
+        TotCommand::Completions(arguments) => done(completions::run(&arguments)),
+        TotCommand::Demo(arguments) => done(run_demo(&arguments)),
+        TotCommand::Diff(arguments) => done(diff::run(&arguments)),
+        TotCommand::Doctor(arguments) => doctor::run(&arguments),
+        TotCommand::End(arguments) => end::run(&arguments),
+        TotCommand::Export(arguments) => done(export::run(&arguments)),
+        TotCommand::Help(arguments) => topics::run(&arguments),
+        TotCommand::Import(arguments) => import::run(&arguments),
+        TotCommand::List(arguments) => done(list::run(&arguments)),
+        TotCommand::Log(arguments) => done(log::run(&arguments)),
+        TotCommand::Man(arguments) => done(man::run(&arguments)),
+        TotCommand::Merge(arguments) => done(merge::run(&arguments)),
+        TotCommand::Mcp(arguments) => done(run_mcp(arguments)),
+        TotCommand::Next(arguments) => next::run(&arguments),
+        TotCommand::Note(arguments) => note::run(&arguments),
+        TotCommand::Object(arguments) => done(comment::object(&arguments)),
+        TotCommand::Open(arguments) => done(open::run(&arguments)),
+        TotCommand::Propose(arguments) => propose::run(&arguments),
+        TotCommand::Reclassify(arguments) => reclassify::run(&arguments),
+        TotCommand::Release(arguments) => done(claim::release(&arguments)),
+        TotCommand::Remote(arguments) => done(remote::run(&arguments)),
+        TotCommand::Report(arguments) => done(report::run_in_root(&arguments)),
+        TotCommand::Rerun(arguments) => rerun::run(&arguments),
+        TotCommand::Resolve(arguments) => done(comment::resolve(&arguments)),
+        TotCommand::Review(arguments) => done(review::run(&arguments)),
+        TotCommand::Ruleset(arguments) => done(ruleset::run(arguments)),
+        TotCommand::Run(arguments) => run::run(&arguments),
+        TotCommand::Search(arguments) => search::run(&arguments),
+        TotCommand::Setup(arguments) => done(setup::run(&arguments)),
+        TotCommand::Show(arguments) => done(show::run(&arguments)),
+        TotCommand::Start(arguments) => start::run(&arguments),
+        TotCommand::Sync(arguments) => sync::run(&arguments),
+        TotCommand::Use(arguments) => done(choose::run(&arguments)),
+        TotCommand::Verify(arguments) => verify::run(&arguments),
+    };
+    worked.unwrap_or_else(|error| finish(&format!("tot {name}"), Err(error)))
 }
 
 /// Runs the command `tot-mcp`.
@@ -304,6 +308,19 @@ pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 type CommandResult = Result<(), Box<dyn std::error::Error>>;
 
+/// The exit status of a command, or its error.
+type Worked = Result<ExitCode, Box<dyn std::error::Error>>;
+
+/// Returns the exit status of a command that either succeeds or fails with an error.
+fn done(result: CommandResult) -> Worked {
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+/// Returns the exit status of a command that reports problems.
+fn passed(is_ok: bool) -> ExitCode {
+    if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 /// Returns the command line of `tot`, with the help text of [`help`].
 fn command() -> clap::Command {
     on_screen(Tot::command().help_template(help::template()).mut_subcommands(help::with_plain_usage))
@@ -314,8 +331,8 @@ fn on_screen(command: clap::Command) -> clap::Command {
     command.term_width(print::columns().unwrap_or(0))
 }
 
-/// Parses the arguments, and sets the colour mode.
-fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<Tot, ExitCode> {
+/// Parses the arguments, and sets the colour mode. Returns the name of the command with the arguments.
+fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<(String, Tot), ExitCode> {
     let parsed = command().try_get_matches_from(arguments).and_then(|matches| {
         let tot = Tot::from_arg_matches(&matches)?;
         print::set_json(wants_json(&matches));
@@ -325,11 +342,11 @@ fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<Tot, ExitC
             let reason = format!("`tot {name}` does not accept --root");
             return Err(command().error(ErrorKind::UnknownArgument, reason));
         }
-        Ok(tot)
+        Ok((name.to_owned(), tot))
     });
-    let tot = parsed.map_err(explained)?;
+    let (name, tot) = parsed.map_err(explained)?;
     print::set_colour(tot.color);
-    Ok(tot)
+    Ok((name, tot))
 }
 
 /// Returns whether `--json` was given to the command or its subcommand.

@@ -1,11 +1,10 @@
 //! `tot next`: plans the next research.
 
-use std::process::ExitCode;
-
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::work::{self, LocalTools, WorkArguments, WorkTarget, Worked, fields, list, spoken, word};
+use super::Worked;
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, list, spoken, word};
 use crate::text::one_line;
 
 /// Show what to research next: pending proposals, new nodes with valid ids, and the next command.
@@ -75,11 +74,7 @@ fn dimension(text: &str) -> Result<(String, Vec<String>), String> {
     Ok((name.trim().to_owned(), values))
 }
 
-pub(super) fn run(arguments: &NextArguments) -> ExitCode {
-    work::status("tot next", next(arguments))
-}
-
-fn next(arguments: &NextArguments) -> Worked {
+pub(super) fn run(arguments: &NextArguments) -> Worked {
     let subject = LocalTools::new("tot next", &arguments.work).subject(arguments.id.as_deref())?;
     let agent = match (&arguments.agent, arguments.claim) {
         (None, true) => {

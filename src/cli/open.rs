@@ -3,7 +3,6 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,7 +12,7 @@ use serde::Serialize;
 use super::place::{Common, id_and_node};
 use super::print::{say, say_json};
 use super::report::render_one;
-use super::{CommandResult, Progress, finish};
+use super::{CommandResult, Progress};
 use crate::platform;
 use crate::project::Project;
 use crate::report;
@@ -46,11 +45,7 @@ struct OpenedPage<'a> {
     page: &'a Path,
 }
 
-pub(super) fn run(arguments: &OpenArguments) -> ExitCode {
-    finish("tot open", open(arguments))
-}
-
-fn open(arguments: &OpenArguments) -> CommandResult {
+pub(super) fn run(arguments: &OpenArguments) -> CommandResult {
     let (id, node) = id_and_node(&arguments.what)?;
     let place = arguments.common.place();
     let folder = place.one(id)?;

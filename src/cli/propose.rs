@@ -1,15 +1,12 @@
 //! `tot propose`: proposes or withdraws nodes to research.
 
-use std::path::Path;
-use std::process::ExitCode;
-
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::draft::{self, ToolArguments};
 use super::editor::Unchanged;
-use super::misused;
-use super::work::{self, LocalTools, WorkArguments, WorkTarget, Worked, fields, list, piped, word};
+use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, is_file, list, piped, word};
+use super::{Worked, misused};
 use crate::decide::next::{Next, Strategy, Task, next, place_of_next};
 use crate::domain::fresh::Ids;
 use crate::domain::{Node, NodeId, StateName};
@@ -59,15 +56,7 @@ const HELP: &str = "\
 One node a line, with or without an id; its task is indented below. R1.A is a root, R2.A1 its child, R3.A1a
 a child of R2.A1. Everything below this line is ignored. Saved unchanged, nothing is proposed.";
 
-pub(super) fn run(arguments: &ProposeArguments) -> ExitCode {
-    work::status("tot propose", propose(arguments))
-}
-
-fn propose(arguments: &ProposeArguments) -> Worked {
-    let is_file = |word: &str| {
-        let is_path = word.contains(['.', '/', '\\']) && !word.contains(char::is_whitespace);
-        word == "-" || is_path || Path::new(word).is_file()
-    };
+pub(super) fn run(arguments: &ProposeArguments) -> Worked {
     let is_id =
         |word: &str| word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     let nothing_else = arguments.next || !arguments.withdraw.is_empty();

@@ -1,13 +1,12 @@
 //! `tot reclassify`: changes a node's state.
 
 use std::convert::Infallible;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::work::{self, LocalTools, WorkArguments, Worked, fields, piped, word};
-use super::{misused, place};
+use super::work::{self, LocalTools, WorkArguments, fields, piped, word};
+use super::{Worked, misused, place};
 use crate::text::one_line;
 
 /// Change the state of a committed node. The previous state stays in the node's file.
@@ -38,11 +37,7 @@ Examples:
   tot reclassify R4.A1a1 EXPLORE -m 'The benchmark measured a warm cache.'
   tot reclassify 0196 R2.B DEAD          with the reason written in your editor";
 
-pub(super) fn run(arguments: &ReclassifyArguments) -> ExitCode {
-    work::status("tot reclassify", reclassify(arguments))
-}
-
-fn reclassify(arguments: &ReclassifyArguments) -> Worked {
+pub(super) fn run(arguments: &ReclassifyArguments) -> Worked {
     let (id, node, state) = match arguments.what.as_slice() {
         [node, state] => (None, node, state),
         [id, node, state] => (Some(id.as_str()), node, state),

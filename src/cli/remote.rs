@@ -1,14 +1,13 @@
 //! `tot remote`: lists and adds the remotes of investigations.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::place::Common;
 use super::print::say_json;
-use super::{CommandResult, finish, misused, remote_address, say};
+use super::{CommandResult, misused, remote_address, say};
 use crate::remote::{self, GitProgram};
 use crate::store::Store;
 use crate::sync::{self, SyncError};
@@ -76,12 +75,11 @@ struct RemoteDocument {
     remotes: Vec<RemoteEntry>,
 }
 
-pub(super) fn run(arguments: &RemoteArguments) -> ExitCode {
-    let done = match &arguments.command {
+pub(super) fn run(arguments: &RemoteArguments) -> CommandResult {
+    match &arguments.command {
         None => list(arguments),
         Some(RemoteCommand::Add(add)) => self::add(arguments, add),
-    };
-    finish("tot remote", done)
+    }
 }
 
 fn list(arguments: &RemoteArguments) -> CommandResult {

@@ -24,8 +24,8 @@ use super::place::Common;
 use super::print::{columns, say_json, tell, wrapped};
 use super::review::pressed;
 use super::run::system;
-use super::work::{Worked, id_and_rest, status};
-use super::{is_person, misused, place, refused, say};
+use super::work::id_and_rest;
+use super::{Worked, is_person, misused, place, refused, say};
 use crate::assess::CapturedRun;
 use crate::decide::run::{NewRun, NewRuns, differing};
 use crate::domain::run::{Ended, Output, ProjectState, Ran, RunVerdict};
@@ -166,11 +166,7 @@ struct RerunResult<'a> {
     known: Option<(&'a Run, bool)>,
 }
 
-pub(super) fn run(arguments: &RerunArguments) -> ExitCode {
-    status("tot rerun", try_run(arguments))
-}
-
-fn try_run(arguments: &RerunArguments) -> Worked {
+pub(super) fn run(arguments: &RerunArguments) -> Worked {
     let (id, nodes) = id_and_rest(&arguments.what);
     let nodes = nodes.iter().map(|node| place::node(node)).collect::<Result<Vec<NodeId>, _>>()?;
     if !nodes.is_empty() && (arguments.all || arguments.answers) {

@@ -2,7 +2,6 @@
 
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anstyle::Style;
 use clap::Args;
@@ -15,7 +14,7 @@ use super::comment::{CommentRequest, write};
 use super::place::{Common, Location};
 use super::print::{columns, page, say_json};
 use super::screen::{BAD, BOLD, DOUBT, Screen, assessed, styled};
-use super::{CommandResult, finish, is_person, say};
+use super::{CommandResult, is_person, say};
 use crate::domain::{CommentKind, Investigation, NodeId};
 use crate::project::{Evidence, Project};
 use crate::remote::{GitProgram, SEEN};
@@ -72,11 +71,7 @@ struct ReviewDocument<'a> {
     items: &'a [ReviewEntry],
 }
 
-pub(super) fn run(arguments: &ReviewArguments) -> ExitCode {
-    finish("tot review", try_run(arguments))
-}
-
-fn try_run(arguments: &ReviewArguments) -> CommandResult {
+pub(super) fn run(arguments: &ReviewArguments) -> CommandResult {
     let place = arguments.common.place();
     let path = place.one(arguments.id.as_deref())?;
     let after = place.store.load(&path)?;

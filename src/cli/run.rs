@@ -14,7 +14,7 @@ use super::caller::caller;
 use super::interrupt::Passed;
 use super::place::RootArgument;
 use super::print::tell;
-use super::{CommandResult, attach, chain, finish, is_person, misused, place, refused, work};
+use super::{CommandResult, Worked, attach, chain, is_person, misused, place, refused, work};
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns};
 use crate::domain::run::{Ended, Expectation, ProjectState, Ran, System};
@@ -86,13 +86,11 @@ Examples:
   tot run 0196 R2.A1 --exit 1 --expect 'database is locked' -m 'Fails at once.' -- ./two-writers
   tot run --timeout 60 -- sh -c 'cargo test 2>&1 | tail -20'";
 
-pub(super) fn run(arguments: &RunArguments) -> ExitCode {
-    let (prepared, expected) = match prepare(arguments) {
-        Ok(prepared) => prepared,
-        Err(error) => return finish("tot run", Err(error)),
-    };
+pub(super) fn run(arguments: &RunArguments) -> Worked {
+    let (prepared, expected) = prepare(arguments)?;
     if let Some(file) = &arguments.captured {
-        return finish("tot run", prepared.replay(arguments, file));
+        prepared.replay(arguments, file)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let sinks: [Option<Sink>; 2] = [Some(Box::new(io::stdout())), Some(Box::new(io::stderr()))];
     let request = CaptureRequest {
@@ -114,7 +112,7 @@ pub(super) fn run(arguments: &RunArguments) -> ExitCode {
     if let Err(error) = prepared.store(arguments, captured) {
         tell(&format!("tot run: nothing was stored: {}", chain(error.as_ref())));
     }
-    status
+    Ok(status)
 }
 
 /// Returns the exit status that a shell would report.

@@ -1,7 +1,6 @@
 //! `tot search`: searches all text of the investigations in the root.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
@@ -9,7 +8,7 @@ use serde::Serialize;
 use super::place::Common;
 use super::print::{columns, page, say_json, tell};
 use super::screen::{BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, styled};
-use super::{chain, finish, misused};
+use super::{Worked, chain, misused, passed};
 use crate::domain::Comment;
 use crate::parallel;
 use crate::store::{Snapshot, Store};
@@ -72,16 +71,7 @@ struct UnreadableEntry {
     reason: String,
 }
 
-pub(super) fn run(arguments: &SearchArguments) -> ExitCode {
-    match try_run(arguments) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => finish("tot search", Err(error)),
-    }
-}
-
-/// Returns whether all investigations could be read.
-fn try_run(arguments: &SearchArguments) -> Result<bool, Box<dyn std::error::Error>> {
+pub(super) fn run(arguments: &SearchArguments) -> Worked {
     let words: Vec<String> =
         arguments.words.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
     if words.is_empty() {
@@ -101,13 +91,13 @@ fn try_run(arguments: &SearchArguments) -> Result<bool, Box<dyn std::error::Erro
     let is_whole = document.unreadable.is_empty();
     if arguments.common.json {
         say_json(&document)?;
-        return Ok(is_whole);
+        return Ok(passed(is_whole));
     }
     page(&shown(&document.matches, folders.len(), Screen { columns: columns() }))?;
     for it in &document.unreadable {
         tell(&format!("tot search: {}: {}", it.path, one_line(&it.reason)));
     }
-    Ok(is_whole)
+    Ok(passed(is_whole))
 }
 
 fn look_in(store: &Store, path: &Path, words: &[String]) -> Result<Vec<SearchMatch>, UnreadableEntry> {

@@ -4,15 +4,14 @@ mod node;
 mod tree;
 
 use std::borrow::Cow;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
 
+use super::CommandResult;
 use super::place::{Common, id_and_node};
 use super::print::{columns, page, say_json};
 use super::screen::{BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, section, styled, verdict_style};
-use super::{CommandResult, finish};
 use crate::assess::{self, Assessment, Verdict};
 use crate::decide::standing;
 use crate::domain::{BoundAnswer, Timestamp};
@@ -144,11 +143,7 @@ const ANSWERS: usize = 20;
 /// The maximum number of blockers and objections shown.
 const LISTED: usize = 10;
 
-pub(super) fn run(arguments: &ShowArguments) -> ExitCode {
-    finish("tot show", try_run(arguments))
-}
-
-fn try_run(arguments: &ShowArguments) -> CommandResult {
+pub(super) fn run(arguments: &ShowArguments) -> CommandResult {
     let (id, node) = id_and_node(&arguments.what)?;
     let place = arguments.common.place();
     let snapshot = place.store.load(&place.one(id)?)?;

@@ -1,14 +1,12 @@
 //! `tot start`: starts an investigation.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::editor;
 use super::print::{ask, tell};
 use super::ruleset::RulesetFolder;
-use super::work::{self, LocalTools, WorkArguments, Worked, fields, piped, word};
+use super::work::{self, LocalTools, WorkArguments, fields, piped, word};
+use super::{Worked, editor};
 use crate::domain::Caller;
 use crate::ruleset::builtin;
 use crate::text::one_line;
@@ -62,11 +60,7 @@ const METHODS: [(&str, &str, Option<&str>); 2] = [
     ("quick", "answer at any depth, checked by someone else", Some("review")),
 ];
 
-pub(super) fn run(arguments: &StartArguments) -> ExitCode {
-    work::status("tot start", start(arguments))
-}
-
-fn start(arguments: &StartArguments) -> Worked {
+pub(super) fn run(arguments: &StartArguments) -> Worked {
     let work = LocalTools::starting(&arguments.work, &arguments.rulesets)?;
     let ruleset = match &arguments.ruleset {
         None if arguments.mode.is_none() && work.may_ask() => method()?,

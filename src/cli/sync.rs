@@ -1,6 +1,5 @@
 //! `tot sync`: fetches the work of others, and pushes local work.
 
-use std::process::ExitCode;
 use std::sync::Mutex;
 
 use clap::Args;
@@ -8,7 +7,7 @@ use serde::Serialize;
 
 use super::place::Common;
 use super::print::{say_json, tell};
-use super::{Progress, finish, say};
+use super::{Progress, Worked, passed, say};
 use crate::merge::MergeDecision;
 use crate::remote::{GitProgram, shown_address};
 use crate::sync::index::Index;
@@ -103,16 +102,7 @@ struct SyncFailure {
     suggestion: Option<String>,
 }
 
-pub(super) fn run(arguments: &SyncArguments) -> ExitCode {
-    match try_run(arguments) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => finish("tot sync", Err(error)),
-    }
-}
-
-/// Returns the number of failures.
-fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error>> {
+pub(super) fn run(arguments: &SyncArguments) -> Worked {
     let place = arguments.common.place();
     let (folders, all) = place.folders(&arguments.ids)?;
     let git = GitProgram::find(super::is_person())?;
@@ -142,11 +132,11 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
         let investigations = outcomes.iter().map(entry).collect();
         let indexes = indexes.iter().map(index_entry).collect();
         say_json(&SyncDocument { dry_run, investigations, indexes, failed })?;
-        return Ok(failed);
+        return Ok(passed(failed == 0));
     }
     if outcomes.is_empty() {
         say("No remotes: `tot remote add origin URL` adds one.\n")?;
-        return Ok(0);
+        return Ok(passed(true));
     }
     say(&lines(&outcomes, folders.len(), unsynced, dry_run))?;
     for outcome in &outcomes {
@@ -167,7 +157,7 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
             }
         }
     }
-    Ok(failed)
+    Ok(passed(failed == 0))
 }
 
 fn index_entry(index: &Index) -> IndexEntry {

@@ -11,7 +11,7 @@ use clap::error::ErrorKind;
 
 use super::help::commands;
 use super::print::{columns, page, say, tell};
-use super::{CommandResult, command, finish};
+use super::{CommandResult, Worked, command};
 use crate::markdown::to_terminal;
 use crate::report;
 use crate::text::{causes, counted, one_line};
@@ -47,21 +47,19 @@ Examples:
   tot help commit     same as tot commit --help
   tot help --html DIR writes the topics as a web site";
 
-pub(super) fn run(arguments: &HelpArguments) -> ExitCode {
+pub(super) fn run(arguments: &HelpArguments) -> Worked {
     if let Some(dir) = &arguments.html {
-        return finish("tot help", publish(dir));
+        publish(dir)?;
+    } else if arguments.words.is_empty() {
+        say(&listing())?;
+    } else if let Some(help) = topic(&arguments.words).or_else(|| help_of(&arguments.words)) {
+        page(&help)?;
+    } else {
+        let named = one_line(&arguments.words.join(" "));
+        tell(&format!("tot help: unknown topic or command `{named}`\n\n{}", listing()));
+        return Ok(ExitCode::from(2));
     }
-    match arguments.words.as_slice() {
-        [] => finish("tot help", say(&listing())),
-        words => match topic(words).or_else(|| help_of(words)) {
-            Some(help) => finish("tot help", page(&help)),
-            None => {
-                let named = one_line(&words.join(" "));
-                tell(&format!("tot help: unknown topic or command `{named}`\n\n{}", listing()));
-                ExitCode::from(2)
-            }
-        },
-    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn publish(dir: &Path) -> CommandResult {

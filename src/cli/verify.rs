@@ -1,7 +1,6 @@
 //! `tot verify`: verifies the sign-offs of an investigation.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
@@ -9,7 +8,7 @@ use serde::Serialize;
 use super::place::Common;
 use super::print::{columns, say_json};
 use super::screen::{Screen, assessed};
-use super::{finish, say};
+use super::{Worked, passed, say};
 use crate::domain::Timestamp;
 use crate::remote::GitProgram;
 use crate::signoff::{self, SignOff, SignOffView, SignOffs, Signers};
@@ -56,14 +55,6 @@ struct VerifyDocument<'a> {
     left_out: usize,
 }
 
-pub(super) fn run(arguments: &VerifyArguments) -> ExitCode {
-    match try_run(arguments) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => finish("tot verify", Err(error)),
-    }
-}
-
 /// Returns git and the file of allowed keys.
 pub(super) fn signers(allowed: Option<&Path>) -> Result<Signers, Box<dyn std::error::Error>> {
     if let Some(file) = allowed {
@@ -73,8 +64,7 @@ pub(super) fn signers(allowed: Option<&Path>) -> Result<Signers, Box<dyn std::er
     Ok(Signers { git: GitProgram::find(false)?, allowed: allowed.map(Path::to_owned) })
 }
 
-/// Returns whether the investigation is approved.
-fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Error>> {
+pub(super) fn run(arguments: &VerifyArguments) -> Worked {
     let signers = signers(arguments.allowed_signers.as_deref())?;
     let place = arguments.common.place();
     let path = place.one(arguments.id.as_deref())?;
@@ -98,7 +88,7 @@ fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Erro
         let screen = Screen { columns: columns() };
         say(&format!("{}.\n{}", screen.wrapped(&verdict, 1).join("\n"), lines(&found, screen)))?;
     }
-    Ok(approved)
+    Ok(passed(approved))
 }
 
 fn lines(found: &SignOffs, screen: Screen) -> String {

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::Worked;
 use super::caller::caller;
 use super::draft::ToolArguments;
 use super::editor::{self, Edited};
-use super::finish;
 use super::place::{Common, Location};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
 use super::ruleset::RulesetFolder;
@@ -41,14 +41,6 @@ pub(super) struct WorkArguments {
     /// Read the time from this file, for replays
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
-}
-
-/// The exit status of a command, or its error.
-pub(super) type Worked = Result<ExitCode, Box<dyn std::error::Error>>;
-
-/// Returns the exit status, and prints an error on stderr.
-pub(super) fn status(name: &str, worked: Worked) -> ExitCode {
-    worked.unwrap_or_else(|error| finish(name, Err(error)))
 }
 
 /// Access to the tools in this process.
@@ -285,7 +277,7 @@ impl WorkTarget {
 
 /// Splits the arguments into an investigation's id and the rest: a node, files.
 pub(super) fn id_and_rest(what: &[String]) -> (Option<&str>, &[String]) {
-    let is_other = |word: &str| word == "-" || word.parse::<NodeId>().is_ok() || is_file(word);
+    let is_other = |word: &str| word.parse::<NodeId>().is_ok() || is_file(word);
     match what.split_first() {
         Some((first, rest)) if !is_other(first) => (Some(first), rest),
         _ => (None, what),
@@ -293,11 +285,9 @@ pub(super) fn id_and_rest(what: &[String]) -> (Option<&str>, &[String]) {
 }
 
 /// Returns whether a word names a file, whether or not that file exists. A sentence, such as "It was fast.", does not.
-fn is_file(word: &str) -> bool {
-    let has_extension =
-        Path::new(word).extension().is_some_and(|it| !it.is_empty() && !it.to_string_lossy().contains(' '));
-    let is_path = if word.contains(' ') { has_extension } else { word.contains(['.', '/', '\\']) };
-    is_path || Path::new(word).is_file()
+pub(super) fn is_file(word: &str) -> bool {
+    let is_path = word.contains(['.', '/', '\\']) && !word.contains(char::is_whitespace);
+    word == "-" || is_path || Path::new(word).is_file()
 }
 
 /// Reads a file, or standard input for `-`. Windows line endings are converted.
