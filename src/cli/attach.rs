@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::caller::caller;
 use super::place::Common;
@@ -45,22 +45,6 @@ Examples:
   tot attach R2.A1 timings.csv plot.png
   cargo bench 2>&1 | tot attach 0196 R2.A1 - --name bench.log";
 
-/// The outcome, as JSON.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AttachDocument {
-    commit: String,
-    node_id: String,
-    attachments: Vec<Attachment>,
-}
-
-#[derive(Serialize)]
-struct Attachment {
-    name: String,
-    bytes: usize,
-    path: String,
-}
-
 pub(super) fn run(arguments: &AttachArguments) -> CommandResult {
     let (id, node, files) = match arguments.what.as_slice() {
         [node, files @ ..] if node.parse::<NodeId>().is_ok() => (None, node, files),
@@ -86,20 +70,17 @@ pub(super) fn run(arguments: &AttachArguments) -> CommandResult {
     for warning in &written.decision.warnings {
         tell(&format!("tot attach: {}", warning.message));
     }
-    let attachments: Vec<Attachment> = attached
-        .iter()
-        .map(|file| Attachment {
-            name: file.name.to_string(),
-            bytes: file.content.len(),
-            path: layout::attachment(&file.node, &file.name),
-        })
-        .collect();
+    let attached = attached.iter();
+    let attached = attached.map(|it| (layout::attachment(&it.node, &it.name), &it.name, it.content.len()));
     if arguments.common.json {
+        let attachments: Vec<Value> = attached
+            .map(|(path, name, bytes)| json!({"name": name.to_string(), "bytes": bytes, "path": path}))
+            .collect();
         let commit = written.standing.snapshot.head.to_string();
-        let document = AttachDocument { commit, node_id: node.to_string(), attachments };
-        return stored(say_json(&document));
+        let node = node.to_string();
+        return stored(say_json(&json!({"commit": commit, "nodeId": node, "attachments": attachments})));
     }
-    let lines = attachments.iter().map(|file| format!("{} ({})\n", file.path, counted(file.bytes, "byte")));
+    let lines = attached.map(|(path, _, bytes)| format!("{path} ({})\n", counted(bytes, "byte")));
     stored(say(&lines.collect::<String>()))
 }
 

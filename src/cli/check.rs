@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::json;
 
 use super::place::{Common, Location};
 use super::print::say_json;
@@ -112,14 +113,6 @@ struct CheckEntry {
     shown: String,
 }
 
-/// All findings, as JSON.
-#[derive(Serialize)]
-struct CheckDocument<'a> {
-    investigations: &'a [CheckReport],
-    errors: usize,
-    warnings: usize,
-}
-
 pub(super) fn run(arguments: &CheckArguments) -> Worked {
     let project = match &arguments.project {
         _ if !arguments.references => None,
@@ -152,7 +145,7 @@ pub(super) fn run(arguments: &CheckArguments) -> Worked {
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let is_lost = reports.iter().flat_map(|report| &report.references).flatten().any(|it| it.is_lost);
     match arguments.common.json {
-        true => say_json(&CheckDocument { investigations: &reports, errors, warnings })?,
+        true => say_json(&json!({"investigations": reports, "errors": errors, "warnings": warnings}))?,
         false => say(&lines(&reports, errors, warnings))?,
     }
     Ok(passed(errors == 0 && !(arguments.strict && is_lost)))

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
 use super::place::Common;
 use super::print::say_json;
@@ -32,15 +32,6 @@ Examples:
   tot use 0196    makes that one the default
   tot use --none  forgets the choice";
 
-#[derive(Serialize)]
-struct DefaultDocument {
-    /// Absent if the choice was forgotten.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<String>,
-}
-
 pub(super) fn run(arguments: &UseArguments) -> CommandResult {
     let UseArguments { id, none, common } = arguments;
     let place = common.place();
@@ -49,7 +40,7 @@ pub(super) fn run(arguments: &UseArguments) -> CommandResult {
     if *none {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error).into()),
-            _ if common.json => return say_json(&DefaultDocument { id: None, title: None }),
+            _ if common.json => return say_json(&json!({})),
             _ => return say("no default investigation is set any more\n"),
         }
     }
@@ -59,7 +50,7 @@ pub(super) fn run(arguments: &UseArguments) -> CommandResult {
         fs::write(&file, format!("{}\n", meta.id)).map_err(failed)?;
     }
     match common.json {
-        true => say_json(&DefaultDocument { id: Some(meta.id.to_string()), title: Some(meta.title) }),
+        true => say_json(&json!({"id": meta.id.to_string(), "title": meta.title})),
         false => say(&format!("{} {}\n", meta.id, one_line(&meta.title))),
     }
 }

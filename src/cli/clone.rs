@@ -1,9 +1,8 @@
 //! `tot clone`: clones investigations from a remote.
 
-use std::sync::Mutex;
-
 use clap::Args;
 use serde::Serialize;
+use serde_json::json;
 
 use super::place::Common;
 use super::print::{say_json, tell};
@@ -35,12 +34,6 @@ Examples:
   tot clone https://example.org/me/sky.git          a repository with a single investigation";
 
 #[derive(Serialize)]
-struct CloneDocument {
-    investigations: Vec<CloneEntry>,
-    failed: usize,
-}
-
-#[derive(Serialize)]
 struct CloneEntry {
     branch: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,19 +52,15 @@ struct CloneEntry {
 pub(super) fn run(arguments: &CloneArguments) -> Worked {
     let place = arguments.common.place();
     let git = GitProgram::find(super::is_person())?;
-    let progress = Mutex::new(Progress::new());
-    let show = |what: &str| {
-        if let Ok(progress) = progress.lock() {
-            progress.show(what);
-        }
-    };
+    let progress = Progress::new();
+    let show = |what: &str| progress.show(what);
     let cloned = clone(&place.store, &git, &arguments.url, &arguments.ids, &show);
-    show("");
+    progress.clear();
     let cloned = cloned.map_err(|error| shown(&error))?;
     let failed = cloned.iter().filter(|cloned| cloned.outcome.is_err()).count();
     if arguments.common.json {
-        let investigations = cloned.iter().map(entry).collect();
-        say_json(&CloneDocument { investigations, failed })?;
+        let investigations: Vec<CloneEntry> = cloned.iter().map(entry).collect();
+        say_json(&json!({"investigations": investigations, "failed": failed}))?;
         return Ok(passed(failed == 0));
     }
     for Cloned { branch, outcome } in &cloned {

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::json;
 
 use super::place::{Common, Location};
 use super::print::{say, say_json};
@@ -46,11 +47,6 @@ struct DoctorCheck {
     advice: Option<String>,
 }
 
-#[derive(Serialize)]
-struct DoctorDocument<'a> {
-    checks: &'a [DoctorCheck],
-}
-
 impl DoctorCheck {
     fn ok(name: &'static str, message: impl Into<String>) -> DoctorCheck {
         DoctorCheck { name, status: CheckStatus::Ok, message: message.into(), advice: None }
@@ -71,7 +67,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> Worked {
     checks.extend(clients());
     checks.push(root(&arguments.common.place()));
     match arguments.common.json {
-        true => say_json(&DoctorDocument { checks: &checks })?,
+        true => say_json(&json!({"checks": checks}))?,
         false => say(&checks.iter().map(line).collect::<String>())?,
     }
     Ok(passed(checks.iter().all(|check| check.status != CheckStatus::Wrong)))

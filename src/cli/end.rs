@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::draft::ToolArguments;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, id_and_rest, list, piped, word};
-use super::{Worked, misused};
+use super::{Worked, misused, value_name};
 use crate::decide::{Rejection, standing};
 use crate::text::{counted, one_line, shorten};
 
@@ -85,22 +85,12 @@ enum ReasonArgument {
     Stuck,
 }
 
-impl ReasonArgument {
-    fn name(self) -> &'static str {
-        match self {
-            ReasonArgument::Budget => "budget",
-            ReasonArgument::Enough => "enough",
-            ReasonArgument::Stuck => "stuck",
-        }
-    }
-}
-
 pub(super) fn run(arguments: &EndArguments) -> Worked {
     let (id, files) = id_and_rest(&arguments.what);
     let subject = LocalTools::new("tot end", &arguments.work).subject(id)?;
-    let stopped = arguments
-        .stopped
-        .map(|reason| json!(fields([("reason", json!(reason.name())), ("note", json!(arguments.note))])));
+    let stopped = arguments.stopped.map(|reason| {
+        json!(fields([("reason", json!(value_name(reason))), ("note", json!(arguments.note))]))
+    });
     let call = |text: &str| {
         let mut call = fields([("conclusion", json!(text.trim())), ("stopped", json!(stopped))]);
         call.extend(arguments.binding.fields());
@@ -113,7 +103,7 @@ pub(super) fn run(arguments: &EndArguments) -> Worked {
             Some(text) => text,
             None => {
                 may_end(&subject, arguments.stopped.is_some())?;
-                let reason = arguments.stopped.map(|reason| format!("--stopped {}", reason.name()));
+                let reason = arguments.stopped.map(|reason| format!("--stopped {}", value_name(reason)));
                 let again = ("tot end", reason.as_deref().unwrap_or_default());
                 let edited = subject.edit(again, "TOT_CONCLUSION.md", "", &help(&subject))?;
                 return subject.call_edited("tot_end", edited, |text| Ok::<_, Infallible>(call(text)), lines);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::json;
 
 use super::place::{Common, Location};
 use super::print::{say_json, tell};
@@ -49,14 +50,6 @@ Examples:
   tot import sky.bundle                     with its full history, from git bundle or tot export
   tot import site/investigation.json        the data of a report
   tot import --dry-run investigations/*.json  files of the TypeScript server, without importing them";
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ImportDocument {
-    dry_run: bool,
-    files: Vec<ImportEntry>,
-    failed: usize,
-}
 
 /// The result for a file, or for one investigation in it.
 #[derive(Default, Serialize)]
@@ -138,7 +131,7 @@ pub(super) fn run(arguments: &ImportArguments) -> Worked {
     progress.clear();
     let failed = files.iter().filter(|entry| entry.error.is_some()).count();
     if arguments.common.json {
-        say_json(&ImportDocument { dry_run: arguments.dry_run, files, failed })?;
+        say_json(&json!({"dryRun": arguments.dry_run, "files": files, "failed": failed}))?;
     } else {
         files.iter().try_for_each(|entry| print(entry, arguments.dry_run))?;
     }

@@ -3,6 +3,7 @@
 use anstyle::Style;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use serde_json::json;
 
 use super::place::Common;
 use super::print::{columns, page, say_json};
@@ -75,11 +76,6 @@ enum InvestigationState {
     Unreadable,
 }
 
-#[derive(Serialize)]
-struct ListDocument {
-    investigations: Vec<ListedInvestigation>,
-}
-
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListedInvestigation {
@@ -128,11 +124,11 @@ pub(super) fn run(arguments: &ListArguments) -> CommandResult {
     let fits = |entry: &ListedInvestigation| {
         wanted.is_empty() || entry.states.iter().any(|state| wanted.contains(state))
     };
-    let document = ListDocument { investigations: found.into_iter().filter(fits).collect() };
+    let investigations: Vec<ListedInvestigation> = found.into_iter().filter(fits).collect();
     if arguments.common.json {
-        return say_json(&document);
+        return say_json(&json!({"investigations": investigations}));
     }
-    if document.investigations.is_empty() {
+    if investigations.is_empty() {
         let root = place.store.root().display();
         let none = match place.store.folders().len() {
             0 => format!("No investigations in {root}.\n"),
@@ -140,7 +136,7 @@ pub(super) fn run(arguments: &ListArguments) -> CommandResult {
         };
         return page(&none);
     }
-    page(&shown(&document.investigations, Screen { columns: columns() }))
+    page(&shown(&investigations, Screen { columns: columns() }))
 }
 
 /// Reads an investigation for the list.

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::json;
 
 use super::CommandResult;
 use super::place::Common;
@@ -36,12 +37,6 @@ Examples:
   tot log 0196 R2.A1      those of one node
   tot log 0196 A1 -n 20   the 20 newest of R2.A1 and the nodes below it
   git log -p              in the investigation's folder: every changed line";
-
-#[derive(Serialize)]
-struct LogDocument {
-    id: String,
-    commits: Vec<LogCommit>,
-}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -108,13 +103,10 @@ pub(super) fn run(arguments: &LogArguments) -> CommandResult {
         _ => {}
     }
     let commits = history.iter().filter(|entry| fits(entry, &of));
-    let document = LogDocument {
-        id: snapshot.investigation.meta().id.to_string(),
-        commits: commits.map(|entry| commit(entry, &of)).collect(),
-    };
+    let commits: Vec<LogCommit> = commits.map(|entry| commit(entry, &of)).collect();
     match arguments.common.json {
-        true => say_json(&document),
-        false => page(&shown(&document.commits, Screen { columns: columns() })),
+        true => say_json(&json!({"id": snapshot.investigation.meta().id.to_string(), "commits": commits})),
+        false => page(&shown(&commits, Screen { columns: columns() })),
     }
 }
 

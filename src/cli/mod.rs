@@ -316,6 +316,11 @@ fn done(result: CommandResult) -> Worked {
     result.map(|()| ExitCode::SUCCESS)
 }
 
+/// Returns the name of an option's value on the command line.
+fn value_name(value: impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
 /// Returns the exit status of a command that reports problems.
 fn passed(is_ok: bool) -> ExitCode {
     if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -611,8 +616,9 @@ impl Progress {
     fn show(&self, what: &str) {
         if self.terminal {
             let what = shorten(&one_line(what), 78);
+            let mut shown = self.shown();
             let _ = write!(std::io::stderr(), "\r\x1b[K{what}");
-            *self.shown() = Some(Instant::now());
+            *shown = Some(Instant::now());
         }
     }
 

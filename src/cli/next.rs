@@ -3,8 +3,8 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::Worked;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, list, spoken, word};
+use super::{Worked, value_name};
 use crate::text::one_line;
 
 /// Show what to research next: pending proposals, new nodes with valid ids, and the next command.
@@ -56,18 +56,6 @@ enum StrategyArgument {
     Deepen,
 }
 
-impl StrategyArgument {
-    fn name(self) -> &'static str {
-        match self {
-            StrategyArgument::Owed => "owed",
-            StrategyArgument::Balanced => "balanced",
-            StrategyArgument::Exhaustive => "exhaustive",
-            StrategyArgument::Verify => "verify",
-            StrategyArgument::Deepen => "deepen",
-        }
-    }
-}
-
 fn dimension(text: &str) -> Result<(String, Vec<String>), String> {
     let (name, values) = text.split_once('=').ok_or("give a name and its values, as os=linux,mac")?;
     let values = values.split(',').map(|value| value.trim().to_owned()).collect();
@@ -84,7 +72,7 @@ pub(super) fn run(arguments: &NextArguments) -> Worked {
     };
     let dimensions = arguments.dimension.iter().cloned().collect::<std::collections::BTreeMap<_, _>>();
     let call = fields([
-        ("strategy", json!(arguments.strategy.name())),
+        ("strategy", json!(value_name(arguments.strategy))),
         ("maxTasks", json!(arguments.max_tasks)),
         ("dimensions", json!((!dimensions.is_empty()).then_some(dimensions))),
         ("brief", json!(arguments.full.then_some("full"))),

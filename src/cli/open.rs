@@ -2,12 +2,11 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{self, IsTerminal};
-use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
 use super::place::{Common, id_and_node};
 use super::print::{say, say_json};
@@ -39,12 +38,6 @@ Examples:
 
 In a pipe, with --json or without a display, no browser opens; the path is printed.";
 
-/// The path of the opened page, as JSON.
-#[derive(Serialize)]
-struct OpenedPage<'a> {
-    page: &'a Path,
-}
-
 pub(super) fn run(arguments: &OpenArguments) -> CommandResult {
     let (id, node) = id_and_node(&arguments.what)?;
     let place = arguments.common.place();
@@ -69,7 +62,7 @@ pub(super) fn run(arguments: &OpenArguments) -> CommandResult {
     progress.clear();
     let page = std::path::absolute(site.join(page))?;
     if arguments.common.json {
-        return say_json(&OpenedPage { page: &page });
+        return say_json(&json!({"page": page}));
     }
     say(&format!("{}\n", page.display()))?;
     let browser = std::env::var("BROWSER").ok();

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use serde_json::json;
 
 use super::place::Common;
 use super::print::say_json;
@@ -70,11 +71,6 @@ struct RemoteEntry {
     synced: bool,
 }
 
-#[derive(Serialize)]
-struct RemoteDocument {
-    remotes: Vec<RemoteEntry>,
-}
-
 pub(super) fn run(arguments: &RemoteArguments) -> CommandResult {
     match &arguments.command {
         None => list(arguments),
@@ -86,25 +82,24 @@ fn list(arguments: &RemoteArguments) -> CommandResult {
     let place = arguments.common.place();
     let git = GitProgram::find(true)?;
     let (folders, _) = place.folders(&[])?;
-    let document = document(&git, &folders)?;
+    let remotes = remotes(&git, &folders)?;
     if arguments.common.json {
-        return say_json(&document);
+        return say_json(&json!({"remotes": remotes}));
     }
     let line = |entry: &RemoteEntry| {
         let branch = entry.branch.as_deref().unwrap_or("(no branch pushed)");
         let synced = if entry.synced { "" } else { "  not synced" };
         one_line(&format!("{}  {}  {}  {branch}{synced}", entry.path, entry.name, entry.url)) + "\n"
     };
-    if document.remotes.is_empty() {
+    if remotes.is_empty() {
         return say("No remotes: `tot remote add origin URL` adds one.\n");
     }
-    say(&document.remotes.iter().map(line).collect::<String>())
+    say(&remotes.iter().map(line).collect::<String>())
 }
 
-fn document(git: &GitProgram, folders: &[PathBuf]) -> Result<RemoteDocument, remote::RemoteError> {
+fn remotes(git: &GitProgram, folders: &[PathBuf]) -> Result<Vec<RemoteEntry>, remote::RemoteError> {
     let found = sync::at_once(folders, |path| entries(git, path));
-    let remotes = found.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
-    Ok(RemoteDocument { remotes })
+    Ok(found.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
 fn entries(git: &GitProgram, path: &Path) -> Result<Vec<RemoteEntry>, remote::RemoteError> {
@@ -130,7 +125,7 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> CommandResult {
     let git = GitProgram::find(true)?;
     // With --json, the output is the list of remotes.
     let tell = |folders: &[PathBuf], text: &str| match arguments.common.json {
-        true => say_json(&document(&git, folders)?),
+        true => say_json(&json!({"remotes": remotes(&git, folders)?})),
         false => say(text),
     };
     // A missing root is created, because new investigations will be shared.

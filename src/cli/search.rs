@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::json;
 
 use super::place::Common;
 use super::print::{columns, page, say_json, tell};
@@ -38,12 +39,6 @@ Examples:
   tot search busy_timeout
   tot search checkpoint starvation
   tot search WAL --json | jq -r '.matches[].nodeId'";
-
-#[derive(Serialize)]
-struct SearchDocument {
-    matches: Vec<SearchMatch>,
-    unreadable: Vec<UnreadableEntry>,
-}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -81,20 +76,20 @@ pub(super) fn run(arguments: &SearchArguments) -> Worked {
     let mut folders = place.existing()?.folders();
     folders.sort_by(|one, other| other.cmp(one));
     let looked = parallel::each(&folders, parallel::cores(), |path| look_in(&place.store, path, &words));
-    let mut document = SearchDocument { matches: Vec::new(), unreadable: Vec::new() };
+    let (mut matches, mut unreadable) = (Vec::new(), Vec::new());
     for found in looked {
         match found {
-            Ok(matches) => document.matches.extend(matches),
-            Err(unreadable) => document.unreadable.push(unreadable),
+            Ok(found) => matches.extend(found),
+            Err(error) => unreadable.push(error),
         }
     }
-    let is_whole = document.unreadable.is_empty();
+    let is_whole = unreadable.is_empty();
     if arguments.common.json {
-        say_json(&document)?;
+        say_json(&json!({"matches": matches, "unreadable": unreadable}))?;
         return Ok(passed(is_whole));
     }
-    page(&shown(&document.matches, folders.len(), Screen { columns: columns() }))?;
-    for it in &document.unreadable {
+    page(&shown(&matches, folders.len(), Screen { columns: columns() }))?;
+    for it in &unreadable {
         tell(&format!("tot search: {}: {}", it.path, one_line(&it.reason)));
     }
     Ok(passed(is_whole))

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::print::{self, can_ask};
-use super::{CommandResult, misused, say};
+use super::{CommandResult, misused, say, value_name};
 use crate::platform;
 use crate::setup::{
     Client, ConfigFile, Edit, SKILL, ServerEntry, add_entry, add_paragraph, new_file, servers,
@@ -92,10 +92,6 @@ impl ClientName {
             ClientName::AgentsMd => None,
         }
     }
-
-    fn word(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
 }
 
 /// Checks a server name. All clients must accept it.
@@ -145,7 +141,8 @@ fn all(arguments: &SetupArguments) -> CommandResult {
         }
     }
     if found.is_empty() {
-        let known: Vec<String> = ClientName::value_variants().iter().map(|known| known.word()).collect();
+        let known: Vec<String> =
+            ClientName::value_variants().iter().map(|known| value_name(*known)).collect();
         return Err(format!(
             "no known client was found. Name one: `tot setup CLIENT`, where CLIENT is one of {}",
             known.join(", ")
@@ -158,7 +155,7 @@ fn all(arguments: &SetupArguments) -> CommandResult {
         for (known, client) in found {
             text += &format!(
                 "  tot setup {} --write\n      {}: {}\n",
-                known.word(),
+                value_name(known),
                 client.name(),
                 file(client)?.display()
             );
@@ -309,7 +306,7 @@ pub(super) fn clients() -> Vec<SetUp> {
         let servers = read(&file)
             .and_then(|text| servers(client, &text.unwrap_or_default()).map_err(|error| error.to_string()));
         let is_installed = is_installed(client).unwrap_or(false);
-        Some(SetUp { name: client.name(), word: known.word(), is_installed, servers, file })
+        Some(SetUp { name: client.name(), word: value_name(*known), is_installed, servers, file })
     };
     ClientName::value_variants().iter().filter_map(of).collect()
 }

@@ -1,7 +1,5 @@
 //! `tot sync`: fetches the work of others, and pushes local work.
 
-use std::sync::Mutex;
-
 use clap::Args;
 use serde::Serialize;
 
@@ -109,14 +107,10 @@ pub(super) fn run(arguments: &SyncArguments) -> Worked {
     let SyncArguments { dry_run, rejoin, allow_secrets, .. } = *arguments;
     let options = SyncOptions { dry_run, rejoin, allow_secrets };
     let syncing = Syncing { store: &place.store, git: &git, world: &World::Machine, options };
-    let progress = Mutex::new(Progress::new());
-    let show = |what: &str| {
-        if let Ok(progress) = progress.lock() {
-            progress.show(what);
-        }
-    };
+    let progress = Progress::new();
+    let show = |what: &str| progress.show(what);
     let outcomes = syncing.run(&folders, all, &show);
-    show("");
+    progress.clear();
     if !dry_run {
         let has_grown = |outcome: &&SyncOutcome| {
             !outcome.done.is_nothing() && place.store.wants_upkeep(&outcome.path).unwrap_or(false)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
 use super::place::Common;
 use super::print::{columns, say_json};
@@ -42,19 +42,6 @@ Examples:
   tot verify 0196 --allowed-signers team/allowed_signers
   tot verify --json | jq '.signOffs[] | select(.state == \"valid\") | .signer'";
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct VerifyDocument<'a> {
-    id: String,
-    title: &'a str,
-    head: String,
-    /// The certainty of the signed conclusion: `Conclusion, stopped early`.
-    verdict: String,
-    approved: bool,
-    sign_offs: Vec<SignOffView<'a>>,
-    left_out: usize,
-}
-
 /// Returns git and the file of allowed keys.
 pub(super) fn signers(allowed: Option<&Path>) -> Result<Signers, Box<dyn std::error::Error>> {
     if let Some(file) = allowed {
@@ -74,16 +61,16 @@ pub(super) fn run(arguments: &VerifyArguments) -> Worked {
     let approved = found.is_approved();
     let verdict = assessed(&snapshot).top().to_string();
     if arguments.common.json {
-        let document = VerifyDocument {
-            id: meta.id.to_string(),
-            title: &meta.title,
-            head: snapshot.head.to_string(),
-            verdict,
-            approved,
-            sign_offs: found.all.iter().map(SignOffView::from).collect(),
-            left_out: found.left_out,
-        };
-        say_json(&document)?;
+        let sign_offs: Vec<_> = found.all.iter().map(SignOffView::from).collect();
+        say_json(&json!({
+            "id": meta.id.to_string(),
+            "title": meta.title,
+            "head": snapshot.head.to_string(),
+            "verdict": verdict,
+            "approved": approved,
+            "signOffs": sign_offs,
+            "leftOut": found.left_out,
+        }))?;
     } else {
         let screen = Screen { columns: columns() };
         say(&format!("{}.\n{}", screen.wrapped(&verdict, 1).join("\n"), lines(&found, screen)))?;
