@@ -8,11 +8,11 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::caller::caller;
-use super::place::Common;
+use super::place::{Common, is_node, node as node_id, split_id};
 use super::print::{say_json, stored, tell};
-use super::{CommandResult, misused, place, refused, say};
+use super::{CommandResult, misused, refused, say};
 use crate::decide::attach;
-use crate::domain::{Event, NodeId};
+use crate::domain::Event;
 use crate::format::layout;
 use crate::ruleset::ATTACHMENT_MAX;
 use crate::service::Service;
@@ -46,12 +46,12 @@ Examples:
   cargo bench 2>&1 | tot attach 0196 R2.A1 - --name bench.log";
 
 pub(super) fn run(arguments: &AttachArguments) -> CommandResult {
-    let (id, node, files) = match arguments.what.as_slice() {
-        [node, files @ ..] if node.parse::<NodeId>().is_ok() => (None, node, files),
-        [id, node, files @ ..] if !files.is_empty() => (Some(id.as_str()), node, files),
+    let (id, rest) = split_id(&arguments.what, is_node);
+    let (node, files) = match rest {
+        [node, files @ ..] if !files.is_empty() => (node, files),
         _ => return Err(misused("name a node and files")),
     };
-    let node = place::node(node)?;
+    let node = node_id(node)?;
     if arguments.name.is_some() && files.len() > 1 {
         return Err(misused("--name is for one file"));
     }

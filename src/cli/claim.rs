@@ -6,9 +6,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::caller::caller;
-use super::place::Common;
+use super::place::{Common, id_and_nodes};
 use super::print::say_json;
-use super::{CommandResult, misused, place, refused, say};
+use super::{CommandResult, misused, refused, say};
 use crate::decide::claim::Claimant;
 use crate::domain::{Caller, Claim, Node, NodeId};
 use crate::service::{Service, Written};
@@ -105,14 +105,10 @@ struct ClaimSubject {
 
 impl ClaimSubject {
     fn of(common: &Common, what: &[String]) -> Result<ClaimSubject, Box<dyn std::error::Error>> {
-        let (id, nodes) = match what {
-            [first, rest @ ..] if first.parse::<NodeId>().is_err() => (Some(first.as_str()), rest),
-            all => (None, all),
-        };
+        let (id, nodes) = id_and_nodes(what)?;
         if nodes.is_empty() {
             return Err(misused("name at least one node, such as R2.A1"));
         }
-        let nodes = nodes.iter().map(|node| place::node(node)).collect::<Result<Vec<NodeId>, _>>()?;
         let place = common.place();
         let path = place.one(id)?;
         let session = place.store.id(&path)?.to_string();

@@ -163,16 +163,30 @@ impl Location {
     }
 }
 
-/// Splits the arguments into an investigation's id and a node's id.
+/// Splits off an investigation's id: the first argument, unless `is_other` accepts it.
+pub(super) fn split_id(what: &[String], is_other: impl Fn(&str) -> bool) -> (Option<&str>, &[String]) {
+    match what.split_first() {
+        Some((first, rest)) if !is_other(first) => (Some(first), rest),
+        _ => (None, what),
+    }
+}
+
+/// Returns whether a word is a node id.
+pub(super) fn is_node(word: &str) -> bool {
+    word.parse::<NodeId>().is_ok()
+}
+
+/// Splits the arguments into an investigation's id and node ids.
+pub(super) fn id_and_nodes(what: &[String]) -> Result<(Option<&str>, Vec<NodeId>), Misused> {
+    let (id, nodes) = split_id(what, is_node);
+    Ok((id, nodes.iter().map(|word| node(word)).collect::<Result<_, _>>()?))
+}
+
+/// Splits the arguments into an investigation's id and at most one node id.
 pub(super) fn id_and_node(what: &[String]) -> Result<(Option<&str>, Option<NodeId>), Misused> {
-    Ok(match what {
-        [] => (None, None),
-        [one] => match one.parse() {
-            Ok(node) => (None, Some(node)),
-            Err(_) => (Some(one), None),
-        },
-        [id, node, ..] => (Some(id), Some(self::node(node)?)),
-    })
+    let (id, mut nodes) = id_and_nodes(what)?;
+    let node = nodes.pop();
+    if nodes.is_empty() { Ok((id, node)) } else { Err(Misused("name only one node".to_owned())) }
 }
 
 /// Parses a node id. An invalid id is a usage error.

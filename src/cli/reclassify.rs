@@ -38,11 +38,8 @@ Examples:
   tot reclassify 0196 R2.B DEAD          with the reason written in your editor";
 
 pub(super) fn run(arguments: &ReclassifyArguments) -> Worked {
-    let (id, node, state) = match arguments.what.as_slice() {
-        [node, state] => (None, node, state),
-        [id, node, state] => (Some(id.as_str()), node, state),
-        _ => return Err(misused("name a node and a state")),
-    };
+    let (id, rest) = place::split_id(&arguments.what, place::is_node);
+    let [node, state] = rest else { return Err(misused("name a node and a state")) };
     let node = place::node(node)?;
     let subject = LocalTools::new("tot reclassify", &arguments.work).subject(id)?;
     let call = |reason: &str| {

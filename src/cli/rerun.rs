@@ -20,12 +20,11 @@ use serde::Serialize;
 
 use super::caller::caller;
 use super::interrupt::Passed;
-use super::place::Common;
+use super::place::{Common, id_and_nodes};
 use super::print::{columns, say_json, tell, wrapped};
 use super::review::pressed;
 use super::run::system;
-use super::work::id_and_rest;
-use super::{Worked, is_person, misused, place, refused, say};
+use super::{Worked, is_person, misused, refused, say};
 use crate::assess::CapturedRun;
 use crate::decide::run::{NewRun, NewRuns, differing};
 use crate::domain::run::{Ended, Output, ProjectState, Ran, RunVerdict};
@@ -167,8 +166,7 @@ struct RerunResult<'a> {
 }
 
 pub(super) fn run(arguments: &RerunArguments) -> Worked {
-    let (id, nodes) = id_and_rest(&arguments.what);
-    let nodes = nodes.iter().map(|node| place::node(node)).collect::<Result<Vec<NodeId>, _>>()?;
+    let (id, nodes) = id_and_nodes(&arguments.what)?;
     if !nodes.is_empty() && (arguments.all || arguments.answers) {
         return Err(misused("give nodes, --all or --answers"));
     }

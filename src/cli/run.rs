@@ -12,9 +12,9 @@ use clap::Args;
 
 use super::caller::caller;
 use super::interrupt::Passed;
-use super::place::RootArgument;
+use super::place::{RootArgument, id_and_node};
 use super::print::tell;
-use super::{CommandResult, Worked, attach, chain, is_person, misused, place, refused, work};
+use super::{CommandResult, Worked, attach, chain, is_person, misused, refused, work};
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns};
 use crate::domain::run::{Ended, Expectation, ProjectState, Ran, System};
@@ -144,12 +144,7 @@ struct Prepared {
 
 /// Reports all errors before the command runs, because it may take long.
 fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dyn Error>> {
-    let (id, rest) = work::id_and_rest(&arguments.what);
-    let node = match rest {
-        [] => None,
-        [node] => Some(place::node(node)?),
-        _ => return Err(misused("give only one node before --")),
-    };
+    let (id, node) = id_and_node(&arguments.what)?;
     if !arguments.attach.is_empty() && node.is_none() {
         return Err(misused("--attach needs a node: name it before --"));
     }

@@ -18,10 +18,10 @@ use super::Worked;
 use super::caller::caller;
 use super::draft::ToolArguments;
 use super::editor::{self, Edited};
-use super::place::{Common, Location};
+use super::place::{Common, Location, is_node, split_id};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
 use super::ruleset::RulesetFolder;
-use crate::domain::{Caller, Code, Investigation, NodeId};
+use crate::domain::{Caller, Code, Investigation};
 use crate::format::layout;
 use crate::mcp::tools;
 use crate::project::Project;
@@ -277,11 +277,7 @@ impl WorkTarget {
 
 /// Splits the arguments into an investigation's id and the rest: a node, files.
 pub(super) fn id_and_rest(what: &[String]) -> (Option<&str>, &[String]) {
-    let is_other = |word: &str| word.parse::<NodeId>().is_ok() || is_file(word);
-    match what.split_first() {
-        Some((first, rest)) if !is_other(first) => (Some(first), rest),
-        _ => (None, what),
-    }
+    split_id(what, |word| is_node(word) || is_file(word))
 }
 
 /// Returns whether a word names a file, whether or not that file exists. A sentence, such as "It was fast.", does not.
