@@ -255,7 +255,7 @@ impl TreeCheck<'_> {
                 Some(other) => format!("would have stored {other}"),
                 None => "would have refused it".to_owned(),
             };
-            let when = match self.rules.first_round(state) {
+            let when = match self.rules.first_round_from(state, 1) {
                 Some(first) => format!("{state} is not allowed before round {first}"),
                 None => format!("{state} is never allowed"),
             };

@@ -501,13 +501,13 @@ impl<'a> Planner<'a> {
             if blockers.iter().all(|blocker| blocker.code == Code::ObjectionOpen) {
                 return (None, Vec::new());
             }
-            match self.gate(&mut ids, &blockers) {
-                WayForward::Propose(more) => {
-                    suggested = self.suggest(&more);
-                    slots = more;
-                }
-                WayForward::Call(call) => return (call, Vec::new()),
+            let shallow = self.investigation.current_round() < self.advisor.goal;
+            slots =
+                if shallow { self.deeper(&mut ids).into_iter().collect() } else { self.broader(&mut ids) };
+            if slots.is_empty() {
+                return (self.revive(&blockers), Vec::new());
             }
+            suggested = self.suggest(&slots);
         }
         let reason = self.why(&slots, &blockers);
         let tasks = self.tasks(slots, suggested, &mut grid);
@@ -665,9 +665,7 @@ impl<'a> Planner<'a> {
             _ => 3,
         };
         match self.strategy {
-            Strategy::Deepen => {
-                wants.sort_by_key(|want| (std::cmp::Reverse(want.parent.round()), promise(want)))
-            }
+            Strategy::Deepen => wants.sort_by_key(|want| (Reverse(want.parent.round()), promise(want))),
             Strategy::Verify => wants.sort_by_key(|want| (promise(want), want.parent.round())),
             Strategy::Balanced | Strategy::Exhaustive | Strategy::Owed => {}
         }
@@ -804,31 +802,17 @@ impl<'a> Planner<'a> {
         Some(NextCall { call: LegalCall::Reclassify(self.step(&leaf.id, &closed.name)), reason })
     }
 
-    /// Returns a way forward if nothing is pending and no node needs a child, but the end is still blocked.
-    fn gate(&self, ids: &mut Ids, blockers: &[Diagnostic]) -> WayForward<'a> {
-        let investigation = self.investigation;
-        let shallow = investigation.current_round() < self.advisor.goal;
-        let slots: Vec<Slot<'a>> =
-            if shallow { self.deeper(ids).into_iter().collect() } else { self.broader(ids) };
-        if !slots.is_empty() {
-            return WayForward::Propose(slots);
-        }
-        // Every node is closed, so one is revived: one with children if possible, then the deepest.
-        let mut closed: Vec<&Node> = investigation.committed().map(|(node, _)| node.as_ref()).collect();
-        closed.sort_by_key(|node| {
-            (
-                investigation.children(&node.id).next().is_some(),
-                node.round(),
-                std::cmp::Reverse(node.id.clone()),
-            )
-        });
-        let revived = closed.into_iter().rev().find_map(|node| {
+    /// Returns the call that reopens a node once every node is closed: one with children if possible, then the deepest.
+    fn revive(&self, blockers: &[Diagnostic]) -> Option<NextCall> {
+        let has_children = |node: &Node| self.investigation.children(&node.id).next().is_some();
+        let mut closed: Vec<&Node> = self.investigation.committed().map(|(node, _)| node.as_ref()).collect();
+        closed.sort_by_key(|node| (has_children(node), node.round(), Reverse(node.id.clone())));
+        closed.into_iter().rev().find_map(|node| {
             let open = self.advisor.instead(node, true)?;
             let why = blockers.first().map_or("", |blocker| blocker.message.as_str());
             let reason = format!("{why} No open node is left: go on from {}.", node.id);
             Some(NextCall { call: LegalCall::Reclassify(self.step(&node.id, &open.name)), reason })
-        });
-        WayForward::Call(revived)
+        })
     }
 
     /// Returns a child of the deepest open node that can have one.
@@ -992,11 +976,6 @@ impl<'a> Planner<'a> {
         }
         tasks
     }
-}
-
-enum WayForward<'a> {
-    Propose(Vec<Slot<'a>>),
-    Call(Option<NextCall>),
 }
 
 /// Returns the places of pending nodes.

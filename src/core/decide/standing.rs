@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use std::sync::Arc;
 
-use crate::domain::{Classification, Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName};
+use crate::domain::{Classification, Code, Diagnostic, Investigation, Node, NodeClass, NodeId};
 use crate::ruleset::rules::objections::{self, diagnostic};
 use crate::ruleset::rules::{KINDS, children::children, shortened};
-use crate::ruleset::{EffectiveRules, Enforcement, Role, effective};
+use crate::ruleset::{EffectiveRules, Enforcement, Requirement, Role, effective::list};
 
 /// Everything that an investigation still needs, for callers that report it in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,20 +30,6 @@ pub struct NextRound {
     pub nodes_required: u32,
     /// The number of proposals needed for them.
     pub total_batches: u32,
-    /// The parents that need more children.
-    #[serde(skip)]
-    pub parents: Vec<MissingChildren>,
-}
-
-/// A parent that needs more children.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MissingChildren {
-    /// The parent.
-    pub parent: NodeId,
-    /// Its state.
-    pub state: StateName,
-    /// The number of missing children.
-    pub children_needed: u32,
 }
 
 /// Nodes whose claims became weaker.
@@ -80,8 +66,11 @@ pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook
         return Outlook { blockers: Vec::new(), next_round: None, next_action };
     }
     let blockers = blockers(investigation, rules);
-    let next_round = next_round(investigation, rules);
-    let next_action = next_action(investigation, rules, next_round.as_ref(), blockers.first());
+    let mut parents = rules.incomplete(investigation);
+    let lowest = parents.first().map(|(node, _)| node.round());
+    parents.retain(|(node, _)| Some(node.round()) == lowest);
+    let next_round = next_round(investigation, rules, &parents);
+    let next_action = next_action(investigation, rules, next_round.as_ref(), &parents, blockers.first());
     Outlook { blockers, next_round, next_action }
 }
 
@@ -187,7 +176,7 @@ pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Dia
                     "{} is {below} under {}, which is {state} and does not allow it.",
                     child.id, node.id
                 );
-                let allowed = effective::list(rules.child_states(state).unwrap_or_default());
+                let allowed = list(rules.child_states(state).unwrap_or_default());
                 let problem = Diagnostic::new(Code::InvalidChildState, message)
                     .about(&child.id)
                     .suggest(format!("Reclassify one of the two; allowed under {state}: {allowed}."));
@@ -211,32 +200,23 @@ fn takes_no_children(class: &NodeClass, rules: &EffectiveRules) -> bool {
     rules.is_terminal(&class.state) && !class.is_promoted
 }
 
-/// Returns the lowest round with missing nodes, if any.
-fn next_round(investigation: &Investigation, rules: &EffectiveRules) -> Option<NextRound> {
-    let batches = |nodes: u32| rules.ruleset().batch_limit.map_or(1, |limit| nodes.div_ceil(limit.max(1)));
-    if investigation.committed().next().is_none() {
-        let nodes_required = rules.min_roots();
-        return Some(NextRound {
-            round: 1,
-            nodes_required,
-            total_batches: batches(nodes_required),
-            parents: Vec::new(),
-        });
-    }
-    let mut incomplete = rules.incomplete_classes(investigation).peekable();
-    let parent_round = incomplete.peek()?.0.round;
-    let mut parents: Vec<MissingChildren> = incomplete
-        .take_while(|(class, _)| class.round == parent_round)
-        .flat_map(|(class, requirement)| {
-            let owed = |node: &Arc<Node>| (node.id.clone(), class.state.clone(), requirement.missing());
-            class.nodes.iter().map(owed).collect::<Vec<_>>()
-        })
-        .map(|(parent, state, children_needed)| MissingChildren { parent, state, children_needed })
-        .collect();
-    parents.sort_by(|a, b| a.parent.cmp(&b.parent));
-    let nodes_required = parents.iter().map(|owed| owed.children_needed).sum();
-    let round = parent_round.saturating_add(1);
-    Some(NextRound { round, nodes_required, total_batches: batches(nodes_required), parents })
+/// Returns the lowest round with missing nodes, if any. `parents` need more children in it.
+fn next_round(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    parents: &[(&Node, Requirement)],
+) -> Option<NextRound> {
+    let (round, nodes_required) = match parents {
+        _ if investigation.committed().next().is_none() => (1, rules.min_roots()),
+        [] => return None,
+        [(first, _), ..] => (
+            first.round().saturating_add(1),
+            parents.iter().map(|(_, requirement)| requirement.missing()).sum(),
+        ),
+    };
+    let limit = rules.ruleset().batch_limit;
+    let total_batches = limit.map_or(1, |limit| nodes_required.div_ceil(limit.max(1)));
+    Some(NextRound { round, nodes_required, total_batches })
 }
 
 /// Returns the next legal step of an open investigation, in one line.
@@ -244,6 +224,7 @@ fn next_action(
     investigation: &Investigation,
     rules: &EffectiveRules,
     next: Option<&NextRound>,
+    parents: &[(&Node, Requirement)],
     blocker: Option<&Diagnostic>,
 ) -> String {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
@@ -265,25 +246,15 @@ fn next_action(
                 None => "tot_propose a root (parent: null).".into(),
             };
         }
-        let shown = next
-            .parents
-            .iter()
-            .take(4)
-            .map(|owed| {
-                let node = investigation.node(&owed.parent);
-                let of = node
-                    .and_then(|node| rules.requirement(investigation, node))
-                    .and_then(|requirement| requirement.of);
-                format!("{} below {} ({})", children(owed.children_needed, of), owed.parent, owed.state)
-            })
-            .collect::<Vec<_>>()
-            .join(", ");
-        let more = if next.parents.len() > 4 {
-            format!(", and below {} more", next.parents.len() - 4)
-        } else {
-            String::new()
+        let shown = parents.iter().take(4).map(|(node, requirement)| {
+            let state = node.state().map(ToString::to_string).unwrap_or_default();
+            format!("{} below {} ({state})", children(requirement.missing(), requirement.of), node.id)
+        });
+        let more = match parents.len().saturating_sub(4) {
+            0 => String::new(),
+            more => format!(", and below {more} more"),
         };
-        return format!("tot_propose for round {}: {shown}{more}.", next.round);
+        return format!("tot_propose for round {}: {}{more}.", next.round, list(shown));
     }
     match blocker {
         None => settled(investigation, rules),

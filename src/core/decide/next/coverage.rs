@@ -77,10 +77,15 @@ impl Grid {
             return Ok(None);
         }
         let dimensions = checked(dimensions)?;
-        let product =
-            dimensions.iter().fold(1_usize, |product, next| product.saturating_mul(next.values.len()));
-        let pairwise = dimensions.len() > 2 && product > PRODUCT_MAX;
-        let number = if pairwise { pairs(&dimensions) } else { product };
+        let all: Vec<usize> = (0..dimensions.len()).collect();
+        let pairwise = all.len() > 2 && product(&dimensions, &all) > PRODUCT_MAX;
+        let sets: Vec<Vec<usize>> = match pairwise {
+            true => {
+                all.iter().flat_map(|one| all[one + 1..].iter().map(|other| vec![*one, *other])).collect()
+            }
+            false => vec![all],
+        };
+        let number = sets.iter().map(|set| product(&dimensions, set)).fold(0, usize::saturating_add);
         if number > COMBINATIONS_MAX {
             return Err(Diagnostic::new(
                 Code::InvalidArgument,
@@ -89,31 +94,7 @@ impl Grid {
             .suggest("Give fewer values, or cover a part of them at a time.")
             .into());
         }
-        let mut asked = Vec::with_capacity(number);
-        if pairwise {
-            for one in 0..dimensions.len() {
-                for other in one + 1..dimensions.len() {
-                    for value in 0..dimensions[one].values.len() {
-                        asked.extend(
-                            (0..dimensions[other].values.len())
-                                .map(|second| vec![(one, value), (other, second)]),
-                        );
-                    }
-                }
-            }
-        } else {
-            asked.push(Vec::new());
-            for (index, dimension) in dimensions.iter().enumerate() {
-                asked = asked
-                    .into_iter()
-                    .flat_map(|begun: Vec<(usize, usize)>| {
-                        (0..dimension.values.len()).map(move |value| {
-                            begun.iter().copied().chain([(index, value)]).collect::<Vec<_>>()
-                        })
-                    })
-                    .collect();
-            }
-        }
+        let asked: Vec<_> = sets.iter().flat_map(|set| combinations(&dimensions, set)).collect();
         let mut grid = Grid { missing: vec![true; asked.len()], dimensions, asked };
         for node in investigation.nodes() {
             grid.cover(node);
@@ -249,12 +230,17 @@ fn checked(dimensions: &[Dimension]) -> Result<Vec<Dimension>, Rejection> {
     Ok(checked)
 }
 
-fn pairs(dimensions: &[Dimension]) -> usize {
-    let sizes = dimensions.iter().map(|dimension| dimension.values.len());
-    let (sum, squares) = sizes.fold((0_usize, 0_usize), |(sum, squares), size| {
-        (sum.saturating_add(size), squares.saturating_add(size.saturating_mul(size)))
-    });
-    sum.saturating_mul(sum).saturating_sub(squares) / 2
+/// Returns the number of combinations of these dimensions' values.
+fn product(dimensions: &[Dimension], set: &[usize]) -> usize {
+    set.iter().fold(1, |product: usize, at| product.saturating_mul(dimensions[*at].values.len()))
+}
+
+fn combinations(dimensions: &[Dimension], set: &[usize]) -> Vec<Vec<(usize, usize)>> {
+    set.iter().fold(vec![Vec::new()], |begun, at| {
+        let longer = |one: &Vec<(usize, usize)>, value| one.iter().copied().chain([(*at, value)]).collect();
+        let values = 0..dimensions[*at].values.len();
+        begun.iter().flat_map(|one| values.clone().map(move |value| longer(one, value))).collect()
+    })
 }
 
 /// Returns whether lower-case text contains the value as a whole word.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::states::{Role, State};
 use super::{ROUNDS_REMEDY, RuleKind, SILENT, applies, in_rounds, no_round, shortened};
-use crate::domain::{Code, Diagnostic, Investigation, Node, NodeClass, NodeId, StateName};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::schema::LAST_ROUND;
@@ -86,24 +86,15 @@ impl<'a> EffectiveRules<'a> {
     /// Returns the open nodes that need more children, ordered by round and suffix.
     pub fn incomplete<'i>(&self, investigation: &'i Investigation) -> Vec<(&'i Node, Requirement<'a>)> {
         let mut incomplete: Vec<(&Node, Requirement)> = Vec::new();
-        for (class, requirement) in self.incomplete_classes(investigation) {
-            incomplete.extend(class.nodes.iter().map(|node| (node.as_ref(), requirement)));
-        }
-        incomplete.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
-        incomplete
-    }
-
-    /// Returns groups of open nodes that need more children, starting with the first round. The requirement is that of
-    /// each node.
-    pub fn incomplete_classes<'i>(
-        &self,
-        investigation: &'i Investigation,
-    ) -> impl Iterator<Item = (&'i NodeClass, Requirement<'a>)> {
-        investigation.node_classes().filter_map(|class| {
+        for class in investigation.node_classes() {
             let children = class.children.iter().map(|(state, count)| (state, *count));
-            let requirement = self.required(&class.state, class.round, children)?;
-            (requirement.missing() > 0).then_some((class, requirement))
-        })
+            let requirement = self.required(&class.state, class.round, children);
+            if let Some(requirement) = requirement.filter(|requirement| requirement.missing() > 0) {
+                incomplete.extend(class.nodes.iter().map(|node| (node.as_ref(), requirement)));
+            }
+        }
+        incomplete.sort_by_key(|(node, _)| &node.id);
+        incomplete
     }
 }
 
@@ -235,14 +226,11 @@ fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Req
 
 /// Returns a warning for each state whose nodes still need children after a commit.
 pub fn incomplete_warnings(after: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    let incomplete: Vec<(&NodeClass, Requirement)> = rules.incomplete_classes(after).collect();
+    let incomplete = rules.incomplete(after);
     let mut warnings = Vec::new();
     for state in &rules.ruleset().states {
-        let of_state = incomplete.iter().filter(|(class, _)| class.state == state.name);
-        let nodes =
-            of_state.flat_map(|(class, requirement)| class.nodes.iter().map(move |node| (node, requirement)));
-        let mut nodes: Vec<_> = nodes.collect();
-        nodes.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
+        let is_of_state = |(node, _): &&(&Node, Requirement)| node.state() == Some(&state.name);
+        let nodes: Vec<_> = incomplete.iter().filter(is_of_state).collect();
         let Some((first, requirement)) = nodes.first() else { continue };
         let message = match nodes.len() {
             1 => format!("{} needs {}, and has {}.", first.id, requirement.describe(), requirement.has),

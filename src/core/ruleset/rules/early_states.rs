@@ -62,12 +62,7 @@ impl<'a> EffectiveRules<'a> {
         (!(self.allow_early_terminal && rule.store_as.is_some())).then_some(rule)
     }
 
-    /// Returns the first round in which the state can be committed; `None` if it never can.
-    pub fn first_round(&self, state: &StateName) -> Option<u32> {
-        self.first_round_from(state, 1)
-    }
-
-    /// Returns the first round, not before `round`, in which the state can be committed.
+    /// Returns the first round, not before `round`, in which the state can be committed; `None` if it never can.
     pub fn first_round_from(&self, state: &StateName, round: u32) -> Option<u32> {
         if round > LAST_ROUND {
             return Some(round);
@@ -155,7 +150,7 @@ fn is_code(code: &str) -> bool {
 }
 
 fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
-    match rules.first_round(&state.name) {
+    match rules.first_round_from(&state.name, 1) {
         Some(1) => Vec::new(),
         Some(first) => vec![format!("From round {first}.")],
         None => vec!["No commit stores it.".to_owned()],

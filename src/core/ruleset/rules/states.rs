@@ -77,9 +77,7 @@ impl Role {
             Role::DeadEnd => "dead end",
         }
     }
-}
 
-impl Role {
     /// Returns the label of a state that is the only one with this role.
     fn word(self) -> &'static str {
         match self {
