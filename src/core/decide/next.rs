@@ -326,7 +326,7 @@ pub fn briefs(investigation: &Investigation, rules: &EffectiveRules, pending: &[
             let parent =
                 node.parent.as_ref().and_then(|parent| investigation.node(parent)).map(AsRef::as_ref);
             let words = (node.title.clone(), node.planned_action.clone());
-            Some(advisor.task(&node.id, parent, words, suggestion?.state, length))
+            Some(advisor.task(&node.id, parent, words, suggestion?.state.name.clone(), length))
         })
         .collect()
 }
@@ -346,7 +346,7 @@ pub fn check(investigation: &Investigation, rules: &EffectiveRules, node: &Node)
     let suggestion = advisor.suggest(&[NodePlace { parent: Some(node), keep_open: false }]).pop()??;
     let number = investigation.children(&node.id).count() + 1;
     let words = brief::title_and_action(investigation, rules, Some(node), number, 0, None);
-    Some(advisor.task(&id, Some(node), words, suggestion.state, brief::prompt_length(1)))
+    Some(advisor.task(&id, Some(node), words, suggestion.state.name.clone(), brief::prompt_length(1)))
 }
 
 /// Returns the states that a single commit below `parent`, or of a root, would store exactly as requested.
@@ -554,7 +554,7 @@ impl<'a> Planner<'a> {
         let steps: Vec<SuggestedState> = batch
             .iter()
             .zip(suggested)
-            .filter_map(|(node, suggestion)| Some(self.step(&node.id, &suggestion?.state)))
+            .filter_map(|(node, suggestion)| Some(self.step(&node.id, &suggestion?.state.name)))
             .collect();
         let more = pending.len() - batch.len();
         let more = if more > 0 { format!(" And {more} more after them.") } else { String::new() };
@@ -730,7 +730,7 @@ impl<'a> Planner<'a> {
         Slot { id, parent: Some(parent), keep_open, explores: self.explores(parent) }
     }
 
-    fn suggest(&self, slots: &[Slot<'a>]) -> Vec<Option<Suggestion>> {
+    fn suggest(&self, slots: &[Slot<'a>]) -> Vec<Option<Suggestion<'_>>> {
         let places: Vec<NodePlace<'_>> =
             slots.iter().map(|slot| NodePlace { parent: slot.parent, keep_open: slot.keep_open }).collect();
         self.advisor.suggest(&places)
@@ -771,13 +771,13 @@ impl<'a> Planner<'a> {
 
     /// Returns open leaves, deep enough, whose children could not be closed in one commit. The limit on closing would
     /// keep such a branch open forever.
-    fn leaves_to_close(&self, slots: &[Slot<'a>], suggested: &[Option<Suggestion>]) -> Vec<&'a Node> {
+    fn leaves_to_close(&self, slots: &[Slot<'a>], suggested: &[Option<Suggestion<'_>>]) -> Vec<&'a Node> {
         // By round: whether any task closes. By parent: whether all its tasks are kept open.
         let mut closes: BTreeMap<u32, bool> = BTreeMap::new();
         let mut held: BTreeMap<&NodeId, (&'a Node, bool)> = BTreeMap::new();
         for (slot, suggestion) in slots.iter().zip(suggested) {
             let (Some(parent), Some(suggestion)) = (slot.parent, suggestion) else { continue };
-            *closes.entry(slot.id.round()).or_default() |= self.advisor.closes(suggestion);
+            *closes.entry(slot.id.round()).or_default() |= suggestion.state.terminal;
             held.entry(&parent.id).or_insert((parent, true)).1 &= suggestion.held_open;
         }
         held.into_values()
@@ -946,7 +946,7 @@ impl<'a> Planner<'a> {
     fn tasks(
         &self,
         slots: Vec<Slot<'a>>,
-        suggested: Vec<Option<Suggestion>>,
+        suggested: Vec<Option<Suggestion<'_>>>,
         grid: &mut Option<Grid>,
     ) -> Vec<Task> {
         let length = brief::prompt_length(slots.len());
@@ -971,7 +971,7 @@ impl<'a> Planner<'a> {
                 combination.as_ref(),
             );
             let covers = combination.into_iter().flatten().map(|(name, value)| format!("{name}={value}"));
-            let task = self.advisor.task(&slot.id, slot.parent, words, suggestion.state, length);
+            let task = self.advisor.task(&slot.id, slot.parent, words, suggestion.state.name.clone(), length);
             tasks.push(Task { covers: covers.collect(), ..task });
         }
         tasks

@@ -1,5 +1,6 @@
 //! `tot run` and `tot rerun`: recorded runs of commands. They also work before a node has a result, and after the end.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::attach::{self, NewAttachment};
@@ -52,8 +53,12 @@ pub fn record(
     let mut runs: Vec<Run> = Vec::with_capacity(request.runs.len());
     for new in request.runs {
         let note = not_blank(new.note);
-        let Some((node, what)) = placed(investigation, new.node, new.what, &mut verdict.errors) else {
-            continue;
+        let (node, what) = match placed(investigation, new.node, new.what) {
+            Ok(placed) => placed,
+            Err(error) => {
+                verdict.errors.push(error);
+                continue;
+            }
         };
         if matches!(what, RunKind::Judged { .. }) && note.is_none() {
             let how = "Say why the evidence holds or fails despite the difference.";
@@ -95,44 +100,41 @@ fn placed(
     investigation: &Investigation,
     node: Option<NodeId>,
     what: RunKind,
-    errors: &mut Vec<Diagnostic>,
-) -> Option<(Option<NodeId>, RunKind)> {
-    let missing = |of: RunId, what: &str| {
-        let error = Diagnostic::new(Code::RunNotFound, format!("There is no {what} {of}."));
-        error.suggest("tot_read of the node lists its runs.")
-    };
-    let stands = |of: &RunId| investigation.run(*of).map(AsRef::as_ref);
+) -> Result<(Option<NodeId>, RunKind), Diagnostic> {
+    let first = |of: &RunId| investigation.run(*of).map(AsRef::as_ref);
     match what {
-        RunKind::Captured(ran) => {
-            if let Some(id) = node.as_ref().filter(|id| investigation.node(id).is_none()) {
+        RunKind::Captured(ran) => match node.as_ref().filter(|id| investigation.node(id).is_none()) {
+            None => Ok((node, RunKind::Captured(ran))),
+            Some(id) => {
+                let how = "Propose it first; or name no node, and list the run in the `runs` of its result.";
                 let error = Diagnostic::new(Code::NodeNotFound, format!("There is no node {id}."));
-                errors.push(error.about(id).suggest(
-                    "Propose it first; or name no node, and list the run in the `runs` of its result.",
-                ));
-                return None;
+                Err(error.about(id).suggest(how))
             }
-            Some((node, RunKind::Captured(ran)))
-        }
-        RunKind::Repeated { of, at, ran, .. } => match stands(&of) {
+        },
+        RunKind::Repeated { of, at, ran, .. } => match first(&of) {
             Some(Run { node, what: RunKind::Captured(first), .. }) => {
                 let verdict = ran.verdict(first);
-                Some((node.clone(), RunKind::Repeated { of, at, verdict, ran }))
+                Ok((node.clone(), RunKind::Repeated { of, at, verdict, ran }))
             }
-            _ => {
-                errors.push(missing(of, "captured run"));
-                None
-            }
+            _ => Err(no_such(CAPTURED, of)),
         },
-        RunKind::Judged { of, holds } => match stands(&of) {
-            Some(Run { node, what: RunKind::Repeated { verdict: RunVerdict::Differs, .. }, .. }) => {
-                Some((node.clone(), RunKind::Judged { of, holds }))
-            }
-            _ => {
-                errors.push(missing(of, "differing repetition"));
-                None
-            }
+        RunKind::Judged { of, .. } => match first(&of).filter(|run| differs(run)) {
+            Some(run) => Ok((run.node.clone(), what)),
+            None => Err(no_such(DIFFERING, of)),
         },
     }
+}
+
+const CAPTURED: &str = "captured run";
+const DIFFERING: &str = "differing repetition";
+
+fn differs(run: &Run) -> bool {
+    matches!(run.what, RunKind::Repeated { verdict: RunVerdict::Differs, .. })
+}
+
+fn no_such(what: &str, named: impl fmt::Display) -> Diagnostic {
+    Diagnostic::new(Code::RunNotFound, format!("There is no {what} {named}."))
+        .suggest("tot_read of the node lists its runs.")
 }
 
 /// Returns the captured run with this id or unambiguous id ending.
@@ -141,8 +143,7 @@ fn placed(
 ///
 /// Returns `RUN_NOT_FOUND`.
 pub fn captured<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a Run, Diagnostic> {
-    let fits = |run: &&Arc<Run>| matches!(run.what, RunKind::Captured(_)) && is_named(run.id, named);
-    one(investigation.runs().filter(fits), named, "captured run")
+    one(investigation, |run| matches!(run.what, RunKind::Captured(_)), named, CAPTURED)
 }
 
 /// Returns the differing repetition with this id or unambiguous id ending.
@@ -151,37 +152,28 @@ pub fn captured<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a
 ///
 /// Returns `RUN_NOT_FOUND`.
 pub fn differing<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a Run, Diagnostic> {
-    let differs = |run: &Run| matches!(run.what, RunKind::Repeated { verdict: RunVerdict::Differs, .. });
-    one(
-        investigation.runs().filter(|run| differs(run) && is_named(run.id, named)),
-        named,
-        "differing repetition",
-    )
+    one(investigation, differs, named, DIFFERING)
 }
 
 /// Minimum length of an id ending.
 const ENDING_MIN: usize = 4;
 
-fn is_named(id: RunId, named: &str) -> bool {
-    let named = named.trim().to_ascii_lowercase();
-    named.len() >= ENDING_MIN && id.to_string().ends_with(&named)
-}
-
 fn one<'a>(
-    mut runs: impl Iterator<Item = &'a Arc<Run>>,
+    investigation: &'a Investigation,
+    fits: fn(&Run) -> bool,
     named: &str,
     what: &str,
 ) -> Result<&'a Run, Diagnostic> {
+    let ending = named.trim().to_ascii_lowercase();
+    let is_named = |id: RunId| ending.len() >= ENDING_MIN && id.to_string().ends_with(&ending);
+    let mut runs = investigation.runs().filter(|run| fits(run) && is_named(run.id));
     match (runs.next(), runs.next()) {
         (Some(run), None) => Ok(run),
         (Some(_), Some(_)) => {
             let message = format!("Several runs end with {}.", quoted(named));
             Err(Diagnostic::new(Code::RunNotFound, message).suggest("Give more of the id."))
         }
-        (None, _) => {
-            let message = format!("There is no {what} {}.", quoted(named));
-            Err(Diagnostic::new(Code::RunNotFound, message).suggest("tot_read of the node lists its runs."))
-        }
+        (None, _) => Err(no_such(what, quoted(named))),
     }
 }
 

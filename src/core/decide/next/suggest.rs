@@ -36,12 +36,13 @@ impl NodePlace<'_> {
 }
 
 /// A suggested state for a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Suggestion {
-    /// The state.
-    pub(super) state: StateName,
+pub(super) struct Suggestion<'a> {
+    pub(super) state: &'a State,
     /// Whether it is open only because no more of the batch may be closed.
     pub(super) held_open: bool,
+    /// Whether the parent counts on this state.
+    bound: bool,
+    place: NodePlace<'a>,
 }
 
 /// Facts shared by all suggestions for one investigation.
@@ -116,13 +117,13 @@ impl<'a> Advisor<'a> {
     }
 
     /// Returns a state for each node of a batch that is committed together; `None` if no commit could be accepted.
-    pub(super) fn suggest(&self, places: &[NodePlace<'_>]) -> Vec<Option<Suggestion>> {
+    pub(super) fn suggest<'s>(&'s self, places: &[NodePlace<'s>]) -> Vec<Option<Suggestion<'s>>> {
         let mut kept_open = self.open_by_round();
         let mut continued: Vec<&NodeId> = Vec::new();
         // The number of counting children that each parent still needs, and the parents that no longer wait.
         let mut lacks: HashMap<&NodeId, u32> = HashMap::new();
         let mut answered: Vec<&NodeId> = Vec::new();
-        let mut chosen: Vec<Option<Choice<'_>>> = Vec::with_capacity(places.len());
+        let mut chosen: Vec<Option<Suggestion<'s>>> = Vec::with_capacity(places.len());
         for place in places {
             let round = place.round();
             let mut options = self.committable(place.parent);
@@ -146,16 +147,14 @@ impl<'a> Advisor<'a> {
                 if let Some(confirmation) = self.rules.confirmation(state)
                     && !answered.contains(&&parent.id)
                 {
-                    let closes = |option: &State| {
+                    let decides = |option: &State, closes: bool| {
                         confirmation.outcomes.iter().any(|outcome| {
-                            outcome.child == option.name && self.rules.is_terminal(&outcome.becomes)
+                            outcome.child == option.name
+                                && (!closes || self.rules.is_terminal(&outcome.becomes))
                         })
                     };
-                    let decides = |option: &State| {
-                        confirmation.outcomes.iter().any(|outcome| outcome.child == option.name)
-                    };
-                    narrow(&mut options, &decides);
-                    narrow(&mut options, &closes);
+                    narrow(&mut options, &|option| decides(option, false));
+                    narrow(&mut options, &|option| decides(option, true));
                     answered.push(&parent.id);
                 }
             }
@@ -184,23 +183,10 @@ impl<'a> Advisor<'a> {
                 *kept += 1;
                 continued.extend(place.parent.map(|parent| &parent.id));
             }
-            chosen.push(state.map(|state| Choice { state, bound, held_open: false, place: *place }));
+            chosen.push(state.map(|state| Suggestion { state, bound, held_open: false, place: *place }));
         }
         self.hold_open(&mut chosen);
         chosen
-            .into_iter()
-            .map(|choice| {
-                choice.map(|choice| Suggestion {
-                    state: choice.state.name.clone(),
-                    held_open: choice.held_open,
-                })
-            })
-            .collect()
-    }
-
-    /// Returns whether the suggestion closes its node.
-    pub(super) fn closes(&self, suggestion: &Suggestion) -> bool {
-        self.rules.is_terminal(&suggestion.state)
     }
 
     /// Returns the number of open committed nodes by round.
@@ -216,7 +202,7 @@ impl<'a> Advisor<'a> {
 
     /// Opens choices until each round respects the limit on closing. It starts with the last choices, and changes
     /// states that a parent counts on only if there is no other.
-    fn hold_open(&self, chosen: &mut [Option<Choice<'a>>]) {
+    fn hold_open<'s>(&'s self, chosen: &mut [Option<Suggestion<'s>>]) {
         let mut rounds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (at, choice) in chosen.iter().enumerate() {
             if let Some(choice) = choice {
@@ -227,7 +213,7 @@ impl<'a> Advisor<'a> {
             let Some(percent) = self.rules.closing_limit(round).map(|percent| percent as usize) else {
                 continue;
             };
-            let counts = |choice: &Choice<'_>| {
+            let counts = |choice: &Suggestion<'_>| {
                 let parent = choice.place.parent.and_then(Node::state);
                 self.rules.counts_as_closed(&choice.state.name, round, parent)
             };
@@ -251,7 +237,7 @@ impl<'a> Advisor<'a> {
     }
 
     /// Returns the choice with the cheapest state that does not count as closed.
-    fn open_instead(&self, choice: &Choice<'a>) -> Option<Choice<'a>> {
+    fn open_instead<'s>(&'s self, choice: &Suggestion<'s>) -> Option<Suggestion<'s>> {
         let (place, round) = (choice.place, choice.place.round());
         let parent = place.parent.and_then(Node::state);
         let state = self
@@ -259,16 +245,8 @@ impl<'a> Advisor<'a> {
             .into_iter()
             .filter(|state| self.rules.counts_as_closed(&state.name, round, parent) != Some(true))
             .min_by_key(|state| self.costs.of(&state.name, round))?;
-        Some(Choice { state, bound: choice.bound, held_open: true, place })
+        Some(Suggestion { state, bound: choice.bound, held_open: true, place })
     }
-}
-
-struct Choice<'a> {
-    state: &'a State,
-    /// Whether the parent counts on this state.
-    bound: bool,
-    held_open: bool,
-    place: NodePlace<'a>,
 }
 
 /// Ranks states while there are no findings: the weakest claim first. Below an answer, its confirmation comes first.
