@@ -21,7 +21,7 @@ const LEAD_LINES: usize = 10;
 ///
 /// A colon follows each heading. Code blocks, tables, footnotes, rules, and everything from a References heading on are
 /// omitted, unless the text contains nothing else. An omitted block between two sentences becomes `…`. Raw HTML counts
-/// as text, as in [`to_html`](super::to_html).
+/// as text, as in [`Parsed::to_html`].
 pub fn excerpt(markdown: &str, max_chars: usize) -> String {
     Parsed::new(markdown).excerpt(max_chars)
 }

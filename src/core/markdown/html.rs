@@ -39,26 +39,21 @@ pub struct HtmlOptions<'a> {
     pub heading_level: u8,
 }
 
-/// Renders untrusted Markdown (CommonMark with tables, footnotes, strikethrough, task lists and GitHub's alerts) as a
-/// safe, balanced HTML fragment.
-///
-/// - Bare `http` and `https` URLs become links. Links to anything but `http`, `https`, `mailto` or an id of this
-///   fragment become plain text. For relative links, the address follows the text.
-/// - Node ids such as `R3.A1a` become links to `#node:R3.A1a`, and files with lines such as `src/a.rs:12-14` become
-///   links to `#file:12-14:src/a.rs`. This applies to text, and to inline code that consists of nothing else. The
-///   caller knows the nodes, the files and the page, and replaces these addresses.
-/// - Images are not loaded. They become links with the alternative text.
-/// - Raw HTML is shown as text.
-/// - `#slug` leads to the heading with that name, as on GitHub. Each heading ends with a link to itself.
-/// - Footnotes are moved to the end, including unreferenced ones.
-/// - Quotes and lists below 32 levels, emphasis below 16 levels, and everything after 30,000 elements lose their markup
-///   but keep their text. Tables lose columns after the 64th and rows beyond the element limit, and a note says so.
-pub fn to_html(markdown: &str, options: &HtmlOptions<'_>) -> String {
-    Parsed::new(markdown).to_html(options)
-}
-
 impl Parsed {
-    /// Renders parsed text, as [`to_html`] does.
+    /// Renders untrusted Markdown (CommonMark with tables, footnotes, strikethrough, task lists and GitHub's alerts) as a
+    /// safe, balanced HTML fragment.
+    ///
+    /// - Bare `http` and `https` URLs become links. Links to anything but `http`, `https`, `mailto` or an id of this
+    ///   fragment become plain text. For relative links, the address follows the text.
+    /// - Node ids such as `R3.A1a` become links to `#node:R3.A1a`, and files with lines such as `src/a.rs:12-14` become
+    ///   links to `#file:12-14:src/a.rs`. This applies to text, and to inline code that consists of nothing else. The
+    ///   caller knows the nodes, the files and the page, and replaces these addresses.
+    /// - Images are not loaded. They become links with the alternative text.
+    /// - Raw HTML is shown as text.
+    /// - `#slug` leads to the heading with that name, as on GitHub. Each heading ends with a link to itself.
+    /// - Footnotes are moved to the end, including unreferenced ones.
+    /// - Quotes and lists below 32 levels, emphasis below 16 levels, and everything after 30,000 elements lose their markup
+    ///   but keep their text. Tables lose columns after the 64th and rows beyond the element limit, and a note says so.
     pub fn to_html(&self, options: &HtmlOptions<'_>) -> String {
         let mut writer = HtmlWriter::new(&self.events, options);
         writer.run(&self.events);

@@ -3,7 +3,7 @@
 //!
 //! # Guarantees
 //!
-//! - [`to_html`] returns a balanced fragment that contains only the documented elements, attributes and classes.
+//! - [`Parsed::to_html`] returns a balanced fragment that contains only the documented elements, attributes and classes.
 //!   Nothing in it runs scripts, loads resources, submits forms or applies styles. All ids begin with the caller's
 //!   prefix. Links lead to `http`, `https`, `mailto`, or an id of the same fragment. If a link is removed, its text is
 //!   kept.
@@ -12,7 +12,7 @@
 //!   overrides, isolates, zero-width spaces and tag characters become `�`. Joiners and plain direction marks are kept,
 //!   because scripts and emoji need them.
 //! - The same text yields the same bytes. Hostile text costs about as much as ordinary text of the same length, because
-//!   nesting, elements, table columns and link lengths are limited. See [`to_html`].
+//!   nesting, elements, table columns and link lengths are limited. See [`Parsed::to_html`].
 //!
 //! # Limits
 //!
@@ -40,7 +40,7 @@ mod tests;
 mod text;
 
 pub use excerpt::{excerpt, plain_text};
-pub use html::{HtmlOptions, to_html};
+pub use html::HtmlOptions;
 pub use parse::Parsed;
 pub use reference::{Mention, MentionKind, UnreadableReference, own_path, references, unreadable_references};
 pub use terminal::to_terminal;

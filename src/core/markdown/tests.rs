@@ -8,7 +8,7 @@ use super::{
     HtmlOptions, Mention, MentionKind, Parsed, excerpt, own_path, plain_text, references,
     sanitize::{ALLOWED, is_allowed, sanitize},
     text::file_lines,
-    to_html, unreadable_references,
+    unreadable_references,
 };
 
 // ---- references -------------------------------------------------------------------------------------------
@@ -319,6 +319,10 @@ fn hidden_characters_are_in_no_reference() {
 // ---- to_html ----------------------------------------------------------------------------------------------
 
 const OPTIONS: HtmlOptions<'_> = HtmlOptions { prefix: "R1.A", heading_level: 3 };
+
+fn to_html(markdown: &str, options: &HtmlOptions<'_>) -> String {
+    Parsed::new(markdown).to_html(options)
+}
 
 /// A start tag as serialized: name and attributes.
 type Start = (String, Vec<(String, String)>);
