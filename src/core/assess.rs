@@ -279,14 +279,14 @@ impl fmt::Display for Headline {
 
 /// A limit of the verdict: a sentence about something it does not cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limit<'a> {
+pub struct VerdictLimit<'a> {
     /// The confirmation that did not try this. `None` if the conclusion itself states the limit.
     pub node: Option<&'a NodeId>,
     /// The sentence.
     pub text: &'a str,
 }
 
-impl Limit<'_> {
+impl VerdictLimit<'_> {
     /// The label before the sentence: `Not covered` or `R3.A1a did not try`.
     pub fn label(&self) -> Cow<'static, str> {
         self.node.map_or("Not covered".into(), |node| format!("{node} did not try").into())
@@ -294,7 +294,7 @@ impl Limit<'_> {
 }
 
 /// `R3.A1a did not try: The other disk.`
-impl fmt::Display for Limit<'_> {
+impl fmt::Display for VerdictLimit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.label(), self.text)
     }
@@ -507,20 +507,20 @@ impl<'a> Assessment<'a> {
     }
 
     /// Limits named by the nodes that explain the verdict on an answer.
-    pub fn caveats(&self, answer: &Answer<'_>) -> impl Iterator<Item = Limit<'a>> {
+    pub fn caveats(&self, answer: &Answer<'_>) -> impl Iterator<Item = VerdictLimit<'a>> {
         let nodes = answer.because_of().into_iter().filter_map(|id| self.investigation.node(id));
         let by = nodes.filter(|_| answer.verdict != Verdict::Refuted);
         by.flat_map(|node| {
             let caveats = node.classification.iter().flat_map(|result| &result.caveats);
-            caveats.map(|text| Limit { node: Some(&node.id), text })
+            caveats.map(|text| VerdictLimit { node: Some(&node.id), text })
         })
     }
 
     /// The limits of the overall verdict: whatever the conclusion names as not covered, and the caveats of the
     /// confirmations of its answers. Without a conclusion, the caveats of the first answer.
-    pub fn limits(&self) -> Vec<Limit<'a>> {
+    pub fn limits(&self) -> Vec<VerdictLimit<'a>> {
         let not_covered = self.end().into_iter().flat_map(|end| &end.not_covered);
-        let said = not_covered.map(|text| Limit { node: None, text });
+        let said = not_covered.map(|text| VerdictLimit { node: None, text });
         let bound = self.bound().filter(|bound| bound.role != BoundAs::Rival).filter_map(|it| it.answer);
         let first = self.first().filter(|_| self.end().is_none());
         said.chain(bound.chain(first).flat_map(|answer| self.caveats(answer))).collect()

@@ -258,7 +258,7 @@ impl PageModels<'_, '_> {
     }
 
     /// Returns the cards of a page as a nested list.
-    fn outline(&self, page: &graph::PicturePage) -> Vec<OutlineRow> {
+    fn outline(&self, page: &graph::MapPage) -> Vec<OutlineRow> {
         let rows: Vec<&OutlineRow> =
             self.drawn.shown(page).filter_map(|id| self.report.outline.get(*self.rows.get(id)?)).collect();
         let first = rows.first().map_or(1, |row| row.card.round);
@@ -274,7 +274,7 @@ impl PageModels<'_, '_> {
         rows.iter().enumerate().map(row).collect()
     }
 
-    fn branches(&self, page: &graph::PicturePage) -> Vec<BranchRow> {
+    fn branches(&self, page: &graph::MapPage) -> Vec<BranchRow> {
         let row = |row: graph::PartRow<'_>| {
             let is_one = row.first == row.last;
             Some(BranchRow {
@@ -361,7 +361,7 @@ impl PathDrawing {
 }
 
 /// Returns the file stem of a page. A number after a second dot keeps it distinct from ids.
-fn name(page: &graph::PicturePage, report: &Report) -> String {
+fn name(page: &graph::MapPage, report: &Report) -> String {
     let stem = match &page.root {
         None => "overview".to_owned(),
         // The stem of the node's page is unique even on file systems that ignore case.

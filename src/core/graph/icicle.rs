@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use super::bar::BAR;
 use super::markup;
-use super::pages::{PageItem, PagePart, Pages, PicturePage, Way};
+use super::pages::{MapPage, PageItem, PagePart, Pages, Way};
 use super::palette;
 use super::svg::{FONTS, Svg, SvgOptions, legend, open_file, sign};
 use super::text::{clamp_lines, measure, number, one_line};
@@ -55,7 +55,7 @@ struct IcicleLayout<'a> {
 }
 
 impl<'a> IcicleLayout<'a> {
-    fn new(pages: &'a Pages<'a>, page: &PicturePage) -> IcicleLayout<'a> {
+    fn new(pages: &'a Pages<'a>, page: &MapPage) -> IcicleLayout<'a> {
         let leaves = page.tops.iter().map(|top| pages.leaves[*top].1).sum::<usize>();
         IcicleLayout {
             pages,
@@ -90,12 +90,12 @@ impl<'a> IcicleLayout<'a> {
     }
 }
 
-fn root_of(page: &PicturePage) -> Option<usize> {
+fn root_of(page: &MapPage) -> Option<usize> {
     page.root.as_ref().and(page.cards.first().copied())
 }
 
 /// Draws the diagram of a page.
-pub(super) fn draw(pages: &Pages<'_>, page: &PicturePage, options: &SvgOptions<'_>, label: &str) -> Svg {
+pub(super) fn draw(pages: &Pages<'_>, page: &MapPage, options: &SvgOptions<'_>, label: &str) -> Svg {
     let layout = IcicleLayout::new(pages, page);
     let mut writer = IcicleWriter {
         out: String::with_capacity(page.cards.len() * 250),

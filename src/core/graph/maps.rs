@@ -15,7 +15,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::bar::{BAR, BarPart};
 use super::icicle::{LINED, NARROW, REACHED};
-use super::pages::{Drawn, PagePart, Pages, PicturePage};
+use super::pages::{Drawn, MapPage, PagePart, Pages};
 use crate::assess::Assessment;
 use crate::domain::NodeId;
 
@@ -95,7 +95,7 @@ impl<'i> Pages<'i> {
     }
 
     /// The parts of a page as rows: most answers first, then largest.
-    pub fn rows(&self, page: &PicturePage) -> Vec<PartRow<'i>> {
+    pub fn rows(&self, page: &MapPage) -> Vec<PartRow<'i>> {
         let largest = page.parts.iter().map(|part| part.nodes).max().unwrap_or(1);
         let id = |top: Option<&usize>| top.map(|top| &self.items[*top].node.id);
         let row = |part: &PagePart| {
@@ -114,12 +114,12 @@ impl<'i> Pages<'i> {
     }
 
     /// The nodes with a card or cell on a page, in preorder.
-    pub fn shown<'p>(&'p self, page: &'p PicturePage) -> impl Iterator<Item = &'i NodeId> + 'p {
+    pub fn shown<'p>(&'p self, page: &'p MapPage) -> impl Iterator<Item = &'i NodeId> + 'p {
         page.cards.iter().map(|card| &self.items[*card].node.id)
     }
 
     /// The nodes with a card or cell on a page that belong to no part with a page of its own, in preorder.
-    pub fn alone(&self, page: &PicturePage) -> Vec<&'i NodeId> {
+    pub fn alone(&self, page: &MapPage) -> Vec<&'i NodeId> {
         let mut parts =
             page.parts.iter().filter(|part| part.page.is_some()).flat_map(|part| &part.tops).peekable();
         let mut end = 0;
@@ -133,29 +133,23 @@ impl<'i> Pages<'i> {
     }
 
     /// The first and last branch of a page that shows only some of the branches below its root.
-    pub fn span(&self, page: &PicturePage) -> Option<(&'i NodeId, &'i NodeId)> {
+    pub fn span(&self, page: &MapPage) -> Option<(&'i NodeId, &'i NodeId)> {
         page.group?;
         let id = |top: Option<&usize>| top.map(|top| &self.items[*top].node.id);
         id(page.tops.first()).zip(id(page.tops.last()))
     }
 
     /// Returns true if a node has a card or cell on a page.
-    pub fn is_on(&self, page: &PicturePage, id: &NodeId) -> bool {
+    pub fn is_on(&self, page: &MapPage, id: &NodeId) -> bool {
         page.cards.iter().any(|card| self.items[*card].node.id == *id)
     }
 
-    fn map(
-        &self,
-        root: Option<usize>,
-        tops: Vec<usize>,
-        up: Option<usize>,
-        group: Option<usize>,
-    ) -> PicturePage {
+    fn map(&self, root: Option<usize>, tops: Vec<usize>, up: Option<usize>, group: Option<usize>) -> MapPage {
         let nodes = usize::from(root.is_some()) + self.nodes(&tops);
         let id = root.map(|root| self.items[root].node.id.clone());
         if nodes <= MOST_CARDS {
             let cards = root.into_iter().chain(self.range(&tops)).collect();
-            return PicturePage { group, tops, ..PicturePage::of_cards(id, up, cards) };
+            return MapPage { group, tops, ..MapPage::of_cards(id, up, cards) };
         }
         let first = root.or(tops.first().copied()).map_or(0, |first| self.items[first].depth);
         let mut parts = self.divide(&tops, nodes, first + MOST_ROWS);
@@ -166,14 +160,14 @@ impl<'i> Pages<'i> {
             part.nodes >= LEAST_BRANCH
                 || together.iter().any(|it| within.contains(&self.range(&it.tops).start))
         });
-        PicturePage {
+        MapPage {
             drawn: Drawn::Icicle,
             hidden: nodes - cards.len(),
             group,
             tops,
             parts,
             together,
-            ..PicturePage::of_cards(id, up, cards)
+            ..MapPage::of_cards(id, up, cards)
         }
     }
 
@@ -392,7 +386,7 @@ mod tests {
     fn outline(parents: &[Option<usize>], most: usize) -> Vec<String> {
         let tree = samples::tree(parents, |_| Some("EXPLORE"));
         let pages = maps(&tree);
-        let line = |page: &PicturePage| {
+        let line = |page: &MapPage| {
             let name = page.root.as_ref().map_or("all", NodeId::as_str);
             let group = page.group.map_or(String::new(), |group| format!(".{group}"));
             format!(

@@ -73,7 +73,7 @@ pub use dot::dot;
 pub use icicle::swatch;
 pub use maps::PartRow;
 pub use mermaid::{mermaid, mermaid_of};
-pub use pages::{Drawn, Pages, PicturePage, REFUTATION, Way};
+pub use pages::{Drawn, MapPage, Pages, REFUTATION, Way};
 pub use palette::ROLES;
 pub use palette::{Colour, DOUBT, class as role_class, palette, role as role_colour, stylesheet};
 pub use path::{PathLinks, PathPicture, path};

@@ -24,7 +24,7 @@ pub struct Pages<'i> {
     /// All nodes in preorder, so descendants directly follow their ancestor.
     pub(super) items: Vec<PageItem<'i>>,
     pub(super) tallies: Tallies,
-    pub(super) pages: Vec<PicturePage>,
+    pub(super) pages: Vec<MapPage>,
     /// For each node, the page that shows it below its parent.
     pub(super) homes: Vec<usize>,
     /// For each node, the number of leaves before it and the number at or below it.
@@ -141,7 +141,7 @@ pub enum Drawn {
 
 /// The nodes on one picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PicturePage {
+pub struct MapPage {
     /// The form of the picture.
     pub drawn: Drawn,
     /// The root of the branch shown here. `None` if the page starts at the roots of the tree.
@@ -209,7 +209,7 @@ impl<'i> Pages<'i> {
     }
 
     /// All pages. The first one starts at the roots, and the parts of a page follow it.
-    pub fn all(&self) -> &[PicturePage] {
+    pub fn all(&self) -> &[MapPage] {
         &self.pages
     }
 
@@ -261,10 +261,10 @@ impl<'i> Pages<'i> {
     }
 }
 
-impl PicturePage {
+impl MapPage {
     /// A page with a card for each of these nodes.
-    pub(super) fn of_cards(root: Option<NodeId>, up: Option<usize>, cards: Vec<usize>) -> PicturePage {
-        PicturePage {
+    pub(super) fn of_cards(root: Option<NodeId>, up: Option<usize>, cards: Vec<usize>) -> MapPage {
+        MapPage {
             drawn: Drawn::Cards,
             root,
             group: None,

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use super::icicle;
 use super::markup;
-use super::pages::{Drawn, PageItem, Pages, PicturePage, Way};
+use super::pages::{Drawn, MapPage, PageItem, Pages, Way};
 use super::palette;
 use super::place::{self, Bounds, Gaps};
 use super::text::{clamp_lines, clamp_middle, measure, number, one_line};
@@ -159,7 +159,7 @@ struct SvgCard<'i> {
 }
 
 impl<'i> Scene<'i> {
-    fn new(pages: &Pages<'i>, page: &PicturePage, options: &SvgOptions<'_>) -> Self {
+    fn new(pages: &Pages<'i>, page: &MapPage, options: &SvgOptions<'_>) -> Self {
         let best = pages.best_of(page.cards.iter().copied());
         let card =
             |item: &usize| SvgCard { is_best: best == Some(*item), ..SvgCard::new(pages, page, *item) };
@@ -189,7 +189,7 @@ impl<'i> Scene<'i> {
 }
 
 impl<'i> SvgCard<'i> {
-    fn new(pages: &Pages<'i>, page: &PicturePage, at: usize) -> Self {
+    fn new(pages: &Pages<'i>, page: &MapPage, at: usize) -> Self {
         let item = pages.items[at].clone();
         let parent = item.parent.and_then(|parent| page.cards.binary_search(&parent).ok());
         let node = item.node;
@@ -239,7 +239,7 @@ struct SvgWriter<'a> {
 
 impl SvgWriter<'_> {
     /// Writes the button before the root of a branch, which leads back to the page above.
-    fn way_up(&mut self, pages: &Pages<'_>, page: &PicturePage, scene: &Scene<'_>) {
+    fn way_up(&mut self, pages: &Pages<'_>, page: &MapPage, scene: &Scene<'_>) {
         let (Some(up), Some(root), Some(place)) = (page.up, &page.root, scene.places.first()) else {
             return;
         };
