@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use super::address::BaseUrl;
+use super::model::TopView;
 use super::sites::SiteEntry;
 use crate::text::escape;
 
@@ -42,8 +43,8 @@ pub(super) fn feed(entries: &[SiteEntry], base: &BaseUrl, generator: &str) -> Ve
         element(&mut xml, 3, "name", or(&entry.concluded_by, "Unknown"));
         xml.push_str("    </author>\n");
         link(&mut xml, 2, "alternate", "text/html", &base.of(&entry.href));
-        let (what, words) = (&entry.in_short.what, &entry.in_short.top.1);
-        let top = if words.is_empty() { what.clone() } else { format!("{what}, {words}") };
+        let TopView { what, words, .. } = &entry.top;
+        let top = if words.is_empty() { what.to_string() } else { format!("{what}, {words}") };
         let summary = format!("{top}.\n{}\n{}\n{}", entry.verdict, entry.query_excerpt, entry.conclusion);
         element(&mut xml, 2, "summary", summary.trim());
         xml.push_str("  </entry>\n");

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::ReportInput;
-use super::model::{InShort, Report, SignOffMark, Time};
+use super::model::{Report, SignOffMark, Time, TopView};
 use crate::domain::Happening;
+use crate::graph::BarPart;
 use crate::markdown;
 use crate::signoff::SignOffs;
 
@@ -41,8 +42,16 @@ pub struct SiteEntry {
     pub(super) href: String,
     /// The outcome, in one sentence.
     pub(super) verdict: String,
-    /// Its best answer and the verdict.
-    pub(super) in_short: InShort,
+    /// Its best answer, if there is one.
+    pub(super) best: Option<BestAnswer>,
+    /// The heading and the verdict of its first page.
+    pub(super) top: TopView,
+    /// The nodes by kind.
+    pub(super) bar: Vec<BarPart>,
+    /// The number of contested answers.
+    pub(super) contested: usize,
+    /// The number of notes about the outcome.
+    pub(super) doubts: usize,
     pub(super) ended: bool,
     /// Whether it was stopped early.
     pub(super) stopped: bool,
@@ -72,6 +81,14 @@ pub struct SiteEntry {
     pub(super) conclusion: String,
     /// The author of the conclusion, or empty if unnamed.
     pub(super) concluded_by: String,
+}
+
+/// The best answer of an investigation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct BestAnswer {
+    pub title: String,
+    /// The address relative to the investigation's folder.
+    pub href: String,
 }
 
 /// The number of sign-offs of the same validity.
@@ -112,7 +129,15 @@ impl SiteEntry {
             query_excerpt: header.query_excerpt.clone(),
             href: format!("{folder}index.html"),
             verdict: report.overview.found.clone(),
-            in_short: InShort::of(&report.overview, &report.header),
+            best: report
+                .overview
+                .best
+                .as_ref()
+                .map(|best| BestAnswer { title: best.card.title.clone(), href: best.card.href.clone() }),
+            top: report.overview.top.clone(),
+            bar: report.overview.bar.clone(),
+            contested: header.contested_answers,
+            doubts: header.doubts,
             ended: header.ended,
             stopped: header.stopped.is_some(),
             has_conclusion: header.has_conclusion,

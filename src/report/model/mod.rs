@@ -29,7 +29,7 @@ pub(super) use doubts::Doubts;
 pub(super) use header::Header;
 pub(super) use judged::{Judged, StateCount};
 pub(super) use node::{NodePage, StateChange};
-pub(super) use overview::{InShort, Overview};
+pub(super) use overview::{Overview, TopView};
 pub(super) use references::{References, ReferencesPage};
 pub(super) use sign_offs::{SignOffMark, SignOffsView};
 pub(super) use tree::OutlineRow;

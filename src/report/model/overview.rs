@@ -1,5 +1,6 @@
 //! The first page: the question, the answer and its verdict, ruled-out nodes and evidence.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -10,7 +11,6 @@ use super::argument::WayLink;
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd};
 use super::comments::{CommentThreads, Thread};
 use super::doubts::{Doubt, Doubts, NoteKind};
-use super::header::Header;
 use super::node::client;
 use super::runs::{RunView, RunViews};
 use super::sign_offs::SignOffMark;
@@ -146,16 +146,16 @@ pub(in crate::report) struct Solution {
 }
 
 /// The heading of the first page and its verdict.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::report) struct TopView {
     /// `Conclusion`, `Best answer so far`, …
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// `confirmed by Ada`, or empty without a verdict.
     pub words: String,
     /// The heading if there is no best answer.
     pub heading: String,
-    pub class: &'static str,
-    pub sign: &'static str,
+    pub class: Cow<'static, str>,
+    pub sign: Cow<'static, str>,
 }
 
 /// Limits of the verdict, from one source.
@@ -193,56 +193,6 @@ impl Lead {
         let [html, rest] = SafeHtml::lead(text, LEAD, "lead");
         let text = if html.is_some() { String::new() } else { markdown::excerpt(text, LEAD) };
         (Lead { html, text }, rest)
-    }
-}
-
-/// A summary of an investigation for an index.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::report) struct InShort {
-    /// The best answer.
-    pub best: Option<Best>,
-    /// The class and the words of the verdict.
-    pub top: (String, String),
-    /// The subject of the verdict: `Conclusion`, `Best answer so far`.
-    pub what: String,
-    /// The nodes by kind.
-    pub bar: Vec<BarPart>,
-    /// The number of contested answers.
-    pub contested: usize,
-    /// The number of notes about the outcome.
-    pub doubts: usize,
-}
-
-/// An answer in an index.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::report) struct Best {
-    pub title: String,
-    /// The address relative to the investigation's folder.
-    pub href: String,
-    /// The class of the verdict, as on the first page.
-    pub class: String,
-    pub sign: String,
-    pub label: String,
-}
-
-impl InShort {
-    /// Returns the summary for a first page.
-    pub(in crate::report) fn of(overview: &Overview, header: &Header) -> InShort {
-        let best = |solution: &Solution| Best {
-            title: solution.card.title.clone(),
-            href: solution.card.href.clone(),
-            class: overview.top.class.to_owned(),
-            sign: overview.top.sign.to_owned(),
-            label: overview.top.words.clone(),
-        };
-        InShort {
-            best: overview.best.as_ref().map(best),
-            top: (overview.top.class.to_owned(), overview.top.words.clone()),
-            what: overview.top.what.to_owned(),
-            bar: overview.bar.clone(),
-            contested: header.contested_answers,
-            doubts: header.doubts,
-        }
     }
 }
 
@@ -305,10 +255,10 @@ impl<'a> Cards<'a> {
         };
         let top = assessment.top();
         TopView {
-            what: top.what,
+            what: Cow::Borrowed(top.what),
             heading,
-            class: top.verdict.map_or("none", Verdict::class),
-            sign: top.verdict.map_or("", Verdict::sign),
+            class: Cow::Borrowed(top.verdict.map_or("none", Verdict::class)),
+            sign: Cow::Borrowed(top.verdict.map_or("", Verdict::sign)),
             words: top.words.into_owned(),
         }
     }
