@@ -150,9 +150,9 @@
   // Single keys for the previous and the next node. They can be switched off.
   const KEYS = "tot-node-keys";
   const nodeKeys = (choice) => {
-    try { choice.checked = localStorage.getItem(KEYS) !== "off"; } catch { /* they are on */ }
+    try { choice.checked = localStorage.getItem(KEYS) !== "off"; } catch { /* on by default */ }
     choice.addEventListener("change", () => {
-      try { localStorage.setItem(KEYS, choice.checked ? "on" : "off"); } catch { /* it holds for this page */ }
+      try { localStorage.setItem(KEYS, choice.checked ? "on" : "off"); } catch { /* applies to this page only */ }
     });
     document.addEventListener("keydown", (event) => {
       const rel = { j: "next", k: "prev" }[event.key];

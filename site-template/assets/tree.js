@@ -128,7 +128,7 @@
   // The address of a node, such as #R3.A1a, expands the path to it.
   const follow = () => {
     let id = location.hash.slice(1);
-    try { id = decodeURIComponent(id); } catch { /* as it stands */ }
+    try { id = decodeURIComponent(id); } catch { /* used undecoded */ }
     const element = document.getElementById(id);
     // The address of a state, such as #only-DEAD, shows only its nodes.
     if (element?.matches(".toggle")) {

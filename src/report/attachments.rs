@@ -35,7 +35,7 @@ pub(super) struct AttachmentView {
     pub height: Option<usize>,
     /// The beginning of text.
     pub text: Option<String>,
-    /// Whether the text was truncated.
+    /// True if the text was truncated.
     pub is_cut: bool,
 }
 

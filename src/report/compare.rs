@@ -67,7 +67,7 @@ pub(super) struct CompareView {
     pub facts: Vec<ComparedField>,
     pub faults_gone: Vec<String>,
     pub faults_new: Vec<String>,
-    /// Whether the lists of changes are all empty.
+    /// True if the lists of changes are all empty.
     pub nothing: bool,
 }
 
@@ -113,7 +113,7 @@ pub(super) struct AnswerChange {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct CommittedNode {
     pub card: SharedValue<Card>,
-    /// Whether it existed as a proposal before.
+    /// True if it existed as a proposal before.
     pub was_proposed: bool,
 }
 
@@ -138,7 +138,7 @@ pub(super) struct ChangedNode {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Gone {
     pub card: SharedValue<Card>,
-    /// Whether it was committed. Agents can't remove committed nodes.
+    /// True if it was committed. Agents can't remove committed nodes.
     pub was_committed: bool,
 }
 

@@ -52,7 +52,7 @@ pub struct NodeDiff<'s> {
 pub struct FieldDiff {
     /// Its display name.
     pub name: &'static str,
-    /// Whether it belongs to the result rather than to the proposal.
+    /// True if it belongs to the result rather than to the proposal.
     pub is_of_result: bool,
     /// Empty for a new field.
     pub before: String,

@@ -52,7 +52,7 @@ pub struct DifferenceLine {
 pub struct LinePart {
     /// The text of the part.
     pub text: String,
-    /// Whether this part changed. Never set if the whole line changed.
+    /// True if this part changed. Never set if the whole line changed.
     pub changed: bool,
 }
 

@@ -150,7 +150,7 @@ struct SolutionJson {
     node: String,
     /// The verdict in words.
     verdict: Cow<'static, str>,
-    /// Whether somebody other than the author confirms it, and nothing contests it.
+    /// True if somebody other than the author confirms it, and nothing contests it.
     verified: bool,
     /// The grade of the confirmation.
     confirmation: Grade,

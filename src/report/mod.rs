@@ -151,7 +151,7 @@ pub struct SiteOptions {
     pub base_url: Option<BaseUrl>,
     /// The page of a forge for objections as issues.
     pub issue_url: Option<IssueUrl>,
-    /// Whether the pages are served. Served pages reload when the investigation changes.
+    /// True if the pages are served. Served pages reload when the investigation changes.
     pub live: bool,
     /// The name and version of the program, for the footer.
     pub generator: String,

@@ -18,7 +18,7 @@ use crate::project::Evidence;
 pub struct SitePart {
     /// A digest of the repository state shown.
     pub state: String,
-    /// Whether equal states always produce these files.
+    /// True if equal states always produce these files.
     pub is_lasting: bool,
     /// The key of that state for served pages.
     #[serde(skip)]

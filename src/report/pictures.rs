@@ -63,8 +63,9 @@ pub(super) struct PicturePage {
     /// The best answer, and its place on the maps.
     best: Option<SharedValue<Card>>,
     best_place: Option<GraphLink>,
-    /// Whether the maps show a path to a confirmed answer, and a path to a contested or self-checked one.
+    /// True if the maps show a path to a confirmed answer.
     has_confirmed_way: bool,
+    /// True if the maps show a path to a contested or self-checked answer.
     has_doubted_way: bool,
     /// The places of the other checked answers.
     answers: Vec<GraphLink>,

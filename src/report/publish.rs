@@ -257,7 +257,7 @@ struct SiteSubject<'s> {
     store: &'s Store,
     /// The digest of its state, if known.
     state: Option<String>,
-    /// Whether its pages depend only on that state.
+    /// True if its pages depend only on that state.
     is_lasting: bool,
     /// The id, or `None` if it can't be read. Reading the investigation then reports the error.
     id: Option<SessionId>,

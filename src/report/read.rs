@@ -23,7 +23,7 @@ pub struct ReadOptions {
     pub forge: Option<Forge>,
     /// Nodes to withhold, in addition to those on the list.
     pub withhold: Vec<NodeId>,
-    /// Whether to use the committed list of withheld nodes even if it has uncommitted changes.
+    /// Uses the committed list of withheld nodes even if it has uncommitted changes.
     pub ignore_uncommitted: bool,
     /// The keys for checking sign-offs. Without them no sign-off is valid.
     pub signers: Option<Signers>,

@@ -12,7 +12,7 @@ use crate::text::one_line;
 pub(super) struct CitedSource {
     /// A URL or a path.
     pub target: String,
-    /// Whether it is a URL that may become a link: `http` or `https`.
+    /// True if it is a URL that may become a link: `http` or `https`.
     pub is_url: bool,
     /// The first title given for it.
     pub title: Option<String>,

@@ -174,9 +174,9 @@ impl<'t> Builder<'t> {
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Site<'a> {
     pub(super) generator: &'a str,
-    /// Whether there is an index of several investigations.
+    /// True if there is an index of several investigations.
     pub(super) several: bool,
-    /// Whether there is a page comparing two commits.
+    /// True if there is a page comparing two commits.
     pub(super) compared: bool,
     /// The digest of the state shown, for served pages.
     pub(super) live: Option<&'a str>,

@@ -53,7 +53,7 @@ pub struct SiteEntry {
     /// The number of notes about the outcome.
     pub(super) doubts: usize,
     pub(super) ended: bool,
-    /// Whether it was stopped early.
+    /// True if it was stopped early.
     pub(super) stopped: bool,
     pub(super) has_conclusion: bool,
     pub(super) answers: usize,

@@ -28,7 +28,7 @@ pub(super) struct NodeTexts {
     pub texts: Vec<TextHtml>,
     /// The sources of the findings.
     pub mentions: Vec<Mention>,
-    /// Whether the findings contain a list of references.
+    /// True if the findings contain a list of references.
     pub lists_references: bool,
     /// The searched texts, besides its id, its title and its comments.
     pub search: Vec<search::SearchText>,

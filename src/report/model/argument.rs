@@ -61,9 +61,9 @@ pub(in crate::report) struct WayLink {
 pub(in crate::report) struct AnswerPage {
     pub card: SharedValue<Card>,
     pub way: WayLink,
-    /// Whether the ruleset has a way to confirm answers.
+    /// True if the ruleset has a way to confirm answers.
     pub method_confirms: bool,
-    /// Whether its texts are withheld from the report. Its citations are then unknown.
+    /// True if its texts are withheld from the report. Its citations are then unknown.
     pub is_withheld: bool,
     /// The path from the question. The last step is the answer.
     pub steps: Vec<PathStep>,
@@ -116,7 +116,7 @@ pub(in crate::report) struct PathStep {
     pub reference_count: usize,
     /// The number of commands run for it.
     pub commands: usize,
-    /// Whether its results conflict and nobody has decided between them.
+    /// True if its results conflict and nobody has decided between them.
     pub is_contested: bool,
     /// The number of warnings about its commit.
     pub warnings: usize,
@@ -151,7 +151,7 @@ pub(in crate::report) struct Voice {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Objecting {
     pub by: String,
-    /// Whether it was written with the command line, according to its file.
+    /// True if it was written with the command line, according to its file.
     pub is_person: bool,
     /// The node objected to.
     pub card: SharedValue<Card>,

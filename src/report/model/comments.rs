@@ -17,7 +17,7 @@ pub(in crate::report) struct Thread {
     pub first: CommentView,
     /// The replies, oldest first.
     pub replies: Vec<CommentView>,
-    /// Whether it is an unresolved objection.
+    /// True if it is an unresolved objection.
     pub is_open: bool,
 }
 
@@ -29,12 +29,12 @@ pub(in crate::report) struct CommentView {
     pub kind: &'static str,
     /// The agent, or the git author name.
     pub by: String,
-    /// Whether it was written with the command line, according to its file.
+    /// True if it was written with the command line, according to its file.
     pub is_person: bool,
     pub client: Option<String>,
     pub at: Time,
     pub text: Option<SafeHtml>,
-    /// Whether it is a resolution without effect, because the node's author wrote it.
+    /// True if it is a resolution without effect, because the node's author wrote it.
     pub is_void: bool,
 }
 

@@ -166,7 +166,7 @@ struct Nearness {
     others: HashSet<NodeId>,
     /// The number of steps in the tree to the nearest of these answers.
     steps: HashMap<NodeId, usize>,
-    /// Whether the conclusion names its answers.
+    /// True if the conclusion names its answers.
     is_bound: bool,
 }
 

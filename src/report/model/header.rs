@@ -24,7 +24,7 @@ pub(in crate::report) struct Header {
     pub query: String,
     /// The beginning of the question, in one line.
     pub query_excerpt: String,
-    /// Whether pages collapse the question.
+    /// True if pages collapse the question.
     pub query_is_long: bool,
     pub ended: bool,
     /// The requested revision and its time, if the report does not show the newest commit.
@@ -44,7 +44,7 @@ pub(in crate::report) struct Header {
     pub asked: Option<String>,
     /// Other ends of the same investigation, combined by a merge.
     pub other_ends: Vec<OtherEnd>,
-    /// Whether research continued elsewhere after the end.
+    /// True if research continued elsewhere after the end.
     pub is_continued: bool,
     /// The number of nodes with conflicting results that nobody has decided between.
     pub contested: usize,
@@ -55,7 +55,7 @@ pub(in crate::report) struct Header {
     /// The number of notes, and the number of those about the outcome that its verdict does not mention.
     pub notes: usize,
     pub doubts: usize,
-    /// Whether it ended with a conclusion.
+    /// True if it ended with a conclusion.
     pub has_conclusion: bool,
     /// The time of the conclusion, if it was added after the end.
     pub concluded_at: Option<Time>,
@@ -78,7 +78,7 @@ pub(in crate::report) struct Header {
     pub head_short: String,
     /// The errors in its files.
     pub faults: Vec<String>,
-    /// Whether the ruleset could be read. Without it no state has a role.
+    /// True if the ruleset could be read. Without it no state has a role.
     pub has_rules: bool,
 }
 

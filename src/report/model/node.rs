@@ -61,7 +61,7 @@ pub(in crate::report) struct NodePage {
     pub confirmed_by: Vec<ConfirmedBy>,
     /// The children that refute it.
     pub refuted_by: Vec<SharedValue<Card>>,
-    /// Whether it refutes its parent.
+    /// True if it refutes its parent.
     pub refutes: bool,
     /// Links to and from other nodes.
     pub links: Vec<LinkView>,
@@ -83,7 +83,7 @@ pub(in crate::report) struct NodePage {
     pub renamed_to: Vec<SharedValue<Card>>,
     /// The claimant and the expiry of the claim, while the node is pending.
     pub claim: Option<String>,
-    /// Whether its results have different states and nobody has decided between them.
+    /// True if its results have different states and nobody has decided between them.
     pub is_contested: bool,
     /// Other agents' results for the same proposal.
     pub other_results: Vec<OtherResultView>,
@@ -94,7 +94,7 @@ pub(in crate::report) struct NodePage {
     pub owes: Option<OpenEnd>,
     /// The sources. Those already listed in the findings or given as data are included only if other nodes cite them too.
     pub references: Vec<NodeReference>,
-    /// Whether the findings contain a list of sources.
+    /// True if the findings contain a list of sources.
     pub lists_references: bool,
     pub commits: Vec<CommitLink>,
     /// The path of its file in the repository.
@@ -157,7 +157,7 @@ pub(in crate::report) struct CitedFile {
     pub commit: Option<String>,
     /// The git blob id.
     pub blob: String,
-    /// Whether the content was uncommitted.
+    /// True if the content was uncommitted.
     pub is_uncommitted: bool,
     /// The address of the cited version on the web.
     pub href: Option<String>,
@@ -178,7 +178,7 @@ pub(in crate::report) struct Amended {
     pub title: Option<String>,
     pub headline: Option<String>,
     pub findings: Option<SafeHtml>,
-    /// Whether the findings were amended.
+    /// True if the findings were amended.
     pub of_findings: bool,
     /// The previous evidence.
     pub backing: Vec<Before>,

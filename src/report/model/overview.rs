@@ -137,9 +137,9 @@ pub(in crate::report) struct Solution {
     /// The first sentence of the evidence.
     pub in_short: String,
     pub reference_count: usize,
-    /// Whether its author reports commands.
+    /// True if its author reports commands.
     pub has_commands: bool,
-    /// Whether its texts are withheld from the report. Its citations are then unknown.
+    /// True if its texts are withheld from the report. Its citations are then unknown.
     pub is_withheld: bool,
     /// The page of the path to it, or `None` for answers beyond the maximum number of pages.
     pub way: Option<WayLink>,
