@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::page_head::PageHead;
-use super::site::{PageInfo, RELOAD_SCRIPT, Site};
+use super::site::{Builder, PageInfo, Site};
 use super::templates::SafeHtml;
 use super::text_links::{From, TextLinks};
 use super::{ReportError, SiteOptions, Templates};
@@ -46,8 +46,13 @@ pub fn help_site(topics: &[Topic<'_>]) -> Result<BTreeMap<String, Vec<u8>>, Repo
             TopicLink { href: format!("{name}.html"), title: title.trim_start_matches("# "), lead }
         })
         .collect();
-    let site =
-        Site { generator: &templates.options().generator, several: false, compared: false, live: None };
+    let builder = Builder::new(&templates, false);
+    let mut files = BTreeMap::new();
+    builder.assets(&mut |path, bytes| {
+        files.insert(path.to_owned(), bytes);
+        Ok(())
+    })?;
+    let site = builder.site("");
     let page = |title, text| {
         let page = PageInfo { kind: "help", root: "", site_root: "", title, description: "" };
         let page = HelpPage { site, page, head: PageHead::index(None), topics: &linked, text };
@@ -55,9 +60,6 @@ pub fn help_site(topics: &[Topic<'_>]) -> Result<BTreeMap<String, Vec<u8>>, Repo
         // Topics have no investigation, so their node ids are only examples and are not linked.
         Ok::<_, ReportError>(TextLinks::default().put_into(templates.render("help.html", &page)?, from))
     };
-    let assets = templates.assets().iter().filter(|(path, _)| *path != RELOAD_SCRIPT);
-    let mut files: BTreeMap<String, Vec<u8>> =
-        assets.map(|(path, bytes)| (path.clone(), bytes.clone())).collect();
     files.insert("index.html".to_owned(), page("Help", None)?);
     for ((_, text), linked) in topics.iter().zip(&linked) {
         let text = text.split_once('\n').map_or("", |(_, rest)| rest);

@@ -87,7 +87,7 @@ pub(super) struct Trailer {
 }
 
 /// A change made by a commit to a node or to the investigation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct HappeningView {
     /// `Proposed`, `Committed`, …
     pub verb: &'static str,
@@ -378,13 +378,7 @@ fn view_of(
         node: about.map(ToString::to_string),
         title: node.map(|node| node.title.clone()),
         card: about.and_then(|id| cards.get(id)).cloned(),
-        from: None,
-        to: None,
-        requested: None,
-        by: None,
-        reason: None,
-        wrote: Vec::new(),
-        changes: Vec::new(),
+        ..HappeningView::default()
     };
     if let Happening::Proposed(node)
     | Happening::Committed(node)
@@ -395,23 +389,20 @@ fn view_of(
         (view.changes, view.wrote) = compare(before, node, &mut known.room);
     }
     match happening {
-        Happening::Committed(node) => {
-            if let Some(classification) = &node.classification {
-                view.to = state(&classification.state);
-                view.requested = classification.requested_state.as_ref().map(|state| cards.state(state));
-                view.by = classification.who();
+        Happening::Committed(node) | Happening::OtherResult(node, _) => {
+            let first = node.classification.as_ref();
+            let result = match happening {
+                Happening::OtherResult(_, number) => first.and_then(|first| first.other_results.get(*number)),
+                _ => first,
+            };
+            if let Some(result) = result {
+                view.to = state(&result.state);
+                view.requested = result.requested_state.as_ref().and_then(state);
+                view.by = result.who();
             }
         }
         Happening::Claimed(node) => {
             view.by = node.claim.as_ref().map(|claim| claim.agent_id.clone());
-        }
-        Happening::OtherResult(node, number) => {
-            let first = node.classification.as_ref();
-            if let Some(result) = first.and_then(|first| first.other_results.get(*number)) {
-                view.to = state(&result.state);
-                view.requested = result.requested_state.as_ref().map(|state| cards.state(state));
-                view.by = result.who();
-            }
         }
         Happening::Reclassified(_, change) => {
             view.from = state(&change.from);
@@ -424,7 +415,7 @@ fn view_of(
             view.by = amendment.who();
         }
         Happening::Edited(node) | Happening::Removed(node) => {
-            view.to = node.state().map(|state| cards.state(state));
+            view.to = node.state().and_then(state);
         }
         Happening::Ended(conclusion) => match conclusion.amended.last() {
             Some(amended) => {

@@ -159,7 +159,8 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    fn site<'s>(&'s self, shown: &'s str) -> Site<'s> {
+    /// Returns the data about the site for its pages.
+    pub(super) fn site<'s>(&'s self, shown: &'s str) -> Site<'s> {
         let options = self.templates.options();
         Site {
             generator: &options.generator,
@@ -512,8 +513,9 @@ pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Sin
         pictures: pictures_within(&report.attachments),
     };
     let title = "The whole investigation";
+    let builder = Builder::new(templates, false);
     let page = InvestigationPage {
-        site: Site { generator: &templates.options().generator, several: false, compared: false, live: None },
+        site: builder.site(""),
         page: PageInfo {
             kind: "print",
             root: "",
