@@ -104,7 +104,7 @@ pub(in crate::report) struct NodePage {
     pub search: Vec<SearchText>,
 }
 
-/// The maximum number of siblings shown on each side of a node, and of children.
+/// The maximum number of siblings on each side of a node, and half the maximum number of children.
 const MOST_BESIDE: usize = 8;
 
 /// The neighbourhood of a node. The lists are short, since every node page shows one.
