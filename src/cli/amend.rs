@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::draft::{self, ToolArguments, plain_list, plain_text};
 use super::end::Binding;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, id_and_rest, list, piped, word};
-use super::{Worked, misused};
+use super::{ExitResult, misused};
 use crate::domain::NodeId;
 use crate::text::one_line;
 
@@ -53,7 +53,7 @@ const HELP: &str = "\
 State after `Reason:` what was wrong, and correct the text. ToolArguments that you leave alone do not change.
 Everything below this line is ignored. Saved unchanged, nothing is stored.";
 
-pub(super) fn run(arguments: &AmendArguments) -> Worked {
+pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
     let (id, rest) = id_and_rest(&arguments.what);
     let subject = LocalTools::new("tot amend", &arguments.work).subject(id)?;
     let call = match rest {
@@ -100,7 +100,7 @@ fn of_conclusion(text: &str) -> Result<ToolArguments, draft::DraftError> {
 }
 
 /// Opens the texts in the user's editor, and amends the changed ones.
-fn edit(subject: &WorkTarget, node: Option<&NodeId>, arguments: &AmendArguments) -> Worked {
+fn edit(subject: &WorkTarget, node: Option<&NodeId>, arguments: &AmendArguments) -> ExitResult {
     let reason = arguments.message.as_deref().unwrap_or_default();
     let draft = match node {
         None => {

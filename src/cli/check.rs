@@ -9,7 +9,7 @@ use serde_json::json;
 use super::place::{Common, Location};
 use super::print::say_json;
 use super::work::spoken;
-use super::{Worked, chain, is_repository, misused, passed, say};
+use super::{ExitResult, chain, is_repository, misused, passed, say};
 use crate::check::{self, Finding, Objects, Severity};
 use crate::domain::{Code, Investigation, Lines, Node, NodeId, Pin};
 use crate::format::layout;
@@ -113,7 +113,7 @@ struct CheckEntry {
     shown: String,
 }
 
-pub(super) fn run(arguments: &CheckArguments) -> Worked {
+pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
     let project = match &arguments.project {
         _ if !arguments.references => None,
         Some(dir) => Some(Project::around(dir).map_err(|error| misused(chain(&error)))?),
@@ -158,7 +158,7 @@ fn folders(place: &Location, path: &Path) -> Result<Vec<PathBuf>, Box<dyn std::e
     }
     match path.to_str() {
         _ if path.exists() => {}
-        Some(id) if path.components().count() == 1 => return Ok(vec![place.one(Some(id))?]),
+        Some(id) if path.components().count() == 1 => return Ok(vec![place.folder(Some(id))?]),
         _ => return Err(format!("{} does not exist", path.display()).into()),
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();

@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &UseArguments) -> CommandResult {
             _ => return say("no default investigation is set any more\n"),
         }
     }
-    let meta = place.store.load(&place.one(id.as_deref())?)?.investigation.meta().clone();
+    let meta = place.store.load(&place.folder(id.as_deref())?)?.investigation.meta().clone();
     if id.is_some() {
         place.store.prepare()?;
         fs::write(&file, format!("{}\n", meta.id)).map_err(failed)?;

@@ -110,7 +110,7 @@ impl ClaimSubject {
             return Err(misused("name at least one node, such as R2.A1"));
         }
         let place = common.place();
-        let path = place.one(id)?;
+        let path = place.folder(id)?;
         let session = place.store.id(&path)?.to_string();
         let author = place.store.author(&path)?;
         let caller = caller(&place.store, &path)?;

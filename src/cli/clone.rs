@@ -7,7 +7,7 @@ use serde_json::json;
 use super::place::Common;
 use super::print::{say_json, tell};
 use super::sync::shown;
-use super::{Progress, Worked, passed, remote_address, say};
+use super::{ExitResult, Progress, passed, remote_address, say};
 use crate::remote::GitProgram;
 use crate::sync;
 use crate::sync::clone::{Cloned, ClonedFolder, clone};
@@ -49,7 +49,7 @@ struct CloneEntry {
     code: Option<&'static str>,
 }
 
-pub(super) fn run(arguments: &CloneArguments) -> Worked {
+pub(super) fn run(arguments: &CloneArguments) -> ExitResult {
     let place = arguments.common.place();
     let git = GitProgram::find(super::is_person())?;
     let progress = Progress::new();

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::Worked;
+use super::ExitResult;
 use super::draft::{self, ToolArguments, plain_text};
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, id_and_rest, list, piped, word};
 use crate::decide::next::{needs, states_that_count};
@@ -46,7 +46,7 @@ A file is Markdown with a head of fields:
 Further fields: evidence, verificationMethod, alternativesConsidered (a list), caveats (a list: what a
 confirmation did not try), refutes, commands, references, links, attachments, startedAt. YAML or JSON with the arguments of the tool tot_commit is accepted too, also with several results.";
 
-pub(super) fn run(arguments: &CommitArguments) -> Worked {
+pub(super) fn run(arguments: &CommitArguments) -> ExitResult {
     let (id, rest) = id_and_rest(&arguments.what);
     let subject = LocalTools::new("tot commit", &arguments.work).subject(id)?;
     let (named, files) = match rest.split_first() {
@@ -108,7 +108,7 @@ fn pending<'a>(subject: &'a WorkTarget, id: Option<&NodeId>) -> Result<&'a Node,
 }
 
 /// Opens an editor for a result.
-fn edit(subject: &WorkTarget, node: &Node) -> Worked {
+fn edit(subject: &WorkTarget, node: &Node) -> ExitResult {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     let parent = node.parent.as_ref().and_then(|id| investigation.node(id)).map(AsRef::as_ref);
     let states = states_that_count(investigation, &rules, parent);

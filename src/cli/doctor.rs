@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::place::{Common, Location};
 use super::print::{say, say_json};
-use super::{Worked, chain, is_person, passed, setup};
+use super::{ExitResult, chain, is_person, passed, setup};
 use crate::remote::GitProgram;
 use crate::text::{counted, one_line};
 
@@ -61,7 +61,7 @@ impl DoctorCheck {
     }
 }
 
-pub(super) fn run(arguments: &DoctorArguments) -> Worked {
+pub(super) fn run(arguments: &DoctorArguments) -> ExitResult {
     let mut checks = git();
     checks.push(server());
     checks.extend(clients());

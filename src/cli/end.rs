@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::draft::ToolArguments;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, id_and_rest, list, piped, word};
-use super::{Worked, misused, value_name};
+use super::{ExitResult, misused, value_name};
 use crate::decide::{Rejection, standing};
 use crate::text::{counted, one_line, shorten};
 
@@ -85,7 +85,7 @@ enum ReasonArgument {
     Stuck,
 }
 
-pub(super) fn run(arguments: &EndArguments) -> Worked {
+pub(super) fn run(arguments: &EndArguments) -> ExitResult {
     let (id, files) = id_and_rest(&arguments.what);
     let subject = LocalTools::new("tot end", &arguments.work).subject(id)?;
     let stopped = arguments.stopped.map(|reason| {

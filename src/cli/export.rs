@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &ExportArguments) -> CommandResult {
         return Err(ExportError::Terminal.into());
     }
     let place = arguments.root.place();
-    let folder = place.one(arguments.id.as_deref())?;
+    let folder = place.folder(arguments.id.as_deref())?;
     let bytes = match arguments.format {
         ExportFormat::Bundle => bundle(&folder)?,
         format => {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::place::{Common, Location};
 use super::print::{say_json, tell};
-use super::{Progress, Worked, chain, passed, say};
+use super::{ExitResult, Progress, chain, passed, say};
 use crate::import::{self, ImportError};
 use crate::remote::GitProgram;
 use crate::sync::SyncError;
@@ -120,13 +120,15 @@ impl FileError {
     }
 }
 
-pub(super) fn run(arguments: &ImportArguments) -> Worked {
+pub(super) fn run(arguments: &ImportArguments) -> ExitResult {
     let place = arguments.common.place();
     let progress = Progress::new();
     let mut files = Vec::new();
     for file in &arguments.files {
         progress.show(&format!("importing {}", file.display()));
-        files.extend(one(arguments, &place, file).unwrap_or_else(|error| vec![error.entry(file, None)]));
+        files.extend(
+            import_file(arguments, &place, file).unwrap_or_else(|error| vec![error.entry(file, None)]),
+        );
     }
     progress.clear();
     let failed = files.iter().filter(|entry| entry.error.is_some()).count();
@@ -138,7 +140,11 @@ pub(super) fn run(arguments: &ImportArguments) -> Worked {
     Ok(passed(failed == 0))
 }
 
-fn one(arguments: &ImportArguments, place: &Location, path: &Path) -> Result<Vec<ImportEntry>, FileError> {
+fn import_file(
+    arguments: &ImportArguments,
+    place: &Location,
+    path: &Path,
+) -> Result<Vec<ImportEntry>, FileError> {
     let mut file = File::open(path).map_err(FileError::Unreadable)?;
     let mut bytes = Vec::new();
     file.by_ref().take(BUNDLE.len() as u64).read_to_end(&mut bytes).map_err(FileError::Unreadable)?;

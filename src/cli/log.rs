@@ -80,9 +80,9 @@ enum LogSubject {
 }
 
 pub(super) fn run(arguments: &LogArguments) -> CommandResult {
-    let (id, of) = asked(&arguments.what);
+    let (id, of) = parse_subject(&arguments.what);
     let place = arguments.common.place();
-    let snapshot = place.store.load(&place.one(id)?)?;
+    let snapshot = place.store.load(&place.folder(id)?)?;
     // Older commits than needed are not read.
     let mut left = arguments.number;
     let history = place.store.history_until(&snapshot, |entry| {
@@ -111,7 +111,7 @@ pub(super) fn run(arguments: &LogArguments) -> CommandResult {
 }
 
 /// Parses the arguments: an id, then a node or a branch.
-fn asked(what: &[String]) -> (Option<&str>, LogSubject) {
+fn parse_subject(what: &[String]) -> (Option<&str>, LogSubject) {
     let of = |text: &str| match text.parse() {
         Ok(node) => LogSubject::Node(node),
         Err(_) => LogSubject::Branch(text.to_owned()),
@@ -232,7 +232,7 @@ mod tests {
     fn an_id_a_node_and_a_branch_are_told_apart() {
         let of = |what: &[&str]| {
             let what: Vec<String> = what.iter().map(ToString::to_string).collect();
-            let (id, of) = asked(&what);
+            let (id, of) = parse_subject(&what);
             (id.map(str::to_owned), of)
         };
         assert_eq!(of(&[]), (None, LogSubject::All));

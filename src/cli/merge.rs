@@ -54,7 +54,7 @@ struct MergeDocument {
 
 pub(super) fn run(arguments: &MergeArguments) -> CommandResult {
     let place = arguments.common.place();
-    let path = place.one(arguments.id.as_deref())?;
+    let path = place.folder(arguments.id.as_deref())?;
     let git = GitProgram::find(super::is_person())?;
     let mut document = MergeDocument::default();
     // Checked first: if the merge is impossible, the user's work tree stays unchanged.
@@ -68,8 +68,8 @@ pub(super) fn run(arguments: &MergeArguments) -> CommandResult {
         let message = "Keep a merge by hand, which tot merge --resolve makes anew";
         let work = git.commit_work(&path, &stopped, message)?;
         let kept = sync::keep(&git, &World::Machine, &path, work)?;
-        anew(&place.store, &git, &path, &stopped, &mut document)
-            .map_err(|error| format!("{error}. {}", as_it_stood(&kept)))?;
+        merge_by_node(&place.store, &git, &path, &stopped, &mut document)
+            .map_err(|error| format!("{error}. {}", saved_in(&kept)))?;
         document.kept = Some(kept);
     }
     if let Some(Resolved { commit, files, decisions }) = place.store.resolve(&path, World::Machine.now()?)? {
@@ -88,13 +88,13 @@ pub(super) fn run(arguments: &MergeArguments) -> CommandResult {
         text.push_str(&format!("  {}\n", one_line(&format!("{decision:#}"))));
     }
     if let Some(kept) = &document.kept {
-        text.push_str(&format!("{}\n", as_it_stood(kept)));
+        text.push_str(&format!("{}\n", saved_in(kept)));
     }
     say(&text)
 }
 
 /// Aborts the merge in progress, and merges by node.
-fn anew(
+fn merge_by_node(
     store: &Store,
     git: &GitProgram,
     path: &Path,
@@ -115,6 +115,6 @@ fn anew(
     Ok(())
 }
 
-fn as_it_stood(branch: &str) -> String {
+fn saved_in(branch: &str) -> String {
     format!("The manual merge is saved in the branch {branch}")
 }

@@ -309,10 +309,10 @@ pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 type CommandResult = Result<(), Box<dyn std::error::Error>>;
 
 /// The exit status of a command, or its error.
-type Worked = Result<ExitCode, Box<dyn std::error::Error>>;
+type ExitResult = Result<ExitCode, Box<dyn std::error::Error>>;
 
 /// Returns the exit status of a command that either succeeds or fails with an error.
-fn done(result: CommandResult) -> Worked {
+fn done(result: CommandResult) -> ExitResult {
     result.map(|()| ExitCode::SUCCESS)
 }
 

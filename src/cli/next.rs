@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, list, spoken, word};
-use super::{Worked, value_name};
+use super::{ExitResult, value_name};
 use crate::text::one_line;
 
 /// Show what to research next: pending proposals, new nodes with valid ids, and the next command.
@@ -62,7 +62,7 @@ fn dimension(text: &str) -> Result<(String, Vec<String>), String> {
     Ok((name.trim().to_owned(), values))
 }
 
-pub(super) fn run(arguments: &NextArguments) -> Worked {
+pub(super) fn run(arguments: &NextArguments) -> ExitResult {
     let subject = LocalTools::new("tot next", &arguments.work).subject(arguments.id.as_deref())?;
     let agent = match (&arguments.agent, arguments.claim) {
         (None, true) => {

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::commit::{lines, state_lines};
 use super::propose::place;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields};
-use super::{Worked, misused};
+use super::{ExitResult, misused};
 use crate::decide::next::states_that_count;
 use crate::domain::fresh::Ids;
 use crate::domain::{Node, NodeId};
@@ -40,7 +40,7 @@ Examples:
   tot note 'The disk is as fast as before' R1.A --state DEAD
   tot note 0196 - --state FOUND --evidence 'Measured: 41 ms before, 97 ms after' <finding.md";
 
-pub(super) fn run(arguments: &NoteArguments) -> Worked {
+pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
     let (id, text, named) = match arguments.what.as_slice() {
         [text] => (None, text, None),
         [text, node] if node.parse::<NodeId>().is_ok() => (None, text, Some(node)),

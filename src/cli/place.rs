@@ -69,7 +69,7 @@ pub(super) struct WithholdArgument {
 impl Location {
     /// Returns the folder for an id or part of one. Without an id, returns the investigation around the current folder, the one
     /// chosen by `tot use`, the only one, or the only open one.
-    pub(super) fn one(&self, id: Option<&str>) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    pub(super) fn folder(&self, id: Option<&str>) -> Result<PathBuf, Box<dyn std::error::Error>> {
         let ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
         let (folders, is_all) = self.folders(&ids)?;
         // A removed investigation is no longer chosen.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::draft::{self, ToolArguments};
 use super::editor::Unchanged;
 use super::work::{self, LocalTools, WorkArguments, WorkTarget, fields, is_file, list, piped, word};
-use super::{Worked, misused};
+use super::{ExitResult, misused};
 use crate::decide::next::{Next, Strategy, Task, next, place_of_next};
 use crate::domain::fresh::Ids;
 use crate::domain::{Node, NodeId, StateName};
@@ -56,7 +56,7 @@ const HELP: &str = "\
 One node a line, with or without an id; its task is indented below. R1.A is a root, R2.A1 its child, R3.A1a
 a child of R2.A1. Everything below this line is ignored. Saved unchanged, nothing is proposed.";
 
-pub(super) fn run(arguments: &ProposeArguments) -> Worked {
+pub(super) fn run(arguments: &ProposeArguments) -> ExitResult {
     let is_id =
         |word: &str| word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     let nothing_else = arguments.next || !arguments.withdraw.is_empty();
@@ -96,7 +96,7 @@ pub(super) fn run(arguments: &ProposeArguments) -> Worked {
     subject.call("tot_propose", call, lines)
 }
 
-fn edit(subject: &WorkTarget, arguments: &ProposeArguments) -> Worked {
+fn edit(subject: &WorkTarget, arguments: &ProposeArguments) -> ExitResult {
     let task = |task: Task| format!("{} {}\n    {}\n", task.id, task.title, task.planned_action);
     let draft: String = planned(subject)?.into_iter().map(task).collect();
     let edited = subject.edit(("tot propose", ""), "TOT_PROPOSE.txt", &draft, HELP).map_err(|error| {

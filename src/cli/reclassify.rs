@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::work::{self, LocalTools, WorkArguments, fields, piped, word};
-use super::{Worked, misused, place};
+use super::{ExitResult, misused, place};
 use crate::text::one_line;
 
 /// Change the state of a committed node. The previous state stays in the node's file.
@@ -37,7 +37,7 @@ Examples:
   tot reclassify R4.A1a1 EXPLORE -m 'The benchmark measured a warm cache.'
   tot reclassify 0196 R2.B DEAD          with the reason written in your editor";
 
-pub(super) fn run(arguments: &ReclassifyArguments) -> Worked {
+pub(super) fn run(arguments: &ReclassifyArguments) -> ExitResult {
     let (id, rest) = place::split_id(&arguments.what, place::is_node);
     let [node, state] = rest else { return Err(misused("name a node and a state")) };
     let node = place::node(node)?;

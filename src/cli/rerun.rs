@@ -24,7 +24,7 @@ use super::place::{Common, id_and_nodes};
 use super::print::{columns, say_json, tell, wrapped};
 use super::review::pressed;
 use super::run::system;
-use super::{Worked, is_person, misused, refused, say};
+use super::{ExitResult, is_person, misused, refused, say};
 use crate::assess::CapturedRun;
 use crate::decide::run::{NewRun, NewRuns, differing};
 use crate::domain::run::{Ended, Output, ProjectState, Ran, RunVerdict};
@@ -165,13 +165,13 @@ struct RerunResult<'a> {
     known: Option<(&'a Run, bool)>,
 }
 
-pub(super) fn run(arguments: &RerunArguments) -> Worked {
+pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     let (id, nodes) = id_and_nodes(&arguments.what)?;
     if !nodes.is_empty() && (arguments.all || arguments.answers) {
         return Err(misused("give nodes, --all or --answers"));
     }
     let place = arguments.common.place();
-    let path = place.one(id)?;
+    let path = place.folder(id)?;
     let session = place.store.id(&path)?.to_string();
     let world = arguments.clock_file.clone().map_or(World::Machine, World::File);
     let service = Service::new(place.store.root().to_owned(), world.clone(), None);
@@ -201,7 +201,7 @@ pub(super) fn run(arguments: &RerunArguments) -> Worked {
     };
     if let [named, judgement] = arguments.judge.as_slice() {
         let commit = record(vec![judged(&standing, named, judgement, arguments.message.clone())?], &[])?;
-        return told(arguments, &standing, &[], None, Some(commit)).map(|()| ExitCode::SUCCESS);
+        return print_results(arguments, &standing, &[], None, Some(commit)).map(|()| ExitCode::SUCCESS);
     }
     if let Some(node) = nodes.iter().find(|node| standing.investigation().node(node).is_none()) {
         return Err(format!("there is no node {node}").into());
@@ -219,7 +219,7 @@ pub(super) fn run(arguments: &RerunArguments) -> Worked {
     }
     let again = Again::new(arguments, world)?;
     if arguments.dry_run {
-        let shown = chosen.iter().map(|it| words::asked(it.run, it.ran, &again.place));
+        let shown = chosen.iter().map(|it| words::description(it.run, it.ran, &again.place));
         if arguments.common.json {
             let entries = chosen.iter().map(|it| entry(it.run, it.ran)).collect();
             let document =
@@ -246,7 +246,7 @@ pub(super) fn run(arguments: &RerunArguments) -> Worked {
         true => None,
         false => Some(record(repeated.iter().map(RerunResult::record).collect(), &known)?),
     };
-    told(arguments, &standing, &repeated, no_longer, commit)?;
+    print_results(arguments, &standing, &repeated, no_longer, commit)?;
     Ok(match repeated.iter().all(RerunResult::holds) {
         _ if is_interrupted => ExitCode::from(INTERRUPTED),
         true => ExitCode::SUCCESS,
@@ -281,7 +281,7 @@ fn judged(
 }
 
 /// Prints the results.
-fn told(
+fn print_results(
     arguments: &RerunArguments,
     standing: &Standing,
     repeated: &[RerunResult<'_>],
@@ -361,7 +361,7 @@ impl<'a> Again<'a> {
         }
         for captured @ CapturedRun { run, ran: first, .. } in chosen.iter().copied() {
             if asks {
-                say(&words::asked(run, first, &self.place))?;
+                say(&words::description(run, first, &self.place))?;
                 match self.key()? {
                     'r' => {}
                     'a' => asks = false,
@@ -377,7 +377,7 @@ impl<'a> Again<'a> {
             let known = captured.known(&again);
             let repetition = RerunResult { run, first, at, again, verdict, known };
             if !is_quiet {
-                say(&words::told(&repetition))?;
+                say(&words::result_lines(&repetition))?;
             }
             repeated.push(repetition);
         }

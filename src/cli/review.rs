@@ -73,7 +73,7 @@ struct ReviewDocument<'a> {
 
 pub(super) fn run(arguments: &ReviewArguments) -> CommandResult {
     let place = arguments.common.place();
-    let path = place.one(arguments.id.as_deref())?;
+    let path = place.folder(arguments.id.as_deref())?;
     let after = place.store.load(&path)?;
     let before = match &arguments.since {
         Some(rev) => Some(place.store.load_at(&path, rev)?),
@@ -240,18 +240,18 @@ impl Look<'_> {
                 for field in NodeView::fields(node).filter(|field| !field.value.trim().is_empty()) {
                     text.push_str(&heading(field.name, &field.value));
                 }
-                text + &said(investigation, Some(&node.id))
+                text + &comments(investigation, Some(&node.id))
             }
             None => {
                 let end = investigation.conclusion().and_then(|end| end.conclusion.as_deref());
                 let text = heading("Question", &investigation.meta().query);
-                text + &heading("Conclusion", end.unwrap_or("none")) + &said(investigation, None)
+                text + &heading("Conclusion", end.unwrap_or("none")) + &comments(investigation, None)
             }
         }
     }
 }
 
-fn said(investigation: &Investigation, node: Option<&NodeId>) -> String {
+fn comments(investigation: &Investigation, node: Option<&NodeId>) -> String {
     let of_it = investigation.comments().filter(|comment| comment.node.as_ref() == node);
     let told = of_it.map(|comment| {
         let (kind, who) = (comment.kind.label(), one_line(comment.author.label()));

@@ -14,7 +14,7 @@ use super::caller::caller;
 use super::interrupt::Passed;
 use super::place::{RootArgument, id_and_node};
 use super::print::tell;
-use super::{CommandResult, Worked, attach, chain, is_person, misused, refused, work};
+use super::{CommandResult, ExitResult, attach, chain, is_person, misused, refused, work};
 use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns};
 use crate::domain::run::{Ended, Expectation, ProjectState, Ran, System};
@@ -86,7 +86,7 @@ Examples:
   tot run 0196 R2.A1 --exit 1 --expect 'database is locked' -m 'Fails at once.' -- ./two-writers
   tot run --timeout 60 -- sh -c 'cargo test 2>&1 | tail -20'";
 
-pub(super) fn run(arguments: &RunArguments) -> Worked {
+pub(super) fn run(arguments: &RunArguments) -> ExitResult {
     let (prepared, expected) = prepare(arguments)?;
     if let Some(file) = &arguments.captured {
         prepared.replay(arguments, file)?;
@@ -151,7 +151,7 @@ fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dy
     let expected = arguments.expect.iter().map(|text| Expected::parse(text).map_err(misused));
     let expected = expected.collect::<Result<Vec<_>, _>>()?;
     let place = arguments.root.place();
-    let path = place.one(id)?;
+    let path = place.folder(id)?;
     let session = place.store.id(&path)?.to_string();
     let world = arguments.clock_file.clone().map_or(World::Machine, World::File);
     let started_at = world.now()?;

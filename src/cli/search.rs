@@ -9,7 +9,7 @@ use serde_json::json;
 use super::place::Common;
 use super::print::{columns, page, say_json, tell};
 use super::screen::{BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, styled};
-use super::{Worked, chain, misused, passed};
+use super::{ExitResult, chain, misused, passed};
 use crate::domain::Comment;
 use crate::parallel;
 use crate::store::{Snapshot, Store};
@@ -66,7 +66,7 @@ struct UnreadableEntry {
     reason: String,
 }
 
-pub(super) fn run(arguments: &SearchArguments) -> Worked {
+pub(super) fn run(arguments: &SearchArguments) -> ExitResult {
     let words: Vec<String> =
         arguments.words.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
     if words.is_empty() {

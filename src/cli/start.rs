@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::print::{ask, tell};
 use super::ruleset::RulesetFolder;
 use super::work::{self, LocalTools, WorkArguments, fields, piped, word};
-use super::{Worked, editor};
+use super::{ExitResult, editor};
 use crate::domain::Caller;
 use crate::ruleset::builtin;
 use crate::text::one_line;
@@ -60,7 +60,7 @@ const METHODS: [(&str, &str, Option<&str>); 2] = [
     ("quick", "answer at any depth, checked by someone else", Some("review")),
 ];
 
-pub(super) fn run(arguments: &StartArguments) -> Worked {
+pub(super) fn run(arguments: &StartArguments) -> ExitResult {
     let work = LocalTools::starting(&arguments.work, &arguments.rulesets)?;
     let ruleset = match &arguments.ruleset {
         None if arguments.mode.is_none() && work.may_ask() => method()?,
@@ -95,7 +95,7 @@ pub(super) fn run(arguments: &StartArguments) -> Worked {
     ]);
     work.call("tot_start", call, Caller::default(), edited.as_ref(), |reply| {
         let id = word(reply, "sessionId");
-        match work.place.one(None).is_ok_and(|path| path.ends_with(id)) {
+        match work.place.folder(None).is_ok_and(|path| path.ends_with(id)) {
             true => lines(reply),
             false => work::next_of(work.place.short(id), &lines(reply)),
         }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::place::Common;
 use super::print::{say_json, tell};
-use super::{Progress, Worked, passed, say};
+use super::{ExitResult, Progress, passed, say};
 use crate::merge::MergeDecision;
 use crate::remote::{GitProgram, shown_address};
 use crate::sync::index::Index;
@@ -100,7 +100,7 @@ struct SyncFailure {
     suggestion: Option<String>,
 }
 
-pub(super) fn run(arguments: &SyncArguments) -> Worked {
+pub(super) fn run(arguments: &SyncArguments) -> ExitResult {
     let place = arguments.common.place();
     let (folders, all) = place.folders(&arguments.ids)?;
     let git = GitProgram::find(super::is_person())?;

@@ -11,7 +11,7 @@ use clap::error::ErrorKind;
 
 use super::help::commands;
 use super::print::{columns, page, say, tell};
-use super::{CommandResult, Worked, command};
+use super::{CommandResult, ExitResult, command};
 use crate::markdown::to_terminal;
 use crate::report;
 use crate::text::{causes, counted, one_line};
@@ -47,7 +47,7 @@ Examples:
   tot help commit     same as tot commit --help
   tot help --html DIR writes the topics as a web site";
 
-pub(super) fn run(arguments: &HelpArguments) -> Worked {
+pub(super) fn run(arguments: &HelpArguments) -> ExitResult {
     if let Some(dir) = &arguments.html {
         publish(dir)?;
     } else if arguments.words.is_empty() {

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::place::Common;
 use super::print::{columns, say_json};
 use super::screen::{Screen, assessed};
-use super::{Worked, passed, say};
+use super::{ExitResult, passed, say};
 use crate::domain::Timestamp;
 use crate::remote::GitProgram;
 use crate::signoff::{self, SignOff, SignOffView, SignOffs, Signers};
@@ -51,10 +51,10 @@ pub(super) fn signers(allowed: Option<&Path>) -> Result<Signers, Box<dyn std::er
     Ok(Signers { git: GitProgram::find(false)?, allowed: allowed.map(Path::to_owned) })
 }
 
-pub(super) fn run(arguments: &VerifyArguments) -> Worked {
+pub(super) fn run(arguments: &VerifyArguments) -> ExitResult {
     let signers = signers(arguments.allowed_signers.as_deref())?;
     let place = arguments.common.place();
-    let path = place.one(arguments.id.as_deref())?;
+    let path = place.folder(arguments.id.as_deref())?;
     let snapshot = place.store.load(&path)?;
     let found = signoff::checked(&place.store, &snapshot, &signers)?;
     let meta = snapshot.investigation.meta();

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::Worked;
+use super::ExitResult;
 use super::caller::caller;
 use super::draft::ToolArguments;
 use super::editor::{self, Edited};
@@ -91,7 +91,7 @@ impl LocalTools {
 
     /// Returns the investigation with this id or part of one; without an id, the default one.
     pub(super) fn subject(self, id: Option<&str>) -> Result<WorkTarget, Box<dyn std::error::Error>> {
-        let path = self.place.one(id)?;
+        let path = self.place.folder(id)?;
         let session = self.place.store.id(&path)?.to_string();
         let standing = self.service.read(&session).map_err(super::refused)?;
         Ok(WorkTarget { work: self, path, standing, named: id.map(str::to_owned) })
@@ -117,7 +117,7 @@ impl LocalTools {
         caller: Caller,
         edited: Option<&Edited>,
         lines: impl FnOnce(&Value) -> String,
-    ) -> Worked {
+    ) -> ExitResult {
         self.tell(&self.ask(tool, arguments, caller)?, edited, lines)
     }
 
@@ -126,7 +126,7 @@ impl LocalTools {
         answered: &Answered,
         edited: Option<&Edited>,
         lines: impl FnOnce(&Value) -> String,
-    ) -> Worked {
+    ) -> ExitResult {
         let (reply, is_done) = (&answered.reply, answered.is_done());
         // A repeated call succeeds without writing, and then the file is the only copy of the text.
         let is_stored = is_done && reply["commit"].is_string();
@@ -213,7 +213,7 @@ impl WorkTarget {
         answered: &Answered,
         edited: Option<&Edited>,
         lines: impl FnOnce(&Value) -> String,
-    ) -> Worked {
+    ) -> ExitResult {
         self.work.tell(answered, edited, |reply| match &self.named {
             Some(id) => next_of(id, &lines(reply)),
             None => lines(reply),
@@ -226,7 +226,7 @@ impl WorkTarget {
         tool: &str,
         arguments: ToolArguments,
         lines: impl FnOnce(&Value) -> String,
-    ) -> Worked {
+    ) -> ExitResult {
         self.tell(&self.ask(tool, arguments)?, None, lines)
     }
 
@@ -237,7 +237,7 @@ impl WorkTarget {
         mut edited: Edited,
         read: impl Fn(&str) -> Result<ToolArguments, E>,
         lines: impl FnOnce(&Value) -> String,
-    ) -> Worked {
+    ) -> ExitResult {
         for _ in 1..editor::TRIES {
             let reason = match read(&edited.text) {
                 Ok(arguments) => {

@@ -17,7 +17,7 @@ const FILES_MAX: usize = 20;
 const COMMAND_MAX: usize = 72;
 
 /// Describes a command before it runs: the full command, who captured it and when, and where it will run.
-pub(super) fn asked(run: &Run, ran: &Ran, place: &Where) -> String {
+pub(super) fn description(run: &Run, ran: &Ran, place: &Where) -> String {
     let node = run.node.as_ref().map_or("the investigation", |node| node.as_str());
     let who = one_line(run.author.label());
     let heading = format!("Run {} of {node}, captured by {who} on {}", run.id, run.at.to_minute());
@@ -56,7 +56,7 @@ fn whereabouts(ran: &Ran, place: &Where) -> String {
 }
 
 /// Describes the result of a rerun: the verdict, the command, and the reasons.
-pub(super) fn told(repetition: &RerunResult<'_>) -> String {
+pub(super) fn result_lines(repetition: &RerunResult<'_>) -> String {
     let RerunResult { run, first, again, verdict, known, .. } = repetition;
     let verdict = *verdict;
     let style = match verdict {
