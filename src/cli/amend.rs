@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
     subject.call("tot_amend", completed(call, arguments), lines)
 }
 
-/// Adds the options to the call.
+/// Adds the arguments from options to the call.
 fn completed(mut call: ToolArguments, arguments: &AmendArguments) -> ToolArguments {
     call.extend(arguments.binding.fields());
     if let Some(reason) = &arguments.message {

@@ -47,7 +47,7 @@ To sign with an SSH key:
   git config --global gpg.format ssh
   git config --global user.signingkey ~/.ssh/id_ed25519.pub";
 
-/// The outcome, as JSON.
+/// The result, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ApproveDocument {

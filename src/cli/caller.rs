@@ -35,7 +35,7 @@ pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
     Ok(Caller::of_person(name, email))
 }
 
-/// Returns the agent that has set these variables.
+/// Returns the agent that these variables identify.
 fn agent(variable: impl Fn(&str) -> Option<String>) -> Option<Caller> {
     let known = AGENTS.iter().find(|(marker, ..)| variable(marker).is_some());
     let client = variable(ANY_AGENT).or_else(|| known.map(|(_, name, _)| (*name).to_owned()))?;

@@ -53,7 +53,7 @@ Examples:
   tot release R2.A1       frees it for others
   tot release 0196 R2.A1";
 
-/// The outcome, as JSON.
+/// The result, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ClaimDocument {
@@ -93,7 +93,7 @@ pub(super) fn release(arguments: &ReleaseArguments) -> CommandResult {
     tell(&written, &nodes, arguments.common.json)
 }
 
-/// The subject of a command.
+/// The nodes of a command, with everything needed to write.
 struct ClaimSubject {
     service: Service,
     session: String,

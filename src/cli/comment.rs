@@ -80,7 +80,7 @@ struct CommentOptions {
     common: Common,
 }
 
-/// The outcome, as JSON.
+/// The result, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CommentDocument {
@@ -121,7 +121,7 @@ fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &Commen
     if written.decision.event.is_some() { stored(said) } else { said }
 }
 
-/// Prints the outcome.
+/// Prints the result.
 fn tell(written: &Written, how: &CommentOptions) -> CommandResult {
     let comment = match &written.decision.event {
         Some(Event::Commented { comment }) => Some(comment),

@@ -28,11 +28,11 @@ Examples:
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum CheckStatus {
-    /// As it should be.
+    /// No problem.
     Ok,
     /// Missing, but not needed by everyone.
     Note,
-    /// To be fixed.
+    /// A problem to fix.
     Wrong,
 }
 

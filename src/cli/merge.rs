@@ -37,7 +37,7 @@ Examples:
   git pull; tot merge --resolve     in an investigation's folder, after git reported CONFLICT
   tot merge --resolve 0196          after `tot check` reported conflict markers";
 
-/// The outcome, as JSON.
+/// The result, as JSON.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MergeDocument {

@@ -80,7 +80,7 @@ use crate::text::{causes, made_visible, one_line, shorten};
 use crate::withhold::WithheldError;
 use crate::world::World;
 
-/// Investigations of AI agents, kept as git repositories.
+/// Investigations by AI agents, kept as git repositories.
 #[derive(Parser)]
 #[command(name = "tot", version, disable_help_subcommand = true)]
 struct Tot {
@@ -526,7 +526,7 @@ fn run_mcp(arguments: McpArguments) -> CommandResult {
         .asking_before_end(arguments.ask_before_end.map(Duration::from_secs));
     match http {
         Some(options) => Ok(mcp::serve_http(server.with_session(mcp::ClientSession::Connections), options)?),
-        // Claude Code passes the servers that it starts the id of their session.
+        // Claude Code passes its session id to the servers that it starts.
         None => {
             if std::io::stdin().is_terminal() {
                 print::tell(

@@ -52,7 +52,7 @@ enum StrategyArgument {
     Exhaustive,
     /// Answers without a confirmation
     Verify,
-    /// The deepest branch
+    /// The deepest branch first
     Deepen,
 }
 

@@ -41,7 +41,7 @@ impl Common {
 
 /// The root that a command works on.
 pub(super) struct Location {
-    /// The store of the root.
+    /// The store in the root.
     pub store: Store,
     /// The investigation around the current folder, if no root was given.
     inside: Option<PathBuf>,
@@ -72,7 +72,7 @@ impl Location {
     pub(super) fn folder(&self, id: Option<&str>) -> Result<PathBuf, Box<dyn std::error::Error>> {
         let ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
         let (folders, is_all) = self.folders(&ids)?;
-        // A removed investigation is no longer chosen.
+        // The choice is ignored if that investigation was removed.
         let chosen = || self.store.find(std::fs::read_to_string(self.chosen_file()).ok()?.trim()).ok();
         if is_all && let Some(folder) = chosen() {
             return Ok(folder);

@@ -120,7 +120,7 @@ fn lines(reply: &Value) -> String {
     let rounds = &reply["minRounds"];
     let method = format!("{}, {}", word(reply, "ruleset"), word(reply, "mode"));
     format!(
-        "{}\n  in      {}\n  method  {}, {rounds} rounds at least (tot ruleset show {})\n{}",
+        "{}\n  in      {}\n  method  {}, at least {rounds} rounds (tot ruleset show {})\n{}",
         word(reply, "sessionId"),
         one_line(word(reply, "repository")),
         one_line(&method),

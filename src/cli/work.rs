@@ -89,7 +89,7 @@ impl LocalTools {
         LocalTools { name, place: arguments.common.place(), service, json: arguments.common.json }
     }
 
-    /// Returns the investigation with this id or part of one; without an id, the default one.
+    /// Returns the investigation with this id or part of an id. Without an id, returns the default investigation.
     pub(super) fn subject(self, id: Option<&str>) -> Result<WorkTarget, Box<dyn std::error::Error>> {
         let path = self.place.folder(id)?;
         let session = self.place.store.id(&path)?.to_string();
@@ -446,7 +446,7 @@ fn around_the_only(arguments: &ToolArguments) -> Option<String> {
     ["results", "nodes"].into_iter().find(is_only).map(|list| format!("`{list}[0]."))
 }
 
-/// Formats a code, its node, and its message.
+/// Formats a diagnostic: the code, the node and the message.
 fn diagnostic(it: &Value) -> String {
     let (code, mut message) = (word(it, "code"), spoken(word(it, "message")));
     if !message.ends_with(['.', '!', '?', ':', '…']) {

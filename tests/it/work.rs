@@ -110,7 +110,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(at(person.ok(&["start", "Why is the sky blue?", "--mode", "smoke"])), @"
         019b8d62-7a80-7da0-a12b-9fd1f7790eda
           in      /here/investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda
-          method  single-root, smoke, 2 rounds at least (tot ruleset show single-root)
+          method  single-root, smoke, at least 2 rounds (tot ruleset show single-root)
         commit cc8bb739fd
         Next: `tot propose --next` for the root R1.A.
         ");

@@ -13,7 +13,7 @@ use crate::view::{COMMANDS, HEADLINE, NodeView, OTHER_RESULTS};
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NodeDocument<'a> {
-    /// The investigation.
+    /// The id of the investigation.
     id: String,
     node: NodeView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
