@@ -61,7 +61,7 @@ pub(super) fn run(
     let publisher = Publisher::new(shown.render(&first, &Served::default(), &watched)?);
     progress.clear();
     tell(&format!(
-        "Serving at http://{}/, updated with every commit. Ctrl-C stops it.",
+        "http://{}/ serves the site, updated with every commit. Ctrl-C stops it.",
         listener.local_addr()?
     ));
     let watched = publisher.clone();

@@ -22,7 +22,7 @@ export async function served(page, { programs, investigation, folder }) {
     let said = "";
     for await (const part of server.stderr) {
       said += part;
-      if (said.includes("/ shows it")) break;
+      if (said.includes("/ serves the site")) break;
     }
     const [address] = /http:\S+/.exec(said);
     page.on("pageerror", (error) => faults.push(`a script fails: ${error.message}`));
