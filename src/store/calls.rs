@@ -51,7 +51,7 @@ impl HistoryEntry {
             _ => named.iter().copied().eq(changed.iter().map(String::as_str)),
         };
         if !is_listed && !unreadable {
-            let list = |ids: Vec<&str>| if ids.is_empty() { "none".into() } else { ids.join(", ") };
+            let list = |ids: Vec<&str>| if ids.is_empty() { "no node".into() } else { ids.join(", ") };
             let (named, changed) =
                 (list(named.into_iter().collect()), list(changed.iter().map(String::as_str).collect()));
             misfits.push(format!("Its message names {named}, but it changed {changed}."));
