@@ -45,8 +45,8 @@
 //! - `view`: `domain`, `ruleset`, `text`.
 //! - `withhold`: `domain`, `format` (files about withheld texts), `store`, `text`, `yaml`.
 //! - `store`: `domain`, `format`, `merge`, `platform`, `ruleset`, `yaml`.
-//! - `service`: `assess`, `decide`, `domain`, `format`, `project` (citations), `remote`, `ruleset`, `store`, `sync` (the remote of a new investigation), `text`,
-//!   `world`.
+//! - `service`: `assess`, `decide`, `domain`, `format`, `project` (citations), `remote`, `ruleset`, `store`, `sync`
+//!   (the remote of a new investigation), `text`, `world`.
 //! - `background`: `domain`, `remote`, `service`, `sync`, `text`.
 //! - `remote`: `domain` (ids), `platform` (processes), `store` (commit ids), `text`.
 //! - `sync`: `check`, `domain`, `format` (node paths), `import` (file contents), `merge` (decisions),

@@ -99,12 +99,12 @@ pub fn review(
     let ids: BTreeSet<&NodeId> = before.nodes().chain(after.nodes()).map(|node| &node.id).collect();
     for id in ids {
         for happening in node_events(before.node(id), after.node(id)) {
-            notes.happened(id, &happening, rules);
+            notes.event(id, &happening, rules);
         }
     }
     for happening in attachment_events(before, after) {
         if let Some((node, _)) = happening.attachment() {
-            notes.happened(node, &happening, rules);
+            notes.event(node, &happening, rules);
         }
     }
     let [was, is] = [before, after].map(|it| Assessment::new(it, rules.copied()));
@@ -150,7 +150,7 @@ impl Notes {
         self.0.entry(node.cloned()).or_default().insert(Note { risk, text });
     }
 
-    fn happened(&mut self, id: &NodeId, happening: &Happening, rules: Option<&EffectiveRules>) {
+    fn event(&mut self, id: &NodeId, happening: &Happening, rules: Option<&EffectiveRules>) {
         let by = |who: Option<String>| who.map(|who| format!(", by {who}")).unwrap_or_default();
         let (risk, text) = match happening {
             Happening::Proposed(_) => (Risk::Other, "proposed".to_owned()),
@@ -226,8 +226,8 @@ impl Notes {
 
     fn items(self, before: &Investigation, after: &Investigation) -> Vec<ReviewEntry> {
         let item = |(node, notes): (Option<NodeId>, BTreeSet<Note>)| {
-            let there = node.as_ref().and_then(|id| after.node(id).or_else(|| before.node(id)));
-            let title = there.map_or(after.meta().title.as_str(), |node| node.name());
+            let known = node.as_ref().and_then(|id| after.node(id).or_else(|| before.node(id)));
+            let title = known.map_or(after.meta().title.as_str(), |node| node.name());
             Some(ReviewEntry {
                 risk: notes.first()?.risk,
                 state: node.as_ref().and_then(|id| after.node(id)?.state().cloned()),
@@ -300,11 +300,11 @@ fn conclusion(notes: &mut Notes, before: &Investigation, after: &Investigation) 
         let end = investigation.conclusion();
         end.map(|end| end.conclusion.clone().unwrap_or_else(|| "it has no conclusion".to_owned()))
     };
-    let told = match (text(before), text(after)) {
+    let change = match (text(before), text(after)) {
         (Some(_), None) => "it was reopened".to_owned(),
         (None, Some(text)) => format!("it was ended: {text}"),
         (Some(was), Some(text)) if was != text => format!("it changed: {text}"),
         _ => return,
     };
-    notes.add(None, Risk::Conclusion, told);
+    notes.add(None, Risk::Conclusion, change);
 }

@@ -306,15 +306,15 @@ fn add_json_entry(
             servers.ensure_multiline();
         }
         Some(present) => {
-            let there = present.to_serde_value().unwrap_or(Value::Null);
-            let is_same = |(name, value): &(&str, Value)| there.get(name) == Some(value);
+            let existing = present.to_serde_value().unwrap_or(Value::Null);
+            let is_same = |(name, value): &(&str, Value)| existing.get(name) == Some(value);
             let contradicts =
-                |key: &&&str| there.get(key).is_some() && !members.iter().any(|(name, _)| name == *key);
+                |key: &&&str| existing.get(key).is_some() && !members.iter().any(|(name, _)| name == *key);
             if members.iter().all(is_same) && !CONTRADICTING.iter().any(|key| contradicts(&key)) {
                 return Ok(Edit::None);
             }
             if !replace {
-                return Ok(Edit::Conflict(there.to_string()));
+                return Ok(Edit::Conflict(existing.to_string()));
             }
             let server = present.object_value_or_set();
             for key in CONTRADICTING.iter().filter(contradicts) {
@@ -433,21 +433,21 @@ fn add_toml_entry(
             }
             servers.insert(&entry.name, Item::Table(table));
         }
-        Some(there) => {
-            if there.as_table_like().is_some_and(|there| has_entry(there, entry)) {
+        Some(existing) => {
+            if existing.as_table_like().is_some_and(|existing| has_entry(existing, entry)) {
                 return Ok(Edit::None);
             }
             if !replace {
-                return Ok(Edit::Conflict(there.to_string().trim().to_owned()));
+                return Ok(Edit::Conflict(existing.to_string().trim().to_owned()));
             }
-            if !there.is_table_like() {
-                *there = Item::Table(Table::new());
+            if !existing.is_table_like() {
+                *existing = Item::Table(Table::new());
             }
-            if let Some(there) = there.as_table_like_mut() {
-                CONTRADICTING.iter().for_each(|key| drop(there.remove(key)));
-                there.insert("command", program);
+            if let Some(existing) = existing.as_table_like_mut() {
+                CONTRADICTING.iter().for_each(|key| drop(existing.remove(key)));
+                existing.insert("command", program);
                 if !entry.arguments.is_empty() {
-                    there.insert("args", arguments);
+                    existing.insert("args", arguments);
                 }
             }
         }
@@ -459,10 +459,10 @@ fn add_toml_entry(
 }
 
 /// Returns whether a table has the values of the entry and no contradicting keys.
-fn has_entry(there: &dyn TableLike, entry: &ServerEntry) -> bool {
-    let arguments = there.get("args").map_or_else(|| Some(Vec::new()), words);
-    let contradicts = |key: &&str| *key != "args" && there.contains_key(key);
-    there.get("command").and_then(Item::as_str) == Some(&entry.command)
+fn has_entry(existing: &dyn TableLike, entry: &ServerEntry) -> bool {
+    let arguments = existing.get("args").map_or_else(|| Some(Vec::new()), words);
+    let contradicts = |key: &&str| *key != "args" && existing.contains_key(key);
+    existing.get("command").and_then(Item::as_str) == Some(&entry.command)
         && arguments.as_ref() == Some(&entry.arguments)
         && !CONTRADICTING.iter().any(contradicts)
 }
@@ -486,16 +486,16 @@ pub fn add_paragraph(present: Option<&str>, server: &str, root: &str, replace: b
     let present = present.unwrap_or_default();
     let paragraph = paragraph(server, root);
     // Uses the last start mark before the end mark. An earlier start mark without an end belongs to the user's text.
-    let there = present.find(END).and_then(|end| {
+    let range = present.find(END).and_then(|end| {
         let begin = present[..end].rfind(BEGIN)?;
         Some(begin..end + END.len())
     });
-    match there {
-        Some(there) if present[there.clone()] == paragraph => Edit::None,
-        Some(there) if !replace => Edit::Conflict(present[there].to_owned()),
-        Some(there) => {
+    match range {
+        Some(range) if present[range.clone()] == paragraph => Edit::None,
+        Some(range) if !replace => Edit::Conflict(present[range].to_owned()),
+        Some(range) => {
             let mut text = present.to_owned();
-            text.replace_range(there, &paragraph);
+            text.replace_range(range, &paragraph);
             Edit::Write(text)
         }
         None if present.trim().is_empty() => Edit::Write(format!("{paragraph}\n")),
@@ -631,7 +631,7 @@ mod tests {
         assert_eq!(add_paragraph(Some(&text), "tot", "investigations", false), Edit::None);
         let changed = text.replace("First check", "Never check") + "after\n";
         assert!(
-            matches!(add_paragraph(Some(&changed), "tot", "investigations", false), Edit::Conflict(there) if there.contains("Never"))
+            matches!(add_paragraph(Some(&changed), "tot", "investigations", false), Edit::Conflict(existing) if existing.contains("Never"))
         );
         assert_eq!(
             add_paragraph(Some(&changed), "tot", "investigations", true),

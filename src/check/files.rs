@@ -13,7 +13,7 @@ use crate::text::without_case;
 
 pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
-        subject.snapshot.faults.iter().map(|fault| of_fault(subject, fault)).collect();
+        subject.snapshot.faults.iter().map(|fault| from_fault(subject, fault)).collect();
     findings.extend(page(subject, rules));
     ruleset(subject, &mut findings);
     case_collisions(subject, &mut findings);
@@ -80,7 +80,7 @@ fn stray_attachments(subject: &Subject) -> impl Iterator<Item = Finding> {
     })
 }
 
-fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
+fn from_fault(subject: &Subject, fault: &Fault) -> Finding {
     let reason = fault.reason.trim_end_matches('.').trim_end_matches("; it is ignored");
     if !fault.is_unreadable() {
         let severity = match fault.code {

@@ -42,8 +42,8 @@ pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &StoryCal
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(DemoError::Server { action: format!("could not store a run: {}", said.trim()), source: None })
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(DemoError::Server { action: format!("could not store a run: {}", errors.trim()), source: None })
 }
 
 /// Returns a command of this program with a fixed identity, to make all runs produce equal commits.

@@ -202,10 +202,10 @@ fn check(number: usize, call: &StoryCall, reply: &Value) -> Result<(), DemoError
     }
     let codes =
         reply["warnings"].as_array().into_iter().flatten().filter_map(|warning| warning["code"].as_str());
-    let warned: BTreeSet<&str> = codes.filter(|code| !Code::parse(code).is_passing()).collect();
-    let told: BTreeSet<&str> = call.warnings.iter().map(String::as_str).collect();
-    if warned != told {
-        return Err(unexpected(format!("expected the warnings {told:?}, but got {warned:?}")));
+    let found: BTreeSet<&str> = codes.filter(|code| !Code::parse(code).is_passing()).collect();
+    let expected: BTreeSet<&str> = call.warnings.iter().map(String::as_str).collect();
+    if found != expected {
+        return Err(unexpected(format!("expected the warnings {expected:?}, but got {found:?}")));
     }
     Ok(())
 }

@@ -140,7 +140,7 @@ fn values_stored_by_the_ancestor_are_imported() {
 #[test]
 fn errors_name_their_location() {
     let sample: Value = serde_json::from_str(ANCESTOR).unwrap();
-    for (pointer, value, told) in [
+    for (pointer, value, expected) in [
         ("/nodes/R1.A/state", json!("drill"), "nodes.R1.A.state: "),
         ("/nodes/R1.A/state", json!("LOST"), "no built-in ruleset has the states DEAD, DRILL, LOST, VALID"),
         ("/nodes/R1.A/title", json!(7), "nodes.R1.A.title: invalid type: integer `7`, expected a string"),
@@ -161,9 +161,9 @@ fn errors_name_their_location() {
             None => faulty["pendingProposals"]["R3.A2a"]["proposedAt"] = value,
         }
         let error = read(&faulty.to_string(), ImportOptions::default()).unwrap_err().to_string();
-        assert!(error.starts_with(told), "{pointer}: {error}");
+        assert!(error.starts_with(expected), "{pointer}: {error}");
     }
-    for (text, told) in [
+    for (text, expected) in [
         (&ANCESTOR[..400], "it is not JSON: EOF while parsing"),
         ("[]", "it is neither an investigation.json"),
         ("", "it is not JSON"),
@@ -171,7 +171,7 @@ fn errors_name_their_location() {
         (r#"{"meta": {}, "nodes": [], "version": 1}"#, "meta: missing field `id`"),
     ] {
         let error = read(text, ImportOptions::default()).unwrap_err().to_string();
-        assert!(error.starts_with(told), "{error}");
+        assert!(error.starts_with(expected), "{error}");
     }
 }
 

@@ -217,7 +217,7 @@ impl Project {
         excluded().unwrap_or(true)
     }
 
-    /// Returns `None` if the path leads outside the project, to something other than a regular file, or to an unreadable file.
+    /// Returns `None` if the path leads outside the project, or is not a readable regular file.
     fn look_up_one(
         &self,
         repository: &gix::Repository,
@@ -238,16 +238,16 @@ impl Project {
             };
         }
         let head = repository.head_id().ok().map(|id| id.detach());
-        let there = |paths: &[String]| committed(repository, head?, paths);
+        let in_head = |paths: &[String]| committed(repository, head?, paths);
         if let Some(path) = candidates.iter().find_map(|path| self.plain_file(path)) {
             if self.is_ignored(repository, &path) {
                 return Some(LookedUp::Ignored(path));
             }
-            let blob = there(std::slice::from_ref(&path)).map(|(_, blob)| blob);
+            let blob = in_head(std::slice::from_ref(&path)).map(|(_, blob)| blob);
             return found(cited, &bytes(&self.root.join(&path))?, head, path, blob);
         }
         // Omitted from a sparse work tree, or deleted but still committed.
-        if let Some((path, blob)) = there(&candidates) {
+        if let Some((path, blob)) = in_head(&candidates) {
             return found(cited, &object(repository, blob)?, head, path, Some(blob));
         }
         // A folder, or a symbolic link that leads outside the project.

@@ -142,8 +142,8 @@ fn incomplete_end(bytes: &[u8]) -> usize {
         0xF0..=0xF4 => 4,
         _ => 1,
     };
-    let there = last.len() - at;
-    if there < length { there } else { 0 }
+    let present = last.len() - at;
+    if present < length { present } else { 0 }
 }
 
 fn is_continuation(byte: u8) -> bool {
