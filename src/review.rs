@@ -267,7 +267,7 @@ fn answers(notes: &mut Notes, [before, after]: [&Assessment<'_>; 2]) {
         for objection in after.open.iter().filter(|it| answer.against.contains(&it.comment.id)) {
             if has_changed || !was.is_some_and(|was| was.against.contains(&objection.comment.id)) {
                 let text = match objection.comment.node.as_ref() == Some(id) {
-                    true => "an objection to it is open".to_owned(),
+                    true => "it has an open objection".to_owned(),
                     false => objection.message(),
                 };
                 notes.add(Some(id), Risk::Contested, text);

@@ -253,7 +253,7 @@ impl TreeCheck<'_> {
         if let Some(rule) = self.rules.early_rule(state, node.round()) {
             let would = match &rule.store_as {
                 Some(other) => format!("would have stored {other}"),
-                None => "would have refused it".to_owned(),
+                None => "would have been rejected".to_owned(),
             };
             let when = match self.rules.first_round_from(state, 1) {
                 Some(first) => format!("{state} is not allowed before round {first}"),

@@ -446,13 +446,12 @@ fn found(
 
 /// Says what is wrong with a quote, in a clause. Returns `None` if its words occur in the given lines.
 fn misquote(path: &str, text: &str, lines: Option<Lines>, quote: &str) -> Option<String> {
-    let actual = match locate(text, lines, quote) {
-        QuotePlace::Expected => return None,
-        QuotePlace::Line(line) => format!("it is at line {line}"),
-        QuotePlace::Nowhere => "it is not in that file".to_owned(),
+    let place = match (locate(text, lines, quote), lines) {
+        (QuotePlace::Expected, _) => return None,
+        (QuotePlace::Line(line), Some(lines)) => format!("at {path}:{lines} but at line {line}"),
+        _ => format!("in {path}"),
     };
-    let lines = lines.map(|lines| format!(":{lines}")).unwrap_or_default();
-    Some(format!("“{}” is not at {path}{lines}, {actual}", shorten(&one_line(quote), QUOTE_SHOWN)))
+    Some(format!("“{}” is not {place}", shorten(&one_line(quote), QUOTE_SHOWN)))
 }
 
 /// Quotes these lines, within the size limits. Returns `None` if they are missing or may contain a credential.

@@ -63,7 +63,7 @@ impl SignOff {
             [] => "nothing was changed".to_owned(),
             names => format!("changed: {}", shortened(names, NAMED)),
         };
-        Some(format!("Since then {}; {changed}.", counted(*commits, "commit")))
+        Some(format!("{} since then; {changed}.", counted(*commits, "commit")))
     }
 
     /// Returns the open points when it was signed, in a sentence.

@@ -80,7 +80,7 @@ fn each_sign_off_says_what_it_is_worth_and_by_whom() {
     assert!(page.contains("by <bdi>anna0@example.org"), "{page}");
     assert!(page.contains("by <bdi>somebody using the name Boss 2"), "{page}");
     assert!(!page.contains("anna2@") && !page.contains("<bdi>Boss"), "{page}");
-    assert!(page.contains("Since then 2 commits; changed: R2.A1, conclusion.yaml."), "{page}");
+    assert!(page.contains("2 commits since then; changed: R2.A1, conclusion.yaml."), "{page}");
     assert!(page.contains("3 more sign-offs were skipped."), "{page}");
     let print = super::page(&files, "print.html");
     assert_eq!(marks(&print), expected);
