@@ -21,9 +21,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, Method, Response, StatusCode, Uri, header};
+use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Redirect, Response};
 use tokio::sync::watch;
 use url::Url;
 
@@ -108,7 +109,7 @@ impl Served {
         NextServed { before: self, files: Mutex::default() }
     }
 
-    fn answer(&self, path: &str, known: Option<&HeaderValue>) -> Response<Body> {
+    fn answer(&self, path: &str, known: Option<&HeaderValue>) -> Response {
         let index = |folder: &str| format!("{folder}index.html");
         let file = match path.strip_suffix('/') {
             Some(_) => self.files.get(&index(path)),
@@ -116,21 +117,16 @@ impl Served {
         };
         let Some(file) = file else {
             let folder = format!("{path}/");
-            if self.files.contains_key(&index(&folder)) {
-                return moved(&folder);
-            }
-            return text(StatusCode::NOT_FOUND, "Page not found.\n");
+            return match self.files.contains_key(&index(&folder)) {
+                true => Redirect::permanent(&folder).into_response(),
+                false => (StatusCode::NOT_FOUND, "Page not found.\n").into_response(),
+            };
         };
-        let fresh = known.is_some_and(|known| known == file.tag);
-        let mut response = Response::new(if fresh { Body::empty() } else { file.bytes.clone().into() });
-        let headers = response.headers_mut();
-        headers.insert(header::ETAG, file.tag.clone());
-        if fresh {
-            *response.status_mut() = StatusCode::NOT_MODIFIED;
-        } else {
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.kind));
+        let tag = [(header::ETAG, file.tag.clone())];
+        if known.is_some_and(|known| known == file.tag) {
+            return (StatusCode::NOT_MODIFIED, tag).into_response();
         }
-        response
+        (tag, [(header::CONTENT_TYPE, file.kind)], file.bytes.clone()).into_response()
     }
 }
 
@@ -180,7 +176,7 @@ fn tell(event: ConnectionEvent) {
     }
 }
 
-async fn respond(State(mut shown): State<watch::Receiver<Arc<Served>>>, request: Request) -> Response<Body> {
+async fn respond(State(mut shown): State<watch::Receiver<Arc<Served>>>, request: Request) -> Response {
     let mut response = match refusal(&request) {
         Some(response) => response,
         None if request.uri().path() == SHOWN => wait_for_another(&mut shown, request.uri()).await,
@@ -203,17 +199,17 @@ async fn respond(State(mut shown): State<watch::Receiver<Arc<Served>>>, request:
 }
 
 /// Returns the refusal of an invalid request.
-fn refusal(request: &Request) -> Option<Response<Body>> {
+fn refusal(request: &Request) -> Option<Response> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are allowed.\n");
-        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
-        return Some(response);
+        let allowed = [(header::ALLOW, "GET, HEAD")];
+        let refusal = (StatusCode::METHOD_NOT_ALLOWED, allowed, "Only GET and HEAD are allowed.\n");
+        return Some(refusal.into_response());
     }
     let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let in_target = request.uri().authority().map(|authority| authority.as_str());
     if !named.is_some_and(is_this_machine) || !in_target.is_none_or(is_this_machine) {
         let reason = "The host must be localhost or an IP address: open the one that tot-report printed.\n";
-        return Some(text(StatusCode::MISDIRECTED_REQUEST, reason));
+        return Some((StatusCode::MISDIRECTED_REQUEST, reason).into_response());
     }
     None
 }
@@ -229,35 +225,14 @@ fn is_this_machine(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
 }
 
-async fn wait_for_another(shown: &mut watch::Receiver<Arc<Served>>, uri: &Uri) -> Response<Body> {
+async fn wait_for_another(shown: &mut watch::Receiver<Arc<Served>>, uri: &Uri) -> Response {
     let known = uri.query().and_then(|query| query.strip_prefix("not=")).unwrap_or_default().to_owned();
     let is_another = |served: &Arc<Served>| !served.states.contains(&known);
     match tokio::time::timeout(PATIENCE, shown.wait_for(is_another)).await {
-        Ok(Ok(_)) => text(StatusCode::OK, "Another state is shown.\n"),
+        Ok(Ok(_)) => "Another state is shown.\n".into_response(),
         // There was no change, or there is no publisher any more.
-        Ok(Err(_)) | Err(_) => {
-            let mut response = Response::new(Body::empty());
-            *response.status_mut() = StatusCode::NO_CONTENT;
-            response
-        }
+        Ok(Err(_)) | Err(_) => StatusCode::NO_CONTENT.into_response(),
     }
-}
-
-fn text(status: StatusCode, text: &str) -> Response<Body> {
-    let mut response = Response::new(Body::from(text.to_owned()));
-    *response.status_mut() = status;
-    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    response
-}
-
-fn moved(path: &str) -> Response<Body> {
-    let mut response = text(StatusCode::PERMANENT_REDIRECT, "");
-    // The path names one of our files, as it was requested.
-    if let Ok(place) = HeaderValue::from_str(path) {
-        response.headers_mut().insert(header::LOCATION, place);
-    }
-    response
 }
 
 /// Returns the request path of a file.
