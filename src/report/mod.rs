@@ -26,7 +26,7 @@
 //!   enforces it.
 //! - [`Writing`] removes only files written by an earlier run, and reuses only files that a rebuild would reproduce.
 //!
-//! # To add a page
+//! # Adding a page
 //!
 //! 1. `src/report/model/references.rs`: the typed data of a page. This one is a small example.
 //! 2. `src/report/model/mod.rs`: the module, and the data in `Report`.

@@ -1,6 +1,6 @@
 //! Nodes: the proposal, its result, and every later change.
 //!
-//! # To add a stored field of a node
+//! # Adding a stored field of a node
 //!
 //! Follow an existing field such as `verification_method`:
 //!

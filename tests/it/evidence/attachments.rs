@@ -76,12 +76,12 @@ fn what_is_no_attachment_is_refused_and_nothing_is_written() {
     let large = "x".repeat((1 << 20) + 1);
     let many: Vec<Value> = (0..51).map(|at| json!({"name": format!("{at}.log"), "text": "x"})).collect();
     for (files, code, said) in [
-        (json!([{"name": "../../../outside", "text": "x"}]), "INVALID_ARGUMENT", "may hold letters"),
-        (json!([{"name": "/etc/passwd", "text": "x"}]), "INVALID_ARGUMENT", "may hold letters"),
+        (json!([{"name": "../../../outside", "text": "x"}]), "INVALID_ARGUMENT", "may contain only letters"),
+        (json!([{"name": "/etc/passwd", "text": "x"}]), "INVALID_ARGUMENT", "may contain only letters"),
         (json!([{"name": ".git", "text": "x"}]), "INVALID_ARGUMENT", "does not begin with a letter"),
         (json!([{"name": "..", "text": "x"}]), "INVALID_ARGUMENT", "does not begin with a letter"),
         (json!([{"name": "nul.txt", "text": "x"}]), "INVALID_ARGUMENT", "Windows reserves this name"),
-        (json!([{"name": "a\u{202e}gnp.exe", "text": "x"}]), "INVALID_ARGUMENT", "may hold letters"),
+        (json!([{"name": "a\u{202e}gnp.exe", "text": "x"}]), "INVALID_ARGUMENT", "may contain only letters"),
         (json!([{"name": "a.log"}]), "INVALID_ARGUMENT", "neither text nor base64"),
         (
             json!([{"name": "a.log", "text": "x", "base64": "eA=="}]),
@@ -164,7 +164,7 @@ fn a_person_attaches_files_also_after_the_end() {
         (&["attach", "R1.A", plot][..], "already has plot.svg, and attachments are never replaced"),
         (&["attach", "R1.A", plot, "--name", "PLOT.SVG"], "already"),
         (&["attach", "R9.Z", plot], "There is no committed node R9.Z"),
-        (&["attach", "R1.A", plot, "--name", "../x"], "may hold letters"),
+        (&["attach", "R1.A", plot, "--name", "../x"], "may contain only letters"),
         (&["attach", "R1.A", plot, "--max-bytes", "5"], "has more than 5 bytes"),
         (&["attach", "R1.A", "no-such-file"], "cannot read no-such-file"),
         (&["attach", "R1.A", "/"], "/ is not a file"),

@@ -231,5 +231,5 @@ fn an_amendment_says_what_lapses_and_how_it_is_renewed() {
     assert!(message(&reply).contains("An approval of the earlier conclusion lapses"), "{reply:#}");
     let refused = session.call("tot_amend", change);
     let how = refused["errors"][0]["suggestion"].as_str().unwrap();
-    assert!(how.contains("its confirmations lapse") && how.contains("`strategy: verify`"), "{refused:#}");
+    assert!(how.contains("Its confirmations lapse") && how.contains("`strategy: verify`"), "{refused:#}");
 }

@@ -150,7 +150,7 @@ fn web_pages_and_other_host_names_are_kept_out() {
     assert_eq!(answer.header("access-control-expose-headers"), "mcp-session-id");
 
     let said = refused(HttpServer::command(&sandbox, &["--allowed-origin", "app.example/"]));
-    assert!(said.contains("`app.example/` is no origin"), "{said}");
+    assert!(said.contains("`app.example/` is not an origin"), "{said}");
 }
 
 #[test]

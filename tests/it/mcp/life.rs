@@ -402,7 +402,7 @@ fn a_server_at_the_limit_of_threads_answers_or_says_that_it_cannot_start() {
             Ok(replies) => assert_eq!(accepted(&replies), 2, "{threads}: {replies}"),
             Err(said) => {
                 assert!(
-                    said.contains("the machine has no thread left for this process"),
+                    said.contains("the system cannot create a thread for this process"),
                     "{threads}: {said}"
                 );
                 continue;

@@ -263,7 +263,7 @@ fn prompts_teach_the_method() {
     assert_eq!(prompt("investigate", json!({})), "The prompt `investigate` needs `query`: The question.");
     assert!(prompt("investigate", json!({"query": "q", "ruleset": "x"})).contains("The rulesets are"));
     assert!(prompt("verify", json!({"sessionId": id, "nodeId": "R2.A2"})).contains("no committed node"));
-    assert!(prompt("explain", json!({})).contains("there are investigate, continue, research, verify"));
+    assert!(prompt("explain", json!({})).contains("The prompts are investigate, continue, research, verify"));
 }
 
 #[test]

@@ -327,7 +327,7 @@ fn nodes_without_a_place_are_left_out() {
     stranger.file("nodes/R2/R2.Q.yaml", text.replace("R2.A1", "R2.Q").replace("parent: R1.A\n", ""));
     stranger.commit();
     stranger.assert_named("a cycle", A1, "its parent R2.A2", "MISPLACED_NODE");
-    stranger.assert_named("below a cycle", "nodes/R3/R3.A1a.yaml", "no place", "MISPLACED_NODE");
+    stranger.assert_named("below a cycle", "nodes/R3/R3.A1a.yaml", "is itself misplaced", "MISPLACED_NODE");
     stranger.assert_named("a second root", "nodes/R2/R2.Q.yaml", "no parent", "MISPLACED_NODE");
 }
 

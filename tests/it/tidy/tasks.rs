@@ -20,27 +20,27 @@ struct Task {
 const TASKS: [Task; 4] = [
     Task {
         file: "src/mcp/tools/mod.rs",
-        heading: "To add a tool",
+        heading: "Adding a tool",
         example: "tot_list",
         // An error tells agents to call it.
         beside: &["src/service/mod.rs"],
     },
     Task {
         file: "src/core/ruleset/rules/mod.rs",
-        heading: "To add a rule kind",
+        heading: "Adding a rule kind",
         example: "MissingEvidence",
         beside: &[],
     },
     Task {
         file: "src/report/mod.rs",
-        heading: "To add a page",
+        heading: "Adding a page",
         example: "references.html",
         // It links to it.
         beside: &["site-template/findings.html"],
     },
     Task {
         file: "src/core/domain/node.rs",
-        heading: "To add a stored field of a node",
+        heading: "Adding a stored field of a node",
         example: "verification_method",
         beside: &[],
     },

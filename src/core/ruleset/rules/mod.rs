@@ -4,7 +4,7 @@
 //! [`KINDS`] lists them in the order in which all callers use them: [`validity`](super::validity), the verbs of
 //! `decide`, and the texts for agents, the terminal and the report, which share the same sentences.
 //!
-//! # To add a rule kind
+//! # Adding a rule kind
 //!
 //! 1. `src/core/ruleset/rules/evidence.rs` is a small example: copy it, and fill in the fields of [`RuleKind`] that the
 //!    kind needs.
