@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::ReportInput;
 use super::diff::{AnswerDiff, Diff, FieldDiff, NodeDiff};
 use super::difference::{Difference, difference};
-use super::model::{Card, Cards, Header, Report, StateChange, StateView, Time};
+use super::model::{Card, Cards, Header, Report, StateChange, Time};
 use super::templates::{SafeHtml, SharedValue};
 use super::texts;
 use crate::domain::NodeId;
@@ -121,8 +121,6 @@ pub(super) struct CommittedNode {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ReclassifiedNode {
     pub card: SharedValue<Card>,
-    pub from: StateView,
-    pub to: StateView,
     /// The changes, oldest first.
     pub steps: Vec<StateChange>,
 }
@@ -238,11 +236,7 @@ fn reviewed(
     let rules = after.snapshot.rules();
     let items = review::review(Some(&before.investigation), investigation, rules.as_ref(), &after.evidence);
     let item = |item: ReviewEntry| ReviewItem {
-        node: item.node.and_then(|id| {
-            let new = new_cards.get(&id);
-            let card = new.or_else(|| old_cards.get(&id))?.clone();
-            Some(NodeRef { card, has_page: new.is_some() })
-        }),
+        node: item.node.and_then(|id| NodeRef::of(&id, old_cards, new_cards)),
         notes: item
             .notes
             .into_iter()
@@ -276,14 +270,12 @@ impl CompareView {
                 let [before, after] = ["committed", "a proposal again"].map(|text| Some(text.to_owned()));
                 fields.push(ComparedField { name: "Result", before, after, difference: None });
             }
-            (Some(Some(old)), Some(new)) => {
+            (Some(Some(old)), Some(_)) => {
                 fields.extend(diff.fields.iter().map(field));
                 if !diff.steps.is_empty() {
                     let mut steps = new_cards.changes_of(node);
                     self.reclassified.push(ReclassifiedNode {
                         card: card.clone(),
-                        from: new_cards.state(old.current_state()),
-                        to: new_cards.state(new.current_state()),
                         steps: steps.split_off(old.reclassified.len().min(steps.len())),
                     });
                 }
@@ -310,6 +302,13 @@ impl CompareView {
     }
 }
 
+impl NodeRef {
+    fn of(id: &NodeId, old_cards: &Cards<'_>, new_cards: &Cards<'_>) -> Option<NodeRef> {
+        let new = new_cards.get(id);
+        Some(NodeRef { card: new.or_else(|| old_cards.get(id))?.clone(), has_page: new.is_some() })
+    }
+}
+
 impl Side {
     fn of(name: &str, report: &Report, at: Option<Time>) -> Side {
         Side {
@@ -330,8 +329,7 @@ fn cards<'s>(snapshot: &'s Snapshot, place: &dyn Fn(&NodeId) -> Option<String>) 
 }
 
 fn answer(diff: &AnswerDiff, old_cards: &Cards<'_>, new_cards: &Cards<'_>) -> Option<AnswerChange> {
-    let (before, after) = (old_cards.get(&diff.id), new_cards.get(&diff.id));
-    let node = NodeRef { card: after.or(before)?.clone(), has_page: after.is_some() };
+    let node = NodeRef::of(&diff.id, old_cards, new_cards)?;
     Some(AnswerChange { node, before: diff.before.clone(), after: diff.after.clone() })
 }
 

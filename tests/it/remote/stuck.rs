@@ -287,7 +287,10 @@ fn a_branch_that_is_named_after_another_investigation_is_not_taken_for_its_own()
         assert_eq!(ran.status, 1, "{ran:?}");
         for stranger in strangers {
             let words = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(words.contains(&format!("tot/{stranger} contains another investigation, {id}")), "{words}");
+            assert!(
+                words.contains(&format!("tot/{stranger} contains another investigation, {id}")),
+                "{words}"
+            );
         }
         let branch = sandbox.git(&machine.repository(&id), &["config", "branch.main.merge"]);
         assert_eq!(branch.trim(), format!("refs/heads/tot/{id}"));
