@@ -27,8 +27,7 @@ pub(super) struct Drawing {
     /// The minimum readable width and the remaining width up to full size, in CSS pixels.
     readable_width: f64,
     further_width: f64,
-    /// The number of nodes drawn, and the number of nodes further down.
-    shown: usize,
+    /// The number of nodes further down.
     hidden: usize,
 }
 
@@ -88,8 +87,6 @@ pub(super) struct PicturePage {
 /// A part of a map with its own page.
 #[derive(Serialize)]
 struct BranchRow {
-    /// The id of its first root.
-    id: String,
     /// `R2.A1`, or `R2.A1 to R2.A40`.
     label: String,
     /// The title of the root, or empty if there are several.
@@ -216,7 +213,7 @@ impl PageModels<'_, '_> {
         let page_href = |page: usize, id: &NodeId| format!("{root}{}#{id}", page_path(self.names, page));
         let options =
             SvgOptions { href: Some(&href), page_href: Some(&page_href), has_ids: true, standalone: None };
-        let drawing = Drawing::of(&graph::svg(self.drawn, number, &options), page.shown, page.hidden);
+        let drawing = Drawing::of(&graph::svg(self.drawn, number, &options), page.hidden);
         let (before, after) = self.drawn.neighbours(number);
         let is_cards = page.drawn == Drawn::Cards;
         let alone = if is_cards { Vec::new() } else { self.drawn.alone(page) };
@@ -279,7 +276,6 @@ impl PageModels<'_, '_> {
         let row = |row: graph::PartRow<'_>| {
             let is_one = row.first == row.last;
             Some(BranchRow {
-                id: row.first.to_string(),
                 label: if is_one { row.first.to_string() } else { span(row.first, row.last) },
                 title: if is_one { self.title(row.first) } else { String::new() },
                 href: page_path(self.names, row.page?),
@@ -322,13 +318,12 @@ impl PageModels<'_, '_> {
 }
 
 impl Drawing {
-    fn of(svg: &graph::Svg, shown: usize, hidden: usize) -> Drawing {
+    fn of(svg: &graph::Svg, hidden: usize) -> Drawing {
         let readable_width = svg.readable_width();
         Drawing {
             svg: SafeHtml::drawing(svg),
             readable_width,
             further_width: svg.width - readable_width,
-            shown,
             hidden,
         }
     }

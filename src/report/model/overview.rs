@@ -170,8 +170,6 @@ pub(in crate::report) struct LimitsView {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct BoundView {
     pub id: String,
-    /// `main`, `part`, `rival`.
-    pub role: BoundAs,
     /// `part of the answer`.
     pub label: &'static str,
     pub sure: Verdict,
@@ -366,7 +364,6 @@ impl<'a> Cards<'a> {
             .bound()
             .map(|bound| BoundView {
                 id: bound.id.to_string(),
-                role: bound.role,
                 label: bound.role.label(),
                 sure: bound.verdict(),
                 words: bound.words().into_owned(),
