@@ -71,33 +71,33 @@ pub(in crate::report) struct AnswerPage {
     pub skipped: usize,
     pub skipped_after: usize,
     /// The nodes that confirm it, surest first.
-    pub confirming: Listed<Voice>,
+    pub confirming: ShortList<Voice>,
     /// The nodes that refute it.
-    pub refuting: Listed<Voice>,
+    pub refuting: ShortList<Voice>,
     /// The open objections to the answer, to a step, or to a node that confirms the answer.
-    pub objections: Listed<Objecting>,
+    pub objections: ShortList<Objecting>,
     /// Commands behind the answer whose rerun gave a different result.
-    pub differing_runs: Listed<String>,
+    pub differing_runs: ShortList<String>,
     /// Relations between steps and nodes elsewhere.
-    pub crossing: Listed<Crossing>,
+    pub crossing: ShortList<Crossing>,
     /// Sources cited both by a node on this page and by another node.
-    pub sources: Listed<SharedSource>,
+    pub sources: ShortList<SharedSource>,
     /// The contributors.
     pub hands: Vec<Hand>,
 }
 
 /// A truncated list, with the number of omitted entries.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Listed<T> {
+pub(in crate::report) struct ShortList<T> {
     pub shown: Vec<T>,
     pub more: usize,
 }
 
-impl<T> Listed<T> {
-    fn of(mut shown: Vec<T>, most: usize) -> Listed<T> {
+impl<T> ShortList<T> {
+    fn of(mut shown: Vec<T>, most: usize) -> ShortList<T> {
         let more = shown.len().saturating_sub(most);
         shown.truncate(most);
-        Listed { shown, more }
+        ShortList { shown, more }
     }
 }
 
@@ -121,7 +121,7 @@ pub(in crate::report) struct PathStep {
     /// The number of warnings about its commit.
     pub warnings: usize,
     /// The ruled-out nodes on branches that leave the path here.
-    pub beside: Listed<RuledOutNode>,
+    pub beside: ShortList<RuledOutNode>,
 }
 
 /// A ruled-out node.
@@ -241,7 +241,7 @@ impl<'r> ArgumentReader<'r> {
 
     /// Returns the ruled-out nodes on branches that leave the path at the parent of a step, nearest first, and the number of
     /// omitted ones.
-    fn beside(&self, step: usize) -> Listed<RuledOutNode> {
+    fn beside(&self, step: usize) -> ShortList<RuledOutNode> {
         let node = &self.nodes[step];
         let above = node.parent.as_ref().and_then(|parent| self.at.get(&parent.id));
         let (from, until) = above.map_or((0, self.nodes.len()), |above| (above + 1, self.end[*above]));
@@ -267,7 +267,7 @@ impl<'r> ArgumentReader<'r> {
             };
             RuledOutNode { card: node.card.clone(), sentence }
         };
-        Listed { shown: near.iter().map(beside).collect(), more: all - near.len() }
+        ShortList { shown: near.iter().map(beside).collect(), more: all - near.len() }
     }
 }
 
@@ -353,7 +353,8 @@ impl Cards<'_> {
             .collect();
         let crossing = crossing(reading, &steps, &shown);
         let hands = hands(&steps, &confirming, &refuting);
-        let (confirming, refuting) = (Listed::of(confirming, MOST_VOICES), Listed::of(refuting, MOST_VOICES));
+        let (confirming, refuting) =
+            (ShortList::of(confirming, MOST_VOICES), ShortList::of(refuting, MOST_VOICES));
         let voices = confirming.shown.iter().chain(&refuting.shown).map(|voice| &voice.card);
         let sources = self.shared_sources(steps.iter().map(|step| &step.card).chain(voices), cited);
         let answer = self.assessment.answer(&node.card.id);
@@ -364,9 +365,9 @@ impl Cards<'_> {
             way,
             method_confirms: self.assessment.method_confirms,
             is_withheld: false,
-            objections: Listed::of(objections, MOST_VOICES),
-            differing_runs: Listed::of(runs.map(CapturedRun::told).collect(), MOST_VOICES),
-            crossing: Listed::of(crossing, MOST_CROSSING),
+            objections: ShortList::of(objections, MOST_VOICES),
+            differing_runs: ShortList::of(runs.map(CapturedRun::told).collect(), MOST_VOICES),
+            crossing: ShortList::of(crossing, MOST_CROSSING),
             sources,
             steps,
             skipped,
@@ -434,7 +435,7 @@ impl Cards<'_> {
         &self,
         cards: impl Iterator<Item = &'c SharedValue<Card>>,
         (references, places): (&[CitedSource], &[usize]),
-    ) -> Listed<SharedSource> {
+    ) -> ShortList<SharedSource> {
         let mut here: HashMap<usize, Vec<SharedValue<Card>>> = HashMap::new();
         for card in cards {
             for at in self.cited.get(&card.id).into_iter().flatten() {
@@ -445,10 +446,10 @@ impl Cards<'_> {
             here.into_iter().filter(|(at, _)| references[*at].cited_by.len() > 1).collect();
         // Sort by the number of citing steps, then by the number of citing nodes elsewhere.
         shared.sort_by_key(|(at, here)| (Reverse((here.len(), references[*at].cited_by.len())), *at));
-        let Listed { shown, more } = Listed::of(shared, MOST_SOURCES);
+        let ShortList { shown, more } = ShortList::of(shared, MOST_SOURCES);
         let shown =
             shown.into_iter().map(|(at, here)| self.shared(&references[at], places[at], here)).collect();
-        Listed { shown, more }
+        ShortList { shown, more }
     }
 
     fn shared(&self, reference: &CitedSource, place: usize, here: Vec<SharedValue<Card>>) -> SharedSource {
