@@ -451,24 +451,18 @@ impl<'a> Planner<'a> {
     fn work(&self, mut grid: Option<Grid>, pending: &[&Node]) -> (Option<NextCall>, Vec<Task>) {
         let mut ids = Ids::new(self.investigation);
         let idle = pending.is_empty();
-        let mut slots = self.roots(&mut ids, grid.as_ref().map_or(0, Grid::left));
-        let wants = self.wants(grid.as_ref().map_or(0, Grid::left));
-        slots.extend(self.spread(&wants, &mut ids));
+        let combinations = grid.as_ref().map_or(0, Grid::left);
+        let mut slots = self.roots(&mut ids, combinations);
+        slots.extend(self.spread(&self.wants(combinations), &mut ids));
         if idle && let Some(call) = self.instead_of_children(&slots) {
             return (Some(call), Vec::new());
         }
-        let mut suggested = self.suggest(&slots);
-        let leaves = self.leaves_to_close(&slots, &suggested);
+        let leaves = self.leaves_to_close(&slots);
         if idle && let Some(call) = leaves.first().and_then(|leaf| self.close(leaf)) {
             return (Some(call), Vec::new());
         }
-        if !leaves.is_empty() {
-            // Leaves are closed once the pending nodes are committed, so no children are proposed below them.
-            slots.retain(|slot| {
-                slot.parent.is_none_or(|parent| !leaves.iter().any(|leaf| leaf.id == parent.id))
-            });
-            suggested = self.suggest(&slots);
-        }
+        // Leaves are closed once the pending nodes are committed, so no children are proposed below them.
+        slots.retain(|slot| slot.parent.is_none_or(|parent| !leaves.iter().any(|leaf| leaf.id == parent.id)));
         let blockers = blockers(self.investigation, self.rules);
         if idle && slots.is_empty() {
             // The nodes that others have claimed may change the requirements.
@@ -478,25 +472,20 @@ impl<'a> Planner<'a> {
             if blockers.is_empty()
                 && let Some((slot, reason)) = self.other_way(&mut ids)
             {
-                let suggested = self.suggest(std::slice::from_ref(&slot));
                 let call = NextCall { call: LegalCall::Propose, reason };
-                return (Some(call), self.tasks(vec![slot], suggested, &mut grid));
+                return (Some(call), self.tasks(vec![slot], &mut grid));
             }
             if blockers.is_empty() {
-                let deeper = self.deeper(&mut ids).into_iter().collect::<Vec<_>>();
-                let wanted = self.strategy == Strategy::Deepen && !deeper.is_empty();
+                let deeper = self.deeper(&mut ids).filter(|_| self.strategy == Strategy::Deepen);
                 let answers = self.bindable();
                 let bind = match answers.len() {
                     0 => "",
                     _ => ", and say in `answers` which it rests on: `part` of it, or `rival`",
                 };
-                let deeper_all_the_same = if wanted { "; the tasks only go deeper" } else { "" };
-                let reason =
-                    format!("No required steps remain: end with your conclusion{bind}{deeper_all_the_same}.");
-                let slots = if wanted { deeper } else { Vec::new() };
-                let suggested = self.suggest(&slots);
+                let only = if deeper.is_some() { "; the tasks only go deeper" } else { "" };
+                let reason = format!("No required steps remain: end with your conclusion{bind}{only}.");
                 let call = NextCall { call: LegalCall::End(answers), reason };
-                return (Some(call), self.tasks(slots, suggested, &mut grid));
+                return (Some(call), self.tasks(deeper.into_iter().collect(), &mut grid));
             }
             if blockers.iter().all(|blocker| blocker.code == Code::ObjectionOpen) {
                 return (None, Vec::new());
@@ -507,10 +496,9 @@ impl<'a> Planner<'a> {
             if slots.is_empty() {
                 return (self.revive(&blockers), Vec::new());
             }
-            suggested = self.suggest(&slots);
         }
         let reason = self.why(&slots, &blockers);
-        let tasks = self.tasks(slots, suggested, &mut grid);
+        let tasks = self.tasks(slots, &mut grid);
         let call = if idle {
             (!tasks.is_empty()).then_some(NextCall { call: LegalCall::Propose, reason })
         } else {
@@ -771,11 +759,11 @@ impl<'a> Planner<'a> {
 
     /// Returns open leaves, deep enough, whose children could not be closed in one commit. The limit on closing would
     /// keep such a branch open forever.
-    fn leaves_to_close(&self, slots: &[Slot<'a>], suggested: &[Option<Suggestion<'_>>]) -> Vec<&'a Node> {
+    fn leaves_to_close(&self, slots: &[Slot<'a>]) -> Vec<&'a Node> {
         // By round: whether any task closes. By parent: whether all its tasks are kept open.
         let mut closes: BTreeMap<u32, bool> = BTreeMap::new();
         let mut held: BTreeMap<&NodeId, (&'a Node, bool)> = BTreeMap::new();
-        for (slot, suggestion) in slots.iter().zip(suggested) {
+        for (slot, suggestion) in slots.iter().zip(self.suggest(slots)) {
             let (Some(parent), Some(suggestion)) = (slot.parent, suggestion) else { continue };
             *closes.entry(slot.id.round()).or_default() |= suggestion.state.terminal;
             held.entry(&parent.id).or_insert((parent, true)).1 &= suggestion.held_open;
@@ -943,16 +931,12 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn tasks(
-        &self,
-        slots: Vec<Slot<'a>>,
-        suggested: Vec<Option<Suggestion<'_>>>,
-        grid: &mut Option<Grid>,
-    ) -> Vec<Task> {
+    fn tasks(&self, slots: Vec<Slot<'a>>, grid: &mut Option<Grid>) -> Vec<Task> {
         let length = brief::prompt_length(slots.len());
         let roots = slots.iter().filter(|slot| slot.parent.is_none()).count();
         let mut numbers: BTreeMap<Option<&NodeId>, usize> = BTreeMap::new();
         let mut tasks = Vec::with_capacity(slots.len());
+        let suggested = self.suggest(&slots);
         for (slot, suggestion) in slots.into_iter().zip(suggested) {
             let Some(suggestion) = suggestion else { continue };
             let parent = slot.parent.map(|parent| &parent.id);
