@@ -1,6 +1,6 @@
 //! `tot_propose`: proposes nodes to research next, and withdraws pending proposals.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -92,7 +92,7 @@ pub fn propose(
         let texts = [("title", new.title.as_str()), ("plannedAction", new.planned_action.as_str())];
         check_texts(rules, &new.id, texts, &mut verdict);
     }
-    let mut spellings = Spellings::new(investigation, &request.nodes, &withdrawn);
+    let mut spellings = Spellings::new(investigation, &withdrawn);
     let asked_roots: HashSet<String> = request
         .nodes
         .iter()
@@ -163,23 +163,17 @@ pub(super) fn pending_list(investigation: &Investigation) -> String {
     }
 }
 
-/// The ids in use, by their lower-case spelling, in the rounds of the batch. Two ids that differ only in case can't be
-/// checked out together on macOS or Windows.
+/// The ids in use, by their lower-case spelling. Two ids that differ only in case can't be checked out together on macOS
+/// or Windows.
 struct Spellings {
     in_use: HashMap<String, NodeId>,
     in_batch: HashSet<NodeId>,
 }
 
 impl Spellings {
-    fn new(investigation: &Investigation, batch: &[NewNode], withdrawn: &[NodeId]) -> Self {
-        let rounds: BTreeSet<u32> =
-            batch.iter().filter_map(|node| Some(node.id.parse::<NodeId>().ok()?.round())).collect();
-        let in_use = rounds
-            .into_iter()
-            .flat_map(|round| investigation.in_round(round))
-            .filter(|node| !withdrawn.contains(&node.id))
-            .map(|node| (node.id.as_str().to_ascii_lowercase(), node.id.clone()))
-            .collect();
+    fn new(investigation: &Investigation, withdrawn: &[NodeId]) -> Self {
+        let kept = investigation.nodes().filter(|node| !withdrawn.contains(&node.id));
+        let in_use = kept.map(|node| (node.id.as_str().to_ascii_lowercase(), node.id.clone())).collect();
         Spellings { in_use, in_batch: HashSet::new() }
     }
 }
