@@ -429,7 +429,7 @@ impl TreeCheck<'_> {
         let is_merged = self.subject.history.iter().any(|entry| entry.parents.len() > 1);
         let is_in_force = !is_merged || self.investigation.end_in_force().is_some();
         let owed = match &conclusion.stopped {
-            None if is_in_force => standing::owed(self.investigation, self.rules),
+            None if is_in_force => standing::missing_steps(self.investigation, self.rules),
             _ => Vec::new(),
         };
         for owed in owed {

@@ -358,7 +358,7 @@ impl<'a> Assessment<'a> {
                 (Some(end), Some(_)) if end.stopped.is_some() => Outcome::StoppedEarly,
                 (Some(_), Some(_)) => Outcome::Ended,
             },
-            owed: rules.map_or_else(Vec::new, |rules| standing::owed(investigation, &rules)),
+            owed: rules.map_or_else(Vec::new, |rules| standing::missing_steps(investigation, &rules)),
             open: objections::open(investigation),
             answers: Vec::new(),
             refuted: Vec::new(),

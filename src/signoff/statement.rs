@@ -100,9 +100,10 @@ pub fn open_points(snapshot: &Snapshot) -> Vec<String> {
     }
     let Some(rules) = snapshot.rules() else { return open };
     let about = |node: Option<&str>| node.map(|node| format!(" {node}")).unwrap_or_default();
-    // Includes contested nodes.
-    for owed in
-        standing::owed(investigation, &rules).iter().chain(&standing::file_problems(investigation, &rules))
+    // Contested nodes are included.
+    for owed in standing::missing_steps(investigation, &rules)
+        .iter()
+        .chain(&standing::file_problems(investigation, &rules))
     {
         open.push(format!("{}{}", owed.code, about(owed.node.as_deref())));
     }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::backing::check_number;
-use super::standing::{blockers, file_problems, nothing_committed, owed};
+use super::standing::{blockers, file_problems, missing_steps, nothing_committed};
 use super::{Decision, Rejection, check_texts, not_blank, quoted};
 use crate::domain::node::says_nothing;
 use crate::domain::{
@@ -161,7 +161,7 @@ pub fn end(
         });
         return Ok(Decision { event: None, warnings: unstored.into_iter().collect() });
     }
-    let owed = owed(investigation, rules);
+    let missing = missing_steps(investigation, rules);
     let errors = match request.stopped {
         // An investigation without nodes can't be stopped.
         Some(_) => {
@@ -211,7 +211,7 @@ pub fn end(
         // With no required steps missing, the end is not an early stop.
         stopped: request
             .stopped
-            .filter(|_| !owed.is_empty())
+            .filter(|_| !missing.is_empty())
             .map(|stop| Stopped { reason: stop.reason, note: not_blank(stop.note) }),
         answers: if conclusion.is_some() { answers } else { Vec::new() },
         not_covered: if conclusion.is_some() { not_covered } else { Vec::new() },

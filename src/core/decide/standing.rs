@@ -79,7 +79,7 @@ pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Di
     if investigation.end_in_force().is_some() {
         return Vec::new();
     }
-    let mut blockers = owed(investigation, rules);
+    let mut blockers = missing_steps(investigation, rules);
     blockers.extend(file_problems(investigation, rules));
     blockers
 }
@@ -97,7 +97,7 @@ pub fn file_problems(investigation: &Investigation, rules: &EffectiveRules) -> V
 
 /// Returns all required steps that are missing, even after the end: a merge or a manual commit can leave an ended
 /// investigation in conflict with its rules.
-pub fn owed(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+pub fn missing_steps(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     let mut blockers: Vec<Diagnostic> = nothing_committed(investigation).into_iter().collect();
     for kind in &KINDS {

@@ -9,7 +9,7 @@ use tree_of_thoughts::decide::comment::Say;
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::end::{EarlyStop, End};
 use tree_of_thoughts::decide::reclassify::Reclassify;
-use tree_of_thoughts::decide::standing::{Weakened, owed, weakened};
+use tree_of_thoughts::decide::standing::{Weakened, missing_steps, weakened};
 use tree_of_thoughts::domain::{
     Asked, Caller, Change, CitedPath, CommentKind, Commenter, Conclusion, LinkKind, LookedUp, PersonsAnswer,
     Pin, StopReason,
@@ -173,7 +173,7 @@ fn a_refutation_that_is_turned_round_confirms_nothing_until_another_looks_again(
 fn one_thing_to_do_is_owed_once() {
     let mut table = answer("review", "ANSWER");
     let codes = |table: &Table| -> Vec<String> {
-        owed(&table.investigation, &table.rules()).iter().map(|owed| owed.code.to_string()).collect()
+        missing_steps(&table.investigation, &table.rules()).iter().map(|owed| owed.code.to_string()).collect()
     };
     assert_eq!(codes(&table), ["MIN_ROUNDS", "UNCONFIRMED_ANSWER", "PENDING_PROPOSALS"]);
     table.caller = session("two");
@@ -469,7 +469,7 @@ fn an_end_says_what_it_is() {
     let ended = table.investigation.conclusion().unwrap();
     assert_eq!(ended.stopped.as_ref().unwrap().reason, StopReason::Budget);
     let ended_at = ended.ended_at;
-    assert!(!owed(&table.investigation, &table.rules()).is_empty(), "what was owed is still known");
+    assert!(!missing_steps(&table.investigation, &table.rules()).is_empty(), "what was owed is still known");
     // A conclusion that comes later is stored; another one is not.
     table.sleep(60);
     assert_eq!(said(table.try_end_with(end(None, Some("Air scatters blue light.")))), "");

@@ -55,8 +55,8 @@ pub(super) fn title_and_action(
         Some((parent, state)) => {
             let (base, path) = base(parent.name());
             let path = path.map_or(number.to_string(), |path| format!("{path}.{number}"));
-            let owed = rules.owed(state, parent.round());
-            let owed = owed.map(|(number, of)| format!(", which needs {}", children(number, of))).unwrap_or_default();
+            let needed = rules.required_children(state, parent.round());
+            let needed = needed.map(|(number, of)| format!(", which needs {}", children(number, of))).unwrap_or_default();
             let [deeper, check, left] = TASKS;
             let (task, todo) = match rules.role(state) {
                 Role::Solution | Role::AwaitingConfirmation => (check, "Try to break what it says; confirm it only if it holds."),
@@ -66,7 +66,7 @@ pub(super) fn title_and_action(
             };
             (
                 format!("{task}: {} ({path})", shorten(base, BASE_MAX)),
-                format!("Continue {} ({state}{owed}). {todo}", parent.id),
+                format!("Continue {} ({state}{needed}). {todo}", parent.id),
             )
         }
     };

@@ -314,7 +314,9 @@ impl<'a> Costs<'a> {
         below: &HashMap<&'a StateName, u32>,
     ) -> HashMap<&'a StateName, u32> {
         let cost = |state: &State| {
-            let Some((least, of)) = rules.owed(&state.name, round).filter(|(least, _)| *least > 0) else {
+            let Some((least, of)) =
+                rules.required_children(&state.name, round).filter(|(least, _)| *least > 0)
+            else {
                 return 0;
             };
             let cheapest = committable(rules, Some(&state.name), round.saturating_add(1))

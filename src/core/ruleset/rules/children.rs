@@ -57,7 +57,7 @@ pub(super) const KIND: RuleKind =
 
 impl<'a> EffectiveRules<'a> {
     /// Returns the children that a node in this state and round needs: their number and states.
-    pub fn owed(&self, state: &StateName, round: u32) -> Option<(u32, Option<&'a [StateName]>)> {
+    pub fn required_children(&self, state: &StateName, round: u32) -> Option<(u32, Option<&'a [StateName]>)> {
         let state = self.ruleset.state(state).filter(|state| !state.terminal)?;
         let rule = state.children.iter().find(|rule| applies(rule.from_round, rule.to_round, round))?;
         let most = self.mode.and_then(|mode| mode.max_children_owed).unwrap_or(u32::MAX);
@@ -77,7 +77,7 @@ impl<'a> EffectiveRules<'a> {
         round: u32,
         children: impl Iterator<Item = (&'s StateName, u32)>,
     ) -> Option<Requirement<'a>> {
-        let (needs, of) = self.owed(state, round)?;
+        let (needs, of) = self.required_children(state, round)?;
         let counted = children.filter(|(state, _)| of.is_none_or(|of| of.contains(state)));
         let has = counted.fold(0, |sum: u32, (_, count)| sum.saturating_add(count));
         Some(Requirement { needs, has, of })
@@ -163,7 +163,7 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
     // Each sentence with its first round; empty if no children are required.
     let mut said: Vec<(u32, String)> = Vec::new();
     for round in 1..=LAST_ROUND {
-        let need = match rules.owed(&state.name, round) {
+        let need = match rules.required_children(&state.name, round) {
             Some((min, of)) if min > 0 => children(min, of),
             _ => String::new(),
         };
@@ -172,8 +172,8 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
         }
     }
     let ends = said.iter().skip(1).map(|(next, _)| Some(next - 1)).chain([None]);
-    let owed = said.iter().zip(ends).filter(|((_, need), _)| !need.is_empty());
-    let each: Vec<String> = owed
+    let sentences = said.iter().zip(ends).filter(|((_, need), _)| !need.is_empty());
+    let each: Vec<String> = sentences
         .map(|((from, need), to)| match (from, to) {
             (1, None) => need.clone(),
             (from, to) => format!("{need} {}", in_rounds(*from, to)),

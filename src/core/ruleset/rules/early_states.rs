@@ -209,7 +209,7 @@ pub fn stored_instead(
             .about(&node.id)
             .suggest(format!("Available in round {round}: {}.", list(available))));
     };
-    let owed = match rules.owed(stored, round) {
+    let next = match rules.required_children(stored, round) {
         Some((needs, of)) => {
             format!("It now needs {} in round {}.", children::children(needs, of), round.saturating_add(1))
         }
@@ -221,7 +221,7 @@ pub fn stored_instead(
     };
     let code = rule.code.as_deref().map_or(Code::DepthEnforced, Code::parse);
     let message = format!(
-        "{} was committed as {asked} in round {round} and stored as {stored}: {why}. {owed}",
+        "{} was committed as {asked} in round {round} and stored as {stored}: {why}. {next}",
         node.id
     );
     Ok(Some((stored.clone(), Diagnostic::new(code, message).about(&node.id))))
