@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use std::sync::Arc;
 
-use crate::domain::{Classification, Code, Diagnostic, Investigation, Node, NodeClass, NodeId};
+use crate::domain::{Classification, Code, Diagnostic, Investigation, Node, NodeId, StateName};
 use crate::ruleset::rules::objections::{self, diagnostic};
 use crate::ruleset::rules::{KINDS, children::children, shortened};
 use crate::ruleset::{EffectiveRules, Enforcement, Requirement, Role, effective::list};
@@ -146,58 +146,36 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
 /// Returns nodes that no call could have produced: in a state that the ruleset lacks, or in one that the parent's state
 /// does not allow. Only a manual edit or a merge causes this, in a node's file or in the pinned ruleset.
 pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    let mut problems: Vec<(&NodeId, Diagnostic)> = Vec::new();
-    let suspects = investigation.node_classes().filter(|class| is_at_odds(class, rules));
-    for (class, node) in suspects.flat_map(|class| class.nodes.iter().map(move |node| (class, node))) {
-        let state = &class.state;
-        if rules.ruleset().state(state).is_none() {
-            let message =
-                format!("{} is {state}, which is not a state of {}.", node.id, rules.ruleset().name);
-            let problem = Diagnostic::new(Code::UnknownState, message)
-                .about(&node.id)
-                .suggest(format!("Reclassify it to one of {}.", rules.ruleset().state_list()));
-            problems.push((&node.id, problem));
-        }
-        let takes_none = takes_no_children(class, rules);
-        for (child, below) in investigation.committed_children(&node.id) {
-            // A node in an unknown state is reported separately.
-            if rules.ruleset().state(below).is_none() {
-                continue;
-            }
-            if takes_none {
-                let message =
-                    format!("{} is below {}, which is {state} and takes no children.", child.id, node.id);
-                let problem = Diagnostic::new(Code::TerminalParent, message)
-                    .about(&child.id)
-                    .suggest(format!("Reclassify {} to an open state.", node.id));
-                problems.push((&child.id, problem));
-            } else if !rules.allows_child(state, below) {
-                let message = format!(
-                    "{} is {below} under {}, which is {state} and does not allow it.",
-                    child.id, node.id
-                );
-                let allowed = list(rules.child_states(state).unwrap_or_default());
-                let problem = Diagnostic::new(Code::InvalidChildState, message)
-                    .about(&child.id)
-                    .suggest(format!("Reclassify one of the two; allowed under {state}: {allowed}."));
-                problems.push((&child.id, problem));
-            }
-        }
+    let problem =
+        |(node, state): (&Arc<Node>, &StateName)| impossible_state(investigation, rules, node, state);
+    investigation.committed().filter_map(problem).collect()
+}
+
+fn impossible_state(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    node: &Node,
+    state: &StateName,
+) -> Option<Diagnostic> {
+    let (id, ruleset) = (&node.id, rules.ruleset());
+    let problem =
+        |code, message: String, how: String| Some(Diagnostic::new(code, message).about(id).suggest(how));
+    if ruleset.state(state).is_none() {
+        let message = format!("{id} is {state}, which is not a state of {}.", ruleset.name);
+        let how = format!("Reclassify it to one of {}.", ruleset.state_list());
+        return problem(Code::UnknownState, message, how);
     }
-    problems.sort_by_key(|(id, _)| *id);
-    problems.into_iter().map(|(_, problem)| problem).collect()
-}
-
-/// Returns whether these nodes or their children are in an impossible state.
-fn is_at_odds(class: &NodeClass, rules: &EffectiveRules) -> bool {
-    let takes_none = takes_no_children(class, rules);
-    rules.ruleset().state(&class.state).is_none()
-        || class.children.iter().any(|(below, _)| takes_none || !rules.allows_child(&class.state, below))
-}
-
-/// Returns whether these nodes can't have children. A node closed by one of its children retains them.
-fn takes_no_children(class: &NodeClass, rules: &EffectiveRules) -> bool {
-    rules.is_terminal(&class.state) && !class.is_promoted
+    let parent = investigation.committed_node(node.parent.as_ref()?)?;
+    let (above, parent, result) = (parent.state()?, &parent.id, parent.classification.as_ref()?);
+    // A node closed by one of its children retains them.
+    if rules.is_terminal(above) && result.promoted_by().is_none() {
+        let message = format!("{id} is below {parent}, which is {above} and takes no children.");
+        return problem(Code::TerminalParent, message, format!("Reclassify {parent} to an open state."));
+    }
+    let allowed = rules.child_states(above).filter(|allowed| !allowed.contains(state))?;
+    let message = format!("{id} is {state} under {parent}, which is {above} and does not allow it.");
+    let how = format!("Reclassify one of the two; allowed under {above}: {}.", list(allowed));
+    problem(Code::InvalidChildState, message, how)
 }
 
 /// Returns the lowest round with missing nodes, if any. `parents` need more children in it.
