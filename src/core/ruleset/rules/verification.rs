@@ -135,19 +135,18 @@ impl EffectiveRules<'_> {
 
     /// Returns whether the end must wait for a confirmation of this answer, or for a stronger one.
     pub fn lacks_confirmation(&self, investigation: &Investigation, node: &Node) -> bool {
-        let Some(asked) = &self.ruleset().verification else { return false };
-        self.missing_confirmation(asked, Enforcement::Reject, investigation, node).is_some()
+        self.missing_confirmation(Enforcement::Reject, investigation, node).is_some()
     }
 
     /// Returns the code of the confirmation that an answer lacks under this enforcement, its current grade, and who
     /// could confirm it. Only answers that nobody has refuted need a confirmation.
     fn missing_confirmation(
         &self,
-        asked: &Verification,
         enforcement: Enforcement,
         investigation: &Investigation,
         node: &Node,
     ) -> Option<(Code, Grade, &'static str)> {
+        let asked = self.ruleset().verification.as_ref()?;
         let is_answer = node.state().is_some_and(|state| self.role(state) == Role::Solution);
         if !is_answer || !self.refuted_by(investigation, node).is_empty() {
             return None;
@@ -340,11 +339,10 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     each.into_iter().filter_map(sentence).collect()
 }
 
-/// The answers that lack a confirmation for which the ruleset has that enforcement.
+/// Returns the answers that lack a confirmation for which the ruleset has this enforcement.
 fn end_checks(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
-    let Some(verification) = &rules.ruleset().verification else { return Vec::new() };
     let lacking = investigation.committed().filter_map(|(node, state)| {
-        let (code, grade, by) = rules.missing_confirmation(verification, asked, investigation, node)?;
+        let (code, grade, by) = rules.missing_confirmation(asked, investigation, node)?;
         let message = format!("{} is {state} and {}.", node.id, grade.label());
         let how = format!("Let {by} try to refute it, and commit a child with the result.");
         Some(Diagnostic::new(code, message).about(&node.id).suggest(how))
