@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
 use super::caller::caller;
 use super::place::{Common, id_and_nodes};
 use super::print::say_json;
+use super::work::fields;
 use super::{CommandResult, misused, refused, say};
 use crate::decide::claim::Claimant;
 use crate::domain::{Caller, Claim, Node, NodeId};
@@ -52,27 +53,6 @@ const RELEASE_EXAMPLES: &str = "\
 Examples:
   tot release R2.A1       frees it for others
   tot release 0196 R2.A1";
-
-/// The result, as JSON.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ClaimDocument {
-    /// Absent if nothing was written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commit: Option<String>,
-    nodes: Vec<ClaimEntry>,
-}
-
-/// The current claim on a node.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ClaimEntry {
-    node_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    until: Option<String>,
-}
 
 pub(super) fn claim(arguments: &ClaimArguments) -> CommandResult {
     let ClaimSubject { service, session, nodes, author, caller } =
@@ -123,14 +103,17 @@ fn tell(written: &Written, nodes: &[NodeId], json: bool) -> CommandResult {
     let investigation = written.standing.investigation();
     let nodes: Vec<&Arc<Node>> = nodes.iter().filter_map(|id| investigation.node(id)).collect();
     if json {
-        let entry = |node: &&Arc<Node>| ClaimEntry {
-            node_id: node.id.to_string(),
-            agent_id: node.claim.as_ref().map(|claim| claim.agent_id.clone()),
-            until: node.claim.as_ref().map(|claim| claim.until.to_string()),
+        let entry = |node: &&Arc<Node>| {
+            let claim = node.claim.as_ref();
+            fields([
+                ("nodeId", json!(node.id.to_string())),
+                ("agentId", json!(claim.map(|claim| &claim.agent_id))),
+                ("until", json!(claim.map(|claim| claim.until.to_string()))),
+            ])
         };
         let commit = written.decision.event.as_ref().map(|_| written.standing.snapshot.head.to_string());
-        let document = ClaimDocument { commit, nodes: nodes.iter().map(entry).collect() };
-        return say_json(&document);
+        let nodes: Vec<_> = nodes.iter().map(entry).collect();
+        return say_json(&fields([("commit", json!(commit)), ("nodes", json!(nodes))]));
     }
     let line = |node: &&Arc<Node>| {
         let title = shorten(&node.title, 60);

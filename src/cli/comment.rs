@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
 use super::caller::caller;
 use super::editor::{self, Edited};
 use super::place::{Common, Location, id_and_node};
 use super::print::{say_json, stored};
-use super::work::piped;
+use super::work::{fields, piped};
 use super::{CommandResult, refused, say};
 use crate::decide::comment::Say;
 use crate::domain::{Comment, CommentKind, Event, Investigation, NodeId};
@@ -80,19 +80,6 @@ struct CommentOptions {
     common: Common,
 }
 
-/// The result, as JSON.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CommentDocument {
-    /// Absent if the comment already existed, so nothing was written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commit: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    comment_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    node_id: Option<String>,
-}
-
 pub(super) fn comment(arguments: &CommentArguments) -> CommandResult {
     let CommentArguments { what, reply_to, how } = arguments;
     let kind = if reply_to.is_some() { CommentKind::Answer } else { CommentKind::Comment };
@@ -128,12 +115,12 @@ fn tell(written: &Written, how: &CommentOptions) -> CommandResult {
         _ => None,
     };
     if how.common.json {
-        let document = CommentDocument {
-            commit: comment.map(|_| written.standing.snapshot.head.to_string()),
-            comment_id: comment.map(|it| it.id.to_string()),
-            node_id: comment.and_then(|it| it.node.as_ref()).map(ToString::to_string),
-        };
-        return say_json(&document);
+        let head = comment.map(|_| written.standing.snapshot.head.to_string());
+        return say_json(&fields([
+            ("commit", json!(head)),
+            ("commentId", json!(comment.map(|it| it.id.to_string()))),
+            ("nodeId", json!(comment.and_then(|it| it.node.as_ref()).map(ToString::to_string))),
+        ]));
     }
     let Some(comment) = comment else { return say("That comment already exists; nothing was written.\n") };
     let about = comment.node.as_ref().map_or("the investigation", NodeId::as_str);
