@@ -60,6 +60,7 @@ use std::time::{Duration, Instant};
 
 use clap::error::ErrorKind;
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use place::ClockArgument;
 use print::say;
 use ruleset::{RulesetArguments, RulesetFolder};
 use serde::Serialize;
@@ -78,7 +79,6 @@ use crate::store::{Durability, FindError, StoreError};
 use crate::sync::SyncError;
 use crate::text::{causes, made_visible, one_line, shorten};
 use crate::withhold::WithheldError;
-use crate::world::World;
 
 /// Investigations by AI agents, kept as git repositories.
 #[derive(Parser)]
@@ -224,9 +224,8 @@ struct McpArguments {
     log: LogOptions,
     #[command(flatten)]
     http: HttpArguments,
-    /// Read the time from this file instead of the clock, for replays and tests
-    #[arg(long, value_name = "FILE", hide = true)]
-    clock_file: Option<PathBuf>,
+    #[command(flatten)]
+    clock: ClockArgument,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -488,7 +487,7 @@ fn run_mcp(arguments: McpArguments) -> CommandResult {
     let log = arguments.log.log();
     let http = arguments.http.options(&log)?;
     log.take_panics();
-    let world = arguments.clock_file.map_or(World::Machine, World::File);
+    let world = arguments.clock.world();
     let durability = match arguments.durability {
         DurabilityArgument::Disk => Durability::Disk,
         DurabilityArgument::Git => Durability::Git,

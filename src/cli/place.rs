@@ -9,6 +9,7 @@ use crate::domain::{IdError, NodeId};
 use crate::format::layout;
 use crate::store::{CHOSEN, FindError, ListFilter, ListState, Store};
 use crate::text::{one_line, shorten};
+use crate::world::World;
 
 /// The option `--root`.
 #[derive(Args)]
@@ -55,6 +56,20 @@ impl RootArgument {
         let inside = if named.is_none() && !default.is_dir() { around() } else { None };
         let around = inside.as_deref().and_then(Path::parent).map(Path::to_owned);
         Location { store: Store::new(named.or(around).unwrap_or(default)), inside }
+    }
+}
+
+/// The option for another clock.
+#[derive(Args)]
+pub(super) struct ClockArgument {
+    /// Read the time from this file instead of the clock, for replays and tests
+    #[arg(long, value_name = "FILE", hide = true)]
+    clock_file: Option<PathBuf>,
+}
+
+impl ClockArgument {
+    pub(super) fn world(&self) -> World {
+        self.clock_file.clone().map_or(World::Machine, World::File)
     }
 }
 

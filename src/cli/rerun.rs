@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use super::caller::caller;
 use super::interrupt::Passed;
-use super::place::{Common, id_and_nodes};
+use super::place::{ClockArgument, Common, id_and_nodes};
 use super::print::{columns, say_json, tell, wrapped};
 use super::review::pressed;
 use super::run::system;
@@ -94,9 +94,8 @@ pub(super) struct RerunArguments {
     message: Option<String>,
     #[command(flatten)]
     common: Common,
-    /// Read the time from this file, for replays
-    #[arg(long, value_name = "FILE", hide = true)]
-    clock_file: Option<PathBuf>,
+    #[command(flatten)]
+    clock: ClockArgument,
 }
 
 const EXAMPLES: &str = "\
@@ -173,7 +172,7 @@ pub(super) fn run(arguments: &RerunArguments) -> ExitResult {
     let place = arguments.common.place();
     let path = place.folder(id)?;
     let session = place.store.id(&path)?.to_string();
-    let world = arguments.clock_file.clone().map_or(World::Machine, World::File);
+    let world = arguments.clock.world();
     let service = Service::new(place.store.root().to_owned(), world.clone(), None);
     let standing = service.read(&session).map_err(refused)?;
     let record = |runs, known: &[RunId]| -> Result<String, Box<dyn Error>> {

@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::caller::caller;
 use super::interrupt::Passed;
-use super::place::{RootArgument, id_and_node};
+use super::place::{ClockArgument, RootArgument, id_and_node};
 use super::print::tell;
 use super::{CommandResult, ExitResult, attach, chain, is_person, misused, refused, work};
 use crate::decide::attach::NewAttachment;
@@ -25,7 +25,6 @@ use crate::ruleset::ATTACHMENT_MAX;
 use crate::runs::{CaptureRequest, Captured, CommandInput, Expected, Sink, capture, project_state};
 use crate::service::Service;
 use crate::text::one_line;
-use crate::world::World;
 use crate::yaml;
 
 /// The exit statuses that shells use for a missing command and, plus the signal's number, for a command ended by a signal. The last
@@ -71,9 +70,8 @@ pub(super) struct RunArguments {
     reject_secrets: bool,
     #[command(flatten)]
     root: RootArgument,
-    /// Read the time from this file, for replays
-    #[arg(long, value_name = "FILE", hide = true)]
-    clock_file: Option<PathBuf>,
+    #[command(flatten)]
+    clock: ClockArgument,
     /// Run nothing, and store the run that this file describes, in the format of `ran` in a run file, for replays
     #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["command", "expect", "exit", "timeout", "attach"])]
     captured: Option<PathBuf>,
@@ -153,7 +151,7 @@ fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dy
     let place = arguments.root.place();
     let path = place.folder(id)?;
     let session = place.store.id(&path)?.to_string();
-    let world = arguments.clock_file.clone().map_or(World::Machine, World::File);
+    let world = arguments.clock.world();
     let started_at = world.now()?;
     // The command may remove the current folder.
     let root = std::path::absolute(place.store.root())?;

@@ -18,7 +18,7 @@ use super::ExitResult;
 use super::caller::caller;
 use super::draft::ToolArguments;
 use super::editor::{self, Edited};
-use super::place::{Common, Location, is_node, split_id};
+use super::place::{ClockArgument, Common, Location, is_node, split_id};
 use super::print::{can_ask, columns, say, say_json, stored, tell, wrapped};
 use super::ruleset::RulesetFolder;
 use crate::domain::{Caller, Code, Investigation};
@@ -28,7 +28,6 @@ use crate::project::Project;
 use crate::service::sharing::Sharing;
 use crate::service::{Service, Standing};
 use crate::text::one_line;
-use crate::world::World;
 
 /// The options of all these commands.
 #[derive(Args)]
@@ -38,9 +37,8 @@ pub(super) struct WorkArguments {
     /// Use no project: files cited from the repository around the current folder are not stored
     #[arg(long)]
     no_project: bool,
-    /// Read the time from this file, for replays
-    #[arg(long, value_name = "FILE", hide = true)]
-    clock_file: Option<PathBuf>,
+    #[command(flatten)]
+    clock: ClockArgument,
 }
 
 /// Access to the tools in this process.
@@ -67,7 +65,7 @@ impl LocalTools {
         LocalTools::on(
             name,
             arguments,
-            Service::new(arguments.common.place().store.root().to_owned(), arguments.world(), None),
+            Service::new(arguments.common.place().store.root().to_owned(), arguments.clock.world(), None),
         )
     }
 
@@ -77,7 +75,7 @@ impl LocalTools {
         rulesets: &RulesetFolder,
     ) -> Result<LocalTools, Box<dyn std::error::Error>> {
         let root = arguments.common.place().store.root().to_owned();
-        let service = Service::new(root, arguments.world(), None).with_rulesets(rulesets.library()?);
+        let service = Service::new(root, arguments.clock.world(), None).with_rulesets(rulesets.library()?);
         Ok(LocalTools::on("tot start", arguments, service.with_sharing(Sharing::to(None))))
     }
 
@@ -181,12 +179,6 @@ impl Answered {
 /// A person would take it for done.
 fn is_unheard(reply: &Value) -> bool {
     list(reply, "warnings").any(|warning| Code::AlreadyEnded == word(warning, "code"))
-}
-
-impl WorkArguments {
-    fn world(&self) -> World {
-        self.clock_file.clone().map_or(World::Machine, World::File)
-    }
 }
 
 impl WorkTarget {
@@ -463,6 +455,7 @@ mod tests {
     use insta::assert_snapshot;
 
     use super::*;
+    use crate::world::World;
 
     #[test]
     fn replies_are_told_in_the_words_of_the_commands() {
