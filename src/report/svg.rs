@@ -36,13 +36,15 @@ const ELEMENTS: &str = "svg g path rect circle ellipse line polyline polygon tex
     radialGradient stop clipPath symbol use";
 
 /// The allowed attributes, separated by spaces.
-const ATTRIBUTES: &str = "id viewBox preserveAspectRatio width height x y x1 y1 x2 y2 dx dy cx cy r rx ry fx fy d points \
-    pathLength transform offset rotate textLength lengthAdjust gradientUnits gradientTransform spreadMethod \
-    clipPathUnits fill fill-opacity fill-rule stroke stroke-width stroke-opacity stroke-linecap \
-    stroke-linejoin stroke-miterlimit stroke-dasharray stroke-dashoffset color opacity display visibility \
-    clip-path clip-rule stop-color stop-opacity font-family font-size font-style font-weight font-variant \
-    font-stretch text-anchor text-decoration text-rendering shape-rendering dominant-baseline \
-    alignment-baseline baseline-shift letter-spacing word-spacing writing-mode vector-effect";
+const ATTRIBUTES: [&str; 7] = [
+    "id viewBox preserveAspectRatio width height x y x1 y1 x2 y2",
+    "dx dy cx cy r rx ry fx fy d points",
+    "pathLength transform offset rotate textLength lengthAdjust gradientUnits gradientTransform spreadMethod clipPathUnits fill",
+    "fill-opacity fill-rule stroke stroke-width stroke-opacity stroke-linecap stroke-linejoin stroke-miterlimit stroke-dasharray stroke-dashoffset color",
+    "opacity display visibility clip-path clip-rule stop-color stop-opacity font-family font-size font-style font-weight",
+    "font-variant font-stretch text-anchor text-decoration text-rendering shape-rendering dominant-baseline alignment-baseline baseline-shift letter-spacing word-spacing",
+    "writing-mode vector-effect",
+];
 
 /// Returns the sanitized drawing, or `None` if the text is not a drawing or is too large.
 pub(super) fn sanitized(text: &str) -> Option<String> {
@@ -140,7 +142,7 @@ fn attributes<'a>(node: Node<'a, '_>, usable: &HashSet<&str>) -> BTreeMap<&'a st
     // Nested clip paths would multiply the elements drawn at each level.
     let in_clip = node.ancestors().any(|it| it.has_tag_name((SVG, "clipPath")));
     let is_allowed = |(name, value): &(&str, &str)| {
-        ATTRIBUTES.split(' ').any(|it| it == *name)
+        ATTRIBUTES.iter().any(|names| names.split(' ').any(|it| it == *name))
             && is_harmless(value)
             && !(in_clip && *name == "clip-path")
     };

@@ -842,7 +842,7 @@ fn one_that_was_stopped_early_says_so_everywhere_with_what_was_owed() {
 fn a_conclusion_that_came_after_the_end_says_so() {
     let files = render(&[concluded_late()]);
     let page = page(&files, "index.html");
-    let (_, after) = page.split_once("after the end: ").unwrap();
+    let (_, after) = page.split_once("added after the end").unwrap();
     assert!(after.contains(&Time::of(time(300)).text) && page.contains("It sorts."), "{page}");
     // The texts before an amendment are shown too.
     for shown in

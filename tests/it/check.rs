@@ -485,7 +485,7 @@ fn the_exit_status_tells_scripts() {
     };
     let (status, _, error) = run(&[]);
     assert_eq!(status, 1);
-    assert!(error.starts_with("tot check: there is no folder investigations: "), "{error}");
+    assert!(error.starts_with("tot check: folder investigations not found: "), "{error}");
     std::fs::create_dir(sandbox.root()).unwrap();
     let (status, _, error) = run(&[]);
     assert_eq!(

@@ -356,7 +356,7 @@ fn every_form_holds_the_investigation() {
     assert_eq!(machine.ok(&["export", &id[..6], "-f", "dot"]), text("dot"));
     imported(&machine, &written(&sandbox, "old.json", ANCESTOR[0].1), &[]);
     for (arguments, status, told) in [
-        (&["export", "--format", "dot"][..], 1, "there are 2 investigations here"),
+        (&["export", "--format", "dot"][..], 1, "2 investigations found"),
         (&["export", "ffff", "--format", "dot"], 1, "ffff"),
         (&["export", id, "--format", "pdf"], 2, "markdown"),
         (&["export", id, "--format", "dot", "-o", "no/such/file"], 1, "cannot write no/such/file"),

@@ -71,7 +71,7 @@ fn an_answer_that_nobody_confirms_does_not_look_confirmed() {
     assert!(page.contains("argument-head unconfirmed"), "{page}");
     assert!(page.contains("<span aria-hidden=\"true\">?</span> Answer, not checked"));
     assert!(section(&page, "for").contains("? Nobody has confirmed it."));
-    assert!(section(&page, "against").contains("Nothing known"));
+    assert!(section(&page, "against").contains("Not refuted, no open objections."));
     let line = "<path class=\"line unconfirmed\" stroke-width=\"7\" stroke-dasharray=";
     assert_eq!(page.matches(line).count(), 2, "in both shapes: {page}");
 }

@@ -103,7 +103,7 @@ fn wrong_usage_that_clap_cannot_see_ends_with_2_as_well() {
         (&["open", "01a1", "A1"], "A1"),
         (&["comment", "01a1", "A1", "-m", "x"], "A1"),
         (&["object", "01a1", "A1", "-m", "x"], "A1"),
-        (&["reclassify", "foo", "bar"], "foo"),
+        (&["reclassify", "foo", "bar"], "name a node and a state"),
         (&["claim", "01a1"], "name nodes"),
         (&["release", "01a1", "A1"], "A1"),
         (&["attach", "01a1", "R2.A1"], "name a node"),
@@ -188,7 +188,7 @@ fn a_root_that_is_not_there_is_not_taken_for_an_empty_one() {
         let ran = tot(&sandbox, &[&["--root", "nowhere"], arguments].concat());
         assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{arguments:?}: {ran:#?}");
         let said = format!(
-            "tot {}: there is no folder nowhere: `tot start` creates it with the first investigation; --root DIR or TOT_ROOT \
+            "tot {}: folder nowhere not found: `tot start` creates it with the first investigation; --root DIR or TOT_ROOT \
              names another\n",
             arguments[0]
         );
@@ -271,7 +271,7 @@ fn people_are_told_of_commands_and_not_of_tools() {
     assert!(release.err.contains("tot show lists them") && !release.err.contains("tot_"), "{release:#?}");
     sandbox.git(&sandbox.repository(&id), &["tag", "-d", "ended/1"]);
     let check = tot(&sandbox, &["check"]);
-    assert!(check.out.contains("the next tot end writes it") && !check.out.contains("tot_"), "{check:#?}");
+    assert!(check.out.contains("let the next tot end write it") && !check.out.contains("tot_"), "{check:#?}");
     let review = tot(&sandbox, &["help", "review"]);
     assert!(review.out.contains("Anyone who can use your key can sign in your"), "{review:#?}");
 }

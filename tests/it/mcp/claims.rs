@@ -48,7 +48,7 @@ fn two_agents_share_the_work_and_nothing_that_was_researched_is_lost() {
     };
     // By the clock of the machine, the claim of the story is over long since.
     let (status, said) = tot(&["claim", &id[..8], "R2.A2", "--as", "b"]);
-    assert_eq!((status, said.starts_with("R2.A2 Title of R2.A2: b has it until ")), (0, true), "{said}");
+    assert_eq!((status, said.starts_with("R2.A2 Title of R2.A2: claimed by b until ")), (0, true), "{said}");
     let (status, refused) = tot(&["claim", &id, "R2.A2", "--as", "me"]);
     assert_eq!(status, 1);
     assert!(refused.starts_with("tot claim: R2.A2 is claimed by `b` until "), "{refused}");

@@ -224,7 +224,7 @@ fn each_kind_of_sign_off_is_told_apart() {
     // Signed, and it contradicts its commit.
     let message = "x\n\nConclusion: none\nRuleset: 0000000000000000000000000000000000000000";
     git(&["tag", "-s", "-m", message, "approved/contradicts"]);
-    invalid("approved/contradicts", "another ruleset");
+    invalid("approved/contradicts", "a different ruleset");
 }
 
 #[test]
