@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::place::Common;
 use super::print::{say_json, stored};
 use super::{CommandResult, say};
-use crate::remote::{GitProgram, NewTag};
-use crate::signoff::{self, SignOffDecision};
+use crate::base::world::World;
+use crate::service::remote::{GitProgram, NewTag};
+use crate::service::signoff::{self, SignOffDecision};
 use crate::store::{Snapshot, Store};
 use crate::text::one_line;
-use crate::world::World;
 
 /// Sign off an investigation: tags its newest commit, signed with your own git setup.
 ///

@@ -11,13 +11,13 @@ use super::caller::caller;
 use super::place::{Common, is_node, node as node_id, split_id};
 use super::print::{say_json, stored, tell};
 use super::{CommandResult, misused, refused, say};
+use crate::base::world::World;
 use crate::decide::attach;
 use crate::domain::Event;
 use crate::format::layout;
 use crate::ruleset::ATTACHMENT_MAX;
 use crate::service::Service;
 use crate::text::{counted, one_line};
-use crate::world::World;
 
 /// The highest limit that can be set. Every reader accepts files up to this size.
 pub(super) const MOST: u64 = 8 << 20;

@@ -10,10 +10,10 @@ use super::place::{Common, Location};
 use super::print::say_json;
 use super::work::spoken;
 use super::{ExitResult, chain, is_repository, misused, passed, say};
-use crate::check::{self, Finding, Objects, Severity};
 use crate::domain::{Code, Investigation, Lines, Node, NodeId, Pin};
 use crate::format::layout;
-use crate::project::{Drift, Project};
+use crate::service::check::{self, Finding, Objects, Severity};
+use crate::service::project::{Drift, Project};
 use crate::store::Store;
 use crate::text::{counted, one_line, sentence};
 

@@ -10,11 +10,11 @@ use super::place::{Common, id_and_nodes};
 use super::print::say_json;
 use super::work::fields;
 use super::{CommandResult, misused, refused, say};
+use crate::base::world::World;
 use crate::decide::claim::Claimant;
 use crate::domain::{Caller, Claim, Node, NodeId};
 use crate::service::{Service, Written};
 use crate::text::{one_line, shorten};
-use crate::world::World;
 
 /// Claim pending proposals, so that nobody else does the same work. A claim is a note that expires, not a lock.
 #[derive(Args)]

@@ -8,9 +8,9 @@ use super::place::Common;
 use super::print::{say_json, tell};
 use super::sync::shown;
 use super::{ExitResult, Progress, passed, remote_address, say};
-use crate::remote::GitProgram;
-use crate::sync;
-use crate::sync::clone::{Cloned, ClonedFolder, clone};
+use crate::service::remote::GitProgram;
+use crate::service::sync;
+use crate::service::sync::clone::{Cloned, ClonedFolder, clone};
 use crate::text::one_line;
 
 /// Clone investigations from a remote into the root. The remote holds one investigation, or many on branches of their own.

@@ -11,12 +11,12 @@ use super::place::{Common, Location, id_and_node};
 use super::print::{say_json, stored};
 use super::work::{fields, piped};
 use super::{CommandResult, refused, say};
+use crate::base::world::World;
 use crate::decide::comment::Say;
 use crate::domain::{Comment, CommentKind, Event, Investigation, NodeId};
 use crate::ruleset::rules::objections;
 use crate::service::{Service, Written};
 use crate::text::{one_line, shorten};
-use crate::world::World;
 
 /// Comment on a node, or on the whole investigation. The comment is one file and one commit, with git's user as its author.
 #[derive(Args)]

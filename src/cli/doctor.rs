@@ -7,7 +7,7 @@ use serde_json::json;
 use super::place::{Common, Location};
 use super::print::{say, say_json};
 use super::{ExitResult, chain, is_person, passed, setup};
-use crate::remote::GitProgram;
+use crate::service::remote::GitProgram;
 use crate::text::{counted, one_line};
 
 /// Check git, your name and signing key, the server, the clients' configurations and the root, and suggest fixes. Writes nothing.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::interrupt::left_to_another;
 use super::is_person;
-use crate::remote::{GitProgram, RemoteError};
+use crate::service::remote::{GitProgram, RemoteError};
 use crate::text::made_visible;
 
 /// The prefix of the lines above refused text that give the reason.

@@ -10,10 +10,10 @@ use super::place::{RootArgument, WithholdArgument};
 use super::{CommandResult, say};
 use crate::domain::{Investigation, Node};
 use crate::mcp::resources;
-use crate::project::Project;
-use crate::remote::GitProgram;
 use crate::report::{ReadOptions, ReportInput, SiteOptions, export};
-use crate::sync::SyncError;
+use crate::service::project::Project;
+use crate::service::remote::GitProgram;
+use crate::service::sync::SyncError;
 use crate::text::made_visible;
 use crate::view::NodeView;
 

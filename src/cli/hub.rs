@@ -4,11 +4,11 @@ use std::env;
 
 use super::sync::shown;
 use super::{Progress, is_person};
-use crate::remote::GitProgram;
+use crate::base::temporary::{TemporaryFolder, remove_abandoned};
 use crate::report::UnreadableInvestigation;
+use crate::service::remote::GitProgram;
+use crate::service::sync::clone::clone;
 use crate::store::Store;
-use crate::sync::clone::clone;
-use crate::temporary::{TemporaryFolder, remove_abandoned};
 use crate::text::one_line;
 
 /// The prefix of the temporary folders' names.

@@ -11,10 +11,10 @@ use serde_json::json;
 use super::place::{Common, Location};
 use super::print::{say_json, tell};
 use super::{ExitResult, Progress, chain, passed, say};
-use crate::import::{self, ImportError};
-use crate::remote::GitProgram;
-use crate::sync::SyncError;
-use crate::sync::import::{Imported, Unbundled, bundle, facts};
+use crate::service::import::{self, ImportError};
+use crate::service::remote::GitProgram;
+use crate::service::sync::SyncError;
+use crate::service::sync::import::{Imported, Unbundled, bundle, facts};
 use crate::text::{counted, one_line};
 
 /// The size limit of a JSON file, larger than any readable investigation.

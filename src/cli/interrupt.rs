@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::platform::HANGUP;
+use crate::base::platform::HANGUP;
 use crate::report::ReportError;
 
 /// The exit status that shells report for a program ended by Ctrl-C.

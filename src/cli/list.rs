@@ -10,10 +10,10 @@ use super::print::{columns, page, say_json};
 use super::screen::{BAD, BOLD, DOUBT, GOOD, NodeLine, QUIET, Screen, assessed, styled};
 use super::{CommandResult, is_person};
 use crate::assess::{self, Verdict};
+use crate::base::parallel;
 use crate::decide::standing;
-use crate::parallel;
-use crate::remote::GitProgram;
-use crate::signoff::{self, Signers};
+use crate::service::remote::GitProgram;
+use crate::service::signoff::{self, Signers};
 use crate::store::{ListEntry, ListFilter, ListState, Store};
 use crate::text::{columns as width, counted, one_line};
 

@@ -8,12 +8,12 @@ use serde::Serialize;
 use super::place::Common;
 use super::print::say_json;
 use super::{CommandResult, say};
+use crate::base::world::World;
 use crate::merge::MergeDecision;
-use crate::remote::GitProgram;
+use crate::service::remote::GitProgram;
+use crate::service::sync::{self, SyncError};
 use crate::store::{BY_HAND, CommitId, Joined, Resolved, Store, StoreErrorKind};
-use crate::sync::{self, SyncError};
 use crate::text::one_line;
-use crate::world::World;
 
 /// Merge node by node what git could not merge.
 ///

@@ -8,10 +8,12 @@ mod caller;
 mod check;
 mod choose;
 mod claim;
+pub mod client_config;
 mod clone;
 mod comment;
 mod commit;
 mod completions;
+pub mod demo;
 mod diff;
 mod doctor;
 mod draft;
@@ -66,19 +68,18 @@ use ruleset::{RulesetArguments, RulesetFolder};
 use serde::Serialize;
 use serving::{HttpArguments, LogOptions};
 
-use crate::demo;
 use crate::domain::Diagnostic;
 use crate::mcp::{self, Server};
-use crate::project::Project;
-use crate::remote::{RemoteError, is_address};
 use crate::report::{ReportError, ReportReadError};
 use crate::ruleset::ATTACHMENT_MAX;
+use crate::service::project::Project;
+use crate::service::remote::{RemoteError, is_address};
 use crate::service::sharing::Sharing;
+use crate::service::sync::SyncError;
+use crate::service::withhold::WithheldError;
 use crate::service::{Refusal, Service};
 use crate::store::{Durability, FindError, StoreError};
-use crate::sync::SyncError;
 use crate::text::{causes, made_visible, one_line, shorten};
-use crate::withhold::WithheldError;
 
 /// Investigations by AI agents, kept as git repositories.
 #[derive(Parser)]

@@ -12,11 +12,11 @@ use super::place::{Common, id_and_node};
 use super::print::{say, say_json};
 use super::report::render_one;
 use super::{CommandResult, Progress};
-use crate::platform;
-use crate::project::Project;
+use crate::base::platform;
+use crate::base::world::World;
 use crate::report;
 use crate::service::Service;
-use crate::world::World;
+use crate::service::project::Project;
 
 /// Open an investigation's site in your browser, rendered or updated first. The site is in `site` in the root, where tot_report
 /// writes it.

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::Misused;
+use crate::base::world::World;
 use crate::domain::{IdError, NodeId};
 use crate::format::layout;
 use crate::store::{CHOSEN, FindError, ListFilter, ListState, Store};
 use crate::text::{one_line, shorten};
-use crate::world::World;
 
 /// The option `--root`.
 #[derive(Args)]

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::interrupt::left_to_another;
 use super::{CommandResult, is_person};
-use crate::remote::GitProgram;
+use crate::service::remote::GitProgram;
 use crate::text::{self, is_hidden, made_visible, wrap};
 
 /// Sets the colour mode: always, never, or by the terminal, `NO_COLOR` and `CLICOLOR_FORCE`.

@@ -9,9 +9,9 @@ use serde_json::json;
 use super::place::Common;
 use super::print::say_json;
 use super::{CommandResult, misused, remote_address, say};
-use crate::remote::{self, GitProgram};
+use crate::service::remote::{self, GitProgram};
+use crate::service::sync::{self, SyncError};
 use crate::store::Store;
-use crate::sync::{self, SyncError};
 use crate::text::{counted, one_line};
 
 /// List the remotes of investigations, or add one.

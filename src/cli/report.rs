@@ -11,13 +11,13 @@ use super::print::tell;
 use super::serve::{self, ServeAddress};
 use super::verify::signers;
 use super::{CommandResult, Progress, is_repository, say};
+use crate::base::platform::limit_memory;
 use crate::domain::NodeId;
-use crate::platform::limit_memory;
-use crate::project::{Forge, Project};
 use crate::report::{
     self, BaseUrl, IssueUrl, Range, ReadOptions, ReportError, SiteOptions, Sources, UnreadableInvestigation,
     Waiting, export, publish_into,
 };
+use crate::service::project::{Forge, Project};
 use crate::store::{FindError, Store};
 
 /// The memory limit for custom templates. A stranger's template could double a string until memory is exhausted, and minijinja

@@ -26,18 +26,18 @@ use super::review::pressed;
 use super::run::system;
 use super::{ExitResult, is_person, misused, refused, say};
 use crate::assess::CapturedRun;
+use crate::base::world::World;
 use crate::decide::run::{NewRun, NewRuns, differing};
 use crate::domain::run::{Ended, Output, ProjectState, Ran, RunVerdict};
 use crate::domain::{Event, NodeId, Run, RunId, RunKind};
-use crate::project::Project;
-use crate::remote::GitProgram;
-use crate::runs::{
+use crate::service::project::Project;
+use crate::service::remote::GitProgram;
+use crate::service::runs::{
     CaptureRequest, Captured, CommandInput, Expected, Workspace, capture, folder_in, project_state,
     remove_leftovers, sandbox, try_sandbox,
 };
 use crate::service::{Service, Standing};
 use crate::text::{one_line, visible};
-use crate::world::World;
 
 /// The minimum time limit in seconds of a command captured without one, and the factor by which its first duration is multiplied.
 const LEAST_LIMIT: u64 = 600;

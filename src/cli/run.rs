@@ -19,11 +19,11 @@ use crate::decide::attach::NewAttachment;
 use crate::decide::run::{NewRun, NewRuns};
 use crate::domain::run::{Ended, Expectation, ProjectState, Ran, System};
 use crate::domain::{Caller, Event, NodeId, RunKind, Timestamp};
-use crate::project::Project;
-use crate::remote::GitProgram;
 use crate::ruleset::ATTACHMENT_MAX;
-use crate::runs::{CaptureRequest, Captured, CommandInput, Expected, Sink, capture, project_state};
 use crate::service::Service;
+use crate::service::project::Project;
+use crate::service::remote::GitProgram;
+use crate::service::runs::{CaptureRequest, Captured, CommandInput, Expected, Sink, capture, project_state};
 use crate::text::one_line;
 use crate::yaml;
 

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use crate::background::{Background, SyncReport};
+use crate::base::platform::is_open_to_others;
 use crate::domain::SessionId;
 use crate::mcp::http::{BearerToken, HttpOptions, SLOW};
 use crate::mcp::log::{Level, Log, LogFormat, end_of};
-use crate::platform::is_open_to_others;
 use crate::service::Service;
+use crate::service::background::{Background, SyncReport};
 use crate::service::sharing::SyncMessage;
 
 /// The last part of `--help`.

@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 
 use super::print::{self, can_ask};
 use super::{CommandResult, misused, say, value_name};
-use crate::platform;
-use crate::setup::{
+use crate::base::platform;
+use crate::cli::client_config::{
     Client, ConfigFile, Edit, SKILL, ServerEntry, add_entry, add_paragraph, new_file, servers,
 };
 

@@ -6,12 +6,12 @@ use serde::Serialize;
 use super::place::Common;
 use super::print::{say_json, tell};
 use super::{ExitResult, Progress, passed, say};
+use crate::base::world::World;
 use crate::merge::MergeDecision;
-use crate::remote::{GitProgram, shown_address};
-use crate::sync::index::Index;
-use crate::sync::{Notice, SyncError, SyncOptions, SyncOutcome, Syncing};
+use crate::service::remote::{GitProgram, shown_address};
+use crate::service::sync::index::Index;
+use crate::service::sync::{Notice, SyncError, SyncOptions, SyncOutcome, Syncing};
 use crate::text::{counted, one_line};
-use crate::world::World;
 
 /// Sync investigations with their remotes: receive the work of others, and send yours.
 ///

@@ -10,8 +10,8 @@ use super::print::{columns, say_json};
 use super::screen::{Screen, assessed};
 use super::{ExitResult, passed, say};
 use crate::domain::Timestamp;
-use crate::remote::GitProgram;
-use crate::signoff::{self, SignOff, SignOffView, SignOffs, Signers};
+use crate::service::remote::GitProgram;
+use crate::service::signoff::{self, SignOff, SignOffView, SignOffs, Signers};
 use crate::text::{counted, one_line, shorten};
 
 /// Verify an investigation's sign-offs: which are valid, whose they are, and what has changed since.

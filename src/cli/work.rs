@@ -24,7 +24,7 @@ use super::ruleset::RulesetFolder;
 use crate::domain::{Caller, Code, Investigation};
 use crate::format::layout;
 use crate::mcp::tools;
-use crate::project::Project;
+use crate::service::project::Project;
 use crate::service::sharing::Sharing;
 use crate::service::{Service, Standing};
 use crate::text::one_line;
@@ -455,7 +455,7 @@ mod tests {
     use insta::assert_snapshot;
 
     use super::*;
-    use crate::world::World;
+    use crate::base::world::World;
 
     #[test]
     fn replies_are_told_in_the_words_of_the_commands() {

@@ -13,7 +13,6 @@ pub mod format;
 pub mod graph;
 pub mod markdown;
 pub mod merge;
-pub mod parallel;
 pub mod ruleset;
 pub mod secrets;
 #[cfg(test)]

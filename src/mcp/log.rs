@@ -23,9 +23,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::wire::ReplyFields;
+use crate::base::world::World;
 use crate::domain::Code;
 use crate::text::one_line;
-use crate::world::World;
 
 /// The levels of the log. Each includes the ones before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -33,9 +33,9 @@ use super::{
     queues::Queues,
     tool::{Tool, ToolReply, internal_error, rejection},
 };
-use crate::background::Background;
 use crate::domain::{Caller, Code, Diagnostic};
 use crate::service::Service;
+use crate::service::background::Background;
 use crate::text::{one_line, shorten};
 
 /// An MCP server: its instructions, its tools, and the service whose investigations it offers as resources.

@@ -34,8 +34,8 @@ use tokio::{
 };
 
 use super::{drain::Drain, server::Server};
-use crate::background;
-use crate::platform::Signals;
+use crate::base::platform::Signals;
+use crate::service::background;
 
 /// Serves over stdin and stdout until stdin ends or a signal arrives. Blocks.
 pub fn serve_stdio(server: Server) -> Result<(), ServeError> {

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use url::Url;
 
-use crate::project::Forge;
+use crate::service::project::Forge;
 
 use crate::text::shorten;
 

@@ -214,8 +214,10 @@ mod tests {
 
     #[test]
     fn two_files_never_have_one_place() {
-        let meta =
-            crate::import::read(include_str!("../../tests/ancestor/multi-gate.json"), Default::default());
+        let meta = crate::service::import::read(
+            include_str!("../../tests/ancestor/multi-gate.json"),
+            Default::default(),
+        );
         let file = |name: &str| Attached {
             node: "R1.A".parse().unwrap(),
             name: name.parse().unwrap(),

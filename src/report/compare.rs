@@ -16,9 +16,9 @@ use super::model::{Card, Cards, Header, Report, StateChange, Time};
 use super::templates::{SafeHtml, SharedValue};
 use super::texts;
 use crate::domain::NodeId;
-use crate::project::Evidence;
-use crate::review::{self, ReviewEntry};
-use crate::signoff::SignOffs;
+use crate::report::review::{self, ReviewEntry};
+use crate::service::project::Evidence;
+use crate::service::signoff::SignOffs;
 use crate::store::{Relation, Snapshot};
 
 /// The maximum length of a value shown in one line, in characters. Longer values are shown as a text difference.

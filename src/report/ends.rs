@@ -8,7 +8,7 @@ use super::ReportInput;
 use super::compare::{self, CompareView, Comparison};
 use super::model::{Report, Time};
 use crate::domain::NodeId;
-use crate::signoff::SignOffs;
+use crate::service::signoff::SignOffs;
 use crate::store::{HistoryEntry, Relation, Snapshot, Store, StoreError};
 
 /// The prefix of end tags.

@@ -14,7 +14,7 @@ use crate::decide::quality::{Quality, quality};
 use crate::domain::{BoundAnswer, Caller, Comment, Node, PersonsAnswer, Run, StopReason};
 use crate::format::attachment_entry::AttachmentEntry;
 use crate::ruleset::rules::verification::Grade;
-use crate::signoff::SignOffView;
+use crate::service::signoff::SignOffView;
 use crate::view::{AmendedConclusionView, NodeView};
 
 /// The version of the file format.

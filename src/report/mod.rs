@@ -57,6 +57,7 @@ mod pictures;
 mod publish;
 mod read;
 mod references;
+pub mod review;
 mod search;
 pub mod serve;
 mod site;
@@ -88,10 +89,10 @@ pub use withheld::withheld;
 pub use write::{LOCK_WAIT, MANIFEST, MARKER, Writing, dump_template, lock_file, write};
 
 use crate::domain::{Attached, NodeId, SessionId};
-use crate::project::Evidence;
-use crate::signoff::SignOffs;
+use crate::service::project::Evidence;
+use crate::service::signoff::SignOffs;
+use crate::service::withhold::Withheld;
 use crate::store::{HistoryEntry, Snapshot};
-use crate::withhold::Withheld;
 
 /// The input of the report of one investigation.
 #[derive(Clone, Debug)]

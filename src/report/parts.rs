@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::sites::SiteEntry;
 use super::templates::Templates;
-use crate::project::Evidence;
+use crate::service::project::Evidence;
 
 /// The files of one investigation.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -20,9 +20,9 @@ use super::{
     Builder, Comparison, ReadOptions, ReportError, ReportInput, ReportReadError, SiteOptions, Templates,
     UnreadableInvestigation, Writing,
 };
+use crate::base::parallel;
 use crate::domain::SessionId;
-use crate::parallel;
-use crate::signoff::{SignOff, SignOffState};
+use crate::service::signoff::{SignOff, SignOffState};
 use crate::store::{Since, Store};
 use crate::text::causes;
 

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use super::{Comparison, ReportInput, ends, withheld};
 use crate::domain::{NodeId, Pin};
-use crate::project::{Evidence, Forge, Project};
-use crate::signoff::{self, Signers};
+use crate::service::project::{Evidence, Forge, Project};
+use crate::service::signoff::{self, Signers};
+use crate::service::withhold::{List, WithheldError};
 use crate::store::{Since, Snapshot, Store, StoreError};
-use crate::withhold::{List, WithheldError};
 
 /// The options for reading an investigation.
 #[derive(Debug, Default)]

@@ -30,8 +30,8 @@ use url::Url;
 
 use super::parts::{FileMark, Manifest, SitePart};
 use super::{Published, ReportError, SiteTarget};
-use crate::connections::{self, ConnectionEvent, Limits};
-use crate::platform::Signals;
+use crate::base::connections::{self, ConnectionEvent, Limits};
+use crate::base::platform::Signals;
 
 /// The path where pages wait for a new state.
 const SHOWN: &str = "/-/shown";

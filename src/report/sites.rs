@@ -9,7 +9,7 @@ use super::model::{Report, SignOffMark, Time, TopView};
 use crate::domain::Happening;
 use crate::graph::BarPart;
 use crate::markdown;
-use crate::signoff::SignOffs;
+use crate::service::signoff::SignOffs;
 
 /// The maximum length of a conclusion in the feed, in characters.
 const SUMMARY: usize = 600;

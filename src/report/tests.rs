@@ -20,8 +20,8 @@ use crate::domain::{
     Investigation, Lines, Link, LinkKind, Meta, NamedIn, Node, NodeId, PersonsAnswer, Pin, Reclassification,
     Run, RunId, RunKind, StopReason, Stopped, Timestamp, Warning,
 };
-use crate::project::{Drift, Evidence, Forge};
 use crate::ruleset::{EffectiveRules, builtin};
+use crate::service::project::{Drift, Evidence, Forge};
 use crate::store::{CommitId, Fault, Relation, Size};
 use crate::view::NodeView;
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::ReportInput;
 use super::model::{Card, NodePage};
 use crate::domain::{Lines, Pin};
-use crate::project::Forge;
+use crate::service::project::Forge;
 use crate::text::escape;
 
 /// The markup that [`crate::markdown`] writes around a mark: before the target, which is followed by `">` and the text, and

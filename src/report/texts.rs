@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::search;
 use super::templates::SafeHtml;
+use crate::base::parallel;
 use crate::domain::{Investigation, Node, NodeId};
 use crate::markdown::{self, Mention};
-use crate::parallel;
 use crate::view::{BackingText, BackingTexts, NodeView, TextBody};
 
 /// The maximum length of a finding on a card, in characters.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use crate::service::withhold::{List, Withheld, WithheldError};
 use crate::store::{Snapshot, Store};
-use crate::withhold::{List, Withheld, WithheldError};
 
 /// Reads the list of the newest commit and resolves its entries. It applies to every state shown.
 ///

@@ -27,8 +27,8 @@ use std::time::{Duration, SystemTime};
 use super::parts::{FileMark, Manifest, SitePart};
 use super::publish::{Published, SiteTarget};
 use super::{ReportError, Templates};
+use crate::base::temporary::{TemporaryFolder, remove_abandoned};
 use crate::domain::SessionId;
-use crate::temporary::{TemporaryFolder, remove_abandoned};
 
 /// The file that marks a folder as written by this program: one line of text, then the path of each file.
 pub const MARKER: &str = ".tot-report";

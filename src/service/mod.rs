@@ -6,28 +6,37 @@
 //!
 //! Both repair what a killed writer left in the repository, even for calls that only read.
 
+pub mod background;
 mod calls;
 pub mod changes;
+pub mod check;
+pub mod import;
 mod moved;
+pub mod project;
+pub mod remote;
+pub mod runs;
 pub mod sharing;
+pub mod signoff;
+pub mod sync;
+pub mod withhold;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::assess::Assessment;
+use crate::base::world::{World, WorldError};
 use crate::decide::{Decision, Rejection};
 use crate::domain::{
     Caller, Change, CitedPath, Code, Diagnostic, Event, Investigation, LookedUpPaths, SessionId, Timestamp,
 };
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file, readme};
-use crate::project::Project;
 use crate::ruleset::{ATTACHMENT_MAX, EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
+use crate::service::project::Project;
 use crate::store::{
     CommitId, Draft, Durability, FindError, Snapshot, Store, StoreError, StoreErrorKind, Transacted,
 };
 use crate::text::{causes, sentence, shorten};
-use crate::world::{World, WorldError};
 use changes::{BEHIND, Changes, Listener, ServiceChange};
 use sharing::{Sharing, UseKind};
 

@@ -16,9 +16,9 @@ use serde::Serialize;
 
 use super::Service;
 use crate::domain::{Code, Diagnostic, SessionId, Timestamp};
-use crate::remote::{GitProgram, RemoteError, shown_address};
+use crate::service::remote::{GitProgram, RemoteError, shown_address};
+use crate::service::sync::{default_remote, remote_at};
 use crate::store::Snapshot;
-use crate::sync::{default_remote, remote_at};
 use crate::text::{causes, sentence};
 
 /// The minimum time between two maintenance runs for one investigation.

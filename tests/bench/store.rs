@@ -36,6 +36,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::domain::{Caller, Classification, Event, Meta, Node, NodeId, Timestamp};
 use tree_of_thoughts::format::{self, FileChange, layout, meta_file};
 use tree_of_thoughts::mcp::{Tool, tools};
@@ -43,7 +44,6 @@ use tree_of_thoughts::ruleset::builtin;
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::store::Store;
 use tree_of_thoughts::store::git::{CommitId, Configuration, Durability, Git, GitOptions};
-use tree_of_thoughts::world::World;
 
 /// The server's own.
 #[global_allocator]

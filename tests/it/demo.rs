@@ -20,7 +20,7 @@ fn the_demo_leaves_a_sound_investigation_and_a_site() {
     sandbox.assert_sound(&repository);
     assert!(sandbox.path("demo/site/index.html").exists());
     assert!(!sandbox.path("demo/.clock").exists());
-    let story = include_str!("../../src/demo/story.yaml");
+    let story = include_str!("../../src/cli/demo/story.yaml");
     let writing = story.lines().filter(|line| line.starts_with("  tool: tot")).count();
     let rejected = story.lines().filter(|line| line.starts_with("  expect: REJECTED")).count();
     let commits: usize = sandbox.git(&repository, &["rev-list", "--count", "HEAD"]).trim().parse().unwrap();

@@ -29,15 +29,15 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 use serde_json::{Value, json};
+use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::domain::{Caller, Investigation, Node, NodeId, SessionId, StateName, Timestamp};
 use tree_of_thoughts::format::{comment_file, conclusion_file, layout, meta_file, node_file};
-use tree_of_thoughts::import;
 use tree_of_thoughts::mcp::{Tool, tools};
 use tree_of_thoughts::ruleset::{RulesetFile, builtin};
 use tree_of_thoughts::service::Service;
+use tree_of_thoughts::service::import;
 use tree_of_thoughts::store::Durability;
 use tree_of_thoughts::view::NodeView;
-use tree_of_thoughts::world::World;
 
 use crate::support::testing::sampled;
 use crate::support::{node, result};

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tree_of_thoughts::setup::{Edit, SKILL, add_paragraph};
+use tree_of_thoughts::cli::client_config::{Edit, SKILL, add_paragraph};
 
 fn text(path: &str) -> String {
     std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()

@@ -223,7 +223,7 @@ fn node(id: &NodeId, parent: Option<NodeId>, state: &str, size: usize) -> Node {
     findings.push_str(&format!(
         "\n\n| run | rows | seconds |\n|---|---:|---:|\n| before | {} | {} |\n| after | {} | {} |\n\n\
          ```sql\nSELECT count(*) FROM imports WHERE batch = {};\n```\n\n> Measured on a copy, *three* times.\n\n\
-         ## References\n\n- https://docs.example/import/{} - The manual\n- `src/import/part_{}.rs:{}` - the loop\n",
+         ## References\n\n- https://docs.example/import/{} - The manual\n- `src/service/import/part_{}.rs:{}` - the loop\n",
         number % 1_000,
         number % 77,
         number % 2_000,

@@ -14,10 +14,10 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::domain::Code;
 use tree_of_thoughts::mcp::{About, Tool, tools};
 use tree_of_thoughts::service::Service;
-use tree_of_thoughts::world::World;
 
 pub use stdio::Server;
 

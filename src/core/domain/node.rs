@@ -11,9 +11,9 @@
 //! 4. `src/mcp/tools/reclassify.rs` and `src/core/decide/reclassify.rs`: accept it there if it can change later.
 //! 5. `src/core/view.rs`: add its JSON name and its heading. `investigation.json`, `tot_read`, resources, pages,
 //!    search, history and comparison take them from there.
-//! 6. `src/withhold.rs`: replace it when the node is withheld.
-//! 7. `src/import/ancestor.rs`: read it if files of the predecessor have it.
-//! 8. `src/check/stored.rs`: check that merges preserve it.
+//! 6. `src/service/withhold.rs`: replace it when the node is withheld.
+//! 7. `src/service/import/ancestor.rs`: read it if files of the predecessor have it.
+//! 8. `src/service/check/stored.rs`: check that merges preserve it.
 //! 9. `tests/it/fuzz.rs`: add it to the files and inputs that fuzzing starts from.
 
 use std::collections::HashSet;

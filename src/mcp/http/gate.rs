@@ -33,7 +33,7 @@ use super::super::server::Server;
 use super::body::{BodyBudget, BodyError};
 use super::rate::{RateClient, Rates};
 use super::{HEALTH, HttpOptions, PATH, PATIENCE};
-use crate::connections::{Connection, network};
+use crate::base::connections::{Connection, network};
 
 type RmcpService = StreamableHttpService<Server, LocalSessionManager>;
 type GateState = State<Arc<HttpGate>>;

@@ -42,7 +42,7 @@ use tokio::net::TcpListener;
 use super::log::Log;
 use super::server::Server;
 use super::stdio::{serve_until_signal, start};
-use crate::connections::{self, ConnectionEvent, Limits};
+use crate::base::connections::{self, ConnectionEvent, Limits};
 use gate::HttpGate;
 pub use token::{BearerToken, TokenError};
 

@@ -8,9 +8,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::*;
+use crate::base::world::World;
 use crate::mcp::tools;
 use crate::service::Service;
-use crate::world::World;
 
 /// The time that the servers here wait for a client.
 const SHORT: Duration = Duration::from_millis(400);

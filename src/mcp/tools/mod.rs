@@ -9,7 +9,7 @@
 //! 4. `tests/it/mcp/budget.rs`: the size limit of its reply.
 //! 5. `tests/it/fuzz.rs`: arbitrary input for it.
 //! 6. `tests/clients/investigation.py`: a call, since each official client calls every tool.
-//! 7. `src/setup.rs`: a sentence in the skill for clients, if agents need to know the tool from the start.
+//! 7. `src/cli/client_config.rs`: a sentence in the skill for clients, if agents need to know the tool from the start.
 //! 8. `README.md`: a row in the table of tools.
 
 mod amend;

@@ -27,9 +27,9 @@ use super::super::wire::ReplyFields;
 use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
 use crate::report::{self, ReadOptions, ReportError, ReportReadError, SiteOptions, Sources};
+use crate::service::withhold::WithheldError;
 use crate::service::{Refusal, Service};
 use crate::text::{causes, sentence};
-use crate::withhold::WithheldError;
 
 pub(super) const ABOUT: About = About {
     name: "tot_report",
@@ -210,8 +210,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::base::world::World;
     use crate::domain::Caller;
-    use crate::world::World;
 
     struct Fixture {
         reports: Arc<Reports>,

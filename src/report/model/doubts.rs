@@ -10,8 +10,8 @@ use super::overview::{Overview, Solution};
 use crate::assess::{Verdict, differs};
 use crate::domain::{Code, Node, NodeId};
 use crate::markdown;
-use crate::project::Evidence;
 use crate::report::templates::SharedValue;
+use crate::service::project::Evidence;
 use crate::text::{counted, first_sentence, one_line, sentence, shorten};
 
 /// The maximum length of a quoted comment or reason, in characters.

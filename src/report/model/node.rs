@@ -15,13 +15,13 @@ use crate::domain::{
     Amendment, Caller, Citation, Classification, Command, Node, NodeId, Pin, Reclassification,
 };
 use crate::format::layout;
-use crate::project::{Drift, Evidence};
 use crate::report::attachments::{AttachmentView, AttachmentViews};
 use crate::report::history::{CommitLink, History};
 use crate::report::references::is_web;
 use crate::report::search::SearchText;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::{NodeTexts, TextHtml, html};
+use crate::service::project::{Drift, Evidence};
 use crate::view::{self, AmendmentView, ChangeOrigin, ChangeView, NodeView, OtherResult, caller_line};
 
 /// The page of a node.

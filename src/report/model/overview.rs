@@ -18,11 +18,11 @@ use crate::assess::{Answer, Signed, Verdict, VerdictLine, VerdictSubject, newest
 use crate::domain::{BoundAs, Node, NodeId, Pin};
 use crate::graph::{self, BarPart};
 use crate::markdown;
-use crate::project::Drift;
 use crate::report::ReportInput;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::CARD_EXCERPT;
-use crate::signoff::{SignOffDecision, SignOffState};
+use crate::service::project::Drift;
+use crate::service::signoff::{SignOffDecision, SignOffState};
 use crate::text::{counted, one_line, shorten, telling_sentence};
 
 /// The maximum length of the lead, in characters.

@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::CitedSource;
 use super::cards::{Card, Cards};
 use super::runs::RunView;
-use crate::project::{Drift, Evidence};
 use crate::report::pager::{self, Pager, page_file};
 use crate::report::templates::SharedValue;
+use crate::service::project::{Drift, Evidence};
 
 /// The name of the pages' files.
 const NAME: &str = "references";

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Time;
 use crate::report::history::{History, SHORT};
-use crate::signoff::{SignOff, SignOffDecision, SignOffState, SignOffs};
+use crate::service::signoff::{SignOff, SignOffDecision, SignOffState, SignOffs};
 use crate::text::{made_visible, shorten};
 
 /// The maximum length of a comment, in characters.

@@ -17,9 +17,9 @@ use crate::domain::{ByHand, Event, Run, RunId, RunKind};
 use crate::format::{comment_file, conclusion_file, layout, message, node_file, readme};
 use crate::merge::{self, Trees};
 use crate::report::model::Report;
+use crate::report::review;
 use crate::report::site::Builder;
 use crate::report::sites::SiteEntry;
-use crate::review;
 
 /// A node: its place, its state, its author, and later events.
 #[derive(Clone, Debug)]

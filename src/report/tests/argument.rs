@@ -1,7 +1,7 @@
 //! The page of an answer.
 
 use super::*;
-use crate::withhold::List;
+use crate::service::withhold::List;
 
 const ANSWER: &str = "answers/R4.A1a1.html";
 

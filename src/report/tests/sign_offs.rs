@@ -1,7 +1,7 @@
 //! Sign-offs on the pages.
 
 use super::*;
-use crate::signoff::{SignOff, SignOffDecision, SignOffState, Statement};
+use crate::service::signoff::{SignOff, SignOffDecision, SignOffState, Statement};
 use crate::store::{SignedFiles, Since};
 
 const HOSTILE: &str = "</p><script>alert(1)</script>\u{202e}\u{1b}[31m";

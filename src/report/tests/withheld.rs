@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::{
     Amendment, Citation, Command, Comment, CommentKind, Commenter, NamedIn, Pin, Reclassification, StateName,
 };
-use crate::withhold::{List, Withheld, WithheldError};
+use crate::service::withhold::{List, Withheld, WithheldError};
 
 /// A word in each text of the node and nowhere else.
 const SECRET: &str = "Quetzalcoatl";

@@ -21,7 +21,7 @@ use super::Git;
 use super::commit::RACE_RETRIES;
 use super::error::{StoreResult, io_error};
 use super::worktree::optional_metadata;
-use crate::platform::{file_identity, host_name, is_alive};
+use crate::base::platform::{file_identity, host_name, is_alive};
 
 /// The maximum wait for a collection. Other writers wait a little longer than this.
 const LONGEST: Duration = Duration::from_secs(10);

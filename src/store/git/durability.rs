@@ -33,7 +33,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::error::{StoreResult, io_error};
-use crate::platform;
+use crate::base::platform;
 use crate::store::{StoreError, StoreErrorKind};
 
 /// The durability level: which data is on the disk before a write returns.

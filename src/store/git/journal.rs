@@ -37,7 +37,7 @@ use super::refuse::refuse_link;
 use super::tree::{Leaf, MAX_TREE_BYTES};
 use super::worktree::{optional_metadata, remove_if_there};
 use super::{Git, JOURNAL_FILE, STAGING_FILE};
-use crate::platform::{file_identity, machine_start};
+use crate::base::platform::{file_identity, machine_start};
 use crate::store::{StoreError, StoreErrorKind};
 
 pub(super) const JOURNAL_FIRST_LINE: &str = "tot-journal 2";

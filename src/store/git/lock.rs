@@ -9,7 +9,7 @@ use std::{process, thread};
 use super::error::{StoreResult, io_error};
 use super::refuse::refuse_link;
 use super::{LOCK_FILE, TURN_FILE};
-use crate::platform::{file_identity, hide_from_readers, host_name};
+use crate::base::platform::{file_identity, hide_from_readers, host_name};
 use crate::store::{StoreError, StoreErrorKind};
 
 /// The maximum wait for the writer lock. Its holder needs milliseconds unless it hangs or was stopped.

@@ -19,8 +19,8 @@ use super::error::StoreResult;
 use super::journal::{JOURNAL_FIRST_LINE, Journal, journal_text};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock};
 use super::*;
+use crate::base::platform::{host_name, machine_start};
 use crate::format::FileChange;
-use crate::platform::{host_name, machine_start};
 use crate::store::{StoreError, StoreErrorKind};
 
 const AT: i64 = 1_795_000_000;

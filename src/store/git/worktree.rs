@@ -13,7 +13,7 @@ use super::commit::PathStep;
 use super::error::{StoreResult, io_error};
 use super::open::ALLOCATION_LIMIT;
 use super::tree::is_file;
-use crate::platform::make_executable;
+use crate::base::platform::make_executable;
 
 /// The state of a work tree path after a step.
 pub(super) enum Placed {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 use tree_of_thoughts::domain::{CitedPath, Lines, LookedUp, Pin};
-use tree_of_thoughts::project::{Drift, Project};
+use tree_of_thoughts::service::project::{Drift, Project};
 
 use super::{begun, commit_all, commit_root, numbered, project, write};
 use crate::support::{Sandbox, TOT};

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tree_of_thoughts::domain::{CitedPath, Lines, LookedUp};
-use tree_of_thoughts::project::Project;
+use tree_of_thoughts::service::project::Project;
 
 use super::{begun, commit_all, commit_root, numbered, project, references, warnings, write};
 use crate::support::{Sandbox, codes, result};

@@ -5,11 +5,11 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::domain::{Caller, Classification, Event, Node, NodeId, StateName, Timestamp};
 use tree_of_thoughts::format;
 use tree_of_thoughts::mcp::{Tool, tools};
 use tree_of_thoughts::service::Service;
-use tree_of_thoughts::world::World;
 
 use crate::support::testing::tries_all;
 use crate::support::{Sandbox, node, result};

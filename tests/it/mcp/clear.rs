@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::mcp::{coercion, tools};
 use tree_of_thoughts::service::Service;
-use tree_of_thoughts::world::World;
 
 use crate::support::{Sandbox, Session, codes, node, result};
 

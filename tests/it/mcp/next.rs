@@ -1,9 +1,9 @@
 //! tot_next and tot_step.
 
 use serde_json::{Value, json};
+use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::decide::next::{LegalCall, Next, NextCall, next};
 use tree_of_thoughts::service::Service;
-use tree_of_thoughts::world::World;
 
 use crate::support::{Sandbox, Session, codes, node, result, some};
 

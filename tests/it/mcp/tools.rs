@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::json;
+use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::mcp::{About, tools};
 use tree_of_thoughts::service::Service;
-use tree_of_thoughts::world::World;
 
 use super::lint;
 use crate::support::{Sandbox, Session, node};

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use tree_of_thoughts::remote::{GitProgram, RemoteError};
+use tree_of_thoughts::service::remote::{GitProgram, RemoteError};
 
 use super::{Machine, hub, two};
 use crate::support::Sandbox;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::json;
-use tree_of_thoughts::project::{Drift, Evidence, Forge};
 use tree_of_thoughts::report::{ReportInput, SiteOptions, Templates, site};
-use tree_of_thoughts::signoff::SignOffs;
+use tree_of_thoughts::service::project::{Drift, Evidence, Forge};
+use tree_of_thoughts::service::signoff::SignOffs;
 use tree_of_thoughts::store::Store;
 
 use super::judge::faults;

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
+use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::decide::amend::Amend;
 use tree_of_thoughts::decide::attach::NewAttachment;
 use tree_of_thoughts::decide::comment::Say;
@@ -21,9 +22,8 @@ use tree_of_thoughts::report::{
     self, Comparison, ReportInput, SiteContents, SiteOptions, Templates, changes, diff, export,
 };
 use tree_of_thoughts::service::Service;
-use tree_of_thoughts::signoff;
+use tree_of_thoughts::service::signoff;
 use tree_of_thoughts::store::{CommitId, Draft, Snapshot, Store, StoreError};
-use tree_of_thoughts::world::World;
 
 use crate::support::copy_new;
 use crate::support::testing::{folder, sampled};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use insta::assert_snapshot;
-use tree_of_thoughts::check::check_facts;
 use tree_of_thoughts::decide::next::{LegalCall, Next, next};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::standing::contested;
 use tree_of_thoughts::domain::{Change, Classification, Code, Node};
+use tree_of_thoughts::service::check::check_facts;
 
 use crate::support::table::{Table, found, told};
 

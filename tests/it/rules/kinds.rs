@@ -9,13 +9,13 @@ use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::next::{Next, next};
 use tree_of_thoughts::decide::start::Start;
 use tree_of_thoughts::domain::{Code, CommentKind, Commenter};
-use tree_of_thoughts::project::Evidence;
 use tree_of_thoughts::report::{ReportInput, SiteContents, SiteOptions, Templates, site};
 use tree_of_thoughts::ruleset::instructions::instructions;
 use tree_of_thoughts::ruleset::plain_text::plain_text;
 use tree_of_thoughts::ruleset::rules::{self, KINDS};
 use tree_of_thoughts::ruleset::{EffectiveRules, RulesetFile, builtin};
-use tree_of_thoughts::signoff::SignOffs;
+use tree_of_thoughts::service::project::Evidence;
+use tree_of_thoughts::service::signoff::SignOffs;
 use tree_of_thoughts::store::{Size, Snapshot};
 
 use crate::support::table::{Table, found, said};

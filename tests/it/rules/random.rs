@@ -9,6 +9,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 use tree_of_thoughts::assess::Assessment;
+use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::decide::commit::{NodeResult, commit};
 use tree_of_thoughts::decide::end::{Bind, End, end};
 use tree_of_thoughts::decide::next::Next;
@@ -23,7 +24,6 @@ use tree_of_thoughts::ruleset::instructions::instructions;
 use tree_of_thoughts::ruleset::{EffectiveRules, Library};
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::store::{Durability, Snapshot, Store};
-use tree_of_thoughts::world::World;
 
 use crate::support::is_named;
 use crate::support::table::EVIDENCE;

@@ -5,8 +5,8 @@ use tree_of_thoughts::decide::amend::Amend;
 use tree_of_thoughts::decide::comment::Say;
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::domain::{Caller, CommentKind, Commenter, Investigation};
-use tree_of_thoughts::project::Evidence;
-use tree_of_thoughts::review::review;
+use tree_of_thoughts::report::review::review;
+use tree_of_thoughts::service::project::Evidence;
 use tree_of_thoughts::view::NodeView;
 
 use crate::support::table::{Table, found};

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use tree_of_thoughts::check::{self, Objects, Severity};
+use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::decide::amend::Amend;
 use tree_of_thoughts::decide::attach::NewAttachment;
 use tree_of_thoughts::decide::claim::Claimant;
@@ -20,10 +20,10 @@ use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::start::Start;
 use tree_of_thoughts::domain::{ByHand, Caller, CommentKind, Investigation, NodeId, StopReason, Timestamp};
 use tree_of_thoughts::ruleset::EffectiveRules;
+use tree_of_thoughts::service::check::{self, Objects, Severity};
 use tree_of_thoughts::service::{Refusal, Service, Written};
 use tree_of_thoughts::store::git::CommitId;
 use tree_of_thoughts::store::{Durability, Joined, Store};
-use tree_of_thoughts::world::World;
 
 use crate::support::table::EVIDENCE;
 use crate::support::testing::{cases_or, tries_all};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use tree_of_thoughts::check::{self, Objects};
+use tree_of_thoughts::base::world::World;
 use tree_of_thoughts::decide::attach::NewAttachment;
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::propose::{NewNode, Propose};
@@ -11,9 +11,9 @@ use tree_of_thoughts::decide::run::{NewRun, NewRuns};
 use tree_of_thoughts::decide::start::Start;
 use tree_of_thoughts::domain::run::{Ended, Output, Ran, RunVerdict, Seconds, System};
 use tree_of_thoughts::domain::{Caller, Happening, NodeId, Run, RunId, RunKind};
+use tree_of_thoughts::service::check::{self, Objects};
 use tree_of_thoughts::service::{Service, Written};
 use tree_of_thoughts::store::Store;
-use tree_of_thoughts::world::World;
 
 use crate::support::{Sandbox, copy_new};
 

@@ -13,7 +13,7 @@
 //! 4. `src/core/domain/code.rs`: add its codes, each with its meaning.
 //! 5. `src/core/decide/commit.rs`, `src/core/decide/reclassify.rs` or their neighbours: add its codes to those of the
 //!    calls that return them.
-//! 6. `src/check/tree.rs`: let `tot check` report stored facts that break the rule.
+//! 6. `src/service/check/tree.rs`: let `tot check` report stored facts that break the rule.
 //! 7. `src/report/site.rs`: add its key, unset, to the ruleset that replaces an unreadable one.
 //! 8. `src/core/ruleset/builtin/README.md`: document its key for authors of rulesets.
 //! 9. `tests/it/rules/kinds.rs`: add a ruleset that triggers it, with its message. The other tests there follow from

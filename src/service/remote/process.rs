@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{RemoteError, Result, Settings};
-use crate::platform;
+use crate::base::platform;
 use crate::text::visible;
 
 /// The minimum git version: it can list the files of commits only (2.32), and fetch without writing `FETCH_HEAD` (2.29).

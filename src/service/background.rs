@@ -4,7 +4,7 @@
 //! 2. A write is synced after [`BATCH`], so that many calls share one exchange with the remote. A conclusion is
 //!    synced at once. To fetch the work of others, an investigation that is only read is synced on its first use and
 //!    then at most once a minute.
-//! 3. All due investigations are synced together, by [`crate::sync`]. Failures are retried with exponential backoff
+//! 3. All due investigations are synced together, by [`crate::service::sync`]. Failures are retried with exponential backoff
 //!    and jitter. `tot_status` shows the outcome.
 //! 4. [`Background::finish`] syncs everything unsent within a time limit, then ends the remaining git processes.
 //!
@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use crate::domain::SessionId;
-use crate::remote::{Deadline, GitProgram};
 use crate::service::Service;
 use crate::service::changes::ServiceChange;
+use crate::service::remote::{Deadline, GitProgram};
 use crate::service::sharing::{SyncMessage, UseKind};
-use crate::sync::{Done, SyncError, SyncOptions, SyncOutcome, Syncing};
+use crate::service::sync::{Done, SyncError, SyncOptions, SyncOutcome, Syncing};
 use crate::text::{counted, one_line, shorten};
 
 /// The delay after a write, to combine it with later writes.

@@ -10,12 +10,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Facts, ImportError, invalid, typed};
-use crate::check::{self, Severity};
 use crate::decide::start::{Start, start};
 use crate::domain::{
     Author, Classification, Node, NodeId, Reclassification, SessionId, StateName, Timestamp,
 };
 use crate::ruleset::{Ruleset, RulesetFile, builtin};
+use crate::service::check::{self, Severity};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

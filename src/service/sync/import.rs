@@ -1,4 +1,4 @@
-//! Imports investigations from files: facts read by [`crate::import`], or git bundles.
+//! Imports investigations from files: facts read by [`crate::service::import`], or git bundles.
 //!
 //! Each is built in `.tmp-…` of the root, checked, and renamed into place. It appears complete or not at all. Commits of facts
 //! have a fixed author and the times of the facts, so two imports of one file have the same history and can be merged.
@@ -8,12 +8,12 @@ use std::{fs, process};
 
 use super::SyncError;
 use super::clone::{build, chosen, io_error, present};
-use crate::check::{self, Finding, Objects, Severity};
 use crate::domain::SessionId;
 use crate::format::{self, message, readme};
-use crate::import::{Facts, steps};
-use crate::remote::GitProgram;
 use crate::ruleset::EffectiveRules;
+use crate::service::check::{self, Finding, Objects, Severity};
+use crate::service::import::{Facts, steps};
+use crate::service::remote::GitProgram;
 use crate::store::{CommitId, Draft, Relation, Store, StoreError};
 
 /// An imported investigation.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::statement::{SignOffDecision, Statement};
 use crate::domain::Timestamp;
-use crate::remote::Signature;
+use crate::service::remote::Signature;
 use crate::store::{CommitId, SignOffTag, SignOffTags, SignedFiles, Since};
 
 /// The sign-offs of an investigation.

@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 pub use error::SyncError;
 pub use notice::{Notice, NoticeKind};
 
+use crate::base::parallel;
+use crate::base::world::World;
 use crate::domain::SessionId;
-use crate::parallel;
-use crate::remote::{Advertised, GitProgram, LocalReferences, RemoteError, RemotePlace, Upstream};
+use crate::service::remote::{Advertised, GitProgram, LocalReferences, RemoteError, RemotePlace, Upstream};
 use crate::store::{CommitId, LeftOut, Store, StoreError};
-use crate::world::World;
 
 /// The number of parallel syncs. Hosts refuse more than about ten connections per user.
 const AT_ONCE: usize = 4;
@@ -127,7 +127,7 @@ impl Syncing<'_> {
         }
         let groups: Vec<_> = groups.into_iter().collect();
         let answers = at_once(&groups, |(address, group)| {
-            tell(&format!("asking {}", crate::remote::shown_address(address)));
+            tell(&format!("asking {}", crate::service::remote::shown_address(address)));
             ask(self.git, group)
         });
         let answers: BTreeMap<&str, _> = groups.iter().map(|(address, _)| *address).zip(answers).collect();

@@ -1,5 +1,5 @@
 //! Reads investigations from `investigation.json` files, and from files of this program's ancestor. Pure: it converts
-//! text to facts and steps, and [`crate::sync::import`] writes them.
+//! text to facts and steps, and [`crate::service::sync::import`] writes them.
 //!
 //! 1. [`read`] recognizes the format and parses the investigation into [`Facts`].
 //!    - `data`: `investigation.json`, which contains all facts and the ruleset.

@@ -32,7 +32,7 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tower::Layer;
 
-use crate::platform::raise_open_files;
+use crate::base::platform::raise_open_files;
 
 /// Limits on the number and slowness of connections.
 #[derive(Clone, Copy, Debug)]

@@ -473,7 +473,7 @@ fn words(item: &Item) -> Option<Vec<String>> {
 }
 
 /// The skill that teaches agents the method, shared by all clients and the Claude Code plugin.
-pub const SKILL: &str = include_str!("../.packaging/claude-code/skills/investigate/SKILL.md");
+pub const SKILL: &str = include_str!("../../.packaging/claude-code/skills/investigate/SKILL.md");
 
 const BEGIN: &str = "<!-- tree-of-thoughts: by `tot setup agents-md` -->";
 const END: &str = "<!-- /tree-of-thoughts -->";

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{SyncError, SyncSubject, Syncing};
 use crate::format::layout::{self, Place};
-use crate::remote::{ObjectName, TextPlace};
 use crate::secrets::suspects;
+use crate::service::remote::{ObjectName, TextPlace};
 use crate::store::{CommitId, Snapshot};
 
 /// The maximum number of places listed.

@@ -11,8 +11,8 @@ use crate::assess::{Assessment, Repetition, differs};
 use crate::decide::standing::weakened;
 use crate::domain::event::{attachment_events, node_events};
 use crate::domain::{Comment, CommentKind, Happening, Investigation, NodeId, RunKind, StateName, Warning};
-use crate::project::Evidence;
 use crate::ruleset::EffectiveRules;
+use crate::service::project::Evidence;
 use crate::text::{one_line, shorten};
 
 /// The maximum number of characters in a note.

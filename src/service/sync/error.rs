@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::SessionId;
-use crate::remote::RemoteError;
+use crate::service::remote::RemoteError;
 use crate::store::{LeftOut, StoreError};
 
 /// The error of syncing one investigation. Nothing is lost, and the local state is unchanged.
@@ -20,7 +20,7 @@ pub enum SyncError {
         branch: String,
     },
     /// The remote has no such investigation.
-    #[error("{} has no investigation{}", crate::remote::shown_address(.address), of(.id))]
+    #[error("{} has no investigation{}", crate::service::remote::shown_address(.address), of(.id))]
     NotThere {
         /// The address.
         address: String,

@@ -7,7 +7,7 @@ use std::{fs, io, process};
 
 use super::{DEFAULT_NAME, SyncError, at_once};
 use crate::domain::SessionId;
-use crate::remote::{Advertised, GitProgram, RemoteError, RemotePlace, whole_address};
+use crate::service::remote::{Advertised, GitProgram, RemoteError, RemotePlace, whole_address};
 use crate::store::{self, FindError, LeftOut, Store};
 
 /// The local branch.
@@ -47,7 +47,7 @@ pub fn clone(
 ) -> Result<Vec<Cloned>, SyncError> {
     let address = &whole_address(address);
     store.prepare()?;
-    tell(&format!("asking {}", crate::remote::shown_address(address)));
+    tell(&format!("asking {}", crate::service::remote::shown_address(address)));
     let patterns = ["refs/heads/*".to_owned(), "refs/tags/*".to_owned()];
     let advertised = git.ls_remote(store.root(), address, &patterns)?;
     let places =

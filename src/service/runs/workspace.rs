@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::base::temporary::{TemporaryFolder, remove_abandoned};
 use crate::domain::run::ProjectState;
-use crate::project::Project;
-use crate::remote::{GitProgram, RemoteError};
-use crate::temporary::{TemporaryFolder, remove_abandoned};
+use crate::service::project::Project;
+use crate::service::remote::{GitProgram, RemoteError};
 use crate::text::{causes, one_line, shorten};
 
 /// The prefix of temporary folder names.

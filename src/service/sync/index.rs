@@ -11,8 +11,8 @@ use std::path::Path;
 use super::{SyncError, SyncOutcome, Syncing};
 use crate::domain::SessionId;
 use crate::format::readme::inline;
-use crate::remote::{ObjectName, Pushed, RemotePlace, Upstream};
 use crate::secrets::suspects;
+use crate::service::remote::{ObjectName, Pushed, RemotePlace, Upstream};
 use crate::text::counted;
 
 /// The branch.

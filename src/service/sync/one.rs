@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::notice::notices;
 use super::{Done, SyncError, SyncSubject, Syncing};
-use crate::check::{self, Finding, Objects, Severity};
 use crate::domain::{Code, SessionId};
-use crate::remote::{Advertised, Fetched, LocalReferences, ObjectName, Pushed};
+use crate::service::check::{self, Finding, Objects, Severity};
+use crate::service::remote::{Advertised, Fetched, LocalReferences, ObjectName, Pushed};
 use crate::store::{CommitId, Joined};
 use crate::text::{causes, counted};
 
@@ -165,7 +165,7 @@ impl Syncing<'_> {
                     Fetched::All => "the remote does not send the objects that it lists".to_owned(),
                 };
                 let what = format!("fetch from {}", upstream.remote);
-                return Err(crate::remote::RemoteError::Failed { what, said }.into());
+                return Err(crate::service::remote::RemoteError::Failed { what, said }.into());
             }
         }
         self.join(subject, theirs, done)?;

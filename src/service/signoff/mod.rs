@@ -22,7 +22,7 @@ pub use judge::{SignOff, SignOffState, SignOffs, judge};
 pub use shown::SignOffView;
 pub use statement::{SignOffDecision, Statement, open_points, statement, tag_name};
 
-use crate::remote::{GitProgram, RemoteError, Signature};
+use crate::service::remote::{GitProgram, RemoteError, Signature};
 use crate::store::{Snapshot, Store, StoreError};
 
 /// Why sign-offs could not be read.

@@ -5,7 +5,7 @@ use crate::domain::Event;
 use crate::format::{conclusion_file, node_file};
 use crate::ruleset::builtin;
 
-const ANCESTOR: &str = include_str!("../../tests/ancestor/multi-gate.json");
+const ANCESTOR: &str = include_str!("../../../tests/ancestor/multi-gate.json");
 
 fn facts(nodes: &[&str], conclusion: Option<&str>) -> Facts {
     let mut facts = read(ANCESTOR, ImportOptions::default()).unwrap();
@@ -104,15 +104,15 @@ fn simultaneous_proposals_are_split_by_the_batch_limit() {
 #[test]
 fn each_generation_of_the_ancestor_selects_its_ruleset() {
     for (text, ruleset) in [
-        (include_str!("../../tests/ancestor/drill.json"), "drill"),
+        (include_str!("../../../tests/ancestor/drill.json"), "drill"),
         (ANCESTOR, "multi-gate"),
-        (include_str!("../../tests/ancestor/found-verify.json"), "found-verify"),
-        (include_str!("../../tests/ancestor/exhaust.json"), "exhaust"),
-        (include_str!("../../tests/ancestor/single-root.json"), "single-root"),
+        (include_str!("../../../tests/ancestor/found-verify.json"), "found-verify"),
+        (include_str!("../../../tests/ancestor/exhaust.json"), "exhaust"),
+        (include_str!("../../../tests/ancestor/single-root.json"), "single-root"),
     ] {
         let facts = read(text, ImportOptions::default()).unwrap();
         assert_eq!(facts.ruleset.ruleset.name, ruleset);
-        let findings = crate::check::check_facts(facts.investigation(), &facts.ruleset);
+        let findings = crate::service::check::check_facts(facts.investigation(), &facts.ruleset);
         assert_eq!(findings, [], "{ruleset}");
     }
     let named =
@@ -123,7 +123,7 @@ fn each_generation_of_the_ancestor_selects_its_ruleset() {
 #[test]
 fn values_stored_by_the_ancestor_are_imported() {
     let facts =
-        read(include_str!("../../tests/ancestor/single-root.json"), ImportOptions::default()).unwrap();
+        read(include_str!("../../../tests/ancestor/single-root.json"), ImportOptions::default()).unwrap();
     let by_id = |id: &str| facts.nodes.iter().find(|node| node.id.as_str() == id).unwrap();
     let found = by_id("R4.A1a1").classification.as_ref().unwrap();
     assert_eq!((found.agent_id.as_deref(), found.findings.as_str()), (Some("b2c3d4e"), "41 minutes."));
@@ -145,11 +145,11 @@ fn errors_name_their_location() {
         ("/nodes/R1.A/state", json!("LOST"), "no built-in ruleset has the states DEAD, DRILL, LOST, VALID"),
         ("/nodes/R1.A/title", json!(7), "nodes.R1.A.title: invalid type: integer `7`, expected a string"),
         ("/nodes/R1.A/id", json!("R1.B"), "nodes.R1.A.id: R1.B differs from its key"),
-        ("/nodes/R1.A/id", json!("../../x"), "nodes.R1.A.id: "),
+        ("/nodes/R1.A/id", json!("../../../x"), "nodes.R1.A.id: "),
         ("/nodes/R2.A1/round", json!(3), "nodes.R2.A1.round: R2.A1 is in round 2"),
         ("/nodes/R2.A1/parent", json!("R1.Z"), "nodes.R2.A1: "),
         ("/nodes/R2.A1/parent", json!(null), "nodes.R2.A1: "),
-        ("/sessionId", json!("../../x"), "sessionId: "),
+        ("/sessionId", json!("../../../x"), "sessionId: "),
         ("/createdAt", json!("yesterday"), "createdAt: `yesterday` is not a time"),
         ("/query", json!("  "), "query: "),
         ("/pendingProposals/R3.A2a/proposedAt", json!(i64::MAX), "pendingProposals.R3.A2a.proposedAt: "),

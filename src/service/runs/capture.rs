@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use super::expect::Expected;
 use super::output::Recorder;
+use crate::base::platform;
 use crate::domain::run::{Ended, Expectation, Output, Seconds};
-use crate::platform;
 
 /// The time between asking a command to exit and killing it.
 const TO_END: Duration = Duration::from_secs(2);

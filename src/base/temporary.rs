@@ -15,7 +15,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process;
 
-use crate::platform::private_folder;
+use crate::base::platform::private_folder;
 
 /// The name of the locked file in a folder.
 const LOCK: &str = "lock";

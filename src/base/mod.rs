@@ -1,0 +1,8 @@
+//! The machine: the clock and random ids ([`world`]), system-dependent functions ([`platform`]), threads, temporary folders,
+//! and HTTP connections with limits. Nothing here knows investigations.
+
+pub mod connections;
+pub mod parallel;
+pub mod platform;
+pub mod temporary;
+pub mod world;
