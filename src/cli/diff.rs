@@ -48,7 +48,7 @@ struct DiffDocument {
     id: String,
     from: String,
     to: String,
-    nodes: Vec<ChangedNode>,
+    nodes: Vec<NodeDifference>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     answers: Vec<ChangedAnswer>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -100,7 +100,7 @@ struct DiffAttachment {
 /// An added, changed or removed node.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ChangedNode {
+struct NodeDifference {
     node_id: String,
     /// `added`, `changed`, `gone`.
     change: &'static str,
@@ -166,7 +166,7 @@ fn document(diff: &Diff<'_>) -> DiffDocument {
         let state = |node: Option<&std::sync::Arc<Node>>| Some(node?.state()?.to_string());
         // Fields that only report other changes are left out.
         let is_told = |field: &&FieldDiff| ![CHANGES_OF_STATE, CHANGES_OF_TEXTS].contains(&field.name);
-        Some(ChangedNode {
+        Some(NodeDifference {
             node_id: node.id.to_string(),
             change,
             title: node.name().to_owned(),

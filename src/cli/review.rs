@@ -17,7 +17,7 @@ use super::screen::{BAD, BOLD, DOUBT, Screen, assessed, styled};
 use super::{CommandResult, is_person, say};
 use crate::domain::{CommentKind, Investigation, NodeId};
 use crate::report::review::{ReviewEntry, Risk, review};
-use crate::service::project::{Evidence, Project};
+use crate::service::project::{Project, ProjectEvidence};
 use crate::service::remote::{GitProgram, SEEN};
 use crate::service::signoff::SignOffDecision;
 use crate::store::{Snapshot, StoreError, StoreErrorKind};
@@ -119,7 +119,7 @@ struct Look<'a> {
     path: &'a Path,
     before: Option<&'a Snapshot>,
     after: &'a Snapshot,
-    evidence: Evidence,
+    evidence: ProjectEvidence,
     screen: Screen,
 }
 
@@ -139,7 +139,7 @@ impl Look<'_> {
         };
         let nodes = items.iter().filter(|item| item.node.is_some()).count();
         let of = counted(investigation.len(), "node");
-        let risks = [Risk::Contested, Risk::Unconfirmed, Risk::Objection, Risk::Evidence];
+        let risks = [Risk::Contested, Risk::Unconfirmed, Risk::Objection, Risk::ProjectEvidence];
         let number =
             |risk: &Risk| items.iter().filter(|it| it.notes.iter().any(|note| note.risk == *risk)).count();
         let told: Vec<String> = risks
@@ -282,7 +282,7 @@ fn block(item: &ReviewEntry, screen: Screen) -> String {
     for note in &item.notes {
         let style = match note.risk {
             Risk::Contested | Risk::Unconfirmed | Risk::Objection => BAD,
-            Risk::Conclusion | Risk::Warning | Risk::Evidence | Risk::Turned => DOUBT,
+            Risk::Conclusion | Risk::Warning | Risk::ProjectEvidence | Risk::Turned => DOUBT,
             Risk::Other => Style::new(),
         };
         let mut lines = screen.wrapped(&note.text, LABEL + 3).into_iter();

@@ -17,7 +17,7 @@ use super::templates::{SafeHtml, SharedValue};
 use super::texts;
 use crate::domain::NodeId;
 use crate::report::review::{self, ReviewEntry};
-use crate::service::project::Evidence;
+use crate::service::project::ProjectEvidence;
 use crate::service::signoff::SignOffs;
 use crate::store::{Relation, Snapshot};
 
@@ -171,7 +171,7 @@ pub(super) fn view(
         history: Vec::new(),
         rev: None,
         sign_offs: SignOffs::default(),
-        evidence: Evidence::default(),
+        evidence: ProjectEvidence::default(),
         attachments: Vec::new(),
         withheld: input.withheld.clone(),
         ends: Vec::new(),

@@ -89,7 +89,7 @@ pub use withheld::withheld;
 pub use write::{LOCK_WAIT, MANIFEST, MARKER, Writing, dump_template, lock_file, write};
 
 use crate::domain::{Attached, NodeId, SessionId};
-use crate::service::project::Evidence;
+use crate::service::project::ProjectEvidence;
 use crate::service::signoff::SignOffs;
 use crate::service::withhold::Withheld;
 use crate::store::{HistoryEntry, Snapshot};
@@ -106,7 +106,7 @@ pub struct ReportInput {
     /// The sign-offs and their validity.
     pub sign_offs: SignOffs,
     /// The current state of the cited project files. Empty without a known project.
-    pub evidence: Evidence,
+    pub evidence: ProjectEvidence,
     /// The contents of the attachments, within the size limit.
     pub attachments: Vec<Attached>,
     /// The nodes with withheld texts. Their citations are unknown.

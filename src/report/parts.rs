@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::sites::SiteEntry;
 use super::templates::Templates;
-use crate::service::project::Evidence;
+use crate::service::project::ProjectEvidence;
 
 /// The files of one investigation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -98,7 +98,7 @@ pub(super) fn digest<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = T>) -> Stri
 }
 
 /// Returns a digest of the state of the cited files.
-pub(super) fn evidence(evidence: &Evidence) -> String {
+pub(super) fn evidence(evidence: &ProjectEvidence) -> String {
     let mut drift: Vec<String> =
         evidence.drift.iter().map(|(pin, drift)| format!("{pin:?} {drift:?}")).collect();
     drift.sort();

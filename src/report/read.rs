@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::{Comparison, ReportInput, ends, withheld};
 use crate::domain::{NodeId, Pin};
-use crate::service::project::{Evidence, Forge, Project};
+use crate::service::project::{Forge, Project, ProjectEvidence};
 use crate::service::signoff::{self, Signers};
 use crate::service::withhold::{List, WithheldError};
 use crate::store::{Since, Snapshot, Store, StoreError};
@@ -84,9 +84,9 @@ impl ReportReadError {
 
 impl ReadOptions {
     /// Returns the current state of cited files in the project.
-    pub fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> Evidence {
+    pub fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> ProjectEvidence {
         let found = self.project.as_ref().map(|project| project.evidence(pins)).unwrap_or_default();
-        Evidence { forge: self.forge.clone().or(found.forge), ..found }
+        ProjectEvidence { forge: self.forge.clone().or(found.forge), ..found }
     }
 
     /// Reads an investigation without its withheld texts, and the state to compare it with.

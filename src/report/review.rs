@@ -12,7 +12,7 @@ use crate::decide::standing::weakened;
 use crate::domain::event::{attachment_events, node_events};
 use crate::domain::{Comment, CommentKind, Happening, Investigation, NodeId, RunKind, StateName, Warning};
 use crate::ruleset::EffectiveRules;
-use crate::service::project::Evidence;
+use crate::service::project::ProjectEvidence;
 use crate::text::{one_line, shorten};
 
 /// The maximum number of characters in a note.
@@ -33,7 +33,7 @@ pub enum Risk {
     /// A call with a warning, or a manual change.
     Warning,
     /// Cited evidence that has changed or disappeared.
-    Evidence,
+    ProjectEvidence,
     /// A change that reverses a node.
     Turned,
     /// Any other change.
@@ -77,7 +77,7 @@ impl Risk {
             Risk::Conclusion => "conclusion",
             Risk::Objection => "objection",
             Risk::Warning => "warning",
-            Risk::Evidence => "evidence",
+            Risk::ProjectEvidence => "evidence",
             Risk::Turned => "turned",
             Risk::Other => "changed",
         }
@@ -91,7 +91,7 @@ pub fn review(
     before: Option<&Investigation>,
     after: &Investigation,
     rules: Option<&EffectiveRules>,
-    evidence: &Evidence,
+    evidence: &ProjectEvidence,
 ) -> Vec<ReviewEntry> {
     let nothing = Investigation::new(after.meta().clone());
     let before = before.unwrap_or(&nothing);
@@ -133,7 +133,7 @@ pub fn review(
         if let Some(drift) = evidence.drift.get(pin).filter(|drift| drift.is_lost()) {
             let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
             let text = format!("it cites {}{lines}, which is {}", pin.path, drift.as_str());
-            notes.add(Some(&node.id), Risk::Evidence, text);
+            notes.add(Some(&node.id), Risk::ProjectEvidence, text);
         }
     }
     conclusion(&mut notes, before, after);

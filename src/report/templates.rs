@@ -227,7 +227,7 @@ impl SafeHtml {
     /// Renders untrusted Markdown that is already parsed.
     pub(super) fn parsed(text: &markdown::Parsed, prefix: &str, heading_level: u8) -> SafeHtml {
         let options = markdown::HtmlOptions { prefix, heading_level };
-        SafeHtml(Value::from_safe_string(raise_headings(text.to_html(&options), heading_level)))
+        SafeHtml(Value::from_safe_string(text.to_html(&options)))
     }
 
     /// Renders untrusted Markdown, unless it is absent or blank.
@@ -266,32 +266,6 @@ impl Serialize for SafeHtml {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
     }
-}
-
-/// Shifts headings so that the highest has the given level. Many findings begin with `##`, and skipped levels confuse
-/// screen readers.
-fn raise_headings(html: String, level: u8) -> String {
-    const OPEN: [&str; 5] = ["<h2", "<h3", "<h4", "<h5", "<h6"];
-    let to = usize::from(level.clamp(2, 6)) - 2;
-    let Some(from) = OPEN.iter().position(|tag| html.contains(tag)).filter(|from| *from > to) else {
-        return html;
-    };
-    let mut raised = String::with_capacity(html.len());
-    let mut rest = html.as_str();
-    while let Some(at) = rest.find('<') {
-        let (before, tag) = rest.split_at(at + 1);
-        raised.push_str(before);
-        rest = tag;
-        for start in ["h", "/h"] {
-            let level = tag.strip_prefix(start).and_then(|tag| tag.chars().next()?.to_digit(10));
-            if let Some(level) = level.filter(|level| (from + 2..=6).contains(&(*level as usize))) {
-                raised.push_str(start);
-                raised.push_str(&(level as usize - (from - to)).to_string());
-                rest = &tag[start.len() + 1..];
-            }
-        }
-    }
-    raised + rest
 }
 
 /// Data used in several places, converted for templates only once.
@@ -471,18 +445,4 @@ fn unreadable(path: &Path, source: io::Error) -> ReportError {
 
 fn refused(path: &Path, reason: &str) -> ReportError {
     unreadable(path, io::Error::other(reason.to_owned()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn headings_are_raised_together_and_nothing_else_is() {
-        let raised = |html: &str, level| raise_headings(html.to_owned(), level);
-        let html = "<h4 id=\"a\">A</h4><hr><p title=\"<h1 <4\">h4 &lt;h4</p><h6>B</h6>";
-        assert_eq!(raised(html, 2), "<h2 id=\"a\">A</h2><hr><p title=\"<h1 <4\">h4 &lt;h4</p><h4>B</h4>");
-        assert_eq!(raised(html, 4), html);
-        assert_eq!(raised("<hr><p></p>", 2), "<hr><p></p>");
-    }
 }

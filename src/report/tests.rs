@@ -21,7 +21,7 @@ use crate::domain::{
     Run, RunId, RunKind, StopReason, Stopped, Timestamp, Warning,
 };
 use crate::ruleset::{EffectiveRules, builtin};
-use crate::service::project::{Drift, Evidence, Forge};
+use crate::service::project::{Drift, Forge, ProjectEvidence};
 use crate::store::{CommitId, Fault, Relation, Size};
 use crate::view::NodeView;
 
@@ -60,7 +60,7 @@ fn every_page_of_an_investigation_is_under_one_of_five_tabs() {
         ("tree.html", "Steps"),
         ("graph.html", "Steps"),
         ("nodes/R2.A1.html", "Steps"),
-        ("references.html", "Evidence"),
+        ("references.html", "ProjectEvidence"),
         ("history.html", "History"),
         ("judged.html", "Rules"),
         ("doubts.html", "Rules"),
@@ -150,7 +150,7 @@ fn doubts_stand_by_how_near_they_are_to_the_conclusion() {
     );
     let old = Arc::unwrap_or_clone(input.snapshot.investigation);
     input.snapshot.investigation = Arc::new(old.with(&[crate::domain::Change::Node(Arc::new(lost))]));
-    input.evidence = Evidence { drift: [(pin(), Drift::Gone)].into(), forge: None };
+    input.evidence = ProjectEvidence { drift: [(pin(), Drift::Gone)].into(), forge: None };
     let page = page(&render(&[input]), "doubts.html");
     let told = doubts(&page);
     let at = |text: &str| {
@@ -1182,7 +1182,7 @@ fn a_cited_file_says_how_it_stands_today() {
     cite(&mut input, vec![of(Some(pin()))]);
     let row = |drift: Option<Drift>| {
         let drift = drift.map(|drift| (pin(), drift)).into_iter().collect();
-        let evidence = Evidence { drift, forge: None };
+        let evidence = ProjectEvidence { drift, forge: None };
         let page = page(&render(&[ReportInput { evidence, ..input.clone() }]), "references.html");
         let (_, row) = page.split_once("<code class=\"break\">src/sort.rs</code>").unwrap();
         row.lines().next().unwrap().trim().to_owned()
@@ -1505,7 +1505,10 @@ fn files_with_lines_lead_to_where_people_see_them() {
     });
     let input = input(meta(9, "Slow", "Why is it slow?"), vec![Arc::new(node)], None);
     let page = |forge| {
-        let input = ReportInput { evidence: Evidence { forge, ..Evidence::default() }, ..input.clone() };
+        let input = ReportInput {
+            evidence: ProjectEvidence { forge, ..ProjectEvidence::default() },
+            ..input.clone()
+        };
         page(&render(&[input]), "nodes/R1.A.html")
     };
     assert!(page(None).contains("At sort.rs:20, <code>src/new.rs:3-4</code> and new.rs:1."));
@@ -1525,14 +1528,14 @@ fn files_with_lines_lead_to_where_people_see_them() {
 #[test]
 fn cited_files_stand_beside_the_claim_as_they_were() {
     let page = |evidence| page(&render(&[ReportInput { evidence, ..backed() }]), "nodes/R3.A1a.html");
-    let unknown = page(Evidence::default());
+    let unknown = page(ProjectEvidence::default());
     assert!(
         unknown.contains("let sorted = &lt;Vec&lt;_&gt;&gt;::from(all); // **not** Markdown"),
         "{unknown}"
     );
     assert!(unknown.contains("before any commit"));
     assert!(!unknown.contains("drift") && !unknown.contains(">view<"));
-    let drifted = |drift: Drift| Evidence {
+    let drifted = |drift: Drift| ProjectEvidence {
         drift: [(pin(), drift)].into(),
         forge: Forge::of("git@github.com:o/n.git"),
     };
@@ -2225,7 +2228,7 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> R
         history,
         rev: None,
         sign_offs: SignOffs::default(),
-        evidence: Evidence::default(),
+        evidence: ProjectEvidence::default(),
         attachments: Vec::new(),
         withheld: Default::default(),
         ends: Vec::new(),

@@ -738,6 +738,13 @@ fn honest_text_looks_as_it_should() {
 }
 
 #[test]
+fn headings_keep_their_distance_below_the_highest() {
+    let html = to_html("#### A\n\n###### B", &HtmlOptions { prefix: "a", heading_level: 2 });
+    let [a, b] = ["<h2 id=\"a-h-a\">A", "<h4 id=\"a-h-b\">B"].map(|heading| html.find(heading));
+    assert!(a.is_some() && a < b, "{html}");
+}
+
+#[test]
 fn options_are_brought_into_bounds() {
     let html = |prefix, heading_level| to_html("# x", &HtmlOptions { prefix, heading_level });
     let heading = |level: u8, id: &str| {

@@ -16,14 +16,14 @@ use crate::ruleset::rules::confirmation::stamp;
 
 /// A tree as values.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Tree {
+struct TreeFiles {
     nodes: BTreeMap<NodeId, Node>,
     end: Option<Conclusion>,
     comments: BTreeMap<CommentId, Comment>,
     files: BTreeMap<String, String>,
 }
 
-impl Tree {
+impl TreeFiles {
     fn files(&self) -> FileMap {
         let nodes = self.nodes.values().map(|node| (layout::node(&node.id), node_file::write(node).unwrap()));
         let end =
@@ -33,8 +33,8 @@ impl Tree {
         nodes.chain(end).chain(own).map(|(path, text)| (path, text.into_bytes())).collect()
     }
 
-    fn of(files: &FileMap) -> Tree {
-        let mut tree = Tree::default();
+    fn of(files: &FileMap) -> TreeFiles {
+        let mut tree = TreeFiles::default();
         for (path, text) in files {
             let text = std::str::from_utf8(text).unwrap();
             match layout::place(path) {
@@ -179,7 +179,7 @@ fn time(seconds: i64) -> Timestamp {
     Timestamp::from_milliseconds(1_700_000_000_000 + seconds * 1_000).unwrap()
 }
 
-fn trees(base: &Tree, ours: &Tree, theirs: &Tree) -> Trees {
+fn trees(base: &TreeFiles, ours: &TreeFiles, theirs: &TreeFiles) -> Trees {
     let (base, ours, theirs) = (base.files(), ours.files(), theirs.files());
     let differs = |path: &String| base.get(path) != ours.get(path) || base.get(path) != theirs.get(path);
     let paths: BTreeSet<&String> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
@@ -199,7 +199,11 @@ fn trees(base: &Tree, ours: &Tree, theirs: &Tree) -> Trees {
 }
 
 /// The merged tree. Asserts that it is the same from both sides.
-fn merged(base: &Tree, ours: &Tree, theirs: &Tree) -> Result<(Tree, Vec<MergeDecision>), Vec<Conflict>> {
+fn merged(
+    base: &TreeFiles,
+    ours: &TreeFiles,
+    theirs: &TreeFiles,
+) -> Result<(TreeFiles, Vec<MergeDecision>), Vec<Conflict>> {
     let given = trees(base, ours, theirs);
     let from_here = merge(&given);
     let from_there = merge(&trees(base, theirs, ours));
@@ -211,22 +215,22 @@ fn merged(base: &Tree, ours: &Tree, theirs: &Tree) -> Result<(Tree, Vec<MergeDec
             merged.files.insert(path, text);
         }
     }
-    Ok((Tree::of(&merged.files), merged.decisions))
+    Ok((TreeFiles::of(&merged.files), merged.decisions))
 }
 
 /// Merges values instead of files, from both sides. Much faster, for many random trees.
-fn joined(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<MergeDecision>) {
+fn joined(base: &TreeFiles, ours: &TreeFiles, theirs: &TreeFiles) -> (TreeFiles, Vec<MergeDecision>) {
     let from_here = joined_from(base, ours, theirs);
     assert_eq!(from_here, joined_from(base, theirs, ours), "it depends on the side");
     from_here
 }
 
-fn joined_from(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<MergeDecision>) {
+fn joined_from(base: &TreeFiles, ours: &TreeFiles, theirs: &TreeFiles) -> (TreeFiles, Vec<MergeDecision>) {
     let all = [base, ours, theirs];
     let ids: BTreeSet<&NodeId> = all.iter().flat_map(|tree| tree.nodes.keys()).collect();
     let is_touched = |id: &NodeId| all.iter().any(|tree| tree.nodes.get(id) != base.nodes.get(id));
     let (touched, untouched): (Vec<&NodeId>, Vec<&NodeId>) = ids.into_iter().partition(|id| is_touched(id));
-    let only = |tree: &Tree| {
+    let only = |tree: &TreeFiles| {
         let own = touched.iter().filter_map(|id| tree.nodes.get_key_value(*id));
         own.map(|(id, node)| (id.clone(), node.clone())).collect()
     };
@@ -235,7 +239,7 @@ fn joined_from(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<MergeDecis
     let taken = untouched.iter().map(|id| (*id).clone()).collect();
     let nodes = places::Nodes { sides, taken, made: BTreeMap::new() };
     let joined = places::join(nodes).unwrap();
-    let mut tree = Tree::default();
+    let mut tree = TreeFiles::default();
     let comments: BTreeSet<&CommentId> = all.iter().flat_map(|tree| tree.comments.keys()).collect();
     for id in comments {
         let versions = all.map(|tree| tree.comments.get(id).cloned());
@@ -260,8 +264,8 @@ fn said(decisions: &[MergeDecision]) -> Vec<String> {
 }
 
 /// A question with two researched roots and a pending proposal.
-fn base() -> Tree {
-    let mut base = Tree::default();
+fn base() -> TreeFiles {
+    let mut base = TreeFiles::default();
     base.propose("R1.A", None, "root", 0);
     base.commit("R1.A", "EXPLORE", "found at the root", 1);
     base.propose("R2.A1", Some("R1.A"), "first", 2);
@@ -424,7 +428,7 @@ fn two_that_make_way_with_the_same_digits_are_both_kept() {
     let sides = [side("first", 10), side(&one, 20), side(&other, 20)];
     let mut commits = vec![(base(), Vec::new())];
     commits.extend(sides.map(|side| (side, vec![0])));
-    let mut story = Story { commits };
+    let mut story = Scenario { commits };
     let with_one = story.join(1, 2);
     let with_other = story.join(1, 3);
     let both = [story.join(with_one, 3), story.join(with_other, 2)];
@@ -443,7 +447,7 @@ fn two_that_make_way_with_the_same_digits_are_both_kept() {
 /// that merge have the same tree.
 #[test]
 fn whoever_takes_back_what_another_made_way_for_loses_nothing_by_the_order() {
-    let mut story = Story::from(Tree::default());
+    let mut story = Scenario::from(TreeFiles::default());
     let [first, second, third] = [("first", 10), ("second", 20), ("third", 30)]
         .map(|(title, at)| story.add(0, |tree| tree.propose("R1.A", None, title, at)));
     let both = story.join(first, second);
@@ -490,7 +494,7 @@ fn whoever_made_way_has_one_id_though_two_have_taken_back_what_it_made_way_for()
     known.propose("R2.A3", Some("R1.A"), "earlier", 20);
     other.propose("R2.A3", Some("R1.A"), "later", 21);
     let (both, _) = merged(&nothing, &known, &other).unwrap();
-    let again = |tree: &Tree, title: &str, at| {
+    let again = |tree: &TreeFiles, title: &str, at| {
         let mut tree = tree.clone();
         tree.nodes.remove(&"R2.A3".parse().unwrap());
         tree.propose("R2.A3", Some("R1.A"), title, at);
@@ -507,7 +511,7 @@ fn whoever_made_way_has_one_id_though_two_have_taken_back_what_it_made_way_for()
 /// first, the research found the node under its original id.
 #[test]
 fn whoever_made_way_and_was_taken_back_or_researched_elsewhere_has_one_id() {
-    let mut story = Story::from(Tree::default());
+    let mut story = Scenario::from(TreeFiles::default());
     let made = story.add(0, |tree| tree.propose("R1.A", None, "made", 20));
     let earlier = story.add(0, |tree| tree.propose("R1.A", None, "earlier", 10));
     let researched = story.add(made, |tree| tree.commit("R1.A", "EXPLORE", "found", 30));
@@ -530,7 +534,7 @@ fn whoever_made_way_and_was_taken_back_or_researched_elsewhere_has_one_id() {
 /// Older versions made such a merge: a proposal renamed on one side kept its new id.
 #[test]
 fn a_merge_that_left_a_proposal_where_it_had_moved_is_made_anew_as_it_is() {
-    let mut story = Story::from(Tree::default());
+    let mut story = Scenario::from(TreeFiles::default());
     let made = story.add(0, |tree| tree.propose("R1.A", None, "made", 20));
     let earlier = story.add(0, |tree| tree.propose("R1.A", None, "earlier", 10));
     let researched = story.add(made, |tree| tree.commit("R1.A", "EXPLORE", "found", 30));
@@ -541,14 +545,14 @@ fn a_merge_that_left_a_proposal_where_it_had_moved_is_made_anew_as_it_is() {
     let id = older.id_of("made");
     older.commit(&id, "EXPLORE", "found", 30);
     let given = Trees { made: older.files(), ..trees(made, researched, again) };
-    assert_eq!(Tree::of(&merge(&given).unwrap().files), older);
+    assert_eq!(TreeFiles::of(&merge(&given).unwrap().files), older);
     assert_ne!(merged(made, researched, again).unwrap().0, older);
 }
 
 /// Each withdrawn proposal had the id on one side. One was renamed because of the other only where both met.
 #[test]
 fn whoever_made_way_for_one_that_had_to_make_way_itself_has_one_id() {
-    let mut story = Story::from(Tree::default());
+    let mut story = Scenario::from(TreeFiles::default());
     let first = story.add(0, |tree| tree.propose("R1.A", None, "first", 10));
     let second = story.add(0, |tree| tree.propose("R1.A", None, "second", 20));
     let third = story.add(first, |tree| tree.propose("R1.A", None, "third", 30));
@@ -565,7 +569,7 @@ fn whoever_made_way_for_one_that_had_to_make_way_itself_has_one_id() {
 /// Its step used to be mistaken for the letters of its parent's new id followed by its own.
 #[test]
 fn whoever_is_made_below_a_node_that_made_way_collides_as_any_other() {
-    let mut story = Story::from(Tree::default());
+    let mut story = Scenario::from(TreeFiles::default());
     let earlier = story.add(0, |tree| tree.propose("R1.A", None, "earlier", 10));
     let later = story.add(0, |tree| {
         tree.propose("R1.A", None, "later", 20);
@@ -627,10 +631,10 @@ proptest! {
             tree
         };
         let sides = given.each_ref().map(side);
-        let merge = |one: &Tree, other: &Tree| merged(&base, one, other).unwrap().0;
+        let merge = |one: &TreeFiles, other: &TreeFiles| merged(&base, one, other).unwrap().0;
         let [a, b, c] = &sides;
         let all = [merge(&merge(a, b), c), merge(a, &merge(b, c)), merge(&merge(a, c), b)];
-        let texts = |tree: &Tree| tree.files.values().cloned().collect::<BTreeSet<_>>();
+        let texts = |tree: &TreeFiles| tree.files.values().cloned().collect::<BTreeSet<_>>();
         let given: BTreeSet<String> = sides.iter().flat_map(texts).collect();
         for tree in &all {
             prop_assert_eq!(&texts(tree), &given);
@@ -642,7 +646,7 @@ proptest! {
     }
 }
 
-impl Tree {
+impl TreeFiles {
     fn id_of(&self, title: &str) -> String {
         let node = self.nodes.values().find(|node| node.title == title);
         node.unwrap_or_else(|| panic!("there is no {title}")).id.to_string()
@@ -656,7 +660,7 @@ impl Tree {
 /// Two servers that store the same call may see different work trees.
 #[test]
 fn what_was_seen_of_a_cited_file_makes_no_other_result() {
-    let mut base = Tree::default();
+    let mut base = TreeFiles::default();
     base.propose("R1.A", None, "root", 1);
     let side = |text: &str| {
         let mut tree = base.clone();
@@ -687,7 +691,7 @@ fn what_was_seen_of_a_cited_file_makes_no_other_result() {
     let merged = merge(&one, &two);
     assert_eq!(merged, merge(&two, &one));
     assert_eq!(merged.decisions, []);
-    let mut tree = Tree::of(&merged.files);
+    let mut tree = TreeFiles::of(&merged.files);
     let result = tree.node("R1.A").classification.clone().unwrap();
     assert_eq!((result.references.len(), result.other_results.len()), (1, 0));
 }
@@ -844,7 +848,7 @@ fn two_amendments_that_say_the_same_are_both_known_to_a_third() {
         tree
     };
     let (a, b, c) = (side("alike", 40), side("alike", 42), side("other", 41));
-    let join = |one: &Tree, other: &Tree| merged(&base, one, other).unwrap().0;
+    let join = |one: &TreeFiles, other: &TreeFiles| merged(&base, one, other).unwrap().0;
     let all = join(&join(&a, &b), &c);
     assert_eq!(all.node_title("R2.A1"), "title alike");
     assert_eq!(all, join(&join(&a, &c), &b));
@@ -883,7 +887,7 @@ fn amendments_of_one_conclusion_on_both_sides_make_no_second_end() {
 fn an_end_that_one_side_has_opened_again_is_kept_only_where_the_other_has_changed_it() {
     let mut base = base();
     base.end(Some("first"), 50);
-    let texts = |tree: &Tree| -> Vec<String> {
+    let texts = |tree: &TreeFiles| -> Vec<String> {
         let ends = tree.end.iter().flat_map(|end| std::iter::once(end).chain(&end.other_conclusions));
         ends.filter_map(|end| end.conclusion.clone()).collect()
     };
@@ -1066,7 +1070,7 @@ fn history() -> impl Strategy<Value = Vec<Op>> {
 }
 
 /// The tree after these steps. Every text contains `who`, so it can be recognized.
-fn play(tree: &Tree, ops: &[Op], who: &str, start: i64) -> Tree {
+fn play(tree: &TreeFiles, ops: &[Op], who: &str, start: i64) -> TreeFiles {
     let mut tree = tree.clone();
     for (number, (op, index, at)) in ops.iter().enumerate() {
         let text = format!("{who}{number}");
@@ -1149,16 +1153,16 @@ fn play(tree: &Tree, ops: &[Op], who: &str, start: i64) -> Tree {
 }
 
 /// The texts of proposals withdrawn by a side, and of the conclusion it reopened.
-fn given_up(base: &Tree, side: &Tree) -> BTreeSet<String> {
+fn given_up(base: &TreeFiles, side: &TreeFiles) -> BTreeSet<String> {
     let gone = base.nodes.values().filter(|node| node.is_pending());
     let gone =
         gone.filter(|node| !side.nodes.values().any(|other| other.planned_action == node.planned_action));
     let texts = gone.flat_map(|node| [node.title.clone(), node.planned_action.clone()]);
-    let end = Tree { end: base.end.clone(), ..Tree::default() };
+    let end = TreeFiles { end: base.end.clone(), ..TreeFiles::default() };
     texts.chain(end.texts()).collect()
 }
 
-fn investigation(tree: &Tree) -> (Investigation, usize) {
+fn investigation(tree: &TreeFiles) -> (Investigation, usize) {
     let meta = Meta {
         id: crate::domain::SessionId::new(1_700_000_000_000, [0; 10]),
         title: String::new(),
@@ -1210,7 +1214,7 @@ proptest! {
         let a = play(&base, &first, "a", 100);
         let b = play(&base, &second, "b", 100 + skew);
         let c = play(&base, &third, "c", 100);
-        let join = |one: &Tree, other: &Tree| joined(&base, one, other).0;
+        let join = |one: &TreeFiles, other: &TreeFiles| joined(&base, one, other).0;
         let all = join(&join(&a, &b), &c);
         prop_assert_eq!(&all, &join(&a, &join(&b, &c)));
         prop_assert_eq!(&all, &join(&join(&a, &c), &b));
@@ -1220,7 +1224,7 @@ proptest! {
     fn three_clones_that_meet_now_and_then_make_one_tree_in_any_order(
         steps in prop::collection::vec((0..3usize, prop::option::weighted(0.4, 1..3usize), history(), -10..10i64), 0..12),
     ) {
-        let mut story = Story::from(base());
+        let mut story = Scenario::from(base());
         let mut heads = [0; 3];
         let mut texts = BTreeSet::new();
         for (number, (clone, meets, ops, skew)) in steps.iter().enumerate() {
@@ -1245,17 +1249,17 @@ proptest! {
 }
 
 /// Trees and their parents.
-struct Story {
-    commits: Vec<(Tree, Vec<usize>)>,
+struct Scenario {
+    commits: Vec<(TreeFiles, Vec<usize>)>,
 }
 
-impl Story {
-    fn from(tree: Tree) -> Story {
-        Story { commits: vec![(tree, Vec::new())] }
+impl Scenario {
+    fn from(tree: TreeFiles) -> Scenario {
+        Scenario { commits: vec![(tree, Vec::new())] }
     }
 
     /// Changes the tree of a commit.
-    fn add(&mut self, parent: usize, change: impl FnOnce(&mut Tree)) -> usize {
+    fn add(&mut self, parent: usize, change: impl FnOnce(&mut TreeFiles)) -> usize {
         let mut tree = self.commits[parent].0.clone();
         change(&mut tree);
         self.commits.push((tree, vec![parent]));
@@ -1271,7 +1275,7 @@ impl Story {
     }
 
     /// The tree of all three. Asserts that the order of merges does not matter.
-    fn in_any_order(&mut self, heads: [usize; 3]) -> Tree {
+    fn in_any_order(&mut self, heads: [usize; 3]) -> TreeFiles {
         let [all, other, third] = self.ends(heads).map(|end| self.commits[end].0.clone());
         assert_eq!(all, other);
         assert_eq!(all, third);
@@ -1297,7 +1301,7 @@ impl Story {
     }
 
     /// Like the store, merges several common ancestors first.
-    fn common(&self, commits: &[usize]) -> Tree {
+    fn common(&self, commits: &[usize]) -> TreeFiles {
         let mut tree = self.commits[commits[0]].0.clone();
         for (at, commit) in commits.iter().enumerate().skip(1) {
             let base = self.common(&self.bases(*commit, &commits[..at]));

@@ -45,7 +45,7 @@ pub(super) struct CommitInput {
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredResults {
     /// The stored nodes.
-    committed: Vec<CommittedNode>,
+    committed: Vec<StoredNode>,
     /// Parents whose state these results changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     transitions: Vec<TransitionEntry>,
@@ -54,7 +54,7 @@ pub(super) struct StoredResults {
 /// A stored node.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CommittedNode {
+struct StoredNode {
     /// The node.
     node_id: String,
     /// Its current state.
@@ -88,7 +88,7 @@ impl StoredResults {
 }
 
 /// Describes a stored node. Returns `None` if it has no result.
-fn committed(node: &Node) -> Option<CommittedNode> {
+fn committed(node: &Node) -> Option<StoredNode> {
     let classification = node.classification.as_ref()?;
     let newest = classification.newest();
     let state = classification.current_state();
@@ -97,7 +97,7 @@ fn committed(node: &Node) -> Option<CommittedNode> {
         .requested_state
         .as_ref()
         .or(Some(&newest.state).filter(|own| !classification.other_results.is_empty() && *own != state));
-    Some(CommittedNode {
+    Some(StoredNode {
         node_id: node.id.to_string(),
         state: state.to_string(),
         requested_state: requested.map(ToString::to_string),

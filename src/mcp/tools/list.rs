@@ -56,7 +56,7 @@ enum ListStateName {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ListBody {
     /// The investigations, newest first.
-    investigations: Vec<ListedInvestigation>,
+    investigations: Vec<InvestigationEntry>,
     /// The number of matches on all pages.
     total: usize,
     /// The cursor of the next page; absent on the last page.
@@ -66,7 +66,7 @@ pub(super) struct ListBody {
 /// An investigation. Fields that cannot be read are absent.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ListedInvestigation {
+struct InvestigationEntry {
     session_id: Option<String>,
     title: Option<String>,
     ruleset: Option<String>,
@@ -104,7 +104,7 @@ pub(super) fn run(service: &Service, input: ListInput, _: &Caller) -> ToolOutcom
         investigations: listing
             .entries
             .into_iter()
-            .map(|entry| ListedInvestigation::of(service, entry))
+            .map(|entry| InvestigationEntry::of(service, entry))
             .collect(),
         total: listing.total,
         next_cursor: listing.next,
@@ -112,12 +112,12 @@ pub(super) fn run(service: &Service, input: ListInput, _: &Caller) -> ToolOutcom
     Ok((ReplyFields::apart(message), body, Nothing {}))
 }
 
-impl ListedInvestigation {
+impl InvestigationEntry {
     fn of(service: &Service, entry: ListEntry) -> Self {
         // An unreadable investigation is identified only by its folder name.
         let name = || entry.path.file_name().map(|name| name.to_string_lossy().into_owned());
         let facts = entry.facts.as_ref();
-        ListedInvestigation {
+        InvestigationEntry {
             verdict: verdict(service, &entry),
             session_id: entry.id.map(|id| id.to_string()),
             title: facts.map(|facts| facts.title.clone()).or_else(name).map(|text| shorten(&text, TEXT)),

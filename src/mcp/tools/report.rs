@@ -213,20 +213,20 @@ mod tests {
     use crate::base::world::World;
     use crate::domain::Caller;
 
-    struct Fixture {
+    struct ReportFixture {
         reports: Arc<Reports>,
         id: SessionId,
         _folder: tempfile::TempDir,
     }
 
-    impl Fixture {
-        async fn new() -> Fixture {
+    impl ReportFixture {
+        async fn new() -> ReportFixture {
             let folder = crate::testing::folder();
             let service = Arc::new(Service::new(folder.path().join("root"), World::Machine, None));
             let started =
                 super::super::all(&service)[0].answer(json!({"query": "q"}), Caller::default()).await;
             let id = started.content["sessionId"].as_str().unwrap().parse().unwrap();
-            Fixture { reports: Arc::new(Reports::new(service)), id, _folder: folder }
+            ReportFixture { reports: Arc::new(Reports::new(service)), id, _folder: folder }
         }
 
         /// Takes the lock, as another process would.
@@ -263,7 +263,7 @@ mod tests {
     #[cfg(unix)]
     #[tokio::test]
     async fn a_lock_that_is_no_file_is_refused() {
-        let fixture = Fixture::new().await;
+        let fixture = ReportFixture::new().await;
         let site = fixture.reports.service.site();
         fs::create_dir_all(site).unwrap();
         let lock = site.join(format!(".tot-report-{}.lock", fixture.id));
@@ -277,7 +277,7 @@ mod tests {
 
     #[tokio::test]
     async fn those_who_waited_share_what_was_written_meanwhile() {
-        let fixture = Fixture::new().await;
+        let fixture = ReportFixture::new().await;
         let held = fixture.occupy();
         let calls: Vec<_> = (0..4).map(|_| fixture.begin()).collect();
         fixture.queued(4).await;
@@ -297,7 +297,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_committed_before_a_call_is_in_its_report() {
-        let fixture = Fixture::new().await;
+        let fixture = ReportFixture::new().await;
         let held = fixture.occupy();
         let first = fixture.begin();
         fixture.queued(1).await;
@@ -313,7 +313,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_more_than_a_few_are_rendered_at_once() {
-        let fixture = Fixture::new().await;
+        let fixture = ReportFixture::new().await;
         let places = fixture.reports.places.acquire_many(at_once() as u32).await.unwrap();
         let call = fixture.begin();
         fixture.queued(1).await;

@@ -11,7 +11,7 @@ use crate::assess::{Verdict, differs};
 use crate::domain::{Code, Node, NodeId};
 use crate::markdown;
 use crate::report::templates::SharedValue;
-use crate::service::project::Evidence;
+use crate::service::project::ProjectEvidence;
 use crate::text::{counted, first_sentence, one_line, sentence, shorten};
 
 /// The maximum length of a quoted comment or reason, in characters.
@@ -187,7 +187,7 @@ impl Nearness {
 
 impl Cards<'_> {
     /// Returns all doubts. Without rules no node is known to be an answer, but objections and refutations are still included.
-    pub(super) fn doubts(&self, overview: &Overview, evidence: &Evidence) -> Doubts {
+    pub(super) fn doubts(&self, overview: &Overview, evidence: &ProjectEvidence) -> Doubts {
         let mut found = Vec::new();
         self.of_the_whole(overview, &mut found);
         for objection in &self.assessment.open {
@@ -289,7 +289,7 @@ impl Cards<'_> {
         }
     }
 
-    fn of_node(&self, node: &Node, evidence: &Evidence, found: &mut Vec<Doubt>) {
+    fn of_node(&self, node: &Node, evidence: &ProjectEvidence, found: &mut Vec<Doubt>) {
         let Some(card) = self.get(&node.id) else { return };
         if differs(node) {
             let text = " has results that differ, and nobody has decided between them.".to_owned();

@@ -21,7 +21,7 @@ use crate::report::references::is_web;
 use crate::report::search::SearchText;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::{NodeTexts, TextHtml, html};
-use crate::service::project::{Drift, Evidence};
+use crate::service::project::{Drift, ProjectEvidence};
 use crate::view::{self, AmendmentView, ChangeOrigin, ChangeView, NodeView, OtherResult, caller_line};
 
 /// The page of a node.
@@ -250,7 +250,7 @@ impl<'a> Cards<'a> {
         references: &[CitedSource],
         places: &[usize],
         history: &History,
-        evidence: &Evidence,
+        evidence: &ProjectEvidence,
         (comments, runs, attachments): (&CommentThreads, &RunViews, &AttachmentViews),
     ) -> Vec<NodePage> {
         let order = self.investigation.preorder();
@@ -465,7 +465,7 @@ fn is_given(node: &Node, target: &str) -> bool {
 }
 
 /// Returns the sources that were given as data, or those named in texts.
-fn sources(result: Option<&Classification>, evidence: &Evidence, are_named: bool) -> Vec<SourceView> {
+fn sources(result: Option<&Classification>, evidence: &ProjectEvidence, are_named: bool) -> Vec<SourceView> {
     let citations = result.into_iter().flat_map(|result| &result.references);
     let wanted = citations.filter(|citation| citation.named_in.is_some() == are_named);
     let source = |citation: &Citation| SourceView {
@@ -480,7 +480,7 @@ fn sources(result: Option<&Classification>, evidence: &Evidence, are_named: bool
     wanted.map(source).collect()
 }
 
-fn cited_file(pin: &Pin, evidence: &Evidence) -> CitedFile {
+fn cited_file(pin: &Pin, evidence: &ProjectEvidence) -> CitedFile {
     let drift = evidence.drift.get(pin);
     CitedFile {
         path: pin.path.clone(),

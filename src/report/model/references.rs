@@ -9,7 +9,7 @@ use super::cards::{Card, Cards};
 use super::runs::RunView;
 use crate::report::pager::{self, Pager, page_file};
 use crate::report::templates::SharedValue;
-use crate::service::project::{Drift, Evidence};
+use crate::service::project::{Drift, ProjectEvidence};
 
 /// The name of the pages' files.
 const NAME: &str = "references";
@@ -100,7 +100,7 @@ impl Cards<'_> {
     pub(super) fn references(
         &self,
         references: &[CitedSource],
-        evidence: &Evidence,
+        evidence: &ProjectEvidence,
     ) -> (References, Vec<usize>) {
         let confirmed: HashSet<usize> = self
             .cards
@@ -130,7 +130,7 @@ impl Cards<'_> {
         (page, numbers)
     }
 
-    fn reference(&self, reference: &CitedSource, number: usize, evidence: &Evidence) -> ReferenceView {
+    fn reference(&self, reference: &CitedSource, number: usize, evidence: &ProjectEvidence) -> ReferenceView {
         let cited_by: Vec<CitingNode> = reference
             .cited_by
             .iter()

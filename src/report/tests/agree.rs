@@ -825,7 +825,7 @@ fn changes_in_markdown(case: &Case<'_>) -> Read {
 }
 
 fn reviewed(case: &Case<'_>) -> Read {
-    let notes = review::review(None, case.investigation(), Some(&case.rules()), &Evidence::default());
+    let notes = review::review(None, case.investigation(), Some(&case.rules()), &ProjectEvidence::default());
     for answer in &case.assessment.answers {
         let mut noted =
             notes.iter().filter(|it| it.node.as_ref() == Some(&answer.node.id)).flat_map(|it| &it.notes);

@@ -67,7 +67,7 @@ pub struct Project {
 
 /// The current state of a project's cited files.
 #[derive(Clone, Debug, Default)]
-pub struct Evidence {
+pub struct ProjectEvidence {
     /// The drift of each citation.
     pub drift: HashMap<Pin, Drift>,
     /// The website that shows the committed files, if configured or if the remote is on a known forge.
@@ -152,8 +152,8 @@ impl Project {
     }
 
     /// Returns the drift of each citation, and the website of the cited files. Reads each file only once, one at a time.
-    pub fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> Evidence {
-        let Ok(repository) = self.open() else { return Evidence::default() };
+    pub fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> ProjectEvidence {
+        let Ok(repository) = self.open() else { return ProjectEvidence::default() };
         let all = OnceCell::new();
         let mut of_path: BTreeMap<&str, Vec<&Pin>> = BTreeMap::new();
         for pin in pins {
@@ -172,7 +172,7 @@ impl Project {
             }
         }
         let remote = repository.config_snapshot().string("remote.origin.url");
-        Evidence { drift, forge: remote.and_then(|remote| Forge::of(&remote.to_string())) }
+        ProjectEvidence { drift, forge: remote.and_then(|remote| Forge::of(&remote.to_string())) }
     }
 
     /// Returns what is wrong with each quote, or `None` if the quote is accurate or the cited content is unavailable.

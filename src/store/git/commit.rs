@@ -169,7 +169,7 @@ pub(super) struct CommitDraft {
     pub(super) parent_tree: ObjectId,
     /// All objects written for the commit.
     pub(super) objects: Vec<WrittenObject>,
-    pub(super) steps: Vec<PathStep>,
+    pub(super) steps: Vec<PathChange>,
     /// The action named in the reflog.
     pub(super) action: &'static str,
     pub(super) subject: String,
@@ -177,7 +177,7 @@ pub(super) struct CommitDraft {
 }
 
 /// A change to one path in the index and the work tree.
-pub(super) struct PathStep {
+pub(super) struct PathChange {
     pub(super) path: String,
     /// The states that may be replaced by `to`. Any other state belongs to the user.
     pub(super) from: Vec<Option<Leaf>>,
@@ -321,7 +321,7 @@ impl Git {
         &self,
         parent: Option<ObjectId>,
         changes: &[FileChange],
-        more: Vec<PathStep>,
+        more: Vec<PathChange>,
         kind: impl Fn(&str, EntryKind) -> EntryKind,
         commit: impl FnOnce(ObjectId) -> gix::objs::Commit,
     ) -> StoreResult<CommitDraft> {
@@ -350,10 +350,10 @@ impl Git {
                     Some(Leaf { kind, id: write(&gix::objs::BlobRef { data: content })? })
                 }
             };
-            steps.push(PathStep::plain(change.path.clone(), old, to));
+            steps.push(PathChange::plain(change.path.clone(), old, to));
         }
         steps.extend(more);
-        let changed: Vec<&PathStep> =
+        let changed: Vec<&PathChange> =
             steps.iter().filter(|step| step.from.first() != Some(&step.to)).collect();
         let tree = match changed.as_slice() {
             [] if parent.is_some() => parent_tree,

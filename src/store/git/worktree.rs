@@ -9,7 +9,7 @@ use gix::objs::Kind;
 use gix::objs::tree::EntryKind;
 
 use super::Git;
-use super::commit::PathStep;
+use super::commit::PathChange;
 use super::error::{StoreResult, io_error};
 use super::open::ALLOCATION_LIMIT;
 use super::tree::is_file;
@@ -27,7 +27,7 @@ pub(super) enum Placed {
 
 impl Git {
     /// Brings a work tree path to the end state of the step, unless the user has changed it.
-    pub(super) fn place(&self, work_dir: &Path, staging: &Path, step: &PathStep) -> StoreResult<Placed> {
+    pub(super) fn place(&self, work_dir: &Path, staging: &Path, step: &PathChange) -> StoreResult<Placed> {
         // An entry that is not checked out counts as removed.
         let to = step.to.filter(|_| !step.unfit.1);
         let target = work_dir.join(&step.path);
@@ -81,7 +81,12 @@ impl Git {
     }
 
     /// Returns the state of a file. Files whose length differs from all states of the step are not read.
-    fn file_state(&self, target: &Path, metadata: &fs::Metadata, step: &PathStep) -> StoreResult<FileState> {
+    fn file_state(
+        &self,
+        target: &Path,
+        metadata: &fs::Metadata,
+        step: &PathChange,
+    ) -> StoreResult<FileState> {
         let mut possible = step.are_zeros_ours;
         for leaf in step.from.iter().flatten().chain(&step.to).filter(|leaf| is_file(leaf.kind)) {
             // The object may be missing if the commit was killed before writing it.

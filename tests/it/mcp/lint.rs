@@ -109,9 +109,9 @@ enum Either {
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
-struct Tree {
+struct LintedTree {
     /// Its children.
-    children: Vec<Tree>,
+    children: Vec<LintedTree>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -120,7 +120,7 @@ struct NoInput {}
 #[test]
 fn what_cannot_fit_is_reported() {
     assert!(input(&schema::input::<Either>()).iter().any(|fault| fault.contains("anyOf")));
-    assert!(input(&schema::input::<Tree>()).iter().any(|fault| fault.contains("$ref")));
+    assert!(input(&schema::input::<LintedTree>()).iter().any(|fault| fault.contains("$ref")));
     assert!(input(&schema::input::<String>()).iter().any(|fault| fault.contains("type: object")));
     let bad = json!({"type": "object", "properties": {"a": {"type": ["string", "null"], "format": "uint8"}}});
     assert_eq!(input(&bad).len(), 4, "{:?}", input(&bad));

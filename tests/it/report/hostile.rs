@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use tree_of_thoughts::report::{ReportInput, SiteOptions, Templates, site};
-use tree_of_thoughts::service::project::{Drift, Evidence, Forge};
+use tree_of_thoughts::service::project::{Drift, Forge, ProjectEvidence};
 use tree_of_thoughts::service::signoff::SignOffs;
 use tree_of_thoughts::store::Store;
 
@@ -90,7 +90,7 @@ fn input(path: PathBuf) -> ReportInput {
     // As if all had moved to where they were, in a project on a forge.
     let pins = snapshot.investigation.pins();
     let moved = pins.map(|(_, pin)| (pin.clone(), Drift::Moved { path: pin.path.clone(), lines: pin.lines }));
-    let evidence = Evidence { drift: moved.collect(), forge: Forge::of("https://github.com/o/n") };
+    let evidence = ProjectEvidence { drift: moved.collect(), forge: Forge::of("https://github.com/o/n") };
     let attachments = store.attachments(&snapshot).unwrap();
     let nothing = Default::default();
     let sign_offs = SignOffs::default();

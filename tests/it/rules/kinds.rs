@@ -14,7 +14,7 @@ use tree_of_thoughts::ruleset::instructions::instructions;
 use tree_of_thoughts::ruleset::plain_text::plain_text;
 use tree_of_thoughts::ruleset::rules::{self, KINDS};
 use tree_of_thoughts::ruleset::{EffectiveRules, RulesetFile, builtin};
-use tree_of_thoughts::service::project::Evidence;
+use tree_of_thoughts::service::project::ProjectEvidence;
 use tree_of_thoughts::service::signoff::SignOffs;
 use tree_of_thoughts::store::{Size, Snapshot};
 
@@ -320,7 +320,7 @@ fn also_closed_and_not_counted_are_told_alike_to_agents_at_a_terminal_and_in_the
                     history: Vec::new(),
                     rev: None,
                     sign_offs: SignOffs::default(),
-                    evidence: Evidence::default(),
+                    evidence: ProjectEvidence::default(),
                     attachments: Vec::new(),
                     withheld: Default::default(),
                     ends: Vec::new(),

@@ -6,13 +6,13 @@ use tree_of_thoughts::decide::comment::Say;
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::domain::{Caller, CommentKind, Commenter, Investigation};
 use tree_of_thoughts::report::review::review;
-use tree_of_thoughts::service::project::Evidence;
+use tree_of_thoughts::service::project::ProjectEvidence;
 use tree_of_thoughts::view::NodeView;
 
 use crate::support::table::{Table, found};
 
 fn told(before: Option<&Investigation>, table: &Table) -> String {
-    let items = review(before, &table.investigation, Some(&table.rules()), &Evidence::default());
+    let items = review(before, &table.investigation, Some(&table.rules()), &ProjectEvidence::default());
     let mut text = String::new();
     for item in items {
         let node = item.node.map_or_else(|| "the whole".to_owned(), |node| node.to_string());
