@@ -39,7 +39,7 @@ Examples:
   tot amend --conclusion --answer R4.A1a1 -m 'It rests on this one'
   tot amend 0196 - -m 'A typo in the figure' <R3.A1a.md
 
-A file is Markdown with a head of fields. ToolArguments that are left out do not change:
+A file is Markdown with a head of fields. Fields that are left out do not change:
 
   ---
   nodeId: R3.A1a                         not for the conclusion
@@ -50,8 +50,8 @@ A file is Markdown with a head of fields. ToolArguments that are left out do not
   The full findings, or the full conclusion.";
 
 const HELP: &str = "\
-State after `Reason:` what was wrong, and correct the text. ToolArguments that you leave alone do not change.
-Everything below this line is ignored. Saved unchanged, nothing is stored.";
+After `Reason:`, state what was wrong and correct the text. Fields that you leave alone do not change.
+Everything below this line is ignored. If unchanged, nothing is stored.";
 
 pub(super) fn run(arguments: &AmendArguments) -> ExitResult {
     let (id, rest) = id_and_rest(&arguments.what);

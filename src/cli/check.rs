@@ -118,7 +118,7 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
         _ if !arguments.references => None,
         Some(dir) => Some(Project::around(dir).map_err(|error| misused(chain(&error)))?),
         None => {
-            let reason = "no project found around the current folder: name it with --project";
+            let reason = "not inside a project: name one with --project";
             Some(Project::here().ok_or_else(|| misused(reason))?)
         }
     };

@@ -38,7 +38,7 @@ A file is Markdown with a head of fields:
   state: EXPLORE                    one that tot ruleset show lists
   headline: The plan changed        what was found, in one sentence
   ---
-  The planner takes another index since the upgrade.
+  The planner picks another index after the upgrade.
 
   ## References
   - logs/slow.log:120 - the query
@@ -122,8 +122,8 @@ fn edit(subject: &WorkTarget, node: &Node) -> ExitResult {
     }
     let action = Some(node.planned_action.trim()).filter(|text| !text.is_empty());
     let help = format!(
-        "Your result for {}. Findings are Markdown; list sources below `## References`. Each alternative is a\n\
-         line. Everything below this line is ignored. Saved unchanged, nothing is stored.\n\
+        "Your result for {}. Findings are Markdown; list sources below `## References`. One\n\
+         alternative per line. Everything below this line is ignored. If unchanged, nothing is stored.\n\
          {}\nStates that count here:\n{}",
         node.id,
         action.map(|text| format!("\n{text}\n")).unwrap_or_default(),

@@ -157,11 +157,11 @@ fn clients() -> Vec<DoctorCheck> {
             } else {
                 format!("the server as {}", server.name)
             };
-            checks.push(DoctorCheck::ok("client", format!("{} starts {name}, by {file}", client.name)));
+            checks.push(DoctorCheck::ok("client", format!("{} starts {name} per {file}", client.name)));
         } else if let Some(other) = servers.iter().find(|server| server.name == setup::NAME) {
             checks.push(DoctorCheck::note(
                 "client",
-                format!("{} starts {} as {}, by {file}", client.name, other.command, other.name),
+                format!("{} starts {} as {} per {file}", client.name, other.command, other.name),
                 format!("tot setup {0} --write --name NAME adds this server under another name; --replace replaces the other.", client.word),
             ));
         } else if client.is_installed {

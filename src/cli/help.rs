@@ -45,7 +45,7 @@ const GROUPS: &[(&str, &[HelpRow])] = &[
         "Share",
         &[
             (&["remote", "sync", "clone"], "share investigations through any git remote"),
-            (&["merge"], "merge node by node what git could not merge"),
+            (&["merge"], "merge what git could not, node by node"),
             (&["import", "export"], "read or write an investigation as one file"),
         ],
     ),

@@ -557,17 +557,17 @@ fn run_demo(arguments: &DemoArguments) -> CommandResult {
     let repository = played.repository.display();
     say(&format!(
         "An investigation of {} nodes, played by {} calls through tot-mcp and {} runs of commands: {} commits, and {} rejected.\n\
-         (The times in it are those of the story.)\n\n\
+         (Its timestamps are fictional.)\n\n\
          The site            {}\n\
          The investigation   {repository}\n\n\
          Rerun its evidence on this machine (needs python3):\n\
          \x20 tot --root {} rerun\n\n\
          Look at it with git:\n\
-         \x20 git -C {repository} log --oneline              the story of the work\n\
-         \x20 git -C {repository} log -p -- {}    one node, from proposal to end\n\
+         \x20 git -C {repository} log --oneline              all commits\n\
+         \x20 git -C {repository} log -p -- {}    one node, with all its changes\n\
          \x20 git -C {repository} log --oneline -- 'nodes/*/R*.A1.yaml' 'nodes/*/R*.A1[a-z]*'  one branch\n\
-         \x20 git -C {repository} log --grep='^Warning:'     what was warned of\n\
-         \x20 git -C {repository} show {}               how it ended\n",
+         \x20 git -C {repository} log --grep='^Warning:'     all warnings\n\
+         \x20 git -C {repository} show {}               its conclusion\n",
         played.nodes,
         played.calls,
         played.runs,

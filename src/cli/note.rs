@@ -36,7 +36,7 @@ pub(super) struct NoteArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  tot note 'The planner takes another index since the upgrade'
+  tot note 'The planner picks another index after the upgrade'
   tot note 'The disk is as fast as before' R1.A --state DEAD
   tot note 0196 - --state FOUND --evidence 'Measured: 41 ms before, 97 ms after' <finding.md";
 

@@ -362,7 +362,7 @@ fn program(shared: bool) -> Result<(String, Vec<String>), Box<dyn std::error::Er
 /// Returns a path as text, the only form that a configuration can contain.
 fn text(path: &Path) -> Result<String, String> {
     let text = path.to_str().map(str::to_owned);
-    text.ok_or_else(|| format!("{} is not valid Unicode, as the configuration requires", path.display()))
+    text.ok_or_else(|| format!("{} must be valid Unicode for the configuration", path.display()))
 }
 
 fn home() -> Result<PathBuf, &'static str> {

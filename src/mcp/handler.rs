@@ -61,7 +61,7 @@ impl Server {
         self.work(blocking(move || work(&service))).await.map_err(|unanswered| {
             let why = match unanswered {
                 Unanswered::Panicked => "the server failed to handle this request",
-                Unanswered::TimedOut => "this request takes too long",
+                Unanswered::TimedOut => "this request took too long",
             };
             ErrorData::internal_error(why, None)
         })

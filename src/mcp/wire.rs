@@ -201,7 +201,7 @@ impl ReplyFields {
         if !unconfirmed.is_empty() {
             let named = shortened(&unconfirmed, NAMED);
             message.push_str(&format!(
-                "No longer confirmed: {named}. tot_step with `strategy: verify` proposes what renews it, for another agent to \
+                "No longer confirmed: {named}. tot_step with `strategy: verify` proposes a new check for another agent to \
                  research. "
             ));
         }

@@ -60,7 +60,7 @@ fn every_page_of_an_investigation_is_under_one_of_five_tabs() {
         ("tree.html", "Steps"),
         ("graph.html", "Steps"),
         ("nodes/R2.A1.html", "Steps"),
-        ("references.html", "ProjectEvidence"),
+        ("references.html", "Evidence"),
         ("history.html", "History"),
         ("judged.html", "Rules"),
         ("doubts.html", "Rules"),

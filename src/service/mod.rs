@@ -496,8 +496,7 @@ fn check_sizes(files: &[FileChange]) -> Result<(), Refusal> {
         let Place::Node(id) = layout::place(&file.path) else { continue };
         let is_read = std::str::from_utf8(content).is_ok_and(|text| node_file::read(text).is_ok());
         if content.len() > MOST || !is_read {
-            let message =
-                format!("The texts of {id} have {} bytes in total; the limit is {MOST}.", content.len());
+            let message = format!("{id} has {} bytes of text; the limit is {MOST}.", content.len());
             return Err(Diagnostic::new(Code::TextTooLong, message)
                 .about(&id)
                 .suggest("Shorten them, or put long material into a file and cite its path.")

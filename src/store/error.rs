@@ -193,7 +193,7 @@ impl StoreError {
     /// Creates the error of a write that exceeds a read limit.
     pub(in crate::store) fn full(path: &Path, limit: &str) -> StoreError {
         let message = format!(
-            "the investigation in {} is full: it would have more than {limit}, which could not be read again",
+            "the investigation in {} is full: it would exceed {limit} and could not be read back",
             path.display()
         );
         StoreError::new(StoreErrorKind::Full, message)

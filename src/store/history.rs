@@ -114,14 +114,14 @@ fn changes(files: &mut HistoryFiles<'_>, entry: &mut HistoryEntry) {
     let changes = match files.git.diff(entry.parents.first().copied(), entry.commit) {
         Ok(changes) => changes,
         Err(error) => {
-            entry.gaps.push(format!("The changes of this commit can't be read: {}.", error.with_hint()));
+            entry.gaps.push(format!("The changes in this commit can't be read: {}.", error.with_hint()));
             return;
         }
     };
     let (mut unread, mut other_paths) = (0, 0);
     for change in changes {
         if files.budget.entries == 0 {
-            entry.gaps.push("Only some changes of this commit were read.".to_owned());
+            entry.gaps.push("Only some changes in this commit were read.".to_owned());
             break;
         }
         let place = layout::place(&change.path);

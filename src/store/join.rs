@@ -177,28 +177,23 @@ impl Store {
         let mut kept = BlobContents::new();
         let base = common(git, &bases, 0, &mut kept)?;
         let (ours_flat, theirs_flat) = (flat(git, ours)?, flat(git, theirs)?);
-        let (mut after, mut contents, decisions) = match merge_flat(
-            git,
-            &kept,
-            &base,
-            [&ours_flat, &theirs_flat],
-            None,
-        )? {
-            Ok(merged) => merged,
-            Err(conflicts) => {
-                let mut files: Vec<String> =
-                    resolve::marked(git, before)?.into_iter().map(|(file, _)| file).collect();
-                files.retain(|file| conflicts.iter().any(|conflict| conflict.path == *file));
-                if files.is_empty() {
-                    return Err(both_changed(path, theirs, &conflicts));
+        let (mut after, mut contents, decisions) =
+            match merge_flat(git, &kept, &base, [&ours_flat, &theirs_flat], None)? {
+                Ok(merged) => merged,
+                Err(conflicts) => {
+                    let mut files: Vec<String> =
+                        resolve::marked(git, before)?.into_iter().map(|(file, _)| file).collect();
+                    files.retain(|file| conflicts.iter().any(|conflict| conflict.path == *file));
+                    if files.is_empty() {
+                        return Err(both_changed(path, theirs, &conflicts));
+                    }
+                    let (path, files) = (path.display(), files.join(", "));
+                    let message = format!(
+                        "{path} has conflict markers in committed files that commit {theirs} changed: {files}"
+                    );
+                    return Err(StoreError::new(StoreErrorKind::Marked, message));
                 }
-                let (path, files) = (path.display(), files.join(", "));
-                let message = format!(
-                    "{path} has conflict markers in committed files that the commit {theirs} has changed: {files}"
-                );
-                return Err(StoreError::new(StoreErrorKind::Marked, message));
-            }
-        };
+            };
         if [&ours_flat, &theirs_flat].iter().any(|flat| flat.contains_key(layout::CONCLUSION)) {
             let mut heads = [ours, theirs];
             heads.sort();

@@ -121,10 +121,10 @@ fn what_is_printed_of_an_import() {
     assert_eq!(ran.status, 1);
     let root = machine.root.to_str().unwrap();
     insta::assert_snapshot!(format!("{}{}", ran.out, ran.err).replace(root, "ROOT"), @r"
-    old.json is in ROOT/22222222-3333-4444-9555-666666666666: 6 nodes, 11 commits, at 0779012f21
+    old.json is in ROOT/22222222-3333-4444-9555-666666666666: 6 nodes, 11 commits, at f3b848cca4
       Where do the missing invoices go?
       Imported with the ruleset exhaust.
-      It has no node times: each step is dated one millisecond after the previous one.
+      Nodes have no times: each step is dated one millisecond after the previous one.
       Not imported, since investigations have no such field: projectDir.
       nodes/R1/R1.A.yaml:6: error EARLY_STATE R1.A was committed as VERIFY in round 1, where a commit would have stored EXPLORE: VERIFY is not allowed before round 5.
       nodes/R2/R2.B1.yaml:4: error MISSING_TITLE R2.B1 has no title.

@@ -61,7 +61,7 @@ fn help_explains_topics_and_commands() {
           approve, verify      sign off an investigation; verify sign-offs
         Share
           remote, sync, clone  share investigations through any git remote
-          merge                merge node by node what git could not merge
+          merge                merge what git could not, node by node
           import, export       read or write an investigation as one file
         Publish
           report, open         build the static site; open it in your browser
@@ -187,7 +187,7 @@ fn the_doctor_says_what_is_there_and_what_to_do() {
         ok    signing   a key (openpgp) is set, for tot approve
         note  server    tot-mcp is not on PATH
                         Agents can start it by its full path, which tot setup writes; or add its folder to PATH.
-        ok    client    Claude Code starts the server, by .mcp.json
+        ok    client    Claude Code starts the server per .mcp.json
         wrong client    Cursor: .cursor/mcp.json: it is not valid JSON: Unterminated object on line 1 column 1
                         Fix the file.
         wrong root      /here/investigations, 2 investigations, of which 1 can't be read
@@ -237,11 +237,11 @@ fn the_doctor_takes_no_other_server_for_ours_and_names_clients_without_it() {
     std::fs::remove_file(sandbox.path(".vscode/mcp.json")).unwrap();
     assert!(text(said.stdout).contains("wrong client    VS Code: .vscode/mcp.json: it has `servers` twice"));
     assert_snapshot!(clients().replace(&sandbox.path("").display().to_string(), "/here/"), @"
-        note  client    Claude Code starts totally-else as tot, by .mcp.json
+        note  client    Claude Code starts totally-else as tot per .mcp.json
                         tot setup claude-code --write --name NAME adds this server under another name; --replace replaces the other.
-        ok    client    Cursor starts the server, by .cursor/mcp.json
-        ok    client    Codex starts the server as research, by /here/home/.codex/config.toml
-        ok    client    OpenCode starts the server as it, by opencode.json
+        ok    client    Cursor starts the server per .cursor/mcp.json
+        ok    client    Codex starts the server as research per /here/home/.codex/config.toml
+        ok    client    OpenCode starts the server as it per opencode.json
         note  client    not configured in this folder or for this user: Gemini CLI
                         tot setup gemini --write.
         ");

@@ -111,7 +111,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         019b8d62-7a80-7da0-a12b-9fd1f7790eda
           in      /here/investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda
           method  single-root, smoke, at least 2 rounds (tot ruleset show single-root)
-        commit cc8bb739fd
+        commit 9892553ce4
         Next: `tot propose --next` for the root R1.A.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
@@ -123,7 +123,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok(&["propose", "--next"]), @"
         proposed R1.A
-        commit ad2e8be807
+        commit d217a59a4d
         Next: Research R1.A, then `tot commit`.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
@@ -135,7 +135,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok_with(&["commit"], ROOT), @"
         committed R1.A as EXPLORE
-        commit 5a6412d2bf
+        commit 5c04cb02bd
         Next: `tot propose --next` for round 2: 1 child below R1.A (EXPLORE).
         ");
     assert_snapshot!(person.refused(&["commit", "-"], ROOT), @"
@@ -147,7 +147,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     std::fs::write(person.sandbox.path("nodes.yaml"), nodes).unwrap();
     assert_snapshot!(person.ok(&["propose", "nodes.yaml"]), @"
         proposed R2.A1
-        commit 088bf6f445
+        commit ddf4156b23
         Next: Research R2.A1, then `tot commit`.
         ");
     let found = "---\nnodeId: R2.A1\nstate: FOUND\nevidence: Measured at noon, on three days.\n---\nAs the law says.\n";
@@ -162,11 +162,11 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     let amendment = "---\nnodeId: R2.A1\nheadline: The law holds at noon\n---\n";
     assert_snapshot!(person.refused(&["amend", "-"], amendment), @"
         tot amend: rejected, nothing was written
-          MISSING_REASON The amendment of R2.A1 has no reason. Say with -m what was wrong.
+          MISSING_REASON The change to R2.A1 has no reason. Say with -m what was wrong.
         ");
     assert_snapshot!(person.ok_with(&["amend", "-m", "It had no headline."], amendment), @"
         amended R2.A1: headline
-        commit dfd00ac3b9
+        commit 9e194ae540
         Next: No required steps remain: `tot end` with your conclusion, or go deeper.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
@@ -176,7 +176,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(person.ok(&["end", "-m", "It *scatters*."]), @"
     answer R2.A1 The law holds at noon (not checked)
     conclusion not checked ended, tag ended/1
-    commit 23ae1015c1
+    commit 6eb1b90b16
     Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
     ");
     assert_snapshot!(person.refused(&["propose", "--withdraw", "R2.A1"], ""), @"
@@ -186,13 +186,13 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     person.ok(&["reclassify", "R3.A1a", "EXPLORE", "-m", "The filter was the wrong one."]);
     assert_snapshot!(person.ok(&["reclassify", "R3.A1a", "VERIFY", "-m", "It was not."]), @"
     R3.A1a was EXPLORE and is VERIFY
-    commit 386a13c2e6
+    commit 3675b12f35
     Next: No required steps remain: `tot end` with your conclusion, or go deeper.
     ");
     person.ok(&["end", "-m", "It *scatters*."]);
     assert_snapshot!(person.ok_with(&["amend", "-"], "---\nreason: A word was missing.\n---\nIt *scatters*, at noon.\n"), @"
     amended the conclusion
-    commit 800da759ad
+    commit 9c60000b3e
     Next: Confirmations of the answers remain valid. An approval of the earlier conclusion lapses: a person renews it with `tot approve 019b8d62-7a80-7da0-a12b-9fd1f7790eda`. The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
     ");
 
@@ -450,7 +450,7 @@ fn a_small_investigation_takes_a_handful_of_commands_and_no_refusal() {
         ["--alternative", "Redis: loses the last second.", "--alternative", "RabbitMQ: R2.A1."];
     assert_snapshot!(noted(&[&answer[..], &alternatives].concat()), @"
         committed R2.A2 as ANSWER
-        commit 9af71fec82
+        commit c6fd4e730b
         warning: NOT_RUN R2.A2 is ANSWER, and its evidence is text only. If something can be run, capture it in your shell: `tot run R2.A2 -- COMMAND`.
         Next: `tot propose --next`. R2.A2 is ANSWER and not checked. Propose the tasks, then research them.
         ");
@@ -465,7 +465,7 @@ fn a_small_investigation_takes_a_handful_of_commands_and_no_refusal() {
     assert_snapshot!(person.ok(&["end", "-m", "SQLite is fast enough."]), @"
         answer R2.A2 SQLite is fast enough: 4000 jobs a second (confirmed by Bo)
         conclusion confirmed by Bo ended, tag ended/1
-        commit 1ac7c0afe0
+        commit 0edad6cd98
         Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
         ");
     // A node is what it was in two steps.
@@ -669,8 +669,8 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
 
 
         # ------------------------ >8 ------------------------
-        # Your result for R1.A. Findings are Markdown; list sources below `## References`. Each alternative is a
-        # line. Everything below this line is ignored. Saved unchanged, nothing is stored.
+        # Your result for R1.A. Findings are Markdown; list sources below `## References`. One
+        # alternative per line. Everything below this line is ignored. If unchanged, nothing is stored.
         #
         # Take the question apart: what is known, which directions are open, and which of them look promising.
         #

@@ -120,14 +120,14 @@ fn changed(before: &Output, after: &Output) -> String {
     text
 }
 
-/// Returns a summary such as `2 of 3 same, 1 differs and holds as judged`.
+/// Returns a summary such as `2 of 3 same, 1 differs (judged to hold)`.
 pub(super) fn summary(repeated: &[RerunResult<'_>]) -> String {
     let number =
         |wanted, holds| repeated.iter().filter(|it| it.verdict == wanted && it.holds() == holds).count();
     let mut text = format!("{} of {} same", number(RunVerdict::Same, true), repeated.len());
     for (number, one, many) in [
         (number(RunVerdict::Differs, false), "differs", "differ"),
-        (number(RunVerdict::Differs, true), "differs and holds as judged", "differ and hold as judged"),
+        (number(RunVerdict::Differs, true), "differs (judged to hold)", "differ (judged to hold)"),
         (number(RunVerdict::CouldNotRun, false), "could not run", "could not run"),
     ] {
         match number {

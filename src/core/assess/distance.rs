@@ -104,7 +104,7 @@ fn between(result: &Classification, others: &[ClaimedAuthor<'_>]) -> (Option<Str
 impl fmt::Display for Own {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
-            (self.sources, "cites", "source"),
+            (self.sources, "cited", "source"),
             (self.commands, "ran", "command"),
             (self.runs, "captured", "run"),
             (self.files, "attached", "file"),
@@ -112,7 +112,7 @@ impl fmt::Display for Own {
         let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
         let parts: Vec<String> =
             parts.map(|(number, verb, what)| format!("{verb} {}", counted(number, what))).collect();
-        f.write_str(if parts.is_empty() { "cites and ran nothing" } else { "" })?;
+        f.write_str(if parts.is_empty() { "cited and ran nothing" } else { "" })?;
         f.write_str(&parts.join(", "))
     }
 }

@@ -83,12 +83,12 @@ impl RunStanding {
     /// A label of a few words, shown next to the command.
     pub fn label(self) -> &'static str {
         match self {
-            RunStanding::NeverRepeated => "never run again",
-            RunStanding::CouldNotRun => "could not be run again",
+            RunStanding::NeverRepeated => "not rerun yet",
+            RunStanding::CouldNotRun => "could not be rerun",
             RunStanding::Same => "same again",
             RunStanding::Differs => "differs",
-            RunStanding::Holds => "differs, and holds as judged",
-            RunStanding::Fails => "differs, and fails as judged",
+            RunStanding::Holds => "differs (judged to hold)",
+            RunStanding::Fails => "differs (judged to fail)",
         }
     }
 
@@ -123,7 +123,7 @@ pub struct RunEntry {
     /// The expected output patterns, each with the value found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<String>,
-    /// The outcome of the reruns: `never run again`.
+    /// The outcome of the reruns: `not rerun yet`.
     pub standing: String,
     /// The newest reruns, newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -225,10 +225,10 @@ impl CapturedRun<'_> {
         self.repetitions.iter().any(|it| it.is_by_other)
     }
 
-    /// The outcome of the reruns in words: `run again by CI on 24 Nov 2026 at 3f2a91c: same` or `never run again`.
+    /// The outcome of the reruns in words: `rerun by CI on 24 Nov 2026 at 3f2a91c: same` or `not rerun yet`.
     pub fn words(&self) -> String {
-        let Some(last) = self.repetitions.last() else { return "never run again".to_owned() };
-        let Some(counts) = self.counts() else { return format!("could not be run again by {}", last.by()) };
+        let Some(last) = self.repetitions.last() else { return "not rerun yet".to_owned() };
+        let Some(counts) = self.counts() else { return format!("could not be rerun by {}", last.by()) };
         let judged = match counts.judged().filter(|_| counts.verdict == RunVerdict::Differs) {
             Some((run, _)) => {
                 format!(", and the evidence {} as judged by {}", run.outcome(), name(&run.author))
@@ -236,14 +236,14 @@ impl CapturedRun<'_> {
             None => String::new(),
         };
         let since = match last.verdict {
-            RunVerdict::CouldNotRun => format!("; could not be run again by {}", last.by()),
+            RunVerdict::CouldNotRun => format!("; could not be rerun by {}", last.by()),
             _ => String::new(),
         };
         let reproduced = if self.is_reproduced() { ", reproduced" } else { "" };
-        format!("run again by {}: {}{reproduced}{judged}{since}", counts.by(), counts.verdict.label())
+        format!("rerun by {}: {}{reproduced}{judged}{since}", counts.by(), counts.verdict.label())
     }
 
-    /// The command and its outcome: `the command python3 load.py, run again by CI on 24 Nov 2026 at 3f2a91c: differs`.
+    /// The command and its outcome: `the command python3 load.py, rerun by CI on 24 Nov 2026 at 3f2a91c: differs`.
     pub fn told(&self) -> String {
         format!("the command {}, {}", self.command(), self.words())
     }
@@ -468,7 +468,7 @@ impl<'a> Assessment<'a> {
         differing.into_iter().chain(others).collect()
     }
 
-    /// The outcome of all commands: `run again by CI on 24 Nov 2026 at 3f2a91c: 2 of 3 same, 1 differs`. Without
+    /// The outcome of all commands: `rerun by CI on 24 Nov 2026 at 3f2a91c: 2 of 3 same, 1 differs`. Without
     /// commands, the other evidence.
     fn in_words(&self, answers: &[&Answer<'a>]) -> String {
         let runs: Vec<&CapturedRun<'a>> = self.runs_behind(answers.iter().copied()).collect();
@@ -484,16 +484,16 @@ impl<'a> Assessment<'a> {
         }
         let last = runs.iter().filter_map(|run| run.counts().or(run.repetitions.last()));
         let Some(last) = last.max_by_key(|it| it.run.id) else {
-            return format!("{}, never run again", counted(runs.len(), "command"));
+            return format!("{}, not rerun yet", counted(runs.len(), "command"));
         };
         let count = |standing| runs.iter().filter(|run| run.standing() == standing).count();
         let same = format!("{} of {} same", count(RunStanding::Same), runs.len());
         let rest = [
             (RunStanding::Differs, "differs", "differ"),
-            (RunStanding::Fails, "differs and fails as judged", "differ and fail as judged"),
-            (RunStanding::Holds, "differs and holds as judged", "differ and hold as judged"),
+            (RunStanding::Fails, "differs (judged to fail)", "differ (judged to fail)"),
+            (RunStanding::Holds, "differs (judged to hold)", "differ (judged to hold)"),
             (RunStanding::CouldNotRun, "could not run", "could not run"),
-            (RunStanding::NeverRepeated, "never run again", "never run again"),
+            (RunStanding::NeverRepeated, "not rerun yet", "not rerun yet"),
         ];
         let rest = rest.into_iter().map(|(standing, one, many)| (count(standing), one, many));
         let rest = rest.filter(|(number, ..)| *number > 0);
@@ -502,7 +502,7 @@ impl<'a> Assessment<'a> {
         let reproduced = Some(runs.iter().filter(|run| run.is_reproduced()).count());
         let reproduced = reproduced.filter(|number| *number > 0).map(|number| format!("{number} reproduced"));
         let parts: Vec<String> = std::iter::once(same).chain(reproduced).chain(rest).collect();
-        format!("run again by {}: {}", last.by(), parts.join(", "))
+        format!("rerun by {}: {}", last.by(), parts.join(", "))
     }
 }
 
@@ -617,15 +617,15 @@ mod tests {
         let first = || vec![captured(1, Some("R1.A"))];
         let with = |more: Vec<Arc<Run>>| told([first(), more].concat());
         assert_eq!(told(Vec::new()), ("only the agent's word".into(), false));
-        assert_eq!(with(vec![]), ("1 command, never run again".into(), false));
-        let by_ci = "run again by CI on 21 Nov 2026 at 3f2a91c";
+        assert_eq!(with(vec![]), ("1 command, not rerun yet".into(), false));
+        let by_ci = "rerun by CI on 21 Nov 2026 at 3f2a91c";
         let reproduced = format!("{by_ci}: 1 of 1 same, 1 reproduced");
         assert_eq!(with(vec![again(3, 1, "CI", RunVerdict::Same)]), (reproduced, false));
         let differs = || again(3, 1, "CI", RunVerdict::Differs);
         assert_eq!(with(vec![differs()]), (format!("{by_ci}: 0 of 1 same, 1 differs"), true));
-        let holds = format!("{by_ci}: 0 of 1 same, 1 differs and holds as judged");
+        let holds = format!("{by_ci}: 0 of 1 same, 1 differs (judged to hold)");
         assert_eq!(with(vec![differs(), judged(4, 3, true)]), (holds, false));
-        let fails = format!("{by_ci}: 0 of 1 same, 1 differs and fails as judged");
+        let fails = format!("{by_ci}: 0 of 1 same, 1 differs (judged to fail)");
         assert_eq!(with(vec![differs(), judged(4, 3, true), judged(5, 3, false)]), (fails, true));
     }
 
@@ -644,7 +644,7 @@ mod tests {
         assert!(with(vec![first.clone(), holds.clone(), other]).1, "another difference");
         let (words, is_contested) =
             with(vec![first.clone(), holds.clone(), same.clone(), judged(5, 2, false)]);
-        assert!(is_contested && words.ends_with("1 differs and fails as judged"), "{words}");
+        assert!(is_contested && words.ends_with("1 differs (judged to fail)"), "{words}");
         assert!(!with(vec![first, judged(3, 2, false), same, judged(5, 4, true)]).1);
         // Withheld outputs look alike but may differ.
         assert!(with(vec![printing(2, ""), holds, printing(4, "")]).1);
@@ -669,7 +669,7 @@ mod tests {
         let named: Vec<_> = assessment.runs_of(&"R2.A1".parse().unwrap()).collect();
         assert_eq!(named.iter().map(|run| run.run.id).collect::<Vec<_>>(), [id(9)]);
         assert!(!named[0].is_reproduced());
-        assert_eq!(named[0].words(), "run again by Ada, who captured it, on 28 Nov 2026 at 3f2a91c: same");
+        assert_eq!(named[0].words(), "rerun by Ada, who captured it, on 28 Nov 2026 at 3f2a91c: same");
     }
 
     #[test]

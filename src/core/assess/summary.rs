@@ -167,7 +167,7 @@ impl<'a> Assessment<'a> {
             all if all.iter().any(|it| matches!(it, RunStanding::Same | RunStanding::Holds)) => {
                 "only part of its evidence was run again"
             }
-            _ => "its evidence was never run again",
+            _ => "its evidence has not been rerun yet",
         };
         let and = if verdict.is_confirmed() == is_same { "and" } else { "but" };
         Some(format!(", {and} {what}"))

@@ -91,7 +91,7 @@ pub fn amend(
     let about = request.node_id.clone().unwrap_or_default();
     if request.reason.trim().is_empty() {
         let what = if about.is_empty() { "the conclusion" } else { &about };
-        let message = format!("The amendment of {what} has no reason.");
+        let message = format!("The change to {what} has no reason.");
         verdict.refuse(Code::MissingReason, &about, message, "Say in `reason` what was wrong.");
     }
     check_texts(rules, &about, texts(&request), &mut verdict);
@@ -116,7 +116,7 @@ fn of_node(
     refuse_if_ended(investigation).map_err(|rejection| {
         let how = format!(
             "Reopen it with tot_reclassify of {} to an open state, then amend it. Its confirmations lapse; tot_step with \
-             `strategy: verify` proposes what renews them.",
+             `strategy: verify` proposes new checks.",
             quoted(&about)
         );
         Rejection { errors: rejection.errors.into_iter().map(|error| error.suggest(how.clone())).collect() }

@@ -42,7 +42,7 @@ pub fn claim(
             .into());
     }
     let Some(agent_id) = claimant.agent_id.as_deref().map(str::trim).filter(|agent| !agent.is_empty()) else {
-        return Err(Diagnostic::new(Code::InvalidArgument, "A claim without an agentId.")
+        return Err(Diagnostic::new(Code::InvalidArgument, "The claim has no agentId.")
             .suggest("Give the agentId that the result will have.")
             .into());
     };

@@ -278,7 +278,7 @@ pub(super) fn bound_answers(
     let mains = answers.iter().filter(|it| it.role == BoundAs::Main).count();
     let parts = answers.iter().filter(|it| it.role == BoundAs::Part).count();
     if !answers.is_empty() && (mains > 1 || (mains == 1 && parts > 0) || mains + parts == 0) {
-        let what = "`answers` has to name one main answer, or parts that together make the conclusion.";
+        let what = "`answers` must name one main answer, or parts that together form the conclusion.";
         wrong("", what.to_owned(), "Give each of several `as: part`, and others `as: rival`.".to_owned());
     }
     (answers, not_covered)
@@ -294,7 +294,7 @@ fn judge_reply(asked: &Asked) -> Result<Option<Diagnostic>, Rejection> {
         PersonsAnswer::Accepted => Ok(None),
         PersonsAnswer::Declined => {
             let said = asked.said.as_deref().map(|said| format!(": “{said}”")).unwrap_or_default();
-            let message = format!("The person at the client declined the end{said}.");
+            let message = format!("The client's user declined to end the investigation{said}.");
             Err(Diagnostic::new(Code::EndDeclined, message)
                 .suggest("Ask that person what is missing, do it, then end it.")
                 .into())

@@ -134,10 +134,10 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
         |node: &&Arc<Node>| node.classification.as_ref().is_some_and(Classification::is_contested);
     let blocker = |node: &Arc<Node>| {
         let states: Vec<String> = node.results().map(|result| result.current_state().to_string()).collect();
-        let message = format!("{} was researched more than once, as {}.", node.id, states.join(" and "));
+        let message = format!("{} has differing results: {}.", node.id, states.join(" and "));
         Diagnostic::new(Code::Contested, message).about(&node.id).suggest(
-            "Read both results with tot_read, and decide with tot_reclassify to the state that holds, even if it \
-             is the current one.",
+            "Read both results with tot_read, then use tot_reclassify to set the state that holds, even if it is \
+             the current one.",
         )
     };
     investigation.nodes().filter(is_contested).map(blocker).collect()

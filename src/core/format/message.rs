@@ -231,7 +231,7 @@ fn run_subject(run: &Run) -> String {
             format!("Run {about}: {} ({ended}, {seconds})", command(60))
         }
         RunKind::Repeated { .. } => format!("Run {about} again: {} ({})", command(60), run.outcome()),
-        RunKind::Judged { .. } => format!("Judge a difference of {about}: {}", run.outcome()),
+        RunKind::Judged { .. } => format!("Judge a difference in {about}: {}", run.outcome()),
     }
 }
 

@@ -59,10 +59,10 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
         "## How to read it\n\n\
          - [`{}`](<{}>): the question and the settings, method `{}`, mode `{}`, begun {}.\n\
          - [`{}`](<{}>): the rules that it is judged by.\n\
-         - [`nodes/`](<nodes>): the findings. `R2.A1` is a child of `R1.A`, in round 2; each file has what was proposed, \
-         what was found, in which state, and every later change.\n\n\
+         - [`nodes/`](<nodes>): the findings. `R2.A1` is a child of `R1.A`, in round 2; each file has the proposal, the findings, \
+         the state and every later change.\n\n\
          ```sh\n\
-         git log --reverse                    # the story of the work\n\
+         git log --reverse                    # the history of the work\n\
          git log -p -- 'nodes/*/R2.A1.yaml'   # one finding, from its proposal on\n\
          tot-report . --out site              # pages, with a graph, references and history\n\
          ```\n\n{MARK}\n",
@@ -99,8 +99,8 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     let is_by_people =
         end.caller.person.is_some() || results().flat_map(Classification::people).next().is_some();
     page.push_str(match is_by_people {
-        true => ". Some of this was written by people: none of it is a sign-off.\n\n",
-        false => ". Agents wrote this: it is no sign-off by a person.\n\n",
+        true => ". People wrote some of this; none of it is a sign-off.\n\n",
+        false => ". Agents wrote this; no person has signed it off.\n\n",
     });
     if !end.other_conclusions.is_empty() {
         let others = counted(end.other_conclusions.len(), "other end");
@@ -115,7 +115,7 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     }
     let (answers, theories) = (&assessment.answers, &assessment.theories);
     if !(answers.is_empty() && theories.is_empty()) {
-        page.push_str("| answer | | how well it is checked |\n|---|---|---|\n");
+        page.push_str("| answer | | how well checked |\n|---|---|---|\n");
         let graded = answers.iter().map(|answer| (answer.node, graded(answer)));
         let untested = theories.iter().map(|node| (*node, "can't be tested here".to_owned()));
         for (node, grade) in graded.chain(untested).take(LISTED) {

@@ -232,13 +232,13 @@ modes:
           line 16: GO is repeated (each state has one entry)
           line 35: STOP is not one of the states (the states are GO, CLAIM, GO, YES)
         "terminal: true" -> "terminal: true\n  children: [{min: 1}]"
-          line 21: STOP is terminal and can't require children (leave children out, or terminal)
+          line 21: STOP is terminal and can't require children (leave out children or terminal)
         "terminal: true" -> "terminal: true\n  childStates: [GO]"
           line 21: STOP is terminal and can't have children (leave childStates out, or terminal)
         "children: [{min: 1}]" -> "children: [{min: 0}]"
           line 5: GO is open, but requires no child (write `terminal: true`, or require one: `children: [{min: 1}]`)
         "children: [{min: 1}]" -> "children: [{min: 1, fromRound: 3, toRound: 2}]"
-          line 9: fromRound 3 and toRound 2 contain no round (rounds are counted from 1, and toRound is the later one)
+          line 9: fromRound 3 and toRound 2 span no rounds (rounds start at 1; toRound must not precede fromRound)
         "\"#00ff00\"" -> "\"#00ff0\""
           line 24: `#00ff0` is not a colour (give a name that Graphviz knows, like lightblue, or "#rrggbb")
         "role: open" -> "role: awaitingConfirmation"
@@ -264,7 +264,7 @@ modes:
         "[CLAIM], toRound: 1" -> "[], toRound: 1"
           line 28: the rule names no state (name the states that come too early)
         "toRound: 2" -> "fromRound: 3, toRound: 2"
-          line 29: fromRound 3 and toRound 2 contain no round (rounds are counted from 1, and toRound is the later one)
+          line 29: fromRound 3 and toRound 2 span no rounds (rounds start at 1; toRound must not precede fromRound)
         "toRound: 2" -> "toRound: 200"
           line 29: toRound 200 is beyond the last round (use at most 100, which means no limit)
         "toRound: 2" -> "toRound: 2, code: TOO_SOON"

@@ -23,7 +23,7 @@ pub enum TokenError {
     },
     /// The token is too weak, or cannot be sent in a header.
     #[error(
-        "the token is {0}. Make one with `openssl rand -hex 32`: at least {LEAST} letters, digits or signs, on one line"
+        "the token is {0}. Make one with `openssl rand -hex 32`: at least {LEAST} letters, digits or symbols, on one line"
     )]
     Unfit(&'static str),
 }
@@ -58,7 +58,7 @@ impl BearerToken {
             return Err(TokenError::Unfit("empty"));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(TokenError::Unfit("not a single word in ASCII"));
+            return Err(TokenError::Unfit("not a single ASCII word"));
         }
         match text.len() {
             0..LEAST => Err(TokenError::Unfit("too short")),

@@ -34,7 +34,7 @@ pub(in crate::report) struct RunView {
     pub command: String,
     /// The full command, if it was shortened.
     pub whole: Option<String>,
-    /// Its standing in words: `never run again`.
+    /// Its standing in words: `not rerun yet`.
     pub standing: String,
     pub in_short: &'static str,
     /// For the style sheet: `same`, `differs`, `quiet`.

@@ -236,7 +236,7 @@ fn notes(facts: &Facts, left_out: BTreeSet<String>) -> Vec<String> {
     let mut notes = vec![format!("Imported with the ruleset {}.", facts.meta.ruleset)];
     if facts.nodes.iter().any(|node| !node.is_pending()) {
         notes.push(
-            "It has no node times: each step is dated one millisecond after the previous one.".to_owned(),
+            "Nodes have no times: each step is dated one millisecond after the previous one.".to_owned(),
         );
     }
     if !left_out.is_empty() {

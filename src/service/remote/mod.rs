@@ -96,7 +96,7 @@ pub enum RemoteError {
         what: String,
     },
     /// The output exceeded the limit.
-    #[error("{what} printed more than is read")]
+    #[error("{what} printed too much output")]
     TooMuch {
         /// The action.
         what: String,

@@ -61,7 +61,7 @@ impl GitProgram {
     /// The remote can't be reached, or is not a repository.
     pub fn ls_remote(&self, folder: &Path, remote: &str, patterns: &[String]) -> Result<Advertised> {
         is_address(remote)?;
-        let what = format!("asking {}", shown_address(remote));
+        let what = format!("reading {}", shown_address(remote));
         let mut arguments = vec!["ls-remote", "--quiet", "--symref", "--", remote, "HEAD"];
         arguments.extend(patterns.iter().map(String::as_str));
         let call = GitCall { what: &what, exchange: true, ..GitCall::default() };

@@ -47,7 +47,7 @@ pub fn clone(
 ) -> Result<Vec<Cloned>, SyncError> {
     let address = &whole_address(address);
     store.prepare()?;
-    tell(&format!("asking {}", crate::service::remote::shown_address(address)));
+    tell(&format!("reading {}", crate::service::remote::shown_address(address)));
     let patterns = ["refs/heads/*".to_owned(), "refs/tags/*".to_owned()];
     let advertised = git.ls_remote(store.root(), address, &patterns)?;
     let places =

@@ -127,7 +127,7 @@ impl Syncing<'_> {
         }
         let groups: Vec<_> = groups.into_iter().collect();
         let answers = at_once(&groups, |(address, group)| {
-            tell(&format!("asking {}", crate::service::remote::shown_address(address)));
+            tell(&format!("reading {}", crate::service::remote::shown_address(address)));
             ask(self.git, group)
         });
         let answers: BTreeMap<&str, _> = groups.iter().map(|(address, _)| *address).zip(answers).collect();

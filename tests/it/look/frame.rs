@@ -104,7 +104,7 @@ fn wrong_usage_that_clap_cannot_see_ends_with_2_as_well() {
         (&["comment", "01a1", "A1", "-m", "x"], "A1"),
         (&["object", "01a1", "A1", "-m", "x"], "A1"),
         (&["reclassify", "foo", "bar"], "name a node and a state"),
-        (&["claim", "01a1"], "name nodes"),
+        (&["claim", "01a1"], "name at least one node"),
         (&["release", "01a1", "A1"], "A1"),
         (&["attach", "01a1", "R2.A1"], "name a node"),
         (&["attach", "R2.A1", "-"], "--name"),
@@ -114,7 +114,7 @@ fn wrong_usage_that_clap_cannot_see_ends_with_2_as_well() {
         (&["search", " "], "give a word"),
         (&["remote", "add", "origin", ""], "empty"),
         (&["remote", "add", "origin", "ext::sh"], "run a command"),
-        (&["setup", "agents-md", "--write", "--skill"], "for a client"),
+        (&["setup", "agents-md", "--write", "--skill"], "needs a client"),
         (&["setup", "claude-desktop", "--write", "--skill"], "leave out --skill"),
         (&["log", "-n", "0"], "0 is not in"),
     ] {

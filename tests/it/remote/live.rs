@@ -170,7 +170,7 @@ fn while_the_hub_is_away_work_goes_on_and_afterwards_all_is_there() {
     let sync = sync_of(&mut server, &id);
     assert_eq!((&sync["ahead"], &sync["behind"]), (&json!(12), &json!(0)), "{sync}");
     let error = sync["error"].as_str().unwrap();
-    assert!(error.contains("asking origin failed") && error.contains("hub.git"), "{error}");
+    assert!(error.contains("reading origin failed") && error.contains("hub.git"), "{error}");
     assert!(sync["lastSynced"].is_string(), "{sync}");
     fs::rename(&away, &hub).unwrap();
     wait_for("the rest", || there(&sandbox, &hub, &id) == machine.head(&id));

@@ -101,7 +101,7 @@ fn what_another_has_is_refused_by_name_and_can_be_released() {
     );
     assert_snapshot!(
         table.claim(" ", &["R2.A2"], 1),
-        @"INVALID_ARGUMENT: A claim without an agentId. Give the agentId that the result will have."
+        @"INVALID_ARGUMENT: The claim has no agentId. Give the agentId that the result will have."
     );
     let free = release(&table.investigation, &["R2.A1".parse().unwrap()]).unwrap();
     table.apply(free);

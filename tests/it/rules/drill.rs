@@ -63,7 +63,7 @@ fn the_end_is_in_round_three() {
     table.grow(&[("R1.A", "", "DRILL"), ("R1.B", "", "DEAD")]);
     table.grow(&[("R2.A1", "R1.A", "VERIFY"), ("R2.A2", "R1.A", "VALID")]);
     assert_snapshot!(table.end(), @"
-    MIN_ROUNDS: Round 3 must be reached; the deepest committed node is in round 2. Propose further nodes below open ones, until one of round 3 is committed.
+    MIN_ROUNDS: Round 3 must be reached; the deepest committed node is in round 2. Propose more nodes below open ones until one in round 3 is committed.
     INSUFFICIENT_CHILDREN R2.A1: R2.A1 is VERIFY and needs 1 child; it has 0. Propose 1 child below it, in round 3.
     ");
     table.grow(&[("R3.A1a", "R2.A1", "DEAD")]);

@@ -60,7 +60,7 @@ fn a_start_asks_for_a_query_and_known_settings() {
     assert_snapshot!(start_of("single-root", request), @"
     INVALID_ARGUMENT: query is empty. Say what to find out, in a sentence or more.
     INVALID_ARGUMENT: mode: single-root has no mode `fast`. Choose one of deep, exhaustive, smoke, or leave it out.
-    INVALID_ARGUMENT: minRoots: single-root has a fixed number of 1. Leave minRoots out.
+    INVALID_ARGUMENT: minRoots: single-root fixes it at 1. Leave minRoots out.
     TEXT_TOO_LONG: The title has 301 characters; the limit is 300. Shorten it, and say the rest in the query.
     TEXT_TOO_LONG: context has 1048577 bytes; the limit is 1048576. Shorten it, or keep the long material in a file and cite its path.
     ");
@@ -331,7 +331,7 @@ fn a_parent_that_was_closed_meanwhile() {
     let change = tree_of_thoughts::domain::Change::Node(other.node("R1.A").clone().into());
     table.investigation = table.investigation.with(&[change]);
     table.sleep(60);
-    assert_snapshot!(table.commit(&[("R2.A1", "EXPLORE")]), @"TERMINAL_PARENT R2.A1: R1.A has become DEAD since R2.A1 was proposed. Take the proposal back (tot_propose with `withdraw: [R2.A1]`), or revive R1.A with tot_reclassify.");
+    assert_snapshot!(table.commit(&[("R2.A1", "EXPLORE")]), @"TERMINAL_PARENT R2.A1: R1.A has become DEAD since R2.A1 was proposed. Withdraw the proposal (tot_propose with `withdraw: [R2.A1]`), or revive R1.A with tot_reclassify.");
     table.reclassify("R1.A", "EXPLORE");
     assert_eq!(codes(&table.commit(&[("R2.A1", "EXPLORE")])), ["INCOMPLETE_EXPLORE"]);
 }
@@ -497,13 +497,13 @@ fn blockers_do_not_ask_to_propose_what_is_pending() {
     table.commit(&[("R1.A", "EXPLORE")]);
     table.propose(&[("R2.A1", "R1.A")]);
     assert_snapshot!(advice(&table), @"
-    MIN_ROUNDS: Propose further nodes below open ones, until one of round 5 is committed.
+    MIN_ROUNDS: Propose more nodes below open ones until one in round 5 is committed.
     INSUFFICIENT_CHILDREN: Commit R2.A1, and also propose 1 child below it.
     PENDING_PROPOSALS: Commit it, or take it back with tot_propose's `withdraw`.
     ");
     table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A")]);
     assert_snapshot!(advice(&table), @"
-    MIN_ROUNDS: Propose further nodes below open ones, until one of round 5 is committed.
+    MIN_ROUNDS: Propose more nodes below open ones until one in round 5 is committed.
     INSUFFICIENT_CHILDREN: Commit R2.A1, R2.A2, R2.A3.
     PENDING_PROPOSALS: Commit them, or take them back with tot_propose's `withdraw`.
     ");
@@ -612,7 +612,7 @@ fn has_children() {
 #[test]
 fn a_reclassify_around_the_depth_rules_warns() {
     let mut table = tree();
-    assert_snapshot!(table.reclassify("R2.A1", "FOUND"), @"EARLY_STATE R2.A1: R2.A1 became FOUND in round 2; a commit could have had it from round 4.");
+    assert_snapshot!(table.reclassify("R2.A1", "FOUND"), @"EARLY_STATE R2.A1: R2.A1 became FOUND in round 2; commits allow it only from round 4 on.");
     assert_eq!(table.reclassify("R2.A1", "EXPLORE"), "");
     let kept = table.node("R2.A1").classification.as_ref().unwrap();
     assert_eq!(kept.all_warnings().count(), 1, "it stays in the history");
@@ -648,7 +648,7 @@ fn every_blocker_is_listed() {
     let mut table = tree();
     table.propose(&[("R2.A2", "R1.A"), ("R3.A1a", "R2.A1")]);
     assert_snapshot!(table.end(), @"
-    MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 2. Propose further nodes below open ones, until one of round 5 is committed.
+    MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 2. Propose more nodes below open ones until one in round 5 is committed.
     INSUFFICIENT_CHILDREN R1.A: R1.A is EXPLORE and needs 2 children; it has 1. Commit R2.A2.
     INSUFFICIENT_CHILDREN R2.A1: R2.A1 is EXPLORE and needs 2 children; it has 0. Commit R3.A1a, and also propose 1 child below it.
     PENDING_PROPOSALS: Proposed, but not committed: R2.A2, R3.A1a. Commit them, or take them back with tot_propose's `withdraw`.

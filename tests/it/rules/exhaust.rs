@@ -64,7 +64,7 @@ fn early_states_are_converted() {
     VERIFY in round 4: EXPLORE DEPTH_ENFORCED
     VERIFY in round 5: VERIFY
     ");
-    assert_snapshot!(early(3, "DEAD").1, @"DEAD_ENFORCED R3.A1z: R3.A1z was committed as DEAD in round 3 and stored as EXHAUST: DEAD is kept from round 4. It now needs 1 DEAD child in round 4.");
+    assert_snapshot!(early(3, "DEAD").1, @"DEAD_ENFORCED R3.A1z: R3.A1z was committed as DEAD in round 3 and stored as EXHAUST: DEAD is allowed from round 4 on. It now needs 1 DEAD child in round 4.");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn the_end_is_in_round_five() {
         assert_eq!(codes(&table.reclassify(id, "DEAD")), ["EARLY_STATE"]);
     }
     assert_snapshot!(table.end(), @"
-    MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 4. Propose further nodes below open ones, until one of round 5 is committed.
+    MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 4. Propose more nodes below open ones until one in round 5 is committed.
     INSUFFICIENT_CHILDREN R4.A1a2: R4.A1a2 is FOUND and needs 2 VERIFY children; it has 0. Propose 2 VERIFY children below it, in round 5.
     ");
     table.grow(&[("R5.A1a2a", "R4.A1a2", "VERIFY"), ("R5.A1a2b", "R4.A1a2", "VERIFY")]);

@@ -16,7 +16,7 @@ fn tree() -> Table {
 fn found_before_round_three_is_stored_as_explore() {
     let mut table = Table::new("found-verify");
     assert_snapshot!(table.grow(&[("R1.A", "", "FOUND")]), @"
-    DEPTH_ENFORCED R1.A: R1.A was committed as FOUND in round 1 and stored as EXPLORE: FOUND is kept from round 3. It now needs 2 children in round 2.
+    DEPTH_ENFORCED R1.A: R1.A was committed as FOUND in round 1 and stored as EXPLORE: FOUND is allowed from round 3 on. It now needs 2 children in round 2.
     INCOMPLETE_EXPLORE R1.A: R1.A needs 2 children, and has 0.
     ");
     let stored = table.node("R1.A").classification.as_ref().unwrap();

@@ -279,7 +279,7 @@ fn an_amendment_that_can_t_be_made() {
         ..Amend::default()
     };
     assert_snapshot!(said(table.try_amend(amend("R2.A1", "x", Some("Y")))), @"NODE_NOT_FOUND R2.A1: `R2.A1` is not a committed node. Amend a committed node; to change a pending one, propose it again.");
-    assert_snapshot!(said(table.try_amend(amend("R1.A", " ", Some("Y")))), @"MISSING_REASON R1.A: The amendment of R1.A has no reason. Say in `reason` what was wrong.");
+    assert_snapshot!(said(table.try_amend(amend("R1.A", " ", Some("Y")))), @"MISSING_REASON R1.A: The change to R1.A has no reason. Say in `reason` what was wrong.");
     assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", None))), @"EMPTY_BATCH R1.A: The call changes nothing. Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.");
     let long = "x".repeat(301);
     assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", Some(&long)))), @"TEXT_TOO_LONG R1.A: The title has 301 characters; the limit is 300. Shorten it, and say the rest in the findings.");
@@ -363,7 +363,7 @@ fn a_wrong_conclusion_is_amended_and_kept() {
     assert_eq!(amended.conclusion.as_deref(), Some("It is the cache, as the second run shows."));
     assert_eq!((amended.agent_id.as_deref(), &amended.caller), (Some("lead"), &session("two")));
     assert_eq!(table.try_amend(amend(Some("The disk."), None)).unwrap().event, None);
-    assert_snapshot!(said(table.try_amend(Amend { reason: " ".into(), ..amend(Some("Neither."), None) })), @"MISSING_REASON: The amendment of the conclusion has no reason. Say in `reason` what was wrong.");
+    assert_snapshot!(said(table.try_amend(Amend { reason: " ".into(), ..amend(Some("Neither."), None) })), @"MISSING_REASON: The change to the conclusion has no reason. Say in `reason` what was wrong.");
 }
 
 #[test]
@@ -448,7 +448,7 @@ fn a_person_who_was_asked_is_heard() {
         ..End::default()
     };
     let no = end(PersonsAnswer::Declined, Some("Not before the disk was looked at."));
-    assert_snapshot!(said(table.try_end_with(no)), @"END_DECLINED: The person at the client declined the end: “Not before the disk was looked at.”. Ask that person what is missing, do it, then end it.");
+    assert_snapshot!(said(table.try_end_with(no)), @"END_DECLINED: The client's user declined to end the investigation: “Not before the disk was looked at.”. Ask that person what is missing, do it, then end it.");
     assert!(table.investigation.conclusion().is_none());
     assert_snapshot!(said(table.try_end_with(end(PersonsAnswer::Unanswered, None))), @"NOT_ACCEPTED: Ended without a person's approval (asked, and nobody answered in time).");
     let asked = table.investigation.conclusion().and_then(|end| end.asked.clone());

@@ -79,10 +79,10 @@ fn early_states_are_converted() {
     let first = |round: u32, id, parent, state| {
         tree(round).grow(&[(id, parent, state)]).lines().next().unwrap_or_default().to_owned()
     };
-    assert_snapshot!(first(2, "R3.A1z", "R2.A1", "FOUND"), @"R3_EXPLORE_ONLY R3.A1z: R3.A1z was committed as FOUND in round 3 and stored as EXPLORE: FOUND is kept from round 4. It now needs 1 child in round 4.");
-    assert_snapshot!(first(1, "R2.A9", "R1.A", "VERIFY"), @"DEPTH_ENFORCED R2.A9: R2.A9 was committed as VERIFY in round 2 and stored as EXPLORE: VERIFY is kept from round 4. It now needs 2 children in round 3.");
-    assert_snapshot!(first(1, "R2.A9", "R1.A", "EXHAUST"), @"EXHAUST_ENFORCED R2.A9: R2.A9 was committed as EXHAUST in round 2 and stored as EXPLORE: EXHAUST is kept from round 4. It now needs 2 children in round 3.");
-    assert_snapshot!(first(1, "R2.A9", "R1.A", "DEAD"), @"DEAD_ENFORCED R2.A9: R2.A9 was committed as DEAD in round 2 and stored as EXPLORE: DEAD is kept from round 4. It now needs 2 children in round 3.");
+    assert_snapshot!(first(2, "R3.A1z", "R2.A1", "FOUND"), @"R3_EXPLORE_ONLY R3.A1z: R3.A1z was committed as FOUND in round 3 and stored as EXPLORE: FOUND is allowed from round 4 on. It now needs 1 child in round 4.");
+    assert_snapshot!(first(1, "R2.A9", "R1.A", "VERIFY"), @"DEPTH_ENFORCED R2.A9: R2.A9 was committed as VERIFY in round 2 and stored as EXPLORE: VERIFY is allowed from round 4 on. It now needs 2 children in round 3.");
+    assert_snapshot!(first(1, "R2.A9", "R1.A", "EXHAUST"), @"EXHAUST_ENFORCED R2.A9: R2.A9 was committed as EXHAUST in round 2 and stored as EXPLORE: EXHAUST is allowed from round 4 on. It now needs 2 children in round 3.");
+    assert_snapshot!(first(1, "R2.A9", "R1.A", "DEAD"), @"DEAD_ENFORCED R2.A9: R2.A9 was committed as DEAD in round 2 and stored as EXPLORE: DEAD is allowed from round 4 on. It now needs 2 children in round 3.");
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn a_ruleset_can_be_read() {
       - ROOT_CAUSE (awaiting confirmation): It explains what was seen, and waits for evidence. Needs 1
         child. From round 3. A child in EVIDENCE makes it CONFIRMED. A child in REFUTED makes it
         HYPOTHESIS.
-      - CONFIRMED (solution): A root cause that evidence bears out. Terminal. No commit stores it.
+      - CONFIRMED (solution): A root cause that evidence bears out. Terminal. Commits can't set it.
 
     Rules
       - In rounds 1 to 2, REFUTED, ROOT_CAUSE, CONFIRMED are stored as HYPOTHESIS.

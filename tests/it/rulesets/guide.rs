@@ -48,7 +48,7 @@ fn the_example_runs_from_start_to_report_as_written() {
         "EVIDENCE: An observation that bears out the node above.",
         "REFUTED",
         "A child in EVIDENCE makes it CONFIRMED.",
-        "CONFIRMED: A root cause that evidence bears out. Terminal. No commit stores it.",
+        "CONFIRMED: A root cause that evidence bears out. Terminal. Commits can't set it.",
         "Look for what would",
         "In rounds 1 to 2, REFUTED, ROOT_CAUSE, CONFIRMED are stored as HYPOTHESIS.",
         "In round 3 and later, CONFIRMED is stored as ROOT_CAUSE.",
@@ -78,7 +78,7 @@ fn the_example_runs_from_start_to_report_as_written() {
     );
     assert_eq!(codes(&third["warnings"]), ["CONFIRM_FIRST"]);
     let message = third["warnings"][0]["message"].as_str().unwrap();
-    assert!(message.contains("no commit stores CONFIRMED"), "{message}");
+    assert!(message.contains("commits can't set CONFIRMED"), "{message}");
     let blockers = session.ok("tot_status", json!({}))["owed"].clone();
     assert!(codes(&blockers).contains(&"AWAITING_CONFIRMATION".to_owned()), "{blockers}");
     session.ok(

@@ -181,7 +181,7 @@ fn the_evidence_of_a_node_is_read_beside_what_its_commands_are_worth() {
     let node = &read["nodes"][0];
     assert_eq!(
         (&node["evidence"], &node["evidenceVerdict"]),
-        (&"Seen.".into(), &"1 command, never run again".into())
+        (&"Seen.".into(), &"1 command, not rerun yet".into())
     );
     assert_eq!(node["runs"][0]["command"], "cat value", "{node}");
 }

@@ -173,7 +173,7 @@ fn nothing_is_acknowledged_beyond_what_the_next_start_reads() {
     let told = format!("{} {}", error["message"].as_str().unwrap(), error["suggestion"].as_str().unwrap());
     insta::assert_snapshot!(
         told.replace(&repository.display().to_string(), "[REPOSITORY]"),
-        @"The investigation in [REPOSITORY] is full: it would have more than 198000 files and folders, which could not be read again. Conclude it with tot_end, then start another one for the open questions."
+        @"The investigation in [REPOSITORY] is full: it would exceed 198000 files and folders and could not be read back. Conclude it with tot_end, then start another one for the open questions."
     );
     let id = session.id.clone();
     let status = sandbox.server().ok("tot_status", json!({"sessionId": id}));

@@ -128,7 +128,7 @@ fn a_run_is_one_commit_that_history_and_check_know() {
     let history = place.store().history(&snapshot).unwrap();
     let subjects: Vec<&str> = history.iter().map(|entry| entry.subject()).collect();
     insta::assert_snapshot!(subjects.join("\n"), @r"
-    Judge a difference of R1.A: holds
+    Judge a difference in R1.A: holds
     Run 2 commands again: 1 same, 1 differs
     Run R1.A: python3 load.py (exit 0, 0.2 s), with 1 file
     Propose R1.A

@@ -705,7 +705,7 @@ fn commits_of_many_paths_do_not_fill_the_memory() {
     assert_eq!([&*gaps[0], &*gaps[3]], ["Other changed files, not listed: 500."; 2]);
     for gap in &gaps[1..3] {
         assert!(
-            gap.starts_with("The changes of this commit can't be read: ") && gap.contains("50000 files"),
+            gap.starts_with("The changes in this commit can't be read: ") && gap.contains("50000 files"),
             "{gap}"
         );
     }
@@ -727,7 +727,7 @@ fn a_shallow_clone_is_shown_as_far_as_it_goes() {
         let history = history(&shallow);
         assert_eq!(history.len(), read);
         let gaps = &history[read - 1].gaps;
-        assert!(gaps[0].starts_with("The changes of this commit can't be read: "), "{gaps:?}");
+        assert!(gaps[0].starts_with("The changes in this commit can't be read: "), "{gaps:?}");
         assert!(gaps[1].contains("not shown: this is a shallow clone"), "{gaps:?}");
         let (lines, exit) = shallow.check();
         assert!(lines.contains("shallow clone") && exit == 0, "{lines}");

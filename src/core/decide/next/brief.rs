@@ -156,7 +156,7 @@ pub(super) fn prompt(
             list(proven.iter().map(|state| &state.name))
         ));
     }
-    let report = "Report in Markdown: what you tried, what you found, how sure it is; sources under `## References`, \
+    let report = "Report in Markdown: what you tried, what you found, how certain it is; sources under `## References`, \
                   one per line as `- path:line - what it is` or a URL. Commit with your own agentId.";
     let room = length.saturating_sub(states.chars().count() + report.chars().count() + 30);
     let head = format!("Research {id}: {}", shorten(title, room / 5));

@@ -69,7 +69,7 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
             "{} became {} without the {least} alternatives that a commit needs.",
             change.node.id, change.to
         );
-        let how = "Give `alternativesConsidered` with the reclassify.";
+        let how = "Give `alternativesConsidered` when reclassifying.";
         verdict.warn(Code::MissingAlternatives, &change.node.id, message, how);
     }
 }

@@ -153,7 +153,7 @@ fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
     match rules.first_round_from(&state.name, 1) {
         Some(1) => Vec::new(),
         Some(first) => vec![format!("From round {first}.")],
-        None => vec!["No commit stores it.".to_owned()],
+        None => vec!["Commits can't set it.".to_owned()],
     }
 }
 
@@ -203,7 +203,7 @@ pub fn stored_instead(
         let available = names.filter(|state| rules.early_rule(state, round).is_none());
         let message = match first {
             Some(first) => format!("{asked} is locked until round {first}; {} is in round {round}.", node.id),
-            None => format!("No commit stores {asked}."),
+            None => format!("Commits can't set {asked}."),
         };
         return Err(Diagnostic::new(Code::StateLocked, message)
             .about(&node.id)
@@ -216,8 +216,8 @@ pub fn stored_instead(
         None => "It is closed.".to_owned(),
     };
     let why = match first {
-        Some(first) => format!("{asked} is kept from round {first}"),
-        None => format!("no commit stores {asked}"),
+        Some(first) => format!("{asked} is allowed from round {first} on"),
+        None => format!("commits can't set {asked}"),
     };
     let code = rule.code.as_deref().map_or(Code::DepthEnforced, Code::parse);
     let message = format!(
@@ -234,11 +234,10 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
         return;
     }
     let message = match rules.first_round_from(to, round) {
-        Some(first) => format!(
-            "{} became {to} in round {round}; a commit could have had it from round {first}.",
-            node.id
-        ),
-        None => format!("{} became {to}, which no commit could have had.", node.id),
+        Some(first) => {
+            format!("{} became {to} in round {round}; commits allow it only from round {first} on.", node.id)
+        }
+        None => format!("{} became {to}, which no commit allows.", node.id),
     };
     verdict.warnings.push(Diagnostic::new(Code::EarlyState, message).about(&node.id));
 }

@@ -83,7 +83,7 @@ fn reclassify(change: &ReclassificationCheck, verdict: &mut CallVerdict) {
             "{} became {to} without the {least} characters of evidence that a commit needs.",
             node.id
         );
-        verdict.warn(Code::MissingEvidence, &node.id, message, "Give `evidence` with the reclassify.");
+        verdict.warn(Code::MissingEvidence, &node.id, message, "Give `evidence` when reclassifying.");
     }
 }
 

@@ -99,7 +99,7 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagno
             blocker = blocker.suggest(match deep_enough {
                 true => format!("Commit what is pending in round {least} or deeper."),
                 false => {
-                    format!("Propose further nodes below open ones, until one of round {least} is committed.")
+                    format!("Propose more nodes below open ones until one in round {least} is committed.")
                 }
             });
         }

@@ -246,14 +246,14 @@ fn applies(from: Option<u32>, to: Option<u32>, round: u32) -> bool {
     from.unwrap_or(1) <= round && to.is_none_or(|last| round <= last)
 }
 
-/// Returns the problem of bounds that contain no round.
+/// Returns the problem of bounds that span no rounds.
 fn no_round(from: Option<u32>, to: Option<u32>) -> Option<String> {
     let (from, to) = (from.unwrap_or(1), to.unwrap_or(u32::MAX));
-    (from == 0 || from > to).then(|| format!("fromRound {from} and toRound {to} contain no round"))
+    (from == 0 || from > to).then(|| format!("fromRound {from} and toRound {to} span no rounds"))
 }
 
-/// The remedy for bounds that contain no round.
-const ROUNDS_REMEDY: &str = "rounds are counted from 1, and toRound is the later one";
+/// The remedy for bounds that span no rounds.
+const ROUNDS_REMEDY: &str = "rounds start at 1; toRound must not precede fromRound";
 
 /// Formats rounds: `in round 3`, `in rounds 1 to 4`, `from round 4`.
 fn in_rounds(from: u32, to: Option<u32>) -> String {

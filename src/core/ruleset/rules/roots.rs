@@ -52,7 +52,7 @@ pub fn chosen(ruleset: &Ruleset, asked: Option<u32>) -> Result<u32, Diagnostic> 
     let Some(asked) = asked else { return Ok(own) };
     let most = ruleset.batch_limit.unwrap_or(u32::MAX).min(roots.max.unwrap_or(u32::MAX));
     let (message, suggestion) = if !roots.min_is_chosen && asked != own {
-        let message = format!("minRoots: {} has a fixed number of {own}.", ruleset.name);
+        let message = format!("minRoots: {} fixes it at {own}.", ruleset.name);
         (message, "Leave minRoots out.".to_owned())
     } else if asked < 1 || asked > most {
         let message = format!("minRoots is {asked}; use 1 to {most}, since one batch allows no more.");

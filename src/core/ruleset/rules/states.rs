@@ -184,7 +184,7 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
                 .iter()
                 .any(|other| other.name != *name && ruleset.label_of(&other.name) == *label)
             {
-                let reason = format!("the label of {name} is that of another state");
+                let reason = format!("{name} has the same label as another state");
                 problem("label", reason, "give each state its own");
             }
         }
@@ -225,7 +225,7 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     if let Some(state) = parent.state().filter(|state| result.rules.is_terminal(state)) {
         let message = format!("{} has become {state} since {} was proposed.", parent.id, node.id);
         let how = format!(
-            "Take the proposal back (tot_propose with `withdraw: [{}]`), or revive {} with tot_reclassify.",
+            "Withdraw the proposal (tot_propose with `withdraw: [{}]`), or revive {} with tot_reclassify.",
             node.id, parent.id
         );
         verdict.refuse(Code::TerminalParent, &node.id, message, how);
@@ -274,8 +274,8 @@ mod tests {
             ("' '", "not a short word"),
             ("'a\u{202e}b'", "not a short word"),
             ("a very long label that nobody reads", "not a short word"),
-            ("Refuted", "that of another state"),
-            ("Explored", "that of another state"),
+            ("Refuted", "has the same label as another state"),
+            ("Explored", "has the same label as another state"),
         ] {
             let problems = RulesetFile::parse(&RULESET.replace("It is so", label)).unwrap_err();
             assert!(problems.iter().any(|problem| problem.reason.contains(reason)), "{label}: {problems:?}");

@@ -152,7 +152,7 @@ fn commit_together(
         if closed * 100 > counted * percent {
             let most = counted * percent / 100;
             let message = format!(
-                "{closed} of {counted} nodes of round {round} would be closed; the limit is {percent} %, here {most}."
+                "{closed} of {counted} nodes of round {round} would be closed; at most {most} may be ({percent} %)."
             );
             let how = "Commit more nodes of that round as open in the same call; the last open leaves are closed with \
                        tot_reclassify.";
