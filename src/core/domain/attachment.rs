@@ -8,7 +8,7 @@ use super::id::as_text;
 use super::{IdError, NodeId};
 use crate::text::{one_line, shorten, without_case};
 
-/// The attachments of a node: their names and sizes in bytes.
+/// A node's attachments: names, with sizes in bytes.
 pub type Attachments = BTreeMap<AttachmentName, u64>;
 
 /// An attachment name, which is a valid file name on every system.
@@ -55,10 +55,10 @@ impl AttachmentName {
         self.0.rfind('.').map_or((&self.0, ""), |dot| self.0.split_at(dot))
     }
 
-    /// Returns a name that distinguishes this content from another attachment with the same name, ignoring case:
+    /// Returns a name that distinguishes this content from another attachment whose name is the same, ignoring case:
     /// `Plot.png` becomes `plot-<32 digits>.png`.
     pub fn apart(&self, content: &[u8]) -> AttachmentName {
-        /// An arbitrary UUID that must never change, since all these names depend on it.
+        /// An arbitrary UUID. It must never change, because all names from this function depend on it.
         const NAMESPACE: uuid::Uuid = uuid::uuid!("6c7f0d2e-7f0b-4b7c-9a55-0a3a8d1f5c21");
         self.with_key(&uuid::Uuid::new_v5(&NAMESPACE, content).simple().to_string())
     }
@@ -98,7 +98,7 @@ impl FromStr for AttachmentName {
         if text.len() > NAME_MAX {
             return wrong("it is longer than 120 bytes");
         }
-        // Korean jamo can spell a syllable differently, and some systems treat both spellings as the same name.
+        // A Korean syllable can also be spelled with jamo, and some systems treat both spellings as the same name.
         let is_part = |c: char| ('\u{1100}'..='\u{11ff}').contains(&c);
         let is_allowed = |c: char| (c.is_alphanumeric() && !is_part(c)) || " ._-+(),=@".contains(c);
         if !text.chars().all(is_allowed) {

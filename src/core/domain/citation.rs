@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use super::id::as_text;
 use crate::yaml;
 
-/// A source: either given as data, or named in a text of the result.
+/// A source, either given as data or named in one of the result's texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Citation {
     /// The URL or path.
     #[serde(serialize_with = "yaml::text")]
     pub target: String,
-    /// The line, or the first and last line as `18-24`.
+    /// The line, or a range of lines such as `18-24`.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub lines: Option<String>,
     /// The commit at which the source was read.
@@ -28,7 +28,7 @@ pub struct Citation {
     /// A note on the source or its relevance.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub note: Option<String>,
-    /// The text that names the source; `None` if it was given as data.
+    /// The text that names the source; `None` if the source was given as data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub named_in: Option<NamedIn>,
     /// The state of the cited file when the citation was stored, if the file belongs to the project.
@@ -36,7 +36,7 @@ pub struct Citation {
     pub pinned: Option<Pin>,
 }
 
-/// A text of a result in which sources are recognized.
+/// A result text in which sources are recognized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NamedIn {
@@ -46,11 +46,11 @@ pub enum NamedIn {
     Evidence,
 }
 
-/// The state of a project file when it was cited, as read by the server itself.
+/// The state of a project file when it was cited, as read by the server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pin {
-    /// The path from the project root, separated by `/`.
+    /// The path relative to the project root, separated by `/`.
     #[serde(serialize_with = "yaml::text")]
     pub path: String,
     /// The project's HEAD commit; `None` if the repository had no commit yet.
@@ -59,13 +59,13 @@ pub struct Pin {
     /// The git object id of the content.
     #[serde(serialize_with = "yaml::text")]
     pub blob: String,
-    /// True if the content differs from that commit, or is not in it.
+    /// True if the content differs from the HEAD commit or is not part of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncommitted: bool,
     /// The cited lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<Lines>,
-    /// The cited text. Of many lines, only the first ones are stored.
+    /// The cited text. If there are many lines, only the first few are stored.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub text: Option<String>,
 }
@@ -75,11 +75,11 @@ pub struct Pin {
 pub struct Lines {
     /// The first line.
     pub first: u32,
-    /// The last line, not before the first.
+    /// The last line, which is never before the first.
     pub last: u32,
 }
 
-/// An error for text that is not a line or a range of lines.
+/// An error returned for text that is neither a line number nor a line range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write one line as 18, several as 18-24")]
 pub struct NoLines;
@@ -102,15 +102,15 @@ pub struct CitedPath {
 pub enum LookedUp {
     /// The file exists and contains the quoted passage.
     Found(Pin),
-    /// The file exists without the quoted passage. The string is a clause that describes the mismatch.
+    /// The file exists but does not contain the quoted passage. The string is a clause that describes the mismatch.
     Misquoted(Pin, String),
-    /// The file, lines or commit do not exist. The string is a clause that names what is missing.
+    /// The file, line range or commit does not exist. The string is a clause that names what is missing.
     Missing(String),
     /// The file exists but is ignored by git, so nothing about its content is recorded. The string is its path.
     Ignored(String),
 }
 
-/// The lookup results of the paths that a call cites. Paths outside the project and unreadable files have no entry.
+/// The lookup results for the paths that a call cites. Paths outside the project and unreadable files have no entry.
 pub type LookedUpPaths = HashMap<CitedPath, LookedUp>;
 
 impl LookedUp {

@@ -1,4 +1,4 @@
-//! The codes of errors, warnings, blockers and `tot check` findings, with their meanings.
+//! The codes for errors, warnings, blockers and `tot check` findings, with their meanings.
 //!
 //! Tool descriptions, pages, docs and tests use these definitions. Codes are stored in node files and commit messages,
 //! so a code is never renamed. A ruleset may define its own codes for early states ([`Code::Other`]).
@@ -20,7 +20,7 @@ macro_rules! codes {
             Incomplete(StateName),
             /// `R2_BREADTH`: the round has fewer nodes than recommended.
             Breadth(u32),
-            /// A ruleset's own code for an early state, or a code that another version wrote.
+            /// A ruleset's own code for an early state, or a code written by another version.
             Other(String),
         }
 
@@ -28,7 +28,7 @@ macro_rules! codes {
             /// All fixed codes, in the order in which a call can return them.
             pub const ALL: &[Code] = &[$(Code::$variant),*];
 
-            /// Returns the meaning as a clause. All codes of rulesets share one meaning.
+            /// Returns the meaning as a clause. All ruleset-defined codes share one meaning.
             pub fn meaning(&self) -> &'static str {
                 match self {
                     $(Code::$variant => $meaning,)*
@@ -60,7 +60,7 @@ macro_rules! codes {
 }
 
 codes! {
-    // Codes of any call.
+    // Codes for any call.
     SessionNotFound "SESSION_NOT_FOUND" "no such investigation"
     AmbiguousSession "AMBIGUOUS_SESSION" "several investigations match, or one id is in two folders"
     InvalidArgument "INVALID_ARGUMENT" "an invalid argument"
@@ -193,11 +193,11 @@ impl Code {
             |text: &str| Some(Code::Breadth(text.strip_prefix('R')?.strip_suffix("_BREADTH")?.parse().ok()?));
         let incomplete = |text: &str| Some(Code::Incomplete(text.strip_prefix("INCOMPLETE_")?.parse().ok()?));
         let known = Code::named(text).or_else(|| breadth(text)).or_else(|| incomplete(text));
-        // `R02_BREADTH` is not the code of round 2.
+        // `R02_BREADTH` is not the code for round 2.
         known.filter(|code| code == text).unwrap_or_else(|| Code::Other(text.to_owned()))
     }
 
-    /// Returns whether the code only describes the current state of a growing tree. Such a code appears in the reply,
+    /// Returns whether the code only describes the current state of a growing tree. Such a code appears in the reply
     /// but not in the history.
     pub fn is_passing(&self) -> bool {
         matches!(self, Code::Incomplete(_) | Code::Breadth(_))

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::node::program_of;
 use super::{Caller, CommentId, NodeId, Person, Timestamp};
 
-/// A comment. Each is written once into its own file and never changed, so comments cannot conflict in a merge.
+/// A comment. Each comment is written once to its own file and never changed, so comments cannot conflict in a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
     /// The id, which begins with the time.
@@ -18,7 +18,7 @@ pub struct Comment {
     pub reply_to: Option<CommentId>,
     /// The author.
     pub author: Commenter,
-    /// The time of writing.
+    /// The time at which the comment was written.
     pub at: Timestamp,
     /// The text in Markdown, as written.
     pub text: String,
@@ -52,13 +52,13 @@ pub struct Commenter {
 }
 
 impl Commenter {
-    /// Returns whether the author is a person, who used a command rather than a tool.
+    /// Returns whether the author is a person, which means that a command was used rather than a tool.
     pub fn is_person(&self) -> bool {
         self.caller.person.is_some()
     }
 
-    /// Returns the name shown on pages and in lists: the person, the agent or the client program, or else the author's
-    /// name in git.
+    /// Returns the name shown on pages and in lists: that of the person, the agent or the client program, falling back
+    /// to the author's git name.
     pub fn label(&self) -> &str {
         let program = self.caller.client.as_deref().map(program_of);
         let is_named = self.is_person() || self.caller.disowned.is_some();
@@ -74,7 +74,7 @@ impl Commenter {
 }
 
 impl CommentKind {
-    /// Returns the noun for display: an _objection_ to `R2.A1`.
+    /// Returns the noun for display, as in: an _objection_ to `R2.A1`.
     pub fn label(self) -> &'static str {
         match self {
             CommentKind::Comment => "comment",

@@ -1,4 +1,4 @@
-//! Errors, warnings and blockers, as agents and people read them.
+//! Errors, warnings and blockers, as shown to agents and people.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::id::NODE_ID_MAX;
 pub struct Diagnostic {
     /// The kind of problem.
     pub code: Code,
-    /// The id of the affected node as it was given, which may be invalid.
+    /// The id of the affected node as given, which may be invalid.
     #[serde(rename = "nodeId", skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
     /// The message, in one sentence.
@@ -23,7 +23,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// Creates a diagnostic without a node and without a suggestion.
+    /// Creates a diagnostic without a node or a suggestion.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Diagnostic { code, node: None, message: message.into(), suggestion: None }
     }

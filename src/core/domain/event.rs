@@ -8,7 +8,7 @@ use super::{
     NodeId, Reclassification, Run, RunId, StateName,
 };
 
-/// A difference between two states of an investigation, as a git diff of their trees shows it.
+/// A difference between two states of an investigation, as shown by a git diff of their trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// `investigation.yaml` was written.
@@ -55,19 +55,19 @@ pub enum Event {
     },
     /// `tot_commit`.
     Committed {
-        /// The classified nodes, in the order of the call. If a node already had a result, the committed result is its
-        /// last other result.
+        /// The classified nodes, in the order given by the call. If a node already had a result, the newly committed
+        /// one is the last of its other results.
         nodes: Vec<Arc<Node>>,
         /// The parents whose state changed because of their children.
         transitions: Vec<Transition>,
-        /// The files attached to these nodes.
+        /// The files attached to the classified nodes.
         attachments: Vec<Arc<Attached>>,
     },
     /// `tot_reclassify`.
     Reclassified {
         /// The requested change.
         transition: Transition,
-        /// The parents whose state changed because of it.
+        /// The parents whose state changed because of the requested change.
         transitions: Vec<Transition>,
         /// True if the call reopened an ended investigation.
         reopened: bool,
@@ -77,7 +77,7 @@ pub enum Event {
         /// The amended node. Its last amendment is the new one.
         node: Arc<Node>,
     },
-    /// `tot_end`, or `tot_amend` of the conclusion. In the second case, the last amendment is the new one.
+    /// `tot_end`, or `tot_amend` for the conclusion. In the latter case, the last amendment is the new one.
     Ended {
         /// The conclusion as stored.
         conclusion: Arc<Conclusion>,
@@ -89,19 +89,19 @@ pub enum Event {
     },
     /// `tot attach`.
     Attached {
-        /// The attachments, at least one, all of the same node.
+        /// One or more attachments, all on the same node.
         attachments: Vec<Arc<Attached>>,
     },
     /// `tot run`, `tot rerun`.
     Ran {
-        /// The runs, repetitions or judgements; at least one.
+        /// One or more runs, repetitions or judgements.
         runs: Vec<Arc<Run>>,
-        /// The files attached to the run's node.
+        /// The files attached to the node that the runs support.
         attachments: Vec<Arc<Attached>>,
     },
 }
 
-/// A state change of a committed node.
+/// A change to the state of a committed node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// The node after the change. Its last reclassification is this change.
@@ -168,7 +168,8 @@ impl Event {
             }
             Event::Claimed { nodes } | Event::Released { nodes } => nodes.iter().map(node).collect(),
             Event::Committed { nodes, transitions, attachments } => {
-                // A committed node that its own child changed in the same call is in both lists. The later one wins.
+                // If a call commits a node and also a child that changes its state, the node is in both lists. The
+                // later entry wins.
                 let nodes = nodes.iter().map(node).chain(transitions.iter().map(|t| node(&t.node)));
                 nodes.chain(attachments.iter().cloned().map(Change::Attached)).collect()
             }
@@ -204,7 +205,7 @@ pub enum Happening {
     Released(Arc<Node>),
     /// A node was committed.
     Committed(Arc<Node>),
-    /// Another result was stored for the node. The number is its index in the other results.
+    /// Another result was stored for the node. The number is its index among the other results.
     OtherResult(Arc<Node>, usize),
     /// The state of a committed node changed.
     Reclassified(Arc<Node>, Reclassification),
@@ -239,7 +240,7 @@ pub enum Happening {
 }
 
 impl Happening {
-    /// Returns whether the node no longer exists.
+    /// Returns whether the event removed its node.
     pub fn is_gone(&self) -> bool {
         matches!(self, Happening::Withdrawn(_) | Happening::Removed(_))
     }
@@ -378,7 +379,7 @@ pub fn run_event(before: Option<Arc<Run>>, after: Option<Arc<Run>>) -> Option<Ha
     record_event(before, after, [Happening::Ran, Happening::RunEdited, Happening::RunRemoved])
 }
 
-/// Returns the event for a record that is written only once: it was added, changed or removed.
+/// Returns the event for a write-once record that was added, changed or removed.
 fn record_event<T>(
     before: Option<Arc<T>>,
     after: Option<Arc<T>>,
@@ -392,7 +393,7 @@ fn record_event<T>(
     }
 }
 
-/// Returns the events on comments and runs between two states, oldest first.
+/// Returns the comment and run events between two states, oldest first.
 pub fn record_events(before: &Investigation, after: &Investigation) -> Vec<Happening> {
     let ids: BTreeSet<CommentId> =
         before.comments().chain(after.comments()).map(|comment| comment.id).collect();
@@ -408,7 +409,7 @@ pub fn record_events(before: &Investigation, after: &Investigation) -> Vec<Happe
     said.chain(run).collect()
 }
 
-/// Returns the events on attachments between two states. New content of the same size is not detected.
+/// Returns the attachment events between two states. New content of the same size is not detected.
 pub fn attachment_events(before: &Investigation, after: &Investigation) -> Vec<Happening> {
     let nodes: BTreeSet<&NodeId> = before.attachments().keys().chain(after.attachments().keys()).collect();
     let mut happenings = Vec::new();

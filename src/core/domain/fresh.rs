@@ -1,26 +1,26 @@
 //! Allocation of ids for proposals.
 //!
 //! Each level of the tree appends letters or digits in turn: `A`, `A1`, `A1a`, `A1a1`. One step may have several
-//! letters or digits (`A10`, `A1aa`), so a node can have any number of children. A glob still finds descendants: those
+//! letters or digits (`A10`, `A1aa`), so a node can have any number of children. A glob still finds descendants. Those
 //! of `A1` continue with a letter (`R*.A1[a-z]*`), so `A12` does not match.
 
 use std::collections::HashSet;
 
 use super::{Investigation, NodeId};
 
-/// The ids in use: committed, pending, and allocated since then. Compared without letter case.
+/// The ids in use: committed, pending, and allocated since. Compared case-insensitively.
 #[derive(Clone, Debug)]
 pub struct Ids {
     in_use: HashSet<String>,
 }
 
 impl Ids {
-    /// Creates the set of all ids in an investigation.
+    /// Creates a set of all ids in an investigation.
     pub fn new(investigation: &Investigation) -> Self {
         Ids::besides(investigation.nodes().map(|node| &node.id).chain(investigation.unreadable()))
     }
 
-    /// Creates the set of these ids.
+    /// Creates a set of the given ids.
     pub fn besides<'a>(ids: impl IntoIterator<Item = &'a NodeId>) -> Self {
         Ids { in_use: ids.into_iter().map(|id| id.as_str().to_ascii_lowercase()).collect() }
     }
@@ -46,7 +46,7 @@ impl Ids {
         }
     }
 
-    /// Allocates the first unused candidate, counted from 1.
+    /// Allocates the first unused candidate, counting from 1.
     fn fresh(&mut self, candidate: impl Fn(u32) -> Option<NodeId>) -> Option<NodeId> {
         (1..).map(candidate).find(|id| match id {
             Some(id) => self.in_use.insert(id.as_str().to_ascii_lowercase()),
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn an_id_never_gets_too_long() {
         let mut ids = ids(&[]);
-        // One character is left: enough for nine digits, but not for 10.
+        // One character is left, which is enough for `1` to `9` but not for `10`.
         let parent: NodeId = format!("R1.{}", "A".repeat(196)).parse().unwrap();
         let given: Vec<_> = (0..10).map(|_| ids.child(&parent)).collect();
         assert_eq!(given.iter().filter(|id| id.is_some()).count(), 9);

@@ -106,7 +106,7 @@ impl FromStr for NodeId {
 
 impl Ord for NodeId {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Ids of the same round have the same text before the suffix.
+        // Ids in the same round have the same text before the suffix.
         self.round.cmp(&other.round).then_with(|| natural_order(&self.text, &other.text))
     }
 }
@@ -126,12 +126,12 @@ impl fmt::Display for NodeId {
 impl SessionId {
     /// Derives a version 5 UUID from the bytes. A copy of an investigation gets its own id this way.
     pub fn derived(bytes: &[u8]) -> Self {
-        // A random namespace, fixed for good, so that ids of other programs can't collide.
+        // A random namespace that must never change. It prevents collisions with the ids of other programs.
         const NAMESPACE: uuid::Uuid = uuid::uuid!("3f0a4f0e-6a57-4a1d-9d0b-0c6c3c1f7a52");
         SessionId(uuid::Uuid::new_v5(&NAMESPACE, bytes))
     }
 
-    /// Returns the time in a version 7 UUID.
+    /// Returns the time encoded in a version 7 UUID.
     pub fn time(self) -> Option<Timestamp> {
         let (seconds, nanoseconds) = self.0.get_timestamp()?.to_unix();
         let milliseconds = seconds.checked_mul(1_000)?.checked_add(u64::from(nanoseconds / 1_000_000))?;
@@ -139,7 +139,7 @@ impl SessionId {
     }
 }
 
-/// Implements serde for a type by its `Display` and `FromStr`.
+/// Implements serde for a type through its `Display` and `FromStr` implementations.
 macro_rules! as_text {
     ($($type:ty),+) => {$(
         impl serde::Serialize for $type {
@@ -163,7 +163,7 @@ fn hyphenated(text: &str) -> Option<uuid::Uuid> {
     uuid::Uuid::try_parse(text).ok().filter(|_| text.len() == 36)
 }
 
-/// Parses a UUID in hyphenated form and lower case only, so that each id has a single spelling.
+/// Parses a lowercase, hyphenated UUID. No other form is accepted, so that each id has a single spelling.
 fn canonical(text: &str) -> Option<uuid::Uuid> {
     hyphenated(text).filter(|id| id.hyphenated().to_string() == text)
 }
@@ -205,11 +205,11 @@ macro_rules! uuids {
 }
 
 uuids! {
-    /// An investigation id: a UUID, of version 7 if this program created it.
+    /// An investigation id: a UUID, with version 7 if this program created it.
     SessionId, "a session", hyphenated;
-    /// A comment id: a UUID of version 7, so that comments sort by time.
+    /// A comment id: a version 7 UUID, so that comments sort by time.
     CommentId, "a comment", canonical;
-    /// A run id: a UUID of version 7, so that runs sort by time.
+    /// A run id: a version 7 UUID, so that runs sort by time.
     RunId, "a run", canonical;
 }
 

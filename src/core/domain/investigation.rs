@@ -27,11 +27,11 @@ pub struct Meta {
     pub context: Option<String>,
     /// The name of the ruleset, which is stored with the investigation.
     pub ruleset: String,
-    /// The mode, one of the ruleset's.
+    /// The mode, as defined by the ruleset.
     pub mode: String,
     /// The first round in which the investigation may end.
     pub min_rounds: u32,
-    /// The number of roots that round 1 must have.
+    /// The minimum number of roots in round 1.
     pub min_roots: u32,
     /// True if states are stored as requested even where the ruleset does not allow them yet.
     pub allow_early_terminal: bool,
@@ -41,10 +41,10 @@ pub struct Meta {
 
 /// An investigation: its facts, indexed by round and parent.
 ///
-/// Invariant: every node's parent exists, and its round is one less than the node's. Roots are in round 1. So there are
-/// no cycles. [`Investigation::from_facts`] omits and reports nodes that violate this.
+/// Invariant: every node's parent exists, and its round is one less than the node's. Roots are in round 1. There are
+/// therefore no cycles. [`Investigation::from_facts`] omits and reports nodes that violate this.
 ///
-/// Values are immutable. [`Investigation::with`] returns a new one that shares all unchanged rounds, so a call on
+/// Values are immutable. [`Investigation::with`] returns a new value that shares all unchanged rounds, so a call on
 /// 10,000 nodes copies only one round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Investigation {
@@ -56,7 +56,7 @@ pub struct Investigation {
     runs: Arc<BTreeMap<RunId, Arc<Run>>>,
     /// No entry is empty.
     attachments: Arc<BTreeMap<NodeId, Attachments>>,
-    /// The ids of files that can't be read or have no place in the tree. These ids are in use.
+    /// The ids of node files that can't be read or have no place in the tree. These ids count as used.
     unreadable: Arc<BTreeSet<NodeId>>,
     by_hand: Arc<ByHand>,
     /// One entry for each round.
@@ -65,42 +65,43 @@ pub struct Investigation {
 
 /// The changes made by manual commits, as computed from the history.
 ///
-/// A manual change confirms nothing, and invalidates earlier confirmations of what it changed.
+/// A manual change confirms nothing and invalidates earlier confirmations of the changed content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByHand {
-    /// The files that these commits wrote, each with the number of commits.
+    /// The files written by manual commits, each with the number of those commits.
     pub edits: BTreeMap<String, usize>,
-    /// The nodes whose files these commits wrote.
+    /// The nodes whose files were written by manual commits.
     pub nodes: BTreeSet<NodeId>,
-    /// The authors of these commits, as named by git. Rules treat them as authors of the node, too.
+    /// The git authors of the manual commits, by node. Rules also treat them as authors of the node.
     pub writers: BTreeMap<NodeId, Vec<Caller>>,
-    /// The nodes whose confirmations such a commit affects, each with the children whose state was not set again since.
+    /// The nodes whose confirmations are affected by a manual commit, each with the children whose state has not been
+    /// set again since.
     pub confirmed_before: BTreeMap<NodeId, BTreeSet<NodeId>>,
-    /// True if these commits wrote the conclusion or the terms of the investigation.
+    /// True if manual commits wrote the conclusion or the terms of the investigation.
     pub end: bool,
 }
 
 /// Committed nodes of one round that rules about a node and its children can't distinguish.
 #[derive(Clone, Debug)]
 pub struct NodeClass {
-    /// The round of these nodes.
+    /// The round that contains the nodes.
     pub round: u32,
-    /// The state of these nodes.
+    /// The state of the nodes.
     pub state: StateName,
     /// True if a child caused the state.
     pub is_promoted: bool,
-    /// The number of committed children in each state, which is the same for each of these nodes.
+    /// The number of committed children in each state, which is the same for every node of the class.
     pub children: Vec<(StateName, u32)>,
-    /// The nodes, in the order of their ids.
+    /// The nodes, ordered by id.
     pub nodes: Vec<Arc<Node>>,
 }
 
-/// The classes of each round, computed on first use. Investigations share the classes of a round if that round and the
-/// next one are identical.
+/// The node classes of each round, computed on first use. Investigations share the classes of a round if that round and
+/// the next one are identical.
 #[derive(Clone, Debug, Default)]
 struct NodeClasses(BTreeMap<u32, Arc<OnceLock<Vec<NodeClass>>>>);
 
-/// The classes are derived from the nodes, so they are always equal.
+/// Always equal: classes are derived from the nodes, which are compared anyway.
 impl PartialEq for NodeClasses {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -109,7 +110,7 @@ impl PartialEq for NodeClasses {
 
 impl Eq for NodeClasses {}
 
-/// The nodes of one round. Sorted vectors suit this better than trees, since a change copies and scans the whole round.
+/// The nodes of one round. Sorted vectors are better than trees here, since a change copies and scans the whole round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Round {
     /// Sorted by suffix.
@@ -143,7 +144,7 @@ impl Investigation {
         }
     }
 
-    /// Sets the ids of files that can't be read or have no place in the tree.
+    /// Sets the ids of node files that can't be read or have no place in the tree.
     pub fn with_unreadable(mut self, ids: impl IntoIterator<Item = NodeId>) -> Self {
         self.unreadable = Arc::new(ids.into_iter().collect());
         self
@@ -219,12 +220,12 @@ impl Investigation {
         self.runs.get(&id)
     }
 
-    /// Returns the ids whose files exist, but can't be read or have no place in the tree.
+    /// Returns the ids of node files that can't be read or have no place in the tree.
     pub fn unreadable(&self) -> &BTreeSet<NodeId> {
         &self.unreadable
     }
 
-    /// Builds the tree from its facts. Returns the nodes without a place in it as faults.
+    /// Builds the tree from its facts. Nodes without a place in the tree are returned as faults.
     pub fn from_facts(
         meta: Meta,
         nodes: impl IntoIterator<Item = Arc<Node>>,
@@ -233,7 +234,7 @@ impl Investigation {
         let mut investigation = Investigation::new(meta);
         investigation.conclusion = conclusion.map(Arc::new);
         let mut faults = Vec::new();
-        // In order of rounds, each parent is placed before its children, so one pass suffices and no cycle can form.
+        // Sorted by round, each parent comes before its children. One pass therefore suffices, and no cycle can form.
         let sorted: BTreeMap<NodeId, Arc<Node>> =
             nodes.into_iter().map(|node| (node.id.clone(), node)).collect();
         for (id, node) in sorted {
@@ -257,13 +258,13 @@ impl Investigation {
         self.conclusion.as_deref()
     }
 
-    /// Returns the conclusion, unless a merge added later research. In that case the investigation continues and can be
-    /// ended again.
+    /// Returns the conclusion, unless a merge added later research. In that case, the investigation continues and can
+    /// be ended again.
     pub fn end_in_force(&self) -> Option<&Conclusion> {
         self.conclusion().filter(|end| self.last_research().is_none_or(|last| last <= end.ended_at))
     }
 
-    /// Returns the time of the last proposal, commit or change of state.
+    /// Returns the time of the last proposal, commit or state change.
     pub fn last_research(&self) -> Option<Timestamp> {
         self.nodes().map(|node| node.last_research()).max()
     }
@@ -278,32 +279,32 @@ impl Investigation {
         self.node(id).filter(|node| !node.is_pending())
     }
 
-    /// Returns all nodes, committed and pending, in the order of their ids.
+    /// Returns all nodes, committed and pending, ordered by id.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Arc<Node>> {
         self.rounds.values().flat_map(|round| &round.nodes)
     }
 
-    /// Returns the nodes of one round, committed and pending, in the order of their ids.
+    /// Returns the nodes of one round, committed and pending, ordered by id.
     pub fn in_round(&self, round: u32) -> impl Iterator<Item = &Arc<Node>> {
         self.rounds.get(&round).into_iter().flat_map(|round| &round.nodes)
     }
 
-    /// Returns the committed nodes with their states, in the order of their ids.
+    /// Returns the committed nodes with their states, ordered by id.
     pub fn committed(&self) -> impl DoubleEndedIterator<Item = (&Arc<Node>, &StateName)> {
         self.nodes().filter_map(|node| Some((node, node.state()?)))
     }
 
-    /// Returns the recorded states of cited project files, each with the citing node.
+    /// Returns the recorded states of cited project files, each with the node that cites it.
     pub fn pins(&self) -> impl Iterator<Item = (&Node, &Pin)> {
         self.nodes().flat_map(|node| node.pins().map(move |pin| (node.as_ref(), pin)))
     }
 
-    /// Returns the pending proposals, in the order of their ids.
+    /// Returns the pending proposals, ordered by id.
     pub fn pending(&self) -> impl Iterator<Item = &Arc<Node>> {
         self.nodes().filter(|node| node.is_pending())
     }
 
-    /// Returns the children of a node, committed and pending, in the order of their ids.
+    /// Returns the children of a node, committed and pending, ordered by id.
     pub fn children(&self, id: &NodeId) -> impl Iterator<Item = &Arc<Node>> {
         let below = id.round().checked_add(1).and_then(|round| self.rounds.get(&round));
         below.map(|round| round.children_of(id)).into_iter().flatten()
@@ -326,7 +327,7 @@ impl Investigation {
 
     /// Returns all committed nodes, grouped by the properties that rules about a node and its children depend on.
     ///
-    /// Thousands of nodes form few classes, and a change only affects the classes of nearby rounds.
+    /// Thousands of nodes form few classes, and a change affects only the classes of nearby rounds.
     pub fn node_classes(&self) -> impl Iterator<Item = &NodeClass> {
         self.classes.0.iter().flat_map(|(round, classes)| classes.get_or_init(|| self.classes_in(*round)))
     }
@@ -373,7 +374,7 @@ impl Investigation {
         self.committed().next_back().map_or(1, |(node, _)| node.round())
     }
 
-    /// Returns the path from the root to the node, both included.
+    /// Returns the path from the root to the node, inclusive.
     pub fn path(&self, id: &NodeId) -> Vec<&Arc<Node>> {
         let mut path: Vec<_> =
             std::iter::successors(self.node(id), |node| self.node(node.parent.as_ref()?)).collect();
@@ -381,7 +382,7 @@ impl Investigation {
         path
     }
 
-    /// Returns all nodes in depth-first preorder, siblings in the order of their ids.
+    /// Returns all nodes in depth-first preorder, with siblings ordered by id.
     pub fn preorder(&self) -> Vec<&Arc<Node>> {
         let mut order = Vec::with_capacity(self.len());
         let mut stack: Vec<&Arc<Node>> = self.roots().collect();
@@ -395,10 +396,10 @@ impl Investigation {
         order
     }
 
-    /// Returns the investigation after these changes.
+    /// Returns the investigation with the changes applied.
     ///
-    /// The changes must come from a decision on this state or from its history. Their place in the tree is not checked
-    /// again.
+    /// The changes must come from a decision on this state or from its history. The places of the nodes in the tree are
+    /// not rechecked.
     pub fn with(&self, changes: &[Change]) -> Investigation {
         let mut next = self.clone();
         let mut changed = BTreeSet::new();
@@ -429,7 +430,7 @@ impl Investigation {
                 }
             }
         }
-        // The classes of a round also depend on the round below.
+        // The classes of a round also depend on the next round.
         let above: Vec<u32> = changed.iter().map(|round| round.saturating_sub(1)).collect();
         next.forget_classes(changed.into_iter().chain(above));
         next
@@ -480,7 +481,7 @@ impl Round {
         self.nodes.binary_search_by(|node| node.id.cmp(id))
     }
 
-    /// Returns the index among the children, or the index at which the child would be inserted.
+    /// Returns the index of the child in `children`, or the index at which it would be inserted.
     fn place_of_child(&self, child: &Node) -> Result<usize, usize> {
         let key = (&child.parent, &child.id);
         self.children.binary_search_by(|node| (&node.parent, &node.id).cmp(&key))
@@ -493,7 +494,7 @@ impl Round {
         from_first.get(..count).unwrap_or_default()
     }
 
-    /// Inserts a node, which must not be present yet.
+    /// Inserts a node, which must not already be present.
     fn insert(&mut self, node: Arc<Node>) {
         if node.parent.is_some() {
             let (Ok(at) | Err(at)) = self.place_of_child(&node);
@@ -543,7 +544,7 @@ mod tests {
         Arc::new(Node { classification, ..Node::new(id, parent, "T", at) })
     }
 
-    /// The expected classes, computed node by node.
+    /// Computes the expected classes node by node.
     fn plain(investigation: &Investigation) -> BTreeMap<NodeId, (StateName, BTreeMap<StateName, u32>)> {
         let of = |node: &Arc<Node>, state: &StateName| {
             let mut states = BTreeMap::new();

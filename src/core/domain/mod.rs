@@ -3,16 +3,16 @@
 //! - [`id`]: the ids and state names, each a newtype.
 //! - [`fresh`]: allocation of unused ids.
 //! - [`time`]: timestamps in UTC with milliseconds.
-//! - [`citation`]: the sources of a result, and the recorded state of cited files.
-//! - [`node`]: a node, from its proposal to its last change of state. `stored` has the types whose form in files
-//!   differs.
+//! - [`citation`]: the sources that results cite, and the recorded state of cited files.
+//! - [`node`]: a node, from its proposal to its last state change. `stored` contains the types that have a different
+//!   form in files.
 //! - [`investigation`]: the tree of nodes. Children, rounds and open questions are computed here, never stored.
 //! - [`attachment`]: files attached to a node.
-//! - [`comment`]: comments of people and agents.
-//! - [`run`]: recorded runs of commands.
+//! - [`comment`]: comments by people and agents.
+//! - [`run`]: recorded command runs.
 //! - [`event`]: the effect of a call, and the events between two trees.
-//! - [`code`]: the codes of errors, warnings and blockers, with their meanings.
-//! - [`diagnostic`]: errors, warnings and blockers, as agents and people read them.
+//! - [`code`]: the codes for errors, warnings and blockers, with their meanings.
+//! - [`diagnostic`]: errors, warnings and blockers, as shown to agents and people.
 
 pub mod attachment;
 pub mod citation;

@@ -4,7 +4,7 @@
 //!
 //! Follow an existing field such as `verification_method`:
 //!
-//! 1. `src/core/domain/node.rs`: add the field, with its form in the file. If changes of state have it too, add its key in
+//! 1. `src/core/domain/node.rs`: add the field, with its form in the file. If state changes have it too, add its key in
 //!    `src/core/domain/stored.rs`.
 //! 2. `src/core/format/node_file.rs`: add it to the fields that are read.
 //! 3. `src/mcp/tools/commit.rs` and `src/core/decide/commit.rs`: accept and validate it.
@@ -14,7 +14,7 @@
 //! 6. `src/service/withhold.rs`: replace it when the node is withheld.
 //! 7. `src/service/import/ancestor.rs`: read it if files of the predecessor have it.
 //! 8. `src/service/check/stored.rs`: check that merges preserve it.
-//! 9. `tests/it/fuzz.rs`: add it to the files and inputs that fuzzing starts from.
+//! 9. `tests/it/fuzz.rs`: add it to the initial files and inputs for fuzzing.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ use super::stored::{self, StoredReclassification};
 use super::{Citation, Code, NodeId, Pin, RunId, StateName, Timestamp};
 use crate::yaml;
 
-/// A node. Without a classification it is a pending proposal.
+/// A node. Without a classification, it is a pending proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
@@ -39,12 +39,12 @@ pub struct Node {
     /// The action that the agent plans.
     #[serde(serialize_with = "yaml::text")]
     pub planned_action: String,
-    /// The time of the proposal, or of the last one if it was repeated.
+    /// The time at which the node was most recently proposed.
     pub proposed_at: Timestamp,
-    /// The values of the ruleset's dimensions that the node covers, each as `engine=gix`.
+    /// The ruleset dimension values that the node covers, in the form `engine=gix`.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub covers: Vec<String>,
-    /// The id under which it was proposed, if a merge assigned another one.
+    /// The id under which the node was proposed, if a merge assigned a different id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<NodeId>,
     /// The claim on a pending proposal, if an agent made one.
@@ -64,12 +64,13 @@ pub struct Claim {
     /// The agent that made the claim.
     #[serde(serialize_with = "yaml::text")]
     pub agent_id: String,
-    /// The time when the claim expires.
+    /// The time at which the claim expires.
     pub until: Timestamp,
 }
 
 impl Claim {
-    /// Returns whether the claim is still valid and made by another agent. An agent without a name counts as another.
+    /// Returns whether the claim is still valid and was made by another agent. An unnamed agent counts as another
+    /// agent.
     pub fn is_of_other(&self, agent: Option<&str>, now: Timestamp) -> bool {
         now < self.until && agent != Some(self.agent_id.as_str())
     }
@@ -79,9 +80,9 @@ impl Claim {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Classification {
-    /// The state stored by the commit. [`Node::state`] returns the current one.
+    /// The state stored by the commit. [`Node::state`] returns the current state.
     pub state: StateName,
-    /// The state that the agent requested, if a rule stored another.
+    /// The state that the agent requested, if a rule replaced it with another state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requested_state: Option<StateName>,
     /// True if the result refutes the parent.
@@ -112,7 +113,7 @@ pub struct Classification {
     /// The evidence for the findings.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub evidence: Option<String>,
-    /// The author's method of verification.
+    /// The author's verification method.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub verification_method: Option<String>,
     /// The alternatives that the agent considered.
@@ -133,30 +134,31 @@ pub struct Classification {
     /// Links to nodes elsewhere in the tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
-    /// The warnings of the commit.
+    /// The warnings issued for the commit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-    /// Every later change of state, oldest first.
+    /// All later state changes, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reclassified: Vec<Reclassification>,
-    /// Every later change of the texts, oldest first.
+    /// All later changes to the texts, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amended: Vec<Amendment>,
-    /// Other results for the same proposal, oldest first: from a merge, or committed late, after another agent had
-    /// claimed the proposal. They have no other results themselves.
+    /// Other results for the same proposal, oldest first. They come from a merge or were committed late, after another
+    /// agent had claimed the proposal. They have no other results themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "stored::other_results")]
     pub other_results: Vec<Classification>,
 }
 
-/// The origin of a call, as far as known. It is reported by the client and not verified.
+/// The origin of a call, if known. It is reported by the client and not verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Caller {
-    /// The person, if the call came through a command for people. `None` for a tool call. Agents can run such commands,
+    /// The person, if the call came through a command for people. `None` for a tool call. Agents can run these commands
     /// too.
     #[serde(flatten)]
     pub person: Option<Person>,
-    /// The person named in the file, if git names another author. Only the file retains this name, and rules ignore it.
+    /// The person named in the file, if git names another author. The name is kept only in the file, and rules ignore
+    /// it.
     #[serde(skip)]
     pub disowned: Option<Person>,
     /// The client program with its version: `claude-code/2.1.154`.
@@ -210,17 +212,17 @@ pub struct Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LinkKind {
-    /// It supports the other node.
+    /// The node supports the other node.
     Supports,
     /// The two nodes contradict each other.
     Contradicts,
-    /// It duplicates the other node.
+    /// The node duplicates the other node.
     Duplicates,
-    /// It depends on the other node.
+    /// The node depends on the other node.
     Depends,
 }
 
-/// A change of a node's texts after the commit. It stores the previous texts: an empty text if there was none, and
+/// A change to a node's texts after the commit. It stores the previous texts: an empty text if there was none, and
 /// nothing for unchanged fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -267,7 +269,7 @@ pub struct Amendment {
     pub references: Option<Vec<Citation>>,
 }
 
-/// A later change of the conclusion. It stores the previous texts.
+/// A later change to the conclusion, with the previous texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AmendedConclusion {
@@ -290,10 +292,10 @@ pub struct AmendedConclusion {
     /// The previous conclusion; `None` if unchanged.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub conclusion: Option<String>,
-    /// The previous answers of the conclusion; `None` if unchanged.
+    /// The answers that the conclusion previously named; `None` if unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<BoundAnswer>>,
-    /// The points previously not covered; `None` if unchanged.
+    /// The points that the conclusion previously listed as not covered; `None` if unchanged.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_texts")]
     pub not_covered: Option<Vec<String>>,
 }
@@ -321,7 +323,7 @@ pub enum BoundAs {
     Rival,
 }
 
-/// A warning that is stored with a node.
+/// A warning stored with a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Warning {
@@ -332,18 +334,18 @@ pub struct Warning {
     pub message: String,
 }
 
-/// The author of a change of state.
+/// The author of a state change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// An agent, by its id.
+    /// An agent, identified by its id.
     Agent(String),
     /// A child whose state confirmed or refuted the node.
     Child(NodeId),
-    /// An agent without a name, or a person.
+    /// An unnamed agent or a person.
     Unknown,
 }
 
-/// A change of a node's state after the commit.
+/// A change to a node's state after the commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredReclassification", into = "StoredReclassification")]
 pub struct Reclassification {
@@ -353,7 +355,7 @@ pub struct Reclassification {
     pub to: StateName,
     /// The time of the change.
     pub at: Timestamp,
-    /// The agent or child that caused it.
+    /// The agent or child that caused the change.
     pub by: Author,
     /// The client that sent the change.
     pub caller: Caller,
@@ -361,13 +363,13 @@ pub struct Reclassification {
     pub reason: Option<String>,
     /// The evidence for the change.
     pub evidence: Option<String>,
-    /// The author's method of verification.
+    /// The author's verification method.
     pub verification_method: Option<String>,
     /// The alternatives that the agent considered.
     pub alternatives_considered: Vec<String>,
-    /// The warnings of the change.
+    /// The warnings issued for the state change.
     pub warnings: Vec<Warning>,
-    /// The number of other results at the time of the change, which decides between them. See
+    /// The number of other results when the state was changed. The change decides between these results; see
     /// [`Classification::is_contested`].
     pub settles: usize,
 }
@@ -376,12 +378,12 @@ pub struct Reclassification {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Conclusion {
-    /// The time of the end.
+    /// The time at which the investigation ended.
     pub ended_at: Timestamp,
     /// The agent that ended the investigation.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
-    /// The client that sent the call.
+    /// The client that ended the investigation.
     #[serde(
         rename = "by",
         default,
@@ -392,26 +394,27 @@ pub struct Conclusion {
     /// The reason for stopping early, if required steps were missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stopped>,
-    /// The person's answer to the question whether the investigation may end, if the server had to ask.
+    /// The person's response, if the server had to ask whether the investigation may end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
-    /// The time of the conclusion, if it was added after the end.
+    /// The time at which the conclusion was added, if the investigation had already ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concluded_at: Option<Timestamp>,
     /// The conclusion in Markdown.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub conclusion: Option<String>,
-    /// The answers that the conclusion names. Files of older versions name none; a single answer is then meant.
+    /// The answers that the conclusion names. Files written by older versions name no answers; if there is only one, it
+    /// counts as named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<BoundAnswer>,
     /// The points that the conclusion does not cover, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub not_covered: Vec<String>,
-    /// Other conclusions of the same investigation, brought by merges, oldest first. They have no other conclusions
+    /// Other conclusions for the same investigation, added by merges, oldest first. They have no other conclusions
     /// themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "stored::other_conclusions")]
     pub other_conclusions: Vec<Conclusion>,
-    /// Every later change of the conclusion, oldest first.
+    /// All later changes to the conclusion, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amended: Vec<AmendedConclusion>,
 }
@@ -439,11 +442,11 @@ pub struct Asked {
     pub said: Option<String>,
 }
 
-/// The person's choice, or the reason for its absence.
+/// The person's choice, or the reason why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PersonsAnswer {
-    /// The person accepted the end.
+    /// The person agreed to end the investigation.
     Accepted,
     /// The person declined. No file stores this answer, since the investigation continues.
     Declined,
@@ -461,7 +464,7 @@ pub enum PersonsAnswer {
 pub enum StopReason {
     /// No time, money or calls remained.
     Budget,
-    /// The findings were enough for the person who asked.
+    /// The findings were sufficient for the person who asked the question.
     Enough,
     /// No step could make progress.
     Stuck,
@@ -516,8 +519,8 @@ impl AmendedConclusion {
         parts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name)
     }
 
-    /// Exchanges the texts with those of the conclusion. Afterwards, the amendment contains the previous texts of the
-    /// changed parts only.
+    /// Exchanges the texts with those of the conclusion. Afterwards, the amendment contains only the previous texts of
+    /// the changed parts.
     pub fn exchange(&mut self, end: &mut Conclusion) {
         self.swap(end);
         self.answers.take_if(|held| *held == end.answers);
@@ -525,7 +528,7 @@ impl AmendedConclusion {
         self.conclusion.take_if(|held| end.conclusion.as_ref() == Some(held));
     }
 
-    /// Exchanges all texts with those of the conclusion, changed or not. Calling it twice restores both.
+    /// Exchanges all texts with those of the conclusion, whether changed or not. A second call restores both.
     pub fn swap(&mut self, end: &mut Conclusion) {
         swap(&mut self.answers, &mut end.answers);
         swap(&mut self.not_covered, &mut end.not_covered);
@@ -561,8 +564,8 @@ impl Amendment {
         parts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name)
     }
 
-    /// Exchanges the texts with those of a committed node. Afterwards, the amendment contains the previous texts of the
-    /// changed parts only.
+    /// Exchanges the texts with those of a committed node. Afterwards, the amendment contains only the previous texts
+    /// of the changed parts.
     pub fn exchange(&mut self, node: &mut Node) {
         self.swap(node);
         let Some(result) = &node.classification else { return };
@@ -577,7 +580,7 @@ impl Amendment {
         self.references.take_if(|held| *held == result.references);
     }
 
-    /// Exchanges all texts with those of the node, changed or not. Calling it twice restores both.
+    /// Exchanges all texts with those of the node, whether changed or not. A second call restores both.
     pub fn swap(&mut self, node: &mut Node) {
         let Some(result) = &mut node.classification else { return };
         swap(&mut self.title, &mut node.title);
@@ -610,7 +613,7 @@ impl Caller {
         Caller { person: Some(Person { name: name.into(), email }), ..Caller::default() }
     }
 
-    /// Returns the caller for display: the agent, or else the person.
+    /// Returns the caller for display: the agent or, without one, the person.
     pub fn who(&self, agent: Option<&str>) -> Option<String> {
         let person = self.person.as_ref().map(|person| format!("{}, a person", person.name));
         agent.map(str::to_owned).or(person)
@@ -639,7 +642,7 @@ impl BoundAs {
 }
 
 impl LinkKind {
-    /// All kinds.
+    /// All link kinds.
     pub const ALL: [LinkKind; 4] =
         [LinkKind::Supports, LinkKind::Contradicts, LinkKind::Duplicates, LinkKind::Depends];
 
@@ -653,7 +656,7 @@ impl LinkKind {
         }
     }
 
-    /// Returns the label shown before the other node: `R3.A1` _supports_ `R2.B`.
+    /// Returns the label shown before the other node, as in: `R3.A1` _supports_ `R2.B`.
     pub fn label(self) -> &'static str {
         match self {
             LinkKind::Depends => "depends on",
@@ -661,7 +664,7 @@ impl LinkKind {
         }
     }
 
-    /// Returns the label for the other node's side: `R2.B` _is supported by_ `R3.A1`.
+    /// Returns the label shown on the other node's side, as in: `R2.B` _is supported by_ `R3.A1`.
     pub fn inverse(self) -> &'static str {
         match self {
             LinkKind::Supports => "is supported by",
@@ -710,7 +713,7 @@ impl Conclusion {
         })
     }
 
-    /// Visits the callers of [`Conclusion::written_by`] mutably.
+    /// Calls `visit` with a mutable reference to each caller in [`Conclusion::written_by`].
     pub fn visit_callers(&mut self, mut visit: impl FnMut(Timestamp, &mut Caller)) {
         let mut of = |end: &mut Conclusion| {
             visit(end.ended_at, &mut end.caller);
@@ -727,7 +730,7 @@ impl Conclusion {
 }
 
 impl Reclassification {
-    /// Creates a change of state without any text.
+    /// Creates a state change without any text.
     pub fn new(from: StateName, to: StateName, at: Timestamp, by: Author) -> Self {
         Reclassification {
             from,
@@ -767,7 +770,7 @@ impl Node {
         headline.unwrap_or(&self.title)
     }
 
-    /// Returns the time of the last proposal, commit or change of state.
+    /// Returns the time of the last proposal, commit or state change.
     pub fn last_research(&self) -> Timestamp {
         let result = self.classification.as_ref();
         let result = result.map(|result| result.current_since().max(result.committed_at));
@@ -784,7 +787,7 @@ impl Node {
         self.classification.as_ref().map(Classification::current_state)
     }
 
-    /// Returns the node's own result and the other results of the same proposal.
+    /// Returns the node's own result and the other results for the same proposal.
     pub fn results(&self) -> impl Iterator<Item = &Classification> {
         self.classification.iter().flat_map(|own| std::iter::once(own).chain(&own.other_results))
     }
@@ -806,7 +809,7 @@ impl Node {
         })
     }
 
-    /// Visits the callers of [`Node::written_by`] mutably.
+    /// Calls `visit` with a mutable reference to each caller in [`Node::written_by`].
     pub fn visit_callers(&mut self, mut visit: impl FnMut(Timestamp, &mut Caller)) {
         let mut of = |result: &mut Classification| {
             visit(result.committed_at, &mut result.caller);
@@ -867,20 +870,20 @@ impl Classification {
         }
     }
 
-    /// Returns whether another result of the proposal has a different state and no change of state has decided between
-    /// them.
+    /// Returns whether the proposal has another result with a different state and no state change has decided between
+    /// the results.
     pub fn is_contested(&self) -> bool {
         let decided = self.reclassified.iter().map(|change| change.settles).max().unwrap_or(0);
         self.other_results.len() > decided
             && self.other_results.iter().any(|other| other.current_state() != self.current_state())
     }
 
-    /// Returns the current state: that of the last change, or else the committed one.
+    /// Returns the current state, which is set by the last state change or, without any, by the commit.
     pub fn current_state(&self) -> &StateName {
         self.reclassified.last().map_or(&self.state, |change| &change.to)
     }
 
-    /// Returns the result that was committed last: the last other result, or else this one.
+    /// Returns the most recently committed result: the last of the other results or, without any, this one.
     pub fn newest(&self) -> &Classification {
         self.other_results.last().unwrap_or(self)
     }
@@ -893,7 +896,7 @@ impl Classification {
         }
     }
 
-    /// Returns the time when the current state was set.
+    /// Returns the time at which the current state was set.
     pub fn current_since(&self) -> Timestamp {
         self.reclassified.last().map_or(self.committed_at, |change| change.at)
     }
@@ -903,7 +906,7 @@ impl Classification {
         self.reclassified.last()?.by.child()
     }
 
-    /// Returns all warnings of the commit and of later changes, oldest first.
+    /// Returns all warnings issued for the commit and for later changes, oldest first.
     pub fn all_warnings(&self) -> impl Iterator<Item = &Warning> {
         self.warnings.iter().chain(self.reclassified.iter().flat_map(|change| &change.warnings))
     }
@@ -932,9 +935,9 @@ pub fn program_of(client: &str) -> &str {
 
 /// Returns whether the text is blank, a single short word such as "ok", or a placeholder such as `<findings>`.
 pub fn says_nothing(text: &str) -> bool {
-    /// A longer word is a path or a URL.
+    /// The maximum length of a word. A longer one is a path or a URL.
     const WORD: usize = 15;
-    /// A longer word in a script without spaces is a sentence.
+    /// The maximum length of a word in a script without spaces. A longer one is a sentence.
     const IDEOGRAPHS: usize = 4;
     let text = text.trim();
     let is_left_open = text.starts_with('<') && text.ends_with('>') && !text.contains(['\n', '/']);

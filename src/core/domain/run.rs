@@ -1,4 +1,4 @@
-//! Recorded runs of commands: evidence that anybody can reproduce.
+//! Recorded command runs: evidence that anybody can reproduce.
 
 use std::fmt;
 
@@ -7,19 +7,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{AttachmentName, Commenter, NodeId, RunId, Timestamp};
 use crate::yaml;
 
-/// A record in `runs/`: a run of a command, or a judgement on a difference. Each is written once into its own file and
+/// A record in `runs/`: a command run or a judgement on a difference. Each record is written once to its own file and
 /// never changed, so records cannot conflict in a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     /// The id, which begins with the time of the commit.
     pub id: RunId,
-    /// The node that the run is evidence for. `None` if no node was named, until a result cites the run.
+    /// The node that the run supports. `None` if no node was named when the run was recorded; results can still cite
+    /// the run.
     pub node: Option<NodeId>,
     /// The author of the run or judgement.
     pub author: Commenter,
-    /// The time of storage.
+    /// The time at which the record was stored.
     pub at: Timestamp,
-    /// The author's note. For a judgement, it is the reason.
+    /// The author's note. For a judgement, this is the reason.
     pub note: Option<String>,
     /// The kind of record, with its data.
     pub what: RunKind,
@@ -38,7 +39,7 @@ pub enum RunKind {
         at: Option<String>,
         /// The result of the comparison with the captured run.
         verdict: RunVerdict,
-        /// The command and its outcome this time.
+        /// The command and the outcome of the repetition.
         ran: Ran,
     },
     /// A judgement on a difference.
@@ -70,9 +71,9 @@ pub struct Ran {
     /// The time limit in seconds, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
-    /// The way the command ended.
+    /// How the command ended.
     pub ended: Ended,
-    /// The expected exit status. If `None`, the actual one is taken as expected.
+    /// The expected exit status. If `None`, the actual status is treated as the expected one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_exit: Option<i32>,
     /// The recorded output.
@@ -83,7 +84,7 @@ pub struct Ran {
     /// Output files, stored as attachments of the node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<AttachmentName>,
-    /// The machine on which it ran.
+    /// The machine on which the command ran.
     pub system: System,
 }
 
@@ -94,25 +95,26 @@ pub struct ProjectState {
     /// The commit; `None` if the repository had no commit yet.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub commit: Option<String>,
-    /// The files that differed from that commit, relative to the project root.
+    /// The files that differed from the commit, relative to the project root.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
     pub changed: Vec<String>,
-    /// The differences as a patch for `git apply` on that commit. `None` without differences, or if they are too large.
+    /// The differences from the commit, as a patch for `git apply`. `None` if there are no differences or they are too
+    /// large.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub patch: Option<String>,
 }
 
-/// The way a command ended.
+/// Describes how a command ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Ended {
-    /// It exited with this status.
+    /// The command exited with this status.
     Exit(i32),
-    /// It was terminated by this signal.
+    /// The command was terminated by this signal.
     Signal(i32),
-    /// It reached its time limit.
+    /// The command reached its time limit.
     TimedOut,
-    /// It could not be started, for this reason.
+    /// The command could not be started, for this reason.
     NotRun(#[serde(serialize_with = "yaml::text")] String),
 }
 
@@ -121,7 +123,7 @@ pub enum Ended {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Output {
-    /// The whole output. If it is too long, the first half of the recorded part.
+    /// The complete output or, if it is too long, the first half of the recorded part.
     #[serde(default, skip_serializing_if = "String::is_empty", serialize_with = "yaml::text")]
     pub text: String,
     /// The second half of the recorded part, if the output is too long.
@@ -130,19 +132,19 @@ pub struct Output {
     /// The total number of bytes printed.
     pub bytes: u64,
     /// The SHA-256 of everything printed, in hexadecimal. If both streams have output, it is the SHA-256 of their two
-    /// hashes, so that interleaving does not matter.
+    /// hashes, so interleaving does not matter.
     #[serde(serialize_with = "yaml::text")]
     pub sha256: String,
 }
 
-/// A pattern that the output of a command has to match, line by line.
+/// A pattern that a line of a command's output has to match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Expectation {
-    /// The regular expression that some line has to match.
+    /// The regular expression that at least one line has to match.
     #[serde(serialize_with = "yaml::text")]
     pub pattern: String,
-    /// The inclusive range for the number matched by the first group in the last matching line: `0..50`.
+    /// The inclusive range for the number that the first group matches in the last matching line, such as `0..50`.
     #[serde(rename = "in", skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub range: Option<String>,
     /// The last matching line, or the number in it; `None` without a match.
@@ -170,11 +172,11 @@ pub struct System {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RunVerdict {
-    /// It ended the same way, and met all expectations. Without expectations, it printed the same output.
+    /// The repetition ended the same way and met all expectations or, without expectations, printed the same output.
     Same,
-    /// It ended differently, failed an expectation, or printed different output.
+    /// The repetition ended differently, failed an expectation, or printed different output.
     Differs,
-    /// It could not be started, or did not finish.
+    /// The repetition could not be started or did not finish.
     CouldNotRun,
 }
 
@@ -186,7 +188,7 @@ pub struct Seconds {
 }
 
 impl Run {
-    /// Returns the command and its outcome, unless the record is a judgement.
+    /// Returns the command and its outcome; `None` for a judgement.
     pub fn ran(&self) -> Option<&Ran> {
         match &self.what {
             RunKind::Captured(ran) | RunKind::Repeated { ran, .. } => Some(ran),
@@ -206,7 +208,7 @@ impl Run {
         }
     }
 
-    /// Returns the outcome in a word or two: `same`, `holds`, or `new` for a captured run.
+    /// Returns the outcome in a word or two, such as `same`, `holds`, or `new` for a captured run.
     pub fn outcome(&self) -> &'static str {
         match &self.what {
             RunKind::Captured(_) => "new",
@@ -231,7 +233,7 @@ impl Run {
 }
 
 impl Ran {
-    /// Returns the command as a shell would accept it, on one line.
+    /// Returns the command on one line, quoted for a shell.
     pub fn line(&self) -> String {
         let quoted = self.command.iter().map(|word| {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
@@ -261,8 +263,8 @@ impl Ran {
         if has_ended_so && holds { RunVerdict::Same } else { RunVerdict::Differs }
     }
 
-    /// Returns whether another repetition had the same outcome: it ended the same way, and met and failed the same
-    /// expectations with the same values. Without expectations, it printed the same output.
+    /// Returns whether another repetition had the same outcome: it ended the same way and met and failed the same
+    /// expectations with the same values. Without expectations, the output must be identical.
     pub fn is_alike(&self, other: &Ran) -> bool {
         let prints_alike = || {
             (&self.output.sha256, self.output.bytes) == (&other.output.sha256, other.output.bytes)

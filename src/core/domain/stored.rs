@@ -16,7 +16,7 @@ struct StoredCaller {
     /// Absent for agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<CallerKind>,
-    /// Only for a person, like `email`.
+    /// Present only for a person, like `email`.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
@@ -57,13 +57,13 @@ impl From<StoredCaller> for Caller {
     }
 }
 
-/// Serde functions for a caller in a file, for `with`.
+/// Serde functions for a caller in a file, for use with `#[serde(with)]`.
 pub mod caller {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::{Caller, StoredCaller};
 
-    /// Returns whether the file omits the caller. A person whom git contradicts is written.
+    /// Returns whether the file omits the caller. A person contradicted by git is not omitted.
     pub fn is_absent(caller: &Caller) -> bool {
         *caller == Caller::default()
     }
@@ -95,7 +95,7 @@ pub fn other_conclusions<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<Concl
     }
 }
 
-/// A change of state in a file. `by` contains the child that caused it, or else the caller.
+/// A state change in a file. `by` contains the child that caused the change or, without one, the caller.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct StoredReclassification {

@@ -5,11 +5,11 @@ use std::str::FromStr;
 
 use super::id::as_text;
 
-/// A point in time in UTC, with milliseconds. Only `world` reads the clock. The default is the start of 1970.
+/// A point in time in UTC, with millisecond precision. Only `world` reads the clock. The default is the start of 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 
-/// An error for text that is not a valid time.
+/// An error returned for text that is not a valid time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a time like 2026-11-20T09:15:02.114Z")]
 pub struct TimeError {
@@ -18,7 +18,7 @@ pub struct TimeError {
 }
 
 impl Timestamp {
-    /// Converts milliseconds since 1970; `None` for years that RFC 3339 can't represent.
+    /// Converts milliseconds since 1970. Returns `None` for years that RFC 3339 can't represent.
     pub fn from_milliseconds(milliseconds: i64) -> Option<Self> {
         let time = jiff::Timestamp::from_millisecond(milliseconds).ok()?;
         let year = time.to_zoned(jiff::tz::TimeZone::UTC).year();
@@ -41,7 +41,7 @@ impl Timestamp {
         Timestamp::from_milliseconds(later).unwrap_or(self)
     }
 
-    /// Returns the whole seconds since 1970, as in git.
+    /// Returns the whole seconds since 1970, as used by git.
     pub fn seconds(self) -> i64 {
         self.0.as_millisecond().div_euclid(1000)
     }

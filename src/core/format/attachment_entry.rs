@@ -29,7 +29,7 @@ impl AttachmentEntry {
     ///
     /// # Errors
     ///
-    /// The content is not standard base64.
+    /// Returns an error if the content is not standard base64.
     pub fn attached(self) -> Result<Attached, String> {
         let content = STANDARD.decode(&self.base64).map_err(|error| error.to_string())?;
         Ok(Attached { node: self.node, name: self.name, content })

@@ -56,7 +56,7 @@ enum AuthorKind {
 ///
 /// # Errors
 ///
-/// None in practice; see [`super::files`].
+/// Never fails in practice; see [`super::files`].
 pub fn write(comment: &Comment) -> Result<String, YamlError> {
     super::write(comment)
 }
@@ -90,7 +90,7 @@ pub(super) fn author(AuthorEntry { name, email, agent_id }: AuthorEntry, by: ByE
 ///
 /// # Errors
 ///
-/// The file is invalid. The error has the line, if known.
+/// Returns an error if the file is invalid. The error includes the line, if known.
 pub fn read(text: &str) -> Result<Comment, YamlError> {
     super::read(text)
 }

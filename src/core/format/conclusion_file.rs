@@ -7,7 +7,7 @@ use crate::yaml::YamlError;
 ///
 /// # Errors
 ///
-/// None in practice; see [`super::files`].
+/// Never fails in practice; see [`super::files`].
 pub fn write(conclusion: &Conclusion) -> Result<String, YamlError> {
     super::write(conclusion)
 }
@@ -16,7 +16,7 @@ pub fn write(conclusion: &Conclusion) -> Result<String, YamlError> {
 ///
 /// # Errors
 ///
-/// The file is invalid. The error has the line, if known.
+/// Returns an error if the file is invalid. The error includes the line, if known.
 pub fn read(text: &str) -> Result<Conclusion, YamlError> {
     super::read(text)
 }

@@ -1,11 +1,11 @@
-//! The paths of files. The path of a node's file depends only on its id, so all clones agree on it, and the file never
-//! moves as the investigation grows.
+//! File paths. The path of a node's file depends only on its id, so all clones agree on it, and the file never moves as
+//! the investigation grows.
 //!
 //! # The path of a node
 //!
 //! A node's file is in the folder of its round: `nodes/R3/R3.A1a.yaml`. Longer suffixes add subfolders. A suffix is
 //! long if it has more than three characters, or more than four from round 4 on. It is cut after 3, 6, 12, 24, …
-//! characters, and each piece before the last one names a folder.
+//! characters, and each piece except the last names a folder.
 //!
 //! | id | file |
 //! |---|---|
@@ -33,21 +33,22 @@
 //! The ideal pieces depend on the shape of the tree, which the id does not reveal. Some twenty layouts were compared on
 //! generated investigations of different shapes:
 //!
-//! - Folders of four characters or of two segments (`A1`) fail if the root has many children (`A123`).
+//! - Folders named with four characters or two segments (`A1`) fail if the root has many children (`A123`).
 //! - A single level of folders fails if a round grows slowly.
-//! - Folders by ancestry alone, without the round, cost more in every shape, and take time for their many small trees.
-//! - Pieces of increasing length are close to the best layout in every shape. The depth grows with the logarithm of the
-//!   id's length.
+//! - Folders by ancestry alone, without the round, cost more in every shape and are slow because of their many small
+//!   trees.
+//! - Pieces of increasing length are close to the best layout in every shape. The depth grows logarithmically with the
+//!   length of the id.
 
 use std::str::FromStr;
 
 use crate::domain::{AttachmentName, CommentId, NodeId, RunId};
 
-/// The file of the facts fixed by `tot_start`.
+/// The file with the facts fixed by `tot_start`.
 pub const META: &str = "investigation.yaml";
-/// The file of the ruleset, stored verbatim.
+/// The ruleset file, stored verbatim.
 pub const RULESET: &str = "ruleset.yaml";
-/// The file of the conclusion.
+/// The conclusion file.
 pub const CONCLUSION: &str = "conclusion.yaml";
 /// The file that makes git preserve line endings, whatever `core.autocrlf` says.
 pub const ATTRIBUTES: &str = ".gitattributes";
@@ -57,17 +58,17 @@ pub const ATTRIBUTES_TEXT: &str = "* -text\n";
 pub const README: &str = "README.md";
 /// The list of nodes whose texts are not published, written by a person. Optional.
 pub const WITHHELD: &str = "withheld.yaml";
-/// The folder of nodes.
+/// The folder for nodes.
 pub const NODES: &str = "nodes/";
-/// The folder of comments.
+/// The folder for comments.
 pub const COMMENTS: &str = "comments/";
 
-/// The folder of runs.
+/// The folder for runs.
 pub const RUNS: &str = "runs/";
-/// The folder of attachments, with a subfolder for each node.
+/// The folder for attachments, with a subfolder for each node.
 pub const ATTACHMENTS: &str = "attachments/";
 
-/// The lengths after which a suffix is cut into folder names.
+/// The positions at which a suffix is cut into folder names.
 const CUTS: [usize; 7] = [3, 6, 12, 24, 48, 96, 192];
 
 /// The names reserved by Windows that a piece can have. Longer reserved names have four characters and end with a
@@ -119,17 +120,17 @@ pub enum Place {
     Ruleset,
     /// [`CONCLUSION`].
     Conclusion,
-    /// The file of a node.
+    /// A node file.
     Node(NodeId),
-    /// The file of a comment.
+    /// A comment file.
     Comment(CommentId),
-    /// The file of a run.
+    /// A run file.
     Run(RunId),
     /// An attachment of a node.
     Attachment(NodeId, AttachmentName),
-    /// A path below [`NODES`], [`COMMENTS`], [`RUNS`] or [`ATTACHMENTS`] that no file of theirs can have.
+    /// A path below [`NODES`], [`COMMENTS`], [`RUNS`] or [`ATTACHMENTS`] that is not valid for any file there.
     Stray,
-    /// Any other file: a file of the user, such as notes or a script, or [`README`] or [`ATTRIBUTES`].
+    /// Any other file: [`README`], [`ATTRIBUTES`], or a user's file, such as notes or a script.
     Other,
 }
 
@@ -140,7 +141,7 @@ pub fn place(path: &str) -> Place {
         RULESET => Place::Ruleset,
         CONCLUSION => Place::Conclusion,
         path => {
-            // A file with the name of a folder hides all files that belong in the folder.
+            // A file with the same name as a folder hides all files that belong in the folder.
             let (folder, rest) = path.split_once('/').unwrap_or((path, ""));
             let place = match format!("{folder}/").as_str() {
                 NODES => named(rest).filter(|id| node(id) == path).map(Place::Node),
@@ -156,7 +157,7 @@ pub fn place(path: &str) -> Place {
     }
 }
 
-/// Returns the correct path of a file that is named like a node, wherever the file is.
+/// Returns the correct path for a file that is named like a node, regardless of its location.
 pub fn home(path: &str) -> Option<String> {
     named(path).map(|id| node(&id))
 }

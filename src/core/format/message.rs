@@ -19,34 +19,36 @@ use crate::format::layout::{self, Place};
 use crate::ruleset::EffectiveRules;
 use crate::text::{counted, one_line, shorten, visible};
 
-/// The maximum length of a subject in characters. A longer one counts nodes instead of naming all of them.
+/// The maximum length of a subject in characters. A longer subject states the number of nodes instead of naming all of
+/// them.
 const SUBJECT_MAX: usize = 100;
 
 /// The command that releases proposals. There is no tool for it.
 pub const RELEASE: &str = "tot release";
 
-/// The tool with which agents comment, and the commands with which people do.
+/// The tool that agents use to comment, and the commands that people use.
 pub const COMMENT: [&str; 4] = ["tot_comment", "tot comment", "tot object", "tot resolve"];
 
 /// The command that attaches files. There is no tool for it.
 pub const ATTACH: &str = "tot attach";
 
-/// The commands for runs, repetitions and judgements, used by people and by agents with a shell.
+/// The command for runs, used by people and by agents with a shell.
 pub const RUN: &str = "tot run";
-/// See [`RUN`].
+/// The command for repetitions and judgements, used by people and by agents with a shell.
 pub const RERUN: &str = "tot rerun";
 
-/// Returns whether a warning is recorded only in the message: any warning of an end, or a suspected credential.
+/// Returns whether a warning is recorded only in the message. This is the case for suspected credentials and for all
+/// warnings issued when an investigation ends.
 fn is_unfiled(event: &Event, code: &Code) -> bool {
     matches!(event, Event::Ended { .. }) || *code == Code::SecretSuspected
 }
 
-/// Returns the message of the first commit, without warnings.
+/// Returns the message for the first commit, without warnings.
 pub fn started(meta: &Meta) -> String {
     started_with(meta, &[], &Caller::default())
 }
 
-/// Returns the message of the first commit, with the warnings of the start.
+/// Returns the message for the first commit, with the warnings issued when the investigation started.
 pub fn started_with(meta: &Meta, warnings: &[Diagnostic], caller: &Caller) -> String {
     let mut message = format!("Start: {}\n\n{}\n", line(&meta.title, SUBJECT_MAX), block(&meta.query));
     if !warnings.is_empty() {
@@ -63,12 +65,14 @@ pub fn started_with(meta: &Meta, warnings: &[Diagnostic], caller: &Caller) -> St
     message
 }
 
-/// Returns the message of a merge of two commits, with a line for each decision. `parents` are their short ids.
+/// Returns the message for a merge of two commits, with a line for each decision. `parents` contains the short ids of
+/// the commits.
 pub fn merged(parents: &[String; 2], decisions: &[String]) -> String {
     with_decisions(format!("Merge {} and {}\n", parents[0], parents[1]), decisions)
 }
 
-/// Returns the message of a commit that resolves the conflict markers in these files, with a line for each decision.
+/// Returns the message for a commit that resolves the conflict markers in the given files, with a line for each
+/// decision.
 pub fn resolved(files: &[String], decisions: &[String]) -> String {
     let name = |path: &String| match layout::place(path) {
         Place::Node(id) => id.to_string(),
@@ -83,7 +87,7 @@ fn with_decisions(mut message: String, decisions: &[String]) -> String {
     message
 }
 
-/// Returns the message of the annotated tag that marks the end.
+/// Returns the message for the annotated tag that marks an investigation as ended.
 pub fn ended(meta: &Meta, conclusion: Option<&str>) -> String {
     let mut message = format!("{}\n", line(&meta.title, SUBJECT_MAX));
     if let Some(conclusion) = conclusion {
@@ -94,8 +98,8 @@ pub fn ended(meta: &Meta, conclusion: Option<&str>) -> String {
     message
 }
 
-/// Returns the message of an event. `before` is the state on which it was decided, and `warnings` are those of the
-/// reply.
+/// Returns the message for an event. `before` is the state on which the event was decided, and `warnings` contains the
+/// warnings in the reply.
 pub fn message(
     before: &Investigation,
     rules: &EffectiveRules,
@@ -235,7 +239,7 @@ fn run_subject(run: &Run) -> String {
     }
 }
 
-/// Returns `, with 2 files`, or nothing for 0.
+/// Returns `, with 2 files`, or an empty string for 0.
 fn with_files(number: usize) -> String {
     if number == 0 { String::new() } else { format!(", with {}", counted(number, "file")) }
 }
@@ -259,7 +263,7 @@ fn comment_subject(comment: &Comment) -> String {
     }
 }
 
-/// Returns `EXPLORE`, or `DEAD→EXPLORE` if a rule stored another state.
+/// Returns `EXPLORE`, or `DEAD→EXPLORE` if a rule replaced the requested state.
 fn committed_state(node: &Node) -> String {
     let Some(classification) = &node.classification else { return String::new() };
     let newest = classification.newest();
@@ -392,7 +396,7 @@ fn stored_warnings<'a>(warnings: impl Iterator<Item = &'a Warning>) -> String {
     warnings.map(|warning| format!("    {}: {}\n", warning.code, line(&warning.message, 300))).collect()
 }
 
-/// Lists warnings that do not belong to a node of the commit.
+/// Lists warnings that do not belong to a node in the commit.
 fn unfiled_warnings(warnings: &[Diagnostic]) -> String {
     let said = |warning: &Diagnostic| match &warning.code {
         // The message of this warning quotes the comment, which this commit does not write.
@@ -496,7 +500,7 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
     }
 }
 
-/// Adds the trailers about the caller, as far as it is known.
+/// Adds the trailers about the caller, if known.
 fn caller_trailers(text: &mut String, caller: &Caller) {
     let Caller { person, client, session, model, .. } = caller;
     let person = person.as_ref().map(|person| person.name.clone());
@@ -534,7 +538,7 @@ fn line(text: &str, max: usize) -> String {
     shorten(&one_line(text), max)
 }
 
-/// Indents free text, so that no line of it can pass for a trailer, and cuts it after forty lines.
+/// Indents free text so that none of its lines can pass for a trailer, and truncates it after forty lines.
 fn block(text: &str) -> String {
     const LINES: usize = 40;
     let mut lines: Vec<String> = text

@@ -4,7 +4,7 @@
 //! Guarantees:
 //!
 //! - A written file reads back to the same value, and writing that value again produces the same bytes.
-//! - Keys have a fixed order and multi-line text is a literal block, so a diff shows nothing but the change.
+//! - Keys have a fixed order and multi-line text is a literal block, so a diff shows only the change.
 //! - Every file of facts has a version.
 //! - An invalid file is an error with its line, if known, and never a guess.
 //!
@@ -16,9 +16,9 @@
 //! increases only if a key changes its meaning. The error then names the version.
 //!
 //! For example, a program that does not know `caveats` reports the file of a node that has them as invalid. It shows
-//! the investigation without the node and without the confirmations that the node provides. Likewise, a program that
-//! does not know `answers` and `notCovered` shows the investigation as not ended. In files without `answers`, a single
-//! answer counts as named; with several answers, none does.
+//! the investigation without the node and the confirmations that the node provides. Likewise, a program that does not
+//! know `answers` and `notCovered` shows the investigation as not ended. In files without `answers`, a single answer
+//! counts as named, but if there are several, none does.
 //!
 //! # Modules
 //!
@@ -75,7 +75,7 @@ impl FileChange {
 ///
 /// # Errors
 ///
-/// None in practice: every value of this program can be serialized. The error avoids a panic.
+/// Never fails in practice, because every value of this program can be serialized. The error avoids a panic.
 pub fn files(event: &Event) -> Result<Vec<FileChange>, YamlError> {
     let mut files: Vec<FileChange> = Vec::new();
     for change in event.changes() {
@@ -134,7 +134,7 @@ fn unknown_version(version: u32) -> String {
     format!("version {version} is not known; this program reads version {VERSION}")
 }
 
-/// A file: the version, and the fields of the value.
+/// A file, which consists of the version and the fields of the value.
 #[derive(Serialize)]
 struct Versioned<T> {
     version: Version,
@@ -142,7 +142,7 @@ struct Versioned<T> {
     value: T,
 }
 
-/// Not derived: with `flatten`, serde would lose the lines of errors and accept unknown keys.
+/// Not derived: with `flatten`, serde would lose the error lines and accept unknown keys.
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Versioned<T> {
     fn deserialize<D: Deserializer<'de>>(file: D) -> Result<Self, D::Error> {
         file.deserialize_map(VersionedVisitor(PhantomData))
@@ -166,7 +166,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for VersionedVisitor<T> {
     }
 }
 
-/// The fields of a file without the version, which is set aside.
+/// The fields of a file, with the version set aside.
 struct OtherFields<A> {
     map: A,
     version: Option<Version>,
@@ -190,7 +190,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for OtherFields<A> {
     }
 }
 
-/// Reads a key; `None` for the version.
+/// Reads a key. Returns `None` for the version.
 struct OtherKey<'s, K>(&'s mut Option<K>);
 
 impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for OtherKey<'_, K> {
@@ -214,7 +214,7 @@ impl<'de, K: DeserializeSeed<'de>> Visitor<'de> for OtherKey<'_, K> {
     }
 }
 
-/// The version key of every file.
+/// The version key, which every file contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Version;
 

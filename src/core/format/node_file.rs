@@ -1,4 +1,4 @@
-//! The files of nodes, such as `nodes/R3/R3.A1a.yaml`.
+//! Node files, such as `nodes/R3/R3.A1a.yaml`.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::yaml::YamlError;
 
-/// The fields of a proposal, and of its result if it has one.
+/// The fields of a proposal and of its result, if it has one.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct NodeFile {
@@ -50,7 +50,7 @@ struct NodeFile {
 ///
 /// # Errors
 ///
-/// None in practice; see [`super::files`].
+/// Never fails in practice; see [`super::files`].
 pub fn write(node: &Node) -> Result<String, YamlError> {
     super::write(node)
 }
@@ -59,7 +59,7 @@ pub fn write(node: &Node) -> Result<String, YamlError> {
 ///
 /// # Errors
 ///
-/// The file is invalid. The error has the line, if known.
+/// Returns an error if the file is invalid. The error includes the line, if known.
 pub fn read(text: &str) -> Result<Node, YamlError> {
     super::read(text)
 }
@@ -84,7 +84,7 @@ impl<'de> Deserialize<'de> for Node {
     }
 }
 
-/// Returns the result in a file, without the fields of the proposal; `None` if there is no result.
+/// Extracts the result from a file, without the proposal fields; `None` if there is no result.
 fn result(file: NodeFile) -> Result<Option<Classification>, String> {
     let Some(state) = file.state else {
         let strays = [

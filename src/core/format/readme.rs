@@ -1,7 +1,7 @@
 //! `README.md`: the page that forges display, for people without this program.
 //!
-//! It is derived from the facts and never read back. Calls that change its content write it: the start, the end, and
-//! changes of an ended investigation.
+//! It is derived from the facts and never read back. It is written by calls that change its content: those that start
+//! or end an investigation, and those that change an ended one.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,20 +20,20 @@ const MARK: &str = "<!-- tot writes this page from the facts; what is changed he
 
 /// The maximum number of nodes on the map. More would be illegible on a page.
 const MAP: usize = 40;
-/// The maximum size of the map in bytes. Forges draw up to 50,000.
+/// The maximum size of the map in bytes. Forges draw maps of up to 50,000 bytes.
 const MAP_BYTES: usize = 40_000;
 /// The maximum number of entries in a list.
 const LISTED: usize = 20;
-/// The maximum length of the question, and of the conclusion, in characters.
+/// The maximum length of the question and of the conclusion, in characters.
 const QUESTION: usize = 4_000;
 const ANSWER: usize = 40_000;
 
-/// Returns whether [`readme`] created the text, from these or other facts.
+/// Returns whether [`readme`] created the text, from whatever facts.
 pub fn is_ours(text: &str) -> bool {
     text.trim_end().ends_with(MARK)
 }
 
-/// Returns the page as a file to write, if the change of the facts affects it.
+/// Returns the page as a file to write, if it is affected by the change to the facts.
 pub fn change(before: &Investigation, after: &Investigation, rules: &EffectiveRules) -> Option<FileChange> {
     if before.conclusion().is_none() && after.conclusion().is_none() {
         return None;
@@ -43,7 +43,7 @@ pub fn change(before: &Investigation, after: &Investigation, rules: &EffectiveRu
     is_new.then(|| FileChange::text(layout::README, page))
 }
 
-/// Returns the page.
+/// Renders the page.
 pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
     let meta = investigation.meta();
     let mut page = format!("# {}\n\n{}\n", inline(&meta.title, 300), quoted(&meta.query, QUESTION));
@@ -77,7 +77,7 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
     page
 }
 
-/// Adds the sections of an ended investigation.
+/// Adds the sections for an ended investigation.
 fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     let investigation = assessment.investigation;
     let verdict = assessment.words().map(|words| format!(", {words}")).unwrap_or_default();
@@ -167,7 +167,7 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     }
 }
 
-/// Formats the grade of an answer with its confirmations. Confirmations of another grade state theirs.
+/// Formats the grade of an answer with its confirmations. Confirmations with a different grade state their own.
 fn graded(answer: &Answer<'_>) -> String {
     let by = |by: &Confirming| match by.grade == answer.grade {
         true => link(&by.node),
@@ -178,7 +178,7 @@ fn graded(answer: &Answer<'_>) -> String {
     if by.is_empty() { words } else { format!("{words}: {}", by.join(", ")) }
 }
 
-/// Ends a list, with a note on the omitted entries if it was shortened.
+/// Ends a list, with a note about the omitted entries if the list was shortened.
 fn more(page: &mut String, number: usize) {
     match number.checked_sub(LISTED) {
         Some(more @ 1..) => {
@@ -188,7 +188,7 @@ fn more(page: &mut String, number: usize) {
     }
 }
 
-/// Draws the map: answers with their ancestors and checks, and other nodes as far as they fit.
+/// Draws the map: answers with their ancestors and checks, and as many other nodes as fit.
 fn map(assessment: &Assessment<'_>) -> String {
     let investigation = assessment.investigation;
     let mut shown: BTreeSet<&NodeId> = BTreeSet::new();
@@ -207,7 +207,7 @@ fn map(assessment: &Assessment<'_>) -> String {
     investigation.nodes().for_each(|node| show(&node.id));
     let mut most = shown.len();
     loop {
-        // In order of the rounds, so ancestors are included.
+        // Ordered by round, so ancestors are included.
         let part: BTreeSet<&NodeId> = shown.iter().take(most).copied().collect();
         let chart = graph::mermaid_of(assessment, |id| part.contains(id));
         if chart.len() <= MAP_BYTES || most == 0 {
@@ -234,7 +234,7 @@ pub fn inline(text: &str, most: usize) -> String {
     escaped
 }
 
-/// Quotes untrusted Markdown, so that nothing opened in it extends beyond the quotation.
+/// Quotes untrusted Markdown, so that no construct opened in it extends beyond the quotation.
 pub fn quoted(text: &str, most: usize) -> String {
     let mut quoted = String::new();
     let cut: String = text.trim().chars().take(most).collect();

@@ -1,4 +1,4 @@
-//! The common interface of comments and runs, which are written once, each into its own file.
+//! The common interface of comments and runs, which are written once, each to its own file.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use crate::yaml::YamlError;
 
 /// A comment or a run.
 pub trait Record: Clone + PartialEq + Serialize + DeserializeOwned {
-    /// The type of the id, which is the file's name.
+    /// The id type. The id is also the file name.
     type Id: Copy + Display + PartialEq;
 
     /// Returns the id.
     fn id(&self) -> Self::Id;
-    /// Returns the node that the record is about, for changes; `None` for the whole investigation.
+    /// Returns a mutable reference to the node that the record is about; `None` for the whole investigation.
     fn node_mut(&mut self) -> &mut Option<NodeId>;
     /// Returns the author.
     fn author(&self) -> &Commenter;
-    /// Returns the author, for changes.
+    /// Returns a mutable reference to the author.
     fn author_mut(&mut self) -> &mut Commenter;
-    /// Returns the time of storage.
+    /// Returns the time at which the record was stored.
     fn at(&self) -> Timestamp;
     /// Finds the record with the given id in an investigation.
     fn known(investigation: &Investigation, id: Self::Id) -> Option<&Arc<Self>>;
@@ -33,7 +33,7 @@ pub trait Record: Clone + PartialEq + Serialize + DeserializeOwned {
     ///
     /// # Errors
     ///
-    /// None in practice; see [`super::files`].
+    /// Never fails in practice; see [`super::files`].
     fn write(&self) -> Result<String, YamlError> {
         super::write(self)
     }
@@ -41,7 +41,7 @@ pub trait Record: Clone + PartialEq + Serialize + DeserializeOwned {
     ///
     /// # Errors
     ///
-    /// The file is invalid. The error has the line, if known.
+    /// Returns an error if the file is invalid. The error includes the line, if known.
     fn read(text: &str) -> Result<Self, YamlError> {
         super::read(text)
     }

@@ -16,7 +16,7 @@ struct RunFile {
     /// The run that this record repeats or judges.
     #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<RunId>,
-    /// The project's commit at the time of a repetition.
+    /// The project's commit at the time of the repetition.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ struct RunFile {
     ran: Option<Ran>,
 }
 
-/// The verdict of a repetition, or of a judgement.
+/// The verdict in a repetition or a judgement.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum StoredVerdict {
@@ -46,7 +46,7 @@ enum StoredVerdict {
 ///
 /// # Errors
 ///
-/// None in practice; see [`super::files`].
+/// Never fails in practice; see [`super::files`].
 pub fn write(run: &Run) -> Result<String, YamlError> {
     super::write(run)
 }
@@ -55,7 +55,7 @@ pub fn write(run: &Run) -> Result<String, YamlError> {
 ///
 /// # Errors
 ///
-/// The file is invalid. The error has the line, if known.
+/// Returns an error if the file is invalid. The error includes the line, if known.
 pub fn read(text: &str) -> Result<Run, YamlError> {
     super::read(text)
 }
@@ -123,7 +123,7 @@ mod tests {
     use crate::domain::run::{Ended, Expectation, Output, ProjectState, Seconds, System};
     use crate::domain::{Commenter, Person};
 
-    /// A run with every field set.
+    /// Creates a run with every field set.
     fn full() -> Run {
         let person = Person { name: "Ada".into(), email: Some("ada@example.com".into()) };
         let mut author =

@@ -23,13 +23,13 @@ struct WithheldEntry {
     why: Option<String>,
 }
 
-/// The withheld nodes, each with the decision.
+/// The withheld nodes, each with the decision to withhold it.
 pub type WithheldList = BTreeMap<NodeId, Withholding>;
 
 /// The decision to withhold the texts of a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Withholding {
-    /// The person who decided, in their own words.
+    /// The person who made the decision, as free text.
     pub by: String,
     /// The reason, if stated.
     pub why: Option<String>,
@@ -39,7 +39,7 @@ pub struct Withholding {
 ///
 /// # Errors
 ///
-/// The text is not a list of withheld nodes.
+/// Returns an error if the text is not a list of withheld nodes.
 pub fn read(text: &str) -> Result<WithheldList, YamlError> {
     let entries = yaml::from_text::<WithheldFile>(text)?.withheld.into_iter();
     let of_entry = |WithheldEntry { nodes, by, why }| {
@@ -53,7 +53,7 @@ pub fn read(text: &str) -> Result<WithheldList, YamlError> {
 ///
 /// # Errors
 ///
-/// None in practice; see [`super::files`].
+/// Never fails in practice; see [`super::files`].
 pub fn write(list: &WithheldList) -> Result<String, YamlError> {
     let mut entries: BTreeMap<&Withholding, Vec<NodeId>> = BTreeMap::new();
     for (node, withholding) in list {
