@@ -2,23 +2,23 @@
 //!
 //! # Data flow
 //!
-//! A call that writes, from an agent or a person:
+//! A write call from an agent or a person takes these steps:
 //!
-//! 1. [`mcp`] turns the request's JSON into a typed command for the [`service`]. Commands of [`cli`] take the same path.
-//! 2. [`store`] loads the committed investigation, and the head that it was read from.
+//! 1. [`mcp`] turns the request's JSON into a typed command for the [`service`]. Commands in [`cli`] take the same path.
+//! 2. [`store`] loads the committed investigation and notes the head that it was read from.
 //! 3. [`service::project`] looks up the cited files. [`decide`] judges the command by the investigation's own [`ruleset`] and
 //!    returns an event or a rejection.
 //! 4. [`mod@format`] turns the event into files and a commit message. [`store`] writes them as one git commit and moves the
 //!    branch by compare-and-swap. If the head has moved, the service loads and decides again.
 //! 5. [`mcp`] or [`cli`] replies with the new state.
 //!
-//! Reading: [`store`] loads state and history, [`assess`] computes the verdicts, and [`report`] renders a typed model through
-//! templates to a map of path to bytes, and writes that map last.
+//! Reading: [`store`] loads the state and the history, and [`assess`] computes the verdicts. [`report`] renders a typed model
+//! through templates into a map from paths to bytes, which it writes last.
 //!
 //! Sharing: [`service::sync`] fetches and pushes through [`service::remote`]. [`merge`] decides each merge, node by node, as a
 //! pure function; `store::join` commits the result.
 //!
-//! More places to start: [`service::check`] is the fsck, [`service::signoff`] judges signatures, [`service::withhold`] removes
+//! Other starting points: [`service::check`] is the fsck, [`service::signoff`] judges signatures, [`service::withhold`] removes
 //! withheld texts, and `format::readme` renders the `README.md` of an investigation, which each write commits with its files.
 //!
 //! # Layers
@@ -32,25 +32,25 @@
 //! - `markdown`: safe HTML, terminal text, references and excerpts.
 //! - `domain`: investigations, nodes, events, ids, times.
 //! - `ruleset`: the rules as data, and their checks.
-//! - `decide`: the decision about each call.
+//! - `decide`: the decision on each call.
 //! - `assess`: verdicts, the only source of certainty.
-//! - `view`: the texts of a node for display.
+//! - `view`: node texts for display.
 //! - `graph`: layouts and drawings.
 //! - `format`: files, commit messages, README.
-//! - `merge`: decisions of merges.
+//! - `merge`: merge decisions.
 //! - `base`: clock, random ids, platform, threads, temporary folders, HTTP connections.
 //! - `store`: git storage. It writes what it is given: never `decide`, never `assess`.
 //! - `service`: load, decide, write; remotes, sync, import, check, sign-off, captured runs, the user's project.
 //! - `report`: the static site and its data.
 //! - `mcp`: the server.
-//! - `cli`: the commands of people, and the demo.
+//! - `cli`: the commands for people, and the demo.
 //! - `bin`: the programs.
 //!
 //! # Invariants
 //!
 //! - `base`, `bin`, `cli`, `mcp`, `report`, `service`, `store`: may use files, clocks, git and threads. Everything else is pure.
 //! - `cli::client_config`, `cli::screen`, `service::import`, `service::signoff::judge`, `service::signoff::statement`: pure too.
-//! - The time of day and randomness are read in `base::world` and nowhere else. All other code gets them as values.
+//! - The time of day and randomness are read only in `base::world`. All other code gets them as values.
 //! - `Instant`: only for waiting and measuring, by `cli`, `mcp`, `service::background`, `service::remote`, `service::runs` and `store::git`.
 //! - `Command`: programs are started by `base::platform` (in process groups), `service::remote` (git, and the editor and pager that git names), `service::runs` (the
 //!   commands of `tot run` and `tot rerun`) and `cli::demo` (our own server).
@@ -60,7 +60,7 @@
 //! - A rejected call writes nothing. An accepted call is exactly one git commit (`tot_step` is two calls in one).
 //! - Only `cli` prints to stdout. The server's stdout carries the protocol alone.
 //!
-//! `tests/it/tidy.rs` checks the code against these lists, and each library of Cargo.toml against the modules named beside it.
+//! `tests/it/tidy.rs` checks the code against these lists, and each library in Cargo.toml against the modules named beside it.
 
 pub use tot_core::{
     assess, decide, domain, format, graph, markdown, merge, ruleset, secrets, text, view, yaml,

@@ -1,11 +1,11 @@
-//! Assessment: how well each answer is confirmed, which objections contest it, and how far the whole investigation can
-//! be trusted.
+//! Assesses how well each answer is confirmed, which objections contest it, and how far the whole investigation can be
+//! trusted.
 //!
 //! All surfaces (pages, replies, the terminal, files shown by git) take their grades, order, counts, words and classes
 //! from this module, so they cannot disagree.
 //!
-//! Two rules are defined elsewhere: who confirms an answer, in [`verification`](crate::ruleset::rules::verification),
-//! and what an open objection contests, in [`objections`]. This module combines them.
+//! Two rules are defined elsewhere: [`verification`](crate::ruleset::rules::verification) determines who confirms an
+//! answer, and [`objections`] determines what an open objection contests. This module combines them.
 
 mod distance;
 mod evidence;
@@ -33,28 +33,28 @@ pub use distance::{Distance, Own};
 pub use evidence::{CapturedRun, NEWEST_RUNS, Repetition, RunEntry, RunStanding, newest_runs};
 pub use summary::{Sign, Signed, VerdictLine, VerdictSubject};
 
-/// The label of an answer that was edited outside of tool calls and not checked since.
+/// The label for an answer that was edited outside tool calls and has not been checked since.
 const BY_HAND: &str = "changed by hand, not checked since";
 
-/// How far an answer or a whole investigation can be trusted, worst first.
+/// How far an answer or a whole investigation can be trusted. The variants are ordered from worst to best.
 ///
 /// Serializes as `class` for style sheets, `sign` to accompany the colour, `label` for readers, and `contested`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// Another node shows that the answer is wrong.
     Refuted,
-    /// The answer, or a node it rests on, has an open objection or differing results, or a rerun of its evidence
+    /// The answer or a node it rests on has an open objection or differing results, or a rerun of its evidence
     /// differed.
     Contested,
     /// Investigations only: ended early, before the rules were met.
     StoppedEarly,
     /// Investigations only: ended normally, but the rules still require something.
     RulesUnmet,
-    /// No confirmation counts.
+    /// There is no confirmation that counts.
     NotChecked,
     /// Only the author has checked it.
     AuthorOnly,
-    /// Confirmed by another agent in the same session or an unknown one.
+    /// Confirmed by another agent, in the same session or an unknown session.
     SecondAgent,
     /// Confirmed by an agent in another session.
     OtherSession,
@@ -63,7 +63,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The CSS class: `confirmed`, `self-checked`, `unconfirmed`, `early`, `contested` or `refuted`.
+    /// Returns the CSS class: `confirmed`, `self-checked`, `unconfirmed`, `early`, `contested` or `refuted`.
     pub fn class(self) -> &'static str {
         match self {
             Verdict::Refuted => "refuted",
@@ -75,7 +75,7 @@ impl Verdict {
         }
     }
 
-    /// A sign to accompany the colour.
+    /// Returns a sign to accompany the colour.
     pub fn sign(self) -> &'static str {
         match self {
             Verdict::Refuted => "✗",
@@ -86,7 +86,7 @@ impl Verdict {
         }
     }
 
-    /// The label shown to readers.
+    /// Returns the label shown to readers.
     pub fn label(self) -> &'static str {
         match self {
             Verdict::Refuted => "refuted",
@@ -106,7 +106,7 @@ impl Verdict {
         if self.is_confirmed() { Verdict::Person } else { self }
     }
 
-    /// A label of one or two words. All confirmed verdicts are `confirmed`.
+    /// Returns a label of one or two words, which is `confirmed` for all confirmed verdicts.
     pub fn short_label(self) -> &'static str {
         if self.is_confirmed() { "confirmed" } else { self.label() }
     }
@@ -122,7 +122,7 @@ impl Verdict {
         self >= Verdict::AuthorOnly
     }
 
-    /// The sort key for lists that begin with the best verdict.
+    /// Returns the sort key for lists that begin with the best verdict.
     pub fn rank(self) -> usize {
         (Verdict::Person as usize) - (self as usize)
     }
@@ -140,7 +140,7 @@ impl Serialize for Verdict {
 }
 
 impl Confirming {
-    /// The verdict on the answer if this were its only confirmation.
+    /// Returns the verdict that the answer would have if this were its only confirmation.
     pub fn verdict(&self) -> Verdict {
         match self.grade {
             Grade::None => Verdict::NotChecked,
@@ -163,7 +163,7 @@ pub struct Answer<'a> {
     pub verdict: Verdict,
     /// The grade of the best confirmation, even if the answer is contested.
     pub grade: Grade,
-    /// True if the answer or one of its confirmations, present or removed, was edited outside of tool calls.
+    /// True if the answer or one of its confirmations, present or removed, was edited outside tool calls.
     pub is_by_hand: bool,
     /// The confirming nodes, best first.
     pub confirming: Vec<Confirming>,
@@ -171,16 +171,16 @@ pub struct Answer<'a> {
     pub refuted_by: Vec<NodeId>,
     /// Open objections to the answer, to the steps it rests on, and to its confirmations.
     pub against: Vec<CommentId>,
-    /// The answer, steps and confirmations that have differing results.
+    /// The nodes with differing results among the answer, its steps and its confirmations.
     pub differing: Vec<NodeId>,
     /// Commands run as evidence for the answer, its steps and its confirmations, in the order of the steps.
     pub runs: Vec<RunId>,
-    /// The subset of `runs` whose rerun differed, except where somebody judged that the evidence holds.
+    /// The `runs` whose rerun differed, except those for which somebody judged that the evidence holds.
     pub differing_runs: Vec<RunId>,
 }
 
 impl Answer<'_> {
-    /// The verdict in words, including the name of the person who confirmed the answer.
+    /// Returns the verdict in words, including the name of the person who confirmed the answer.
     pub fn words(&self) -> Cow<'static, str> {
         let person = self.confirming.first().and_then(|best| best.person.as_deref());
         match (self.verdict, person) {
@@ -190,12 +190,12 @@ impl Answer<'_> {
         }
     }
 
-    /// The verdict by confirmations alone, ignoring objections and refutations.
+    /// Returns the verdict based on confirmations alone, ignoring objections and refutations.
     pub fn checked(&self) -> Verdict {
         self.confirming.first().map_or(Verdict::NotChecked, Confirming::verdict)
     }
 
-    /// The nodes that explain the verdict: the refuting ones, or the best confirmations.
+    /// Returns the nodes that explain the verdict: the refuting nodes or the best confirmations.
     pub fn because_of(&self) -> Vec<&NodeId> {
         if self.verdict == Verdict::Refuted {
             return self.refuted_by.iter().collect();
@@ -220,7 +220,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The label shown to readers.
+    /// Returns the label shown to readers.
     pub fn label(self) -> &'static str {
         match self {
             Outcome::Running => "unfinished",
@@ -248,18 +248,18 @@ pub struct Bound<'s, 'a> {
 }
 
 impl Bound<'_, '_> {
-    /// The verdict on the answer, or refuted if the node is no longer an answer.
+    /// Returns the verdict on the answer, or [`Verdict::Refuted`] if the node is no longer an answer.
     pub fn verdict(&self) -> Verdict {
         self.answer.map_or(Verdict::Refuted, |answer| answer.verdict)
     }
 
-    /// The verdict in words.
+    /// Returns the verdict in words.
     pub fn words(&self) -> Cow<'static, str> {
         self.answer.map_or(Cow::Borrowed("no longer an answer"), Answer::words)
     }
 }
 
-/// The headline of every surface. Displayed as one line: `Conclusion, confirmed by Ada`.
+/// The headline shown on every surface. Displayed as one line: `Conclusion, confirmed by Ada`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headline {
     /// The kind of headline, such as `Conclusion` or `Best answer so far`.
@@ -277,23 +277,23 @@ impl fmt::Display for Headline {
     }
 }
 
-/// A limit of the verdict: a sentence about something it does not cover.
+/// A limit of the verdict, which is a sentence about something that the verdict does not cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerdictLimit<'a> {
-    /// The confirmation that did not try this. `None` if the conclusion itself states the limit.
+    /// The confirmation that states the limit. `None` if the conclusion states it.
     pub node: Option<&'a NodeId>,
     /// The sentence.
     pub text: &'a str,
 }
 
 impl VerdictLimit<'_> {
-    /// The label before the sentence: `Not covered` or `R3.A1a did not try`.
+    /// Returns the label shown before the sentence: `Not covered` or `R3.A1a did not try`.
     pub fn label(&self) -> Cow<'static, str> {
         self.node.map_or("Not covered".into(), |node| format!("{node} did not try").into())
     }
 }
 
-/// `R3.A1a did not try: The other disk.`
+/// Displayed as `R3.A1a did not try: The other disk.`
 impl fmt::Display for VerdictLimit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.label(), self.text)
@@ -316,7 +316,7 @@ pub struct Overturned<'a> {
 pub struct Assessment<'a> {
     /// The assessed investigation.
     pub investigation: &'a Investigation,
-    /// The rules in force. Without rules, no node counts as an answer.
+    /// The rules in force. If there are none, no node counts as an answer.
     pub rules: Option<EffectiveRules<'a>>,
     /// The state of the whole investigation.
     pub outcome: Outcome,
@@ -324,19 +324,20 @@ pub struct Assessment<'a> {
     pub owed: Vec<Diagnostic>,
     /// Unresolved objections, oldest first.
     pub open: Vec<Objection>,
-    /// Answers that are not refuted: first those named by the conclusion, in its order, then the others, best first.
+    /// Answers that are not refuted. Those named by the conclusion come first, in its order, followed by the others,
+    /// best first.
     pub answers: Vec<Answer<'a>>,
     /// Refuted nodes, ordered by round and suffix.
     pub refuted: Vec<Answer<'a>>,
     /// Answers that cannot be tested here.
     pub theories: Vec<&'a Arc<Node>>,
-    /// Nodes that are ruled out, including refuted ones.
+    /// Nodes that are ruled out, including refuted nodes.
     pub dead_ends: Vec<&'a Arc<Node>>,
     /// Nodes with nothing left to try.
     pub exhausted: Vec<&'a Arc<Node>>,
-    /// Answers that await a confirmation.
+    /// Answers that await confirmation.
     pub awaiting: Vec<&'a Arc<Node>>,
-    /// True if the method can confirm answers at all.
+    /// True if the method can confirm answers.
     pub method_confirms: bool,
     /// The index of each node in `answers` followed by `refuted`.
     places: HashMap<&'a NodeId, usize>,
@@ -347,7 +348,7 @@ pub struct Assessment<'a> {
 }
 
 impl<'a> Assessment<'a> {
-    /// Assesses an investigation by the given rules.
+    /// Assesses an investigation under the given rules.
     pub fn new(investigation: &'a Investigation, rules: Option<EffectiveRules<'a>>) -> Self {
         let mut assessment = Assessment {
             investigation,
@@ -451,14 +452,14 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// The nodes that an answer rests on: the path from the root to the answer, and the confirmations.
+    /// Returns the nodes that an answer rests on: the path from the root to the answer, and the confirmations.
     fn rests_on(&self, answer: &Node, confirming: &[Confirming]) -> Vec<&'a NodeId> {
         let way = self.investigation.path(&answer.id).into_iter();
         let confirming = confirming.iter().filter_map(|it| self.investigation.node(&it.node));
         way.chain(confirming).map(|node| &node.id).collect()
     }
 
-    /// The answers of the conclusion: the ones it names, or the only one.
+    /// Returns the answers that the conclusion rests on: those it names, or the only answer if it names none.
     fn binding(&self) -> Vec<(NodeId, BoundAs)> {
         let Some(end) = self.investigation.conclusion() else { return Vec::new() };
         match (end.answers.as_slice(), self.answers.as_slice()) {
@@ -467,13 +468,13 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// The assessment of an answer or a refuted node. `None` for any other node.
+    /// Returns the assessment of an answer or a refuted node. `None` for any other node.
     pub fn answer(&self, id: &NodeId) -> Option<&Answer<'a>> {
         let at = *self.places.get(id)?;
         self.answers.get(at).or_else(|| self.refuted.get(at - self.answers.len()))
     }
 
-    /// The verdict on an answer or a refuted node. `None` for any other node.
+    /// Returns the verdict on an answer or a refuted node. `None` for any other node.
     pub fn verdict_of(&self, id: &NodeId) -> Option<Verdict> {
         self.answer(id).map(|answer| answer.verdict)
     }
@@ -483,13 +484,13 @@ impl<'a> Assessment<'a> {
         self.verdict_of(id) == Some(Verdict::Refuted)
     }
 
-    /// Nodes that are ruled out without being refuted.
+    /// Returns the nodes that are ruled out without being refuted.
     pub fn ruled_out(&self) -> impl Iterator<Item = &'a Arc<Node>> {
         self.dead_ends.iter().filter(|node| !self.is_refuted(&node.id)).copied()
     }
 
-    /// Nodes whose result was reversed by a later change. A node that awaited a confirmation and got it is not
-    /// included.
+    /// Returns the nodes whose result was reversed by a later change. Nodes that awaited confirmation and received it
+    /// are not included.
     pub fn overturned(&self) -> impl Iterator<Item = Overturned<'a>> {
         let rules = self.rules;
         self.investigation.committed().filter_map(move |(node, _)| {
@@ -506,7 +507,7 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// Limits named by the nodes that explain the verdict on an answer.
+    /// Returns the limits named by the nodes that explain the verdict on an answer.
     pub fn caveats(&self, answer: &Answer<'_>) -> impl Iterator<Item = VerdictLimit<'a>> {
         let nodes = answer.because_of().into_iter().filter_map(|id| self.investigation.node(id));
         let by = nodes.filter(|_| answer.verdict != Verdict::Refuted);
@@ -516,8 +517,8 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// The limits of the overall verdict: whatever the conclusion names as not covered, and the caveats of the
-    /// confirmations of its answers. Without a conclusion, the caveats of the first answer.
+    /// Returns the limits of the overall verdict: the points that the conclusion names as not covered, and the caveats
+    /// about its answers. Without a conclusion, returns the caveats about the first answer.
     pub fn limits(&self) -> Vec<VerdictLimit<'a>> {
         let not_covered = self.end().into_iter().flat_map(|end| &end.not_covered);
         let said = not_covered.map(|text| VerdictLimit { node: None, text });
@@ -526,32 +527,32 @@ impl<'a> Assessment<'a> {
         said.chain(bound.chain(first).flat_map(|answer| self.caveats(answer))).collect()
     }
 
-    /// The number of answers with each verdict, best verdict first. Refuted answers are not counted.
+    /// Returns the number of answers for each verdict, best verdict first. Refuted answers are not counted.
     pub fn counts(&self) -> Vec<(Verdict, usize)> {
         let mut verdicts: Vec<Verdict> = self.answers.iter().map(|answer| answer.verdict).collect();
         verdicts.sort_unstable_by_key(|verdict| Reverse(*verdict));
         verdicts.chunk_by(|one, other| one == other).map(|same| (same[0], same.len())).collect()
     }
 
-    /// The number of answers whose verdict matches `fits`. Refuted answers are not counted.
+    /// Returns the number of answers whose verdict matches `fits`. Refuted answers are not counted.
     pub fn count(&self, fits: impl Fn(Verdict) -> bool) -> usize {
         self.answers.iter().filter(|answer| fits(answer.verdict)).count()
     }
 
-    /// The conclusion, even if research continued after it.
+    /// Returns the conclusion, even if research continued after it.
     pub fn end(&self) -> Option<&'a Conclusion> {
         self.investigation.conclusion()
     }
 
-    /// The answers of the conclusion, in its order.
+    /// Returns the answers that the conclusion rests on, in its order.
     ///
-    /// Empty without a conclusion, without any answer, and if the conclusion names none of several answers.
+    /// Empty if there is no conclusion or no answer, or if the conclusion names none of several answers.
     pub fn bound(&self) -> impl Iterator<Item = Bound<'_, 'a>> {
         self.bound.iter().map(|(id, role)| Bound { id, role: *role, answer: self.answer(id) })
     }
 
-    /// The answer that every surface shows first: the first one of the conclusion or, without a conclusion, the best
-    /// one.
+    /// Returns the answer that every surface shows first: the first answer of the conclusion or, without a conclusion,
+    /// the best answer.
     ///
     /// `None` if there is no answer, or if the conclusion does not name the answer it rests on.
     pub fn first(&self) -> Option<&Answer<'a>> {
@@ -562,7 +563,8 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// The overall verdict: the worst among the answers of the conclusion and the way it was ended.
+    /// Returns the overall verdict: the worst among the verdicts on the conclusion's answers and on the way in which
+    /// the investigation ended.
     ///
     /// Rivals named by the conclusion do not count. `None` while no conclusion is in force.
     pub fn verdict(&self) -> Option<Verdict> {
@@ -578,12 +580,12 @@ impl<'a> Assessment<'a> {
         Some(answers.min(ended))
     }
 
-    /// The overall verdict or, while no conclusion is in force, the verdict on the first answer.
+    /// Returns the overall verdict or, while no conclusion is in force, the verdict on the first answer.
     pub fn overall(&self) -> Option<Verdict> {
         self.verdict().or_else(|| self.first().or(self.answers.first()).map(|answer| answer.verdict))
     }
 
-    /// The overall verdict in words. `None` while no conclusion is in force.
+    /// Returns the overall verdict in words. `None` while no conclusion is in force.
     pub fn words(&self) -> Option<Cow<'static, str>> {
         let verdict = self.verdict()?;
         let only = self.bound().next().filter(|_| self.bound.len() == 1).and_then(|bound| bound.answer);
@@ -594,7 +596,7 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// The headline of every surface.
+    /// Returns the headline shown on every surface.
     pub fn top(&self) -> Headline {
         const CONTINUED: &str = "Conclusion before research continued";
         let has_conclusion = self.end().is_some_and(|end| end.conclusion.is_some());
@@ -615,7 +617,7 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// The findings in one or two sentences.
+    /// Returns the findings in one or two sentences.
     pub fn found(&self) -> String {
         if self.rules.is_none() {
             return "The ruleset can't be read, so the answers are unknown.".to_owned();
@@ -648,7 +650,7 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// The number of answers per verdict: `1 confirmed in another session, 2 not checked`.
+    /// Returns the number of answers for each verdict in words: `1 confirmed in another session, 2 not checked`.
     pub fn counted_in_words(&self) -> String {
         let all = self.answers.len();
         let counts = self.counts().into_iter().map(|(verdict, count)| match count == all && all > 1 {

@@ -1,4 +1,4 @@
-//! Detection of credentials in texts. git keeps what was committed, so a token in a finding is leaked for good.
+//! Credential detection in texts. git keeps everything that was committed, so a token in a finding is leaked for good.
 //!
 //! The rules cover tokens with a known prefix and form, private keys, and passwords in addresses. None of them guesses:
 //! a rule for `password = …` would raise so many false alarms that people would ignore them all.
@@ -7,12 +7,12 @@
 //!
 //! - A suspect is reported by kind and line, never by its text.
 //! - Placeholders (`AKIA…EXAMPLE`, `ghp_xxxx`) and texts with too little entropy are ignored.
-//! - Each prefix needs one pass over the text, without backtracking.
+//! - Each prefix requires a single pass over the text, without backtracking.
 
 /// A suspected credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Suspect {
-    /// The line where it begins, from 1.
+    /// The line on which the credential begins, counted from 1.
     pub line: u64,
     /// The kind, worded for the end of a sentence: `a GitHub token`.
     pub kind: &'static str,
@@ -22,7 +22,7 @@ pub struct Suspect {
 struct TokenRule {
     kind: &'static str,
     prefix: &'static str,
-    /// The allowed characters other than letters and digits.
+    /// The characters allowed in addition to letters and digits.
     also: &'static str,
     /// The number of characters after the prefix.
     length: std::ops::RangeInclusive<usize>,
@@ -101,14 +101,14 @@ const TOKENS: [TokenRule; 39] = [
 /// The maximum length of a URL scheme.
 const MAX_SCHEME: usize = 32;
 
-/// The signature of the example JSON Web Token on jwt.io, which much documentation copies.
+/// The signature of the example JSON Web Token on jwt.io, which is copied in a lot of documentation.
 const EXAMPLE_JWT: &str = "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c";
 
-/// The minimum entropy of random text, in bits per character. Hexadecimal digits have almost 4, concatenated words less
-/// than 3.
+/// The minimum entropy of random text, in bits per character. Hexadecimal digits have almost 4, and concatenated words
+/// have less than 3.
 const LEAST_ENTROPY: f64 = 2.8;
 
-/// Returns the suspected credentials of a text, each kind at most once per line.
+/// Returns the suspected credentials in a text, with each kind at most once per line.
 pub fn suspects(text: &str) -> Vec<Suspect> {
     let mut found: Vec<(usize, &'static str)> = Vec::new();
     for token in &TOKENS {
@@ -237,7 +237,8 @@ fn passwords(text: &str) -> impl Iterator<Item = usize> + '_ {
         let letters = |c: &u8| c.is_ascii_alphanumeric() || b"+.-".contains(c);
         let scheme = text.as_bytes()[..at].iter().rev().take(MAX_SCHEME).take_while(|c| letters(c)).count();
         let rest = window(&text[at + mark.len()..]);
-        // Characters that end an address or its host. A password can contain them only percent-encoded, as in `%2F`.
+        // Characters that end an address or its host. A password can contain them only in percent-encoded form, such as
+        // `%2F`.
         let end = rest.find(|c: char| c.is_whitespace() || "/?#\"'`<>()[]{}\\|,;".contains(c));
         let (login, _) = rest[..end.unwrap_or(rest.len())].rsplit_once('@')?;
         let (_, password) = login.split_once(':')?;
@@ -261,7 +262,7 @@ fn stands_for_a_password(text: &str) -> bool {
         || words.iter().any(|word| lower.contains(word))
 }
 
-/// Returns the beginning of the text, which keeps the running time linear for any input.
+/// Returns the beginning of the text, to keep the running time linear for any input.
 fn window(text: &str) -> &str {
     let mut end = text.len().min(WINDOW);
     while !text.is_char_boundary(end) {
@@ -295,7 +296,7 @@ mod tests {
         suspects(text).into_iter().map(|suspect| suspect.kind).collect()
     }
 
-    /// One text for each rule, concatenated so that this file contains no complete token.
+    /// Returns a token that matches the rule, concatenated so that this file contains no complete token.
     fn real(token: &TokenRule) -> String {
         let length = (*token.length.start()).max(token.length.start() + token.holds.len());
         let length = length.min(*token.length.end());

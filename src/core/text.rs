@@ -1,6 +1,6 @@
 //! Text for display: shortening, wrapping and escaping untrusted text, and formatting errors as sentences.
 //!
-//! This module depends on no other module. All other modules use it for these tasks.
+//! This module does not depend on any other module. All other modules use it for these tasks.
 
 use std::cmp::Ordering;
 use std::error::Error;
@@ -56,7 +56,8 @@ pub fn fit(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Wraps the text into lines of at most `most` columns, and collapses white space. A longer word is not broken.
+/// Wraps the text into lines of at most `most` columns, and collapses white space. Words that are longer than a line
+/// are not broken.
 pub fn wrap(text: &str, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut used = 0;
@@ -97,11 +98,11 @@ pub fn one_line(text: &str) -> String {
 
 /// Returns the character, or a visible replacement (a control picture such as `␀`, or `U+FFFD`).
 ///
-/// Replaced are characters that hide, reorder or control text, and code points that are not characters. Joiners and
-/// plain direction marks are kept, since scripts and emoji need them.
+/// Replaces characters that hide, reorder or control text, and code points that are not characters. Keeps joiners and
+/// plain direction marks, since scripts and emoji need them.
 pub fn visible(c: char) -> char {
     match c {
-        // The fast path: nearly all characters of a site.
+        // Fast path for nearly all characters on a site.
         ' '..='~' | '\n' | '\t' => c,
         '\r' => ' ',
         '\u{0}'..='\u{1F}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{FFFD}'),
@@ -129,7 +130,7 @@ pub fn is_hidden(c: char) -> bool {
     visible(c) != c
 }
 
-/// Escapes the text for element content or a quoted attribute, in HTML or XML. Makes hidden characters visible.
+/// Escapes the text for element content or quoted attributes in HTML or XML. Makes hidden characters visible.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -167,15 +168,15 @@ pub fn sentence(text: &str) -> String {
     format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }
 
-/// Returns the first sentence of a text on one line, or the whole text if no sentence ends in it. A sentence ends at a
-/// stop followed by a space and anything but a lowercase letter.
+/// Returns the first sentence of a single-line text, or the whole text if no sentence ends in it. A sentence ends at a
+/// stop followed by a space and any character except a lowercase letter.
 pub fn first_sentence(text: &str) -> &str {
     let stops = text.match_indices(['.', '!', '?', '…']);
     let ends = stops.map(|(at, stop)| at + stop.len()).find(|end| {
         let (before, after) = text.split_at(*end);
         let is_next =
             after.strip_prefix(' ').and_then(|next| next.chars().next()).is_some_and(|c| !c.is_lowercase());
-        // Checked first: the next step scans the word before the stop, which may be the whole text.
+        // This is checked first because the next step scans the word before the stop, which may be the whole text.
         if !is_next {
             return false;
         }
@@ -187,8 +188,8 @@ pub fn first_sentence(text: &str) -> &str {
     ends.map_or(text, |end| &text[..end])
 }
 
-/// Returns the first sentence of an excerpt that is meaningful by itself. Skips a sentence that ends in a colon, since
-/// it introduces a table or code that the excerpt omits.
+/// Returns the first meaningful sentence of an excerpt. Skips a sentence that ends in a colon, since it introduces a
+/// table or code that the excerpt omits.
 pub fn telling_sentence(excerpt: &str) -> &str {
     let mut rest = excerpt;
     loop {
@@ -206,7 +207,7 @@ pub fn telling_sentence(excerpt: &str) -> &str {
 pub fn natural_order(one: &str, other: &str) -> Ordering {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();
-    // The number at the first difference may begin before it.
+    // The number that contains the first difference may begin before it.
     let start = one[..same].iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
     let number = |text: &[u8]| {
         let digits = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -214,7 +215,8 @@ pub fn natural_order(one: &str, other: &str) -> Ordering {
         (digits > 0).then_some((digits - zeros, start + zeros..start + digits, zeros))
     };
     match (number(one), number(other)) {
-        // A number with more digits is larger. Of equal numbers, the one with fewer leading zeros comes first.
+        // A number with more digits is larger. If the values are equal, the number with fewer leading zeros comes
+        // first.
         (Some((length, digits, zeros)), Some((other_length, other_digits, other_zeros))) => length
             .cmp(&other_length)
             .then_with(|| one[digits].cmp(&other[other_digits]))
@@ -237,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_text_of_stops_is_cut_in_time() {
-        // Takes seconds if each stop scans everything before it.
+        // This takes seconds if each stop scans everything before it.
         let text = "R1.".repeat(400_000);
         assert_eq!(first_sentence(&text), text);
     }

@@ -1,9 +1,9 @@
-//! The read model of a node: all stored facts, under the names that programs and people see.
+//! The read model of a node: all stored facts, under the names used for programs and people.
 //!
 //! `investigation.json` and `tot_read` serialize a [`NodeView`] as JSON. The node's resource and its page use its texts
 //! and headings, and comparisons use its [`NodeField`]s. To add a stored field, add it here and in `format`.
 //!
-//! Pure. The view is complete: [`shorten`] creates a short form of its JSON.
+//! Pure. The view is complete. [`shorten`] creates a short form of its JSON.
 
 use std::borrow::Cow;
 
@@ -35,38 +35,38 @@ pub struct NodeView<'a> {
     pub title: Cow<'a, str>,
     /// The current state; `None` while the node is pending.
     pub state: Option<&'a StateName>,
-    /// The role of that state in the ruleset; `None` if the ruleset is unreadable.
+    /// The role of the current state in the ruleset; `None` if the ruleset is unreadable.
     pub role: Option<Role>,
     /// The action that the agent planned.
     pub planned_action: Cow<'a, str>,
     /// The time of the proposal.
     pub proposed_at: String,
-    /// The values of the ruleset's dimensions that the node covers, each as `engine=gix`.
+    /// The ruleset dimension values that the node covers, in the form `engine=gix`.
     pub covers: &'a [String],
-    /// The id under which it was proposed, if a merge assigned another one.
+    /// The id under which the node was proposed, if a merge assigned a different id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<&'a NodeId>,
     /// The claim on a pending proposal, if an agent made one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimView<'a>>,
-    /// `true` if its results have different states and nobody has decided between them, otherwise absent.
+    /// `true` if the node's results have different states and nobody has decided between them, otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contested: Option<bool>,
     /// The state stored by the commit.
     pub committed_as: Option<&'a StateName>,
-    /// The state that the agent requested, if a rule stored another.
+    /// The state that the agent requested, if a rule replaced it with another state.
     pub requested_state: Option<&'a StateName>,
     /// `true` if the result refutes the parent, otherwise `null`.
     pub refutes: Option<bool>,
     /// The agent that did the research.
     pub agent_id: Option<Cow<'a, str>>,
-    /// The client that sent the result, as reported by itself.
+    /// The client that sent the result, as reported by the client itself.
     pub by: Option<Caller>,
     /// The start of the research, as reported by the agent.
     pub started_at: Option<String>,
     /// The time of the commit.
     pub committed_at: Option<String>,
-    /// The finding, in one sentence.
+    /// The finding in one sentence.
     pub headline: Option<Cow<'a, str>>,
     /// The findings in Markdown.
     pub findings: Option<Cow<'a, str>>,
@@ -82,11 +82,11 @@ pub struct NodeView<'a> {
     pub references: &'a [Citation],
     /// Links to nodes elsewhere in the tree.
     pub links: &'a [Link],
-    /// The warnings of the commit.
+    /// The warnings issued for the commit.
     pub warnings: &'a [Warning],
-    /// Every later change of state, oldest first.
+    /// All later state changes, oldest first.
     pub reclassified: Vec<ChangeView<'a>>,
-    /// Every later change of the texts, oldest first.
+    /// All later changes to the texts, oldest first.
     pub amended: Vec<AmendmentView<'a>>,
     /// Other results for the same proposal, from a merge or committed late.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -101,7 +101,7 @@ pub struct ClaimView<'a> {
     pub agent_id: Cow<'a, str>,
     /// The time of the claim.
     pub at: String,
-    /// The time when the claim expires.
+    /// The time at which the claim expires.
     pub until: String,
 }
 
@@ -111,7 +111,7 @@ pub struct OtherResult<'a>(pub Box<NodeView<'a>>);
 
 impl Serialize for OtherResult<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        /// The fields of a proposal, and those that follow from its place in the tree.
+        /// The fields of a proposal, and the fields derived from its place in the tree.
         const PROPOSAL: &[&str] = &[
             "id",
             "parent",
@@ -134,7 +134,7 @@ impl Serialize for OtherResult<'_> {
     }
 }
 
-/// A change of texts, with the previous texts: an empty text if there was none, absent if unchanged.
+/// A change to a node's texts, with the previous texts: an empty text if there was none, absent if unchanged.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AmendmentView<'a> {
@@ -165,7 +165,7 @@ pub struct AmendmentView<'a> {
     pub references: Option<Vec<Citation>>,
 }
 
-/// A change of the conclusion, with the previous texts.
+/// A change to the conclusion, with the previous texts.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AmendedConclusionView<'a> {
@@ -180,15 +180,15 @@ pub struct AmendedConclusionView<'a> {
     /// The previous conclusion in Markdown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Cow<'a, str>>,
-    /// The previous answers of the conclusion.
+    /// The answers that the conclusion previously named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<&'a [BoundAnswer]>,
-    /// The points previously not covered.
+    /// The points that the conclusion previously listed as not covered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_covered: Option<&'a [String]>,
 }
 
-/// A change of state.
+/// A state change.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeView<'a> {
@@ -200,31 +200,31 @@ pub struct ChangeView<'a> {
     pub at: String,
     /// The agent that requested the change.
     pub agent_id: Option<Cow<'a, str>>,
-    /// The child that caused the change, or else the client that sent it.
+    /// The child that caused the change or, without one, the client that sent it.
     pub by: Option<ChangeOrigin<'a>>,
     /// The reason.
     pub reason: Option<Cow<'a, str>>,
     /// The texts that back the change.
     #[serde(flatten)]
     pub texts: BackingTexts<'a>,
-    /// The warnings of the change.
+    /// The warnings issued for the state change.
     pub warnings: &'a [Warning],
-    /// The number of other results that it decided between; absent if there were none.
+    /// The number of other results that the change decided between; absent if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settles: Option<usize>,
 }
 
-/// The origin of a change of state.
+/// The origin of a state change.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum ChangeOrigin<'a> {
-    /// The child that caused it.
+    /// The child that caused the change.
     Child(&'a NodeId),
-    /// The client that sent it.
+    /// The client that sent the change.
     Caller(Caller),
 }
 
-/// The texts that back findings or a change of state. Each becomes a field of the surrounding JSON object.
+/// The texts that back findings or a state change. Each becomes a field of the surrounding JSON object.
 #[derive(Clone, Debug)]
 pub struct BackingTexts<'a>(Vec<BackingText<'a>>);
 
@@ -249,58 +249,58 @@ pub enum TextBody<'a> {
     List(Vec<Cow<'a, str>>),
 }
 
-/// A field of a node with its value as text, for comparing two states.
+/// A node field with its value as text, for comparing two states.
 #[derive(Clone, Debug)]
 pub struct NodeField<'a> {
     /// The name for display.
     pub name: &'static str,
     /// The value; empty if absent.
     pub value: Cow<'a, str>,
-    /// True if the agent wrote the field as a text about its work. False for a choice or a fact.
+    /// True if the field is a text that the agent wrote about its work. False for a choice or a fact.
     pub is_text: bool,
 }
 
-/// The name of the field with later changes of state.
+/// The name of the field that lists later state changes.
 pub const CHANGES_OF_STATE: &str = "Changes of state";
 
-/// The name of the field with later changes of texts.
+/// The name of the field that lists later text changes.
 pub const CHANGES_OF_TEXTS: &str = "Changes of texts";
 
-/// The heading of [`NodeView::other_results`].
+/// The heading for [`NodeView::other_results`].
 pub const OTHER_RESULTS: &str = "Other results";
 
-/// The heading of [`NodeView::headline`].
+/// The heading for [`NodeView::headline`].
 pub const HEADLINE: &str = "Found";
 
-/// The heading of the evidence.
+/// The heading for the evidence.
 const EVIDENCE: &str = "Evidence";
 
-/// The heading of the alternatives considered.
+/// The heading for the alternatives considered.
 const ALTERNATIVES: &str = "Alternatives considered";
 
-/// The heading of the limits of the research, and their JSON key.
+/// The heading for the limits of the research.
 const CAVEATS: &str = "Not tried";
 const CAVEATS_KEY: &str = "caveats";
 
-/// The heading of [`NodeView::commands`].
+/// The heading for [`NodeView::commands`].
 pub const COMMANDS: &str = "Commands";
 
-/// The heading of [`NodeView::references`].
+/// The heading for [`NodeView::references`].
 pub const REFERENCES: &str = "References";
 
-/// The heading of [`NodeView::links`].
+/// The heading for [`NodeView::links`].
 pub const LINKS: &str = "Links";
 
-/// The heading of [`NodeView::planned_action`].
+/// The heading for [`NodeView::planned_action`].
 pub const PLANNED: &str = "What was planned";
 
-/// The heading of [`NodeView::findings`].
+/// The heading for [`NodeView::findings`].
 pub const FINDINGS: &str = "Findings";
 
-/// A note on a person's answer that came through a client.
+/// A note on an answer that a person gave through a client.
 pub const NO_SIGN_OFF: &str = "said through the client, which is not a sign-off";
 
-/// Describes the person's answer to the question whether the investigation may end, in a sentence.
+/// Describes in a sentence how the person answered the question whether the investigation may end.
 pub fn asked_line(asked: &Asked) -> String {
     let said = asked.said.as_ref().map(|said| format!(": “{said}”")).unwrap_or_default();
     let worth = match asked.answer {
@@ -312,7 +312,7 @@ pub fn asked_line(asked: &Asked) -> String {
 }
 
 impl<'a> NodeView<'a> {
-    /// Returns the view of a node, with its children and the role of its state under the rules.
+    /// Creates the view of a node, with its children and the role of its state under the rules.
     pub fn new(investigation: &'a Investigation, rules: Option<EffectiveRules<'_>>, node: &'a Node) -> Self {
         let role = |state| Some(rules?.ruleset().state(state)?.role);
         NodeView {
@@ -322,7 +322,7 @@ impl<'a> NodeView<'a> {
         }
     }
 
-    /// Returns the view of a node's stored facts, without its children and its role.
+    /// Creates the view of a node's stored facts, without its children and its role.
     pub fn stored(node: &'a Node) -> Self {
         let others = node.classification.iter().flat_map(|result| &result.other_results);
         NodeView {
@@ -333,7 +333,7 @@ impl<'a> NodeView<'a> {
         }
     }
 
-    /// Returns the view of a proposal with one of its results.
+    /// Creates the view of a proposal with one of its results.
     fn of(node: &'a Node, result: Option<&'a Classification>) -> Self {
         NodeView {
             id: &node.id,
@@ -467,7 +467,7 @@ impl OtherResult<'_> {
 }
 
 impl<'a> ChangeView<'a> {
-    /// Returns the view of a change of state.
+    /// Creates the view of a state change.
     pub fn new(change: &'a Reclassification) -> Self {
         let caller = known(&change.caller).map(ChangeOrigin::Caller);
         let (agent_id, by) = match &change.by {
@@ -488,7 +488,7 @@ impl<'a> ChangeView<'a> {
         }
     }
 
-    /// Returns the author after a space, or an empty string without a name.
+    /// Returns the author with a leading space, or an empty string without a name.
     fn author(&self) -> String {
         match &self.by {
             Some(ChangeOrigin::Child(child)) => format!(" by its child {child}"),
@@ -514,7 +514,7 @@ impl<'a> ChangeView<'a> {
 }
 
 impl<'a> AmendmentView<'a> {
-    /// Returns the view of an amendment.
+    /// Creates the view of an amendment.
     pub fn new(amendment: &'a Amendment) -> Self {
         AmendmentView {
             at: amendment.at.to_string(),
@@ -558,7 +558,7 @@ impl<'a> AmendmentView<'a> {
 }
 
 impl<'a> AmendedConclusionView<'a> {
-    /// Returns the view of an amended conclusion.
+    /// Creates the view of an amended conclusion.
     pub fn new(amended: &'a AmendedConclusion) -> Self {
         AmendedConclusionView {
             at: amended.at.to_string(),
@@ -585,7 +585,7 @@ pub fn caller_line(caller: &Caller) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Formats the author and the client after a space. Empty if neither is known.
+/// Formats the author and the client, with a leading space. Empty if neither is known.
 pub fn by_line(agent: Option<&str>, caller: Option<&Caller>) -> String {
     let who = caller.map_or_else(|| agent.map(str::to_owned), |caller| caller.who(agent));
     let who = who.map(|who| format!(" by {who}")).unwrap_or_default();
@@ -668,7 +668,7 @@ impl<'a> BackingText<'a> {
 impl Serialize for BackingTexts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        // Programs that do not know `caveats` can read an export without any.
+        // Programs that do not know `caveats` can read exports without the key.
         for text in self.iter().filter(|it| it.key != CAVEATS_KEY || it.entries().next().is_some()) {
             map.serialize_entry(text.key, &text.body)?;
         }
@@ -703,8 +703,8 @@ fn optional(text: &Option<String>) -> Option<Cow<'_, str>> {
     text.as_ref().map(Cow::from)
 }
 
-/// Shortens every text of a serialized view to `characters`, and every list to `entries`. Ids and lists of ids are not
-/// shortened. Of the changes of state and of texts, the last ones are kept.
+/// Shortens every text in a serialized view to `characters`, and every list to `entries`. Ids and id lists are not
+/// shortened. If state or text changes have to be omitted, the oldest are.
 ///
 /// Returns the names of the shortened fields.
 pub fn shorten(fields: &mut Map<String, Value>, characters: usize, entries: usize) -> Vec<String> {

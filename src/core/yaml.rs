@@ -1,13 +1,14 @@
-//! Reading and writing of YAML. No other module uses the YAML crate.
+//! Reading and writing YAML. No other module uses the YAML crate.
 //!
 //! Guarantees:
 //!
 //! - Text from [`to_text`] reads back to exactly the same value, here and in other YAML 1.2 and 1.1 parsers.
 //! - Multi-line text is written as a literal block (`|`) wherever YAML allows it.
-//! - Hostile input (alias bombs, deep nesting, huge documents) is refused within a budget.
+//! - Hostile input (alias bombs, deep nesting, huge documents) is rejected within a budget.
 //! - Errors have a line and a column.
 //!
-//! Limit: comments do not survive reading and writing. Files that people write (rulesets) are therefore stored as text.
+//! Limitation: comments do not survive reading and writing. Files written by people (rulesets) are therefore stored as
+//! text.
 
 use crate::text::shorten;
 use serde::de::DeserializeOwned;
@@ -20,11 +21,11 @@ const MESSAGE_MAX: usize = 300;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", line.map(|line| format!("line {line}, column {}: ", column.unwrap_or(1))).unwrap_or_default())]
 pub struct YamlError {
-    /// The line, from 1, if known.
+    /// The line, counted from 1, if known.
     pub line: Option<u64>,
-    /// The column, from 1, if known.
+    /// The column, counted from 1, if known.
     pub column: Option<u64>,
-    /// The problem.
+    /// The description of the problem.
     pub message: String,
 }
 
@@ -32,7 +33,7 @@ pub struct YamlError {
 ///
 /// # Errors
 ///
-/// The text is not valid YAML, does not fit the type, repeats a key, or exceeds the budget.
+/// Returns an error if the text is not valid YAML, does not fit the type, repeats a key, or exceeds the budget.
 pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     serde_yaml::from_str_with_options(text, read_options()).map_err(|error| {
         let location = error.location();
@@ -49,7 +50,8 @@ pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
 ///
 /// # Errors
 ///
-/// The value has no YAML form, such as a map with maps as keys. No type of this program is like that.
+/// Returns an error if YAML can't represent the value, such as a map with maps as keys. No type in this program has
+/// such values.
 pub fn to_text<T: Serialize>(value: &T) -> Result<String, YamlError> {
     let text = serde_yaml::to_string_with_options(value, write_options()).map_err(|error| YamlError {
         line: None,
@@ -108,7 +110,7 @@ fn needs_quotes(text: &str) -> bool {
     };
     let unprintable = text.chars().any(|c| match c {
         '\n' | '\t' => false,
-        // Line breaks of YAML 1.1, the byte order mark, and characters that YAML allows only escaped.
+        // YAML 1.1 line breaks, the byte order mark, and characters that YAML allows only in escaped form.
         '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => true,
         c => c.is_control(),
     });
@@ -129,7 +131,7 @@ fn without_trailing_spaces(text: &str) -> String {
         let blank = line.bytes().all(|b| b == b' ');
         let indentation = line.len() - line.trim_start_matches(' ').len();
         place = match place {
-            // A block's first line sets its indentation: `needs_quotes` ensures that.
+            // The first line of a block sets its indentation. `needs_quotes` ensures this.
             BlockPosition::Header if !blank => BlockPosition::Block(indentation),
             BlockPosition::Block(block) if !blank && indentation < block => BlockPosition::Outside,
             other => other,
@@ -151,8 +153,8 @@ fn read_options() -> serde_yaml::Options {
     serde_yaml::options! {
         duplicate_keys: serde_yaml::DuplicateKeyPolicy::Error,
         with_snippet: false,
-        // Files of this program have no aliases, and rulesets have few. The limits keep many alias bombs cheap to
-        // refuse.
+        // Files written by this program have no aliases, and rulesets have few. The limits make most alias bombs cheap
+        // to reject.
         alias_limits: serde_yaml::alias_limits! { max_total_replayed_events: 10_000, max_replay_stack_depth: 8 },
     }
 }
@@ -201,7 +203,7 @@ mod tests {
         let sample = Sample { title: "a".into(), findings: findings.into() };
         let text = to_text(&sample).unwrap();
         assert_eq!(from_text::<Sample>(&text).unwrap(), sample, "{text}");
-        // Also in a list of maps, where another key follows the block.
+        // This also holds in a list of maps, where another key follows the block.
         let nested = vec![
             Sample { title: "a |".into(), ..sample },
             Sample { title: "b".into(), findings: "x\n".into() },

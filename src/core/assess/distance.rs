@@ -1,6 +1,6 @@
 //! The distance between a confirmation and the answer it confirms: models, clients, time taken, sources and commands.
 //!
-//! Callers identify themselves, so the distance does not affect the grade. It is shown next to it.
+//! Callers identify themselves, so the distance does not affect the grade. The distance is shown next to the grade.
 
 use std::fmt;
 
@@ -17,11 +17,12 @@ const NAME: usize = 40;
 /// The distance between a confirmation and the answer it confirms. Displayed as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distance {
-    /// `another session of the same model (opus-4)`, if the models of both sides are known.
+    /// A comparison such as `another session of the same model (opus-4)`, if the models on both sides are known.
     model: Option<String>,
-    /// `the same client (claude-code)`, if the clients of both sides are known.
+    /// A comparison such as `the same client (claude-code)`, if the clients on both sides are known.
     client: Option<String>,
-    /// Seconds since the node was proposed, or since its work started if that was earlier.
+    /// The seconds that the confirmation took, counted from its proposal or the start of its work, whichever was
+    /// earlier.
     seconds: i64,
     /// The sources and commands of the confirmation. `None` if its texts are withheld.
     pub own: Option<Own>,
@@ -39,7 +40,7 @@ pub struct Own {
 }
 
 impl Assessment<'_> {
-    /// The distance of a confirmation from the answer. `None` if its node no longer exists.
+    /// Returns the distance between a confirmation and the answer. `None` if the confirming node no longer exists.
     pub fn distance(&self, answer: &Node, by: &Confirming) -> Option<Distance> {
         let node = self.investigation.node(&by.node)?;
         let result = node.classification.as_ref()?;
@@ -59,7 +60,7 @@ impl Assessment<'_> {
         })
     }
 
-    /// The number of confirmations stored by the same call as this one.
+    /// Returns the number of confirmations stored by the same call as the given result.
     fn in_one_call(&self, result: &Classification) -> usize {
         if result.reclassified.last().is_some_and(|change| change.by.child().is_none()) {
             return 1;
@@ -69,7 +70,7 @@ impl Assessment<'_> {
     }
 }
 
-/// Compares models and clients if all are known. Skipped for results stated by a person alone.
+/// Compares models and clients if all of them are known. Skips results stated by a person alone.
 fn between(result: &Classification, others: &[ClaimedAuthor<'_>]) -> (Option<String>, Option<String>) {
     let (by, _) = author(result);
     if by.person_alone().is_some() {
@@ -128,7 +129,7 @@ impl fmt::Display for Distance {
     }
 }
 
-/// `42 s`, `5 min`, `3 h`, `4 days`.
+/// Formats a duration, for example `42 s`, `5 min`, `3 h` or `4 days`.
 fn in_words(seconds: i64) -> String {
     match seconds {
         ..120 => format!("{seconds} s"),

@@ -27,7 +27,7 @@ const COMMIT: usize = 7;
 /// A command that was run as evidence.
 #[derive(Clone, Debug)]
 pub struct CapturedRun<'a> {
-    /// The record of the run.
+    /// The run record.
     pub run: &'a Arc<Run>,
     /// The command and its outcome.
     pub ran: &'a Ran,
@@ -38,7 +38,7 @@ pub struct CapturedRun<'a> {
 /// A rerun of a command.
 #[derive(Clone, Debug)]
 pub struct Repetition<'a> {
-    /// The record of the rerun.
+    /// The rerun record.
     pub run: &'a Arc<Run>,
     /// The command and its outcome.
     pub ran: &'a Ran,
@@ -46,9 +46,10 @@ pub struct Repetition<'a> {
     pub verdict: RunVerdict,
     /// The project commit that was checked out.
     pub at: Option<&'a str>,
-    /// True if the rerun happened in another session, on another machine or by another person than the captured run.
+    /// True if the rerun was made in another session, on another machine or by another person than the captured run.
     pub is_by_other: bool,
-    /// Judgements on this difference, and on equal differences of other reruns, oldest first.
+    /// Judgements on the difference found by the rerun and on identical differences found by other reruns, oldest
+    /// first.
     pub judgements: Vec<&'a Arc<Run>>,
 }
 
@@ -59,18 +60,18 @@ pub enum RunStanding {
     NeverRepeated,
     /// No rerun could run.
     CouldNotRun,
-    /// The counting rerun came out the same.
+    /// The rerun that counts had the same result.
     Same,
-    /// The counting rerun differs, and nobody has judged the difference.
+    /// The rerun that counts differs, and nobody has judged the difference.
     Differs,
-    /// The counting rerun differs. By the latest judgement, the evidence holds.
+    /// The rerun that counts differs. According to the latest judgement, the evidence holds.
     Holds,
-    /// The counting rerun differs. By the latest judgement, the evidence fails.
+    /// The rerun that counts differs. According to the latest judgement, the evidence fails.
     Fails,
 }
 
 impl RunStanding {
-    /// All outcomes; the ones that contest an answer come first.
+    /// All outcomes. Those that contest an answer come first.
     pub const ALL: [RunStanding; 6] = [
         RunStanding::Fails,
         RunStanding::Differs,
@@ -80,7 +81,7 @@ impl RunStanding {
         RunStanding::NeverRepeated,
     ];
 
-    /// A label of a few words, shown next to the command.
+    /// Returns a label of a few words, shown next to the command.
     pub fn label(self) -> &'static str {
         match self {
             RunStanding::NeverRepeated => "not rerun yet",
@@ -92,7 +93,7 @@ impl RunStanding {
         }
     }
 
-    /// The CSS class: `same`, `differs` or `quiet`.
+    /// Returns the CSS class: `same`, `differs` or `quiet`.
     pub fn class(self) -> &'static str {
         match self {
             RunStanding::Same => "same",
@@ -110,20 +111,20 @@ pub struct RunEntry {
     pub id: RunId,
     /// The command line, quoted for a shell.
     pub command: String,
-    /// The exit and the duration: `exit 0, 55 s`.
+    /// How the command ended, and how long it took: `exit 0, 55 s`.
     pub ended: String,
     /// The author and the time of the run.
     pub by: String,
     /// The author's note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The beginning of the output, or its end if the output was not stored in full.
+    /// The beginning of the output or, if the output was not stored in full, its end.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub output: String,
     /// The expected output patterns, each with the value found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<String>,
-    /// The outcome of the reruns: `not rerun yet`.
+    /// The outcome of the reruns, such as `not rerun yet`.
     pub standing: String,
     /// The newest reruns, newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -131,7 +132,7 @@ pub struct RunEntry {
 }
 
 impl Repetition<'_> {
-    /// The rerun in words, with its judgement: `differs: CI on 24 Nov 2026 at 3f2a91c`.
+    /// Returns the rerun in words, with any judgement: `differs: CI on 24 Nov 2026 at 3f2a91c`.
     pub fn words(&self) -> String {
         let judged = self.judged().map(|(run, _)| {
             let why = shorten(&one_line(run.note.as_deref().unwrap_or_default()), COMMAND);
@@ -145,12 +146,12 @@ impl Repetition<'_> {
         self.verdict == RunVerdict::Differs && !matches!(self.judged(), Some((_, true)))
     }
 
-    /// Returns true if the rerun differs in the same way as the given one.
+    /// Returns true if the rerun differs in the same way as the given rerun.
     fn differs_as(&self, other: &Ran) -> bool {
         self.verdict == RunVerdict::Differs && self.ran.is_alike(other)
     }
 
-    /// The judgement in force, and whether it says that the evidence holds.
+    /// Returns the judgement in force, and whether it says that the evidence holds.
     pub fn judged(&self) -> Option<(&Run, bool)> {
         let last = self.judgements.last()?;
         match last.what {
@@ -159,7 +160,8 @@ impl Repetition<'_> {
         }
     }
 
-    /// The author, day and commit: `CI on 24 Nov 2026 at 3f2a91c`. Notes if the author also captured the first run.
+    /// Returns the author, day and commit: `CI on 24 Nov 2026 at 3f2a91c`. Mentions if the author also captured the
+    /// first run.
     fn by(&self) -> String {
         let by = name(&self.run.author);
         let by = if self.is_by_other { by } else { format!("{by}, who captured it,") };
@@ -170,18 +172,18 @@ impl Repetition<'_> {
 }
 
 impl CapturedRun<'_> {
-    /// The judgement in force on an earlier rerun that differed in the same way, and whether it says that the evidence
-    /// holds.
+    /// Returns the judgement in force on an earlier rerun that differed in the same way, and whether it says that the
+    /// evidence holds.
     pub fn known(&self, again: &Ran) -> Option<(&Run, bool)> {
         self.repetitions.iter().rev().find(|it| it.differs_as(again))?.judged()
     }
 
-    /// The counting rerun: the newest completed one.
+    /// Returns the rerun that counts, which is the newest completed one.
     pub fn counts(&self) -> Option<&Repetition<'_>> {
         self.repetitions.iter().rev().find(|it| it.verdict != RunVerdict::CouldNotRun)
     }
 
-    /// The overall outcome of the reruns.
+    /// Returns the overall outcome of the reruns.
     pub fn standing(&self) -> RunStanding {
         let Some(counts) = self.counts() else {
             let is_new = self.repetitions.is_empty();
@@ -225,7 +227,8 @@ impl CapturedRun<'_> {
         self.repetitions.iter().any(|it| it.is_by_other)
     }
 
-    /// The outcome of the reruns in words: `rerun by CI on 24 Nov 2026 at 3f2a91c: same` or `not rerun yet`.
+    /// Returns the outcome of the reruns in words: `rerun by CI on 24 Nov 2026 at 3f2a91c: same` or `never run
+    /// again`.
     pub fn words(&self) -> String {
         let Some(last) = self.repetitions.last() else { return "not rerun yet".to_owned() };
         let Some(counts) = self.counts() else { return format!("could not be rerun by {}", last.by()) };
@@ -243,12 +246,13 @@ impl CapturedRun<'_> {
         format!("rerun by {}: {}{reproduced}{judged}{since}", counts.by(), counts.verdict.label())
     }
 
-    /// The command and its outcome: `the command python3 load.py, rerun by CI on 24 Nov 2026 at 3f2a91c: differs`.
+    /// Returns the command and its outcome: `the command python3 load.py, rerun by CI on 24 Nov 2026 at 3f2a91c:
+    /// differs`.
     pub fn told(&self) -> String {
         format!("the command {}, {}", self.command(), self.words())
     }
 
-    /// The entry for replies and JSON, limited to `characters` per text and `entries` per list.
+    /// Returns the entry for replies and JSON, limited to `characters` per text and `entries` per list.
     pub fn entry(&self, characters: usize, entries: usize) -> RunEntry {
         let cut = |text: &str| shorten(&one_line(text), characters);
         let output = &self.ran.output;
@@ -265,13 +269,13 @@ impl CapturedRun<'_> {
         }
     }
 
-    /// The command on one line, shortened.
+    /// Returns the command on one line, shortened.
     pub fn command(&self) -> String {
         shorten(&one_line(&self.ran.line()), COMMAND)
     }
 }
 
-/// An expectation with the value found: `p99 ([0-9.]+) in 0..50: 41`.
+/// Formats an expectation with the value found: `p99 ([0-9.]+) in 0..50: 41`.
 fn expected(it: &Expectation) -> String {
     let range = it.range.as_ref().map(|range| format!(" in {range}")).unwrap_or_default();
     let found = match (&it.found, it.held) {
@@ -337,7 +341,7 @@ impl<'a> EvidenceRuns<'a> {
         runs
     }
 
-    /// The runs that support these nodes, in the order of the nodes, without duplicates.
+    /// Returns the runs that support the given nodes, in node order and without duplicates.
     pub(super) fn of_nodes<'n>(&self, nodes: impl Iterator<Item = &'n NodeId>) -> Vec<RunId> {
         let mut seen = HashSet::new();
         let runs = nodes.flat_map(|node| self.by_node.get(node).into_iter().flatten());
@@ -347,7 +351,7 @@ impl<'a> EvidenceRuns<'a> {
 
 /// Returns true if another session, machine or person did the rerun.
 ///
-/// An author whose name is contradicted by git does not count as another person.
+/// An author contradicted by git does not count as another person.
 fn is_by_other([first, again]: [&Commenter; 2], systems: [&System; 2]) -> bool {
     let [who, by] = [first, again].map(|it| ClaimedAuthor::of(it.agent_id.as_deref(), &it.caller));
     let [first, again] = [&first.caller, &again.caller];
@@ -359,8 +363,8 @@ fn is_by_other([first, again]: [&Commenter; 2], systems: [&System; 2]) -> bool {
     is_another_session || is_another_machine || by.independence_from(&[who]) == Grade::Independent
 }
 
-/// Selects up to `most` runs, oldest first, and returns the number of omitted ones. Contesting runs take precedence
-/// over newer ones.
+/// Returns up to `most` runs, oldest first, and the number of omitted runs. Contesting runs take precedence over newer
+/// ones.
 pub fn newest_runs<'s, 'a>(
     runs: impl Iterator<Item = &'s CapturedRun<'a>>,
     most: usize,
@@ -378,27 +382,28 @@ fn name(author: &Commenter) -> String {
 }
 
 impl<'a> Assessment<'a> {
-    /// The captured run with this id. `None` for a rerun, a judgement or an unknown id.
+    /// Returns the captured run with the given id. `None` for a rerun, a judgement or an unknown id.
     pub fn run(&self, id: RunId) -> Option<&CapturedRun<'a>> {
         self.runs.captured.get(&id)
     }
 
-    /// All commands run as evidence, oldest first.
+    /// Returns all commands run as evidence, oldest first.
     pub fn runs(&self) -> impl Iterator<Item = &CapturedRun<'a>> {
         self.runs.captured.values()
     }
 
-    /// The commands that support a node: those run for it and those named by its results.
+    /// Returns the commands that support a node: those run for it and those named by its results.
     pub fn runs_of(&self, node: &NodeId) -> impl Iterator<Item = &CapturedRun<'a>> {
         self.runs.of_nodes(std::iter::once(node)).into_iter().filter_map(|id| self.run(id))
     }
 
-    /// The commands that an answer rests on: those of the steps leading to it, its own, and those of its confirmations.
+    /// Returns the commands that an answer rests on, including those for the steps that lead to it and for its
+    /// confirmations.
     pub fn evidence(&self, answer: &Answer<'_>) -> impl Iterator<Item = &CapturedRun<'a>> {
         answer.runs.iter().filter_map(|id| self.run(*id))
     }
 
-    /// The commands that contest an answer because their rerun differed.
+    /// Returns the commands that contest an answer because their rerun differed.
     pub fn differing_runs(&self, answer: &Answer<'_>) -> impl Iterator<Item = &CapturedRun<'a>> {
         answer.differing_runs.iter().filter_map(|id| self.run(*id))
     }
@@ -408,20 +413,20 @@ impl<'a> Assessment<'a> {
         *code == Code::NotRun && self.runs_of(node).next().is_some()
     }
 
-    /// The strength of an answer's evidence in words.
+    /// Describes the strength of an answer's evidence.
     pub fn evidence_words(&self, answer: &Answer<'_>) -> String {
         self.in_words(&[answer])
     }
 
-    /// The answers that the overall verdict rests on: those of the conclusion or, without a conclusion, the first
-    /// answer.
+    /// Returns the answers that the overall verdict rests on: those of the conclusion or, without a conclusion, the
+    /// first answer.
     pub(super) fn supporting(&self) -> Vec<&Answer<'a>> {
         let bound =
             self.bound().filter(|bound| bound.role != BoundAs::Rival).filter_map(|bound| bound.answer);
         bound.chain(self.first().filter(|_| self.end().is_none())).collect()
     }
 
-    /// The nodes that the overall verdict rests on: the paths to its answers, and their confirmations.
+    /// Returns the nodes that the overall verdict rests on: the paths to its answers, and their confirmations.
     pub fn whole_nodes(&self) -> Vec<&'a Arc<Node>> {
         let mut seen = HashSet::new();
         let supporting = self.supporting().into_iter();
@@ -429,18 +434,18 @@ impl<'a> Assessment<'a> {
         ids.filter(|id| seen.insert(*id)).filter_map(|id| self.investigation.node(id)).collect()
     }
 
-    /// The commands that the overall verdict rests on.
+    /// Returns the commands that the overall verdict rests on.
     pub fn whole_runs(&self) -> impl Iterator<Item = &CapturedRun<'a>> {
         self.runs_behind(self.supporting())
     }
 
-    /// The strength of the overall evidence in words. `None` if the verdict rests on no answer.
+    /// Describes the strength of the overall evidence. `None` if the verdict rests on no answer.
     pub fn whole_evidence(&self) -> Option<String> {
         let answers = self.supporting();
         (!answers.is_empty()).then(|| self.in_words(&answers))
     }
 
-    /// The commands that these answers rest on, without duplicates.
+    /// Returns the commands that the given answers rest on, without duplicates.
     fn runs_behind<'s>(
         &'s self,
         answers: impl IntoIterator<Item = &'s Answer<'a>>,
@@ -450,8 +455,8 @@ impl<'a> Assessment<'a> {
         ids.filter(move |run| seen.insert(**run)).filter_map(|id| self.run(*id))
     }
 
-    /// Commands behind answers that another author should rerun: nobody but their author has tried, or the rerun
-    /// differs and nobody has judged it.
+    /// Returns the commands behind answers that another author should rerun, because only the original author has tried
+    /// or because the rerun differs and nobody has judged it.
     ///
     /// Commands captured by the given agent and caller are excluded. Unjudged differences come first.
     pub fn to_repeat(&self, agent: Option<&str>, caller: &Caller) -> Vec<&CapturedRun<'a>> {
@@ -468,8 +473,8 @@ impl<'a> Assessment<'a> {
         differing.into_iter().chain(others).collect()
     }
 
-    /// The outcome of all commands: `rerun by CI on 24 Nov 2026 at 3f2a91c: 2 of 3 same, 1 differs`. Without
-    /// commands, the other evidence.
+    /// Describes the outcome of all commands: `rerun by CI on 24 Nov 2026 at 3f2a91c: 2 of 3 same, 1 differs`. If
+    /// there are no commands, describes the other evidence.
     fn in_words(&self, answers: &[&Answer<'a>]) -> String {
         let runs: Vec<&CapturedRun<'a>> = self.runs_behind(answers.iter().copied()).collect();
         if runs.is_empty() {
@@ -570,7 +575,7 @@ mod tests {
         run(number, None, "Ben", RunKind::Judged { of: id(of), holds })
     }
 
-    /// An answer with one ancestor, whose result names run 9.
+    /// Creates an answer with one ancestor, whose result names run 9.
     fn facts(runs: Vec<Arc<Run>>) -> Investigation {
         let mut parent: Option<NodeId> = None;
         let nodes = [("R1.A", "EXPLORE"), ("R2.A1", "FOUND")].map(|(id, state)| {
@@ -600,7 +605,7 @@ mod tests {
         &builtin::all().iter().find(|it| it.ruleset.name == "found-verify").unwrap().ruleset
     }
 
-    /// The evidence of the answer in words, and whether the answer is contested.
+    /// Returns the answer's evidence in words, and whether the answer is contested.
     fn told(runs: Vec<Arc<Run>>) -> (String, bool) {
         let facts = facts(runs);
         let ruleset = ruleset();

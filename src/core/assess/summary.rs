@@ -1,5 +1,5 @@
-//! The overall verdict in a sentence, and its grounds in up to seven lines. The front page of a report begins with
-//! them.
+//! The overall verdict in a sentence, with its grounds in up to seven lines. The front page of a report begins with
+//! these lines.
 
 use std::collections::HashSet;
 
@@ -11,11 +11,11 @@ use crate::markdown;
 use crate::ruleset::rules::objections::Objection;
 use crate::text::{counted, one_line, sentence, shorten};
 
-/// The maximum length of a quotation, of a title in a list, and of all uncovered points together, in characters.
+/// The maximum length in characters of a quotation, a title in a list, and all uncovered points together.
 const QUOTED: usize = 160;
 const TITLE: usize = 60;
 const NOT_COVERED: usize = 120;
-/// The number of alternatives that a line names.
+/// The maximum number of alternatives that a line names.
 const NAMED: usize = 3;
 
 /// The bearing of a line on the verdict.
@@ -24,7 +24,7 @@ const NAMED: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "SignView")]
 pub enum Sign {
-    /// Speaks for the answer.
+    /// Supports the answer.
     For,
     /// Raises a doubt.
     Doubt,
@@ -82,9 +82,9 @@ pub struct VerdictLine {
     pub sign: Sign,
     /// The fact in a few words.
     pub text: String,
-    /// Names or details. Empty if there is nothing to add.
+    /// Names or details. Empty if there are none.
     pub detail: String,
-    /// The node to read.
+    /// The node to read for details.
     pub node: Option<NodeId>,
     /// The quoted comment.
     pub comment: Option<CommentId>,
@@ -110,7 +110,8 @@ impl VerdictLine {
         VerdictLine { detail: detail.into(), ..self }
     }
 
-    /// The line with the number of notes. `about` counts those on the answer and its steps, if there is an answer.
+    /// Returns the line with the number of notes. `about` is the number of notes on the answer and its steps, if there
+    /// is an answer.
     pub fn notes(about: Option<usize>, elsewhere: usize) -> VerdictLine {
         let notes = |number| counted(number, "note");
         let (sign, text) = match (about, elsewhere) {
@@ -127,7 +128,8 @@ impl VerdictLine {
 }
 
 impl<'a> Assessment<'a> {
-    /// The overall verdict in one or two sentences: the confirmations, the strength of the evidence, and the sign-off.
+    /// Returns the overall verdict in one or two sentences: the confirmations, the strength of the evidence, and the
+    /// sign-off.
     pub fn sentence(&self, signed: &[Signed]) -> String {
         let top = self.top();
         let Some(verdict) = top.verdict else {
@@ -173,14 +175,15 @@ impl<'a> Assessment<'a> {
         Some(format!(", {and} {what}"))
     }
 
-    /// The grounds of the verdict and its open points: up to six lines, not counting the [notes](VerdictLine::notes).
+    /// Returns the grounds for the verdict and its open points in up to six lines, not counting the
+    /// [notes](VerdictLine::notes).
     pub fn verdict_lines(&self, signed: &[Signed]) -> Vec<VerdictLine> {
         let lines =
             [self.checked_line(), self.evidence_line(), self.ruled_out_line(), self.objections_line()];
         lines.into_iter().chain([self.limits_line(), Some(self.names_line(signed))]).flatten().collect()
     }
 
-    /// The line about attempts to refute the answer.
+    /// Returns the line about attempts to refute the answer.
     fn checked_line(&self) -> Option<VerdictLine> {
         self.rules?;
         let line = |sign, text: String| VerdictLine::new(VerdictSubject::Checked, sign, text);
@@ -228,7 +231,7 @@ impl<'a> Assessment<'a> {
         Some(VerdictLine { node: best.map(|best| best.node.clone()), ..line(sign, text).with(detail) })
     }
 
-    /// The author and name of a node: `verify-1: 164,302 transactions over 55 s, 0 errors`.
+    /// Returns a node's author and name: `verify-1: 164,302 transactions over 55 s, 0 errors`.
     fn attributed_name(&self, id: &NodeId) -> String {
         let Some(node) = self.investigation.node(id) else { return String::new() };
         let by = node.classification.as_ref().and_then(Classification::who);
@@ -236,7 +239,7 @@ impl<'a> Assessment<'a> {
         format!("{by}: {}", shorten(&one_line(node.name()), QUOTED))
     }
 
-    /// The line about reruns of the evidence.
+    /// Returns the line about reruns of the evidence.
     fn evidence_line(&self) -> Option<VerdictLine> {
         let words = self.whole_evidence()?;
         let standings: Vec<RunStanding> = self.whole_runs().map(|run| run.standing()).collect();
@@ -252,7 +255,7 @@ impl<'a> Assessment<'a> {
         Some(line.with(differing.map_or_else(String::new, |run| run.command())))
     }
 
-    /// The line about alternatives that were ruled out.
+    /// Returns the line about alternatives that were ruled out.
     fn ruled_out_line(&self) -> Option<VerdictLine> {
         self.rules?;
         let line = |sign, text: String| VerdictLine::new(VerdictSubject::RuledOut, sign, text);
@@ -270,7 +273,7 @@ impl<'a> Assessment<'a> {
         })
     }
 
-    /// The line that quotes the first open objection, preferring objections to the answer.
+    /// Returns the line that quotes the first open objection, preferring objections to the answer.
     fn objections_line(&self) -> Option<VerdictLine> {
         let supporting = self.supporting();
         let against: HashSet<_> = supporting.iter().flat_map(|answer| &answer.against).collect();
@@ -306,7 +309,7 @@ impl<'a> Assessment<'a> {
         Some(VerdictLine { node: first.comment.node.clone(), comment: Some(first.comment.id), ..line })
     }
 
-    /// The line about points that the conclusion does not cover.
+    /// Returns the line about points that the conclusion does not cover.
     fn limits_line(&self) -> Option<VerdictLine> {
         let line = |sign, text: &str| VerdictLine::new(VerdictSubject::NotCovered, sign, text);
         match self.limits().as_slice() {
@@ -322,7 +325,7 @@ impl<'a> Assessment<'a> {
         }
     }
 
-    /// The line about the names behind the work and the sign-offs.
+    /// Returns the line about the names behind the work and the sign-offs.
     fn names_line(&self, signed: &[Signed]) -> VerdictLine {
         let results = || self.investigation.committed().filter_map(|(node, _)| node.classification.as_ref());
         let agents: HashSet<&str> = results().flat_map(Classification::agents).collect();

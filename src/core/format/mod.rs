@@ -190,7 +190,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for OtherFields<A> {
     }
 }
 
-/// Reads a key. Returns `None` for the version.
+/// Deserializes a key; `None` for the version.
 struct OtherKey<'s, K>(&'s mut Option<K>);
 
 impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for OtherKey<'_, K> {
