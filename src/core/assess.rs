@@ -52,7 +52,7 @@ pub enum Verdict {
     RulesUnmet,
     /// There is no confirmation that counts.
     NotChecked,
-    /// Only the author has checked it.
+    /// Only the author has checked the answer.
     AuthorOnly,
     /// Confirmed by another agent, in the same session or an unknown session.
     SecondAgent,

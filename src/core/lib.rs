@@ -2,8 +2,8 @@
 //!
 //! Nothing in this crate uses git, files or the server protocol. Times are passed in as values.
 //!
-//! A separate crate compiles in parallel with the libraries that only the rest of the program needs, and it is not
-//! recompiled when the rest changes. `tree_of_thoughts` re-exports each module under the same name, and its crate
+//! As a separate crate, it compiles in parallel with the libraries that only the rest of the program needs, and it is
+//! not recompiled when the rest changes. `tree_of_thoughts` re-exports each module under the same name, and its crate
 //! documentation describes the architecture.
 
 pub mod assess;

@@ -1,7 +1,7 @@
-//! Credential detection in texts. git keeps everything that was committed, so a token in a finding is leaked for good.
+//! Detects credentials in texts. git keeps everything that was committed, so a token in a finding is leaked for good.
 //!
-//! The rules cover tokens with a known prefix and form, private keys, and passwords in addresses. None of them guesses:
-//! a rule for `password = …` would raise so many false alarms that people would ignore them all.
+//! The rules cover tokens with a known prefix and form, private keys, and passwords in addresses. The rules do not
+//! guess: a rule for `password = …` would raise so many false alarms that people would ignore them all.
 //!
 //! Guarantees:
 //!

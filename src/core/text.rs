@@ -56,8 +56,8 @@ pub fn fit(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Wraps the text into lines of at most `most` columns, and collapses white space. Words that are longer than a line
-/// are not broken.
+/// Wraps the text into lines of at most `most` columns and collapses whitespace. Words that are longer than a line are
+/// not broken.
 pub fn wrap(text: &str, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut used = 0;
@@ -84,7 +84,7 @@ pub fn without_case(name: &str) -> String {
     name.to_uppercase().to_lowercase()
 }
 
-/// Puts the text on one line: collapses white space and makes hidden characters visible.
+/// Puts the text on one line: collapses whitespace and makes hidden characters visible.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -120,7 +120,7 @@ pub fn visible(c: char) -> char {
     }
 }
 
-/// Replaces the hidden characters of the text, as [`visible`] does.
+/// Replaces the hidden characters in the text, as [`visible`] does.
 pub fn made_visible(text: &str) -> String {
     text.chars().map(visible).collect()
 }

@@ -19,7 +19,7 @@ use crate::domain::{
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text;
 
-/// All facts of a node. Absent values are `null` in JSON. Times have the same form as in files.
+/// All facts about a node. Absent values are `null` in JSON. Times have the same form as in files.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeView<'a> {
@@ -105,13 +105,13 @@ pub struct ClaimView<'a> {
     pub until: String,
 }
 
-/// Another result of the node. Its JSON omits absent fields and the fields of the proposal.
+/// Another result for the node. Its JSON omits absent fields and the fields of the proposal.
 #[derive(Clone, Debug)]
 pub struct OtherResult<'a>(pub Box<NodeView<'a>>);
 
 impl Serialize for OtherResult<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        /// The fields of a proposal, and the fields derived from its place in the tree.
+        /// The fields of the proposal, and those derived from the node's place in the tree.
         const PROPOSAL: &[&str] = &[
             "id",
             "parent",
@@ -300,7 +300,7 @@ pub const FINDINGS: &str = "Findings";
 /// A note on an answer that a person gave through a client.
 pub const NO_SIGN_OFF: &str = "said through the client, which is not a sign-off";
 
-/// Describes in a sentence how the person answered the question whether the investigation may end.
+/// Describes in a sentence how the person answered when asked whether the investigation may end.
 pub fn asked_line(asked: &Asked) -> String {
     let said = asked.said.as_ref().map(|said| format!(": “{said}”")).unwrap_or_default();
     let worth = match asked.answer {
@@ -668,7 +668,7 @@ impl<'a> BackingText<'a> {
 impl Serialize for BackingTexts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        // Programs that do not know `caveats` can read exports without the key.
+        // Programs that do not know `caveats` can read exports that do not contain the key.
         for text in self.iter().filter(|it| it.key != CAVEATS_KEY || it.entries().next().is_some()) {
             map.serialize_entry(text.key, &text.body)?;
         }
@@ -704,7 +704,7 @@ fn optional(text: &Option<String>) -> Option<Cow<'_, str>> {
 }
 
 /// Shortens every text in a serialized view to `characters`, and every list to `entries`. Ids and id lists are not
-/// shortened. If state or text changes have to be omitted, the oldest are.
+/// shortened. The oldest state and text changes are omitted first.
 ///
 /// Returns the names of the shortened fields.
 pub fn shorten(fields: &mut Map<String, Value>, characters: usize, entries: usize) -> Vec<String> {

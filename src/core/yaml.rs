@@ -4,8 +4,8 @@
 //!
 //! - Text from [`to_text`] reads back to exactly the same value, here and in other YAML 1.2 and 1.1 parsers.
 //! - Multi-line text is written as a literal block (`|`) wherever YAML allows it.
-//! - Hostile input (alias bombs, deep nesting, huge documents) is rejected within a budget.
-//! - Errors have a line and a column.
+//! - Hostile input (alias bombs, deep nesting, huge documents) is rejected once it exceeds a budget.
+//! - Errors include a line and a column.
 //!
 //! Limitation: comments do not survive reading and writing. Files written by people (rulesets) are therefore stored as
 //! text.
@@ -82,17 +82,17 @@ pub fn text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error>
     Block(text).serialize(serializer)
 }
 
-/// Serializes an optional string like [`text`].
+/// Serializes an optional string in the same way as [`text`].
 pub fn some_text<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
     text.as_deref().map(Block).serialize(serializer)
 }
 
-/// Serializes a list of strings, each like [`text`].
+/// Serializes a list of strings, each in the same way as [`text`].
 pub fn texts<S: Serializer>(texts: &[String], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(texts.iter().map(|text| Block(text)))
 }
 
-/// Serializes an optional list of strings, each like [`text`].
+/// Serializes an optional list of strings, each in the same way as [`text`].
 pub fn some_texts<S: Serializer>(all: &Option<Vec<String>>, serializer: S) -> Result<S::Ok, S::Error> {
     match all {
         Some(all) => texts(all, serializer),

@@ -1,6 +1,6 @@
 //! The distance between a confirmation and the answer it confirms: models, clients, time taken, sources and commands.
 //!
-//! Callers identify themselves, so the distance does not affect the grade. The distance is shown next to the grade.
+//! Callers identify themselves, so the distance is only shown next to the grade and does not affect it.
 
 use std::fmt;
 

@@ -16,8 +16,9 @@ use crate::domain::{
 use crate::ruleset::rules::verification::{ClaimedAuthor, Grade};
 use crate::text::{counted, made_visible, one_line, shorten};
 
-/// The maximum length of a name, and of a command within a sentence, in characters.
+/// The maximum length of a name, in characters.
 const NAME: usize = 60;
+/// The maximum length of a command within a sentence, in characters.
 const COMMAND: usize = 120;
 /// The number of runs shown per node: see [`newest_runs`].
 pub const NEWEST_RUNS: usize = 20;
@@ -46,19 +47,19 @@ pub struct Repetition<'a> {
     pub verdict: RunVerdict,
     /// The project commit that was checked out.
     pub at: Option<&'a str>,
-    /// True if the rerun was made in another session, on another machine or by another person than the captured run.
+    /// True if the rerun differs from the captured run in its session, machine or person.
     pub is_by_other: bool,
     /// Judgements on the difference found by the rerun and on identical differences found by other reruns, oldest
     /// first.
     pub judgements: Vec<&'a Arc<Run>>,
 }
 
-/// The overall outcome of the reruns of a command.
+/// The overall outcome of a command's reruns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunStanding {
     /// Not rerun yet.
     NeverRepeated,
-    /// No rerun could run.
+    /// None of the reruns could run.
     CouldNotRun,
     /// The rerun that counts had the same result.
     Same,
@@ -81,7 +82,7 @@ impl RunStanding {
         RunStanding::NeverRepeated,
     ];
 
-    /// Returns a label of a few words, shown next to the command.
+    /// Returns a short label, shown next to the command.
     pub fn label(self) -> &'static str {
         match self {
             RunStanding::NeverRepeated => "not rerun yet",
@@ -160,8 +161,8 @@ impl Repetition<'_> {
         }
     }
 
-    /// Returns the author, day and commit: `CI on 24 Nov 2026 at 3f2a91c`. Mentions if the author also captured the
-    /// first run.
+    /// Returns the author, day and commit: `CI on 24 Nov 2026 at 3f2a91c`. Notes if the author also captured the first
+    /// run.
     fn by(&self) -> String {
         let by = name(&self.run.author);
         let by = if self.is_by_other { by } else { format!("{by}, who captured it,") };
@@ -349,7 +350,7 @@ impl<'a> EvidenceRuns<'a> {
     }
 }
 
-/// Returns true if another session, machine or person did the rerun.
+/// Returns true if the rerun was made in another session, on another machine or by another person.
 ///
 /// An author contradicted by git does not count as another person.
 fn is_by_other([first, again]: [&Commenter; 2], systems: [&System; 2]) -> bool {

@@ -11,14 +11,16 @@ use crate::markdown;
 use crate::ruleset::rules::objections::Objection;
 use crate::text::{counted, one_line, sentence, shorten};
 
-/// The maximum length in characters of a quotation, a title in a list, and all uncovered points together.
+/// The maximum length of a quotation, in characters.
 const QUOTED: usize = 160;
+/// The maximum length of a title in a list, in characters.
 const TITLE: usize = 60;
+/// The maximum length of all uncovered points together, in characters.
 const NOT_COVERED: usize = 120;
 /// The maximum number of alternatives that a line names.
 const NAMED: usize = 3;
 
-/// The bearing of a line on the verdict.
+/// How a line bears on the verdict.
 ///
 /// Serializes as `class` for style sheets, `sign` to accompany the colour, and `label` for readers who see neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -73,12 +75,12 @@ pub enum VerdictSubject {
     Notes,
 }
 
-/// A line of the verdict.
+/// A line that explains the verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VerdictLine {
     /// The subject of the line.
     pub subject: VerdictSubject,
-    /// The bearing of the line on the verdict.
+    /// How the line bears on the verdict.
     pub sign: Sign,
     /// The fact in a few words.
     pub text: String,

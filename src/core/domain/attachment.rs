@@ -8,7 +8,7 @@ use super::id::as_text;
 use super::{IdError, NodeId};
 use crate::text::{one_line, shorten, without_case};
 
-/// A node's attachments: names, with sizes in bytes.
+/// The names of a node's attachments, with their sizes in bytes.
 pub type Attachments = BTreeMap<AttachmentName, u64>;
 
 /// An attachment name, which is a valid file name on every system.
@@ -40,7 +40,7 @@ impl AttachmentName {
         &self.0
     }
 
-    /// Returns the name that replaces the name of a withheld attachment.
+    /// Returns the replacement name for a withheld attachment.
     pub fn withheld() -> Self {
         AttachmentName("withheld".to_owned())
     }
@@ -55,7 +55,7 @@ impl AttachmentName {
         self.0.rfind('.').map_or((&self.0, ""), |dot| self.0.split_at(dot))
     }
 
-    /// Returns a name that distinguishes this content from another attachment whose name is the same, ignoring case:
+    /// Returns a name that distinguishes this content from an attachment with the same case-insensitive name:
     /// `Plot.png` becomes `plot-<32 digits>.png`.
     pub fn apart(&self, content: &[u8]) -> AttachmentName {
         /// An arbitrary UUID. It must never change, because all names from this function depend on it.

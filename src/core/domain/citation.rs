@@ -84,7 +84,7 @@ pub struct Lines {
 #[error("write one line as 18, several as 18-24")]
 pub struct NoLines;
 
-/// A cited path, to be looked up in the project.
+/// A cited path to look up in the project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CitedPath {
     /// The path as written.

@@ -24,7 +24,7 @@ pub struct Comment {
     pub text: String,
 }
 
-/// The kind of a comment.
+/// The kind of comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CommentKind {

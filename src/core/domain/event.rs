@@ -36,24 +36,24 @@ pub enum Change {
 /// The effect of an accepted call. It contains the resulting nodes, which the store writes unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// `tot_propose`.
+    /// The effect of `tot_propose`.
     Proposed {
-        /// The new proposals, and the pending ones that were proposed again.
+        /// The new proposals, and any pending proposals that were proposed again.
         nodes: Vec<Arc<Node>>,
         /// The withdrawn proposals.
         withdrawn: Vec<NodeId>,
     },
-    /// `tot_next` with a claim.
+    /// The effect of `tot_next` with a claim.
     Claimed {
         /// The proposals with their claims, all by the same agent.
         nodes: Vec<Arc<Node>>,
     },
-    /// `tot release`.
+    /// The effect of `tot release`.
     Released {
         /// The proposals, without their claims.
         nodes: Vec<Arc<Node>>,
     },
-    /// `tot_commit`.
+    /// The effect of `tot_commit`.
     Committed {
         /// The classified nodes, in the order given by the call. If a node already had a result, the newly committed
         /// one is the last of its other results.
@@ -63,7 +63,7 @@ pub enum Event {
         /// The files attached to the classified nodes.
         attachments: Vec<Arc<Attached>>,
     },
-    /// `tot_reclassify`.
+    /// The effect of `tot_reclassify`.
     Reclassified {
         /// The requested change.
         transition: Transition,
@@ -72,27 +72,28 @@ pub enum Event {
         /// True if the call reopened an ended investigation.
         reopened: bool,
     },
-    /// `tot_amend`.
+    /// The effect of `tot_amend` on a node.
     Amended {
         /// The amended node. Its last amendment is the new one.
         node: Arc<Node>,
     },
-    /// `tot_end`, or `tot_amend` for the conclusion. In the latter case, the last amendment is the new one.
+    /// The effect of `tot_end`, or of `tot_amend` on the conclusion. In the latter case, the last amendment is the new
+    /// one.
     Ended {
         /// The conclusion as stored.
         conclusion: Arc<Conclusion>,
     },
-    /// `tot_comment`, `tot comment`, `tot object`, `tot resolve`.
+    /// The effect of `tot_comment`, `tot comment`, `tot object` or `tot resolve`.
     Commented {
         /// The comment.
         comment: Arc<Comment>,
     },
-    /// `tot attach`.
+    /// The effect of `tot attach`.
     Attached {
         /// One or more attachments, all on the same node.
         attachments: Vec<Arc<Attached>>,
     },
-    /// `tot run`, `tot rerun`.
+    /// The effect of `tot run` or `tot rerun`.
     Ran {
         /// One or more runs, repetitions or judgements.
         runs: Vec<Arc<Run>>,
@@ -211,7 +212,7 @@ pub enum Happening {
     Reclassified(Arc<Node>, Reclassification),
     /// The texts of a committed node were amended.
     Amended(Arc<Node>, Amendment),
-    /// A committed node changed in another way: manually or in a merge.
+    /// A committed node changed in some other way, either manually or in a merge.
     Edited(Arc<Node>),
     /// A committed node was removed manually.
     Removed(Arc<Node>),

@@ -1,4 +1,4 @@
-//! Ids. Each is a newtype, so that one kind can't be passed in place of another.
+//! Id types. Each is a newtype, so one kind can't be passed in place of another.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -163,7 +163,7 @@ fn hyphenated(text: &str) -> Option<uuid::Uuid> {
     uuid::Uuid::try_parse(text).ok().filter(|_| text.len() == 36)
 }
 
-/// Parses a lowercase, hyphenated UUID. No other form is accepted, so that each id has a single spelling.
+/// Parses a lowercase, hyphenated UUID. No other form is accepted, so each id has a single spelling.
 fn canonical(text: &str) -> Option<uuid::Uuid> {
     hyphenated(text).filter(|id| id.hyphenated().to_string() == text)
 }

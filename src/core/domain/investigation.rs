@@ -42,7 +42,7 @@ pub struct Meta {
 /// An investigation: its facts, indexed by round and parent.
 ///
 /// Invariant: every node's parent exists, and its round is one less than the node's. Roots are in round 1. There are
-/// therefore no cycles. [`Investigation::from_facts`] omits and reports nodes that violate this.
+/// therefore no cycles. [`Investigation::from_facts`] omits and reports nodes that violate this invariant.
 ///
 /// Values are immutable. [`Investigation::with`] returns a new value that shares all unchanged rounds, so a call on
 /// 10,000 nodes copies only one round.
@@ -90,7 +90,7 @@ pub struct NodeClass {
     pub state: StateName,
     /// True if a child caused the state.
     pub is_promoted: bool,
-    /// The number of committed children in each state, which is the same for every node of the class.
+    /// The number of committed children in each state, which is the same for every node in the class.
     pub children: Vec<(StateName, u32)>,
     /// The nodes, ordered by id.
     pub nodes: Vec<Arc<Node>>,
@@ -327,7 +327,7 @@ impl Investigation {
 
     /// Returns all committed nodes, grouped by the properties that rules about a node and its children depend on.
     ///
-    /// Thousands of nodes form few classes, and a change affects only the classes of nearby rounds.
+    /// Thousands of nodes form only a few classes, and a change affects only the classes of nearby rounds.
     pub fn node_classes(&self) -> impl Iterator<Item = &NodeClass> {
         self.classes.0.iter().flat_map(|(round, classes)| classes.get_or_init(|| self.classes_in(*round)))
     }

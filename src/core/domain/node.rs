@@ -12,7 +12,7 @@
 //! 5. `src/core/view.rs`: add its JSON name and its heading. `investigation.json`, `tot_read`, resources, pages,
 //!    search, history and comparison take them from there.
 //! 6. `src/service/withhold.rs`: replace it when the node is withheld.
-//! 7. `src/service/import/ancestor.rs`: read it if files of the predecessor have it.
+//! 7. `src/service/import/ancestor.rs`: read it if the predecessor's files contain it.
 //! 8. `src/service/check/stored.rs`: check that merges preserve it.
 //! 9. `tests/it/fuzz.rs`: add it to the initial files and inputs for fuzzing.
 
@@ -76,7 +76,7 @@ impl Claim {
     }
 }
 
-/// A committed result of a node, with its later changes.
+/// A result committed for a node, with its later changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Classification {
@@ -99,7 +99,7 @@ pub struct Classification {
         with = "stored::caller"
     )]
     pub caller: Caller,
-    /// The start of the research, as reported by the agent. It may precede the proposal.
+    /// The time at which the research started, as reported by the agent. It may precede the proposal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
     /// The time of the commit.
@@ -204,21 +204,21 @@ pub struct Command {
 pub struct Link {
     /// The other node.
     pub to: NodeId,
-    /// The kind of the link.
+    /// The kind of link.
     pub kind: LinkKind,
 }
 
-/// The kind of a link.
+/// The kind of link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LinkKind {
-    /// The node supports the other node.
+    /// The node supports the linked node.
     Supports,
     /// The two nodes contradict each other.
     Contradicts,
-    /// The node duplicates the other node.
+    /// The node duplicates the linked node.
     Duplicates,
-    /// The node depends on the other node.
+    /// The node depends on the linked node.
     Depends,
 }
 
@@ -705,7 +705,7 @@ impl Conclusion {
         self.caller.who(self.agent_id.as_deref())
     }
 
-    /// Returns the callers that wrote a part of the file, each with the time of that part.
+    /// Returns the callers that wrote a part of the file, each with the time at which that part was written.
     pub fn written_by(&self) -> impl Iterator<Item = (Timestamp, &Caller)> {
         std::iter::once(self).chain(&self.other_conclusions).flat_map(|end| {
             let amended = end.amended.iter().map(|it| (it.at, &it.caller));
@@ -800,7 +800,7 @@ impl Node {
         pins.filter(move |pin| seen.insert(*pin))
     }
 
-    /// Returns the callers that wrote a part of the file, each with the time of that part.
+    /// Returns the callers that wrote a part of the file, each with the time at which that part was written.
     pub fn written_by(&self) -> impl Iterator<Item = (Timestamp, &Caller)> {
         self.results().flat_map(|result| {
             let changed = result.reclassified.iter().map(|it| (it.at, &it.caller));
@@ -911,17 +911,17 @@ impl Classification {
         self.warnings.iter().chain(self.reclassified.iter().flat_map(|change| &change.warnings))
     }
 
-    /// Returns the agents that set a state of this node.
+    /// Returns the agents that have set this node's state.
     pub fn agents(&self) -> impl Iterator<Item = &str> {
         self.callers().filter_map(|(agent, _)| agent)
     }
 
-    /// Returns the people who set a state of this node.
+    /// Returns the people who have set this node's state.
     pub fn people(&self) -> impl Iterator<Item = &Person> {
         self.callers().filter(|(agent, _)| agent.is_none()).filter_map(|(_, caller)| caller.person.as_ref())
     }
 
-    /// Returns the callers that set a state of this node, oldest first.
+    /// Returns the callers that have set this node's state, oldest first.
     fn callers(&self) -> impl Iterator<Item = (Option<&str>, &Caller)> {
         let later = self.reclassified.iter().map(|change| (change.by.agent(), &change.caller));
         std::iter::once((self.agent_id.as_deref(), &self.caller)).chain(later)

@@ -131,7 +131,7 @@ pub struct Output {
     pub end: Option<String>,
     /// The total number of bytes printed.
     pub bytes: u64,
-    /// The SHA-256 of everything printed, in hexadecimal. If both streams have output, it is the SHA-256 of their two
+    /// The SHA-256 hash of everything printed, in hexadecimal. If both streams have output, it is the hash of their two
     /// hashes, so interleaving does not matter.
     #[serde(serialize_with = "yaml::text")]
     pub sha256: String,

@@ -1,4 +1,4 @@
-//! Timestamps: UTC with milliseconds, written as RFC 3339 (`2026-11-20T09:15:02.114Z`).
+//! Timestamps in UTC with milliseconds, written in RFC 3339 format (`2026-11-20T09:15:02.114Z`).
 
 use std::fmt;
 use std::str::FromStr;

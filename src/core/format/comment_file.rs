@@ -1,4 +1,4 @@
-//! The files `comments/<id>.yaml`.
+//! The `comments/<id>.yaml` files.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

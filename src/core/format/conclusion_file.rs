@@ -1,4 +1,4 @@
-//! The file `conclusion.yaml`.
+//! The `conclusion.yaml` file.
 
 use crate::domain::Conclusion;
 use crate::yaml::YamlError;

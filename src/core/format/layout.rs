@@ -35,8 +35,8 @@
 //!
 //! - Folders named with four characters or two segments (`A1`) fail if the root has many children (`A123`).
 //! - A single level of folders fails if a round grows slowly.
-//! - Folders by ancestry alone, without the round, cost more in every shape and are slow because of their many small
-//!   trees.
+//! - Folders based on ancestry alone, without the round, cost more in every shape and are slow because of their many
+//!   small trees.
 //! - Pieces of increasing length are close to the best layout in every shape. The depth grows logarithmically with the
 //!   length of the id.
 
@@ -114,11 +114,11 @@ pub fn attachment(node: &NodeId, name: &AttachmentName) -> String {
 /// The kind of file at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// [`META`].
+    /// The [`META`] file.
     Meta,
-    /// [`RULESET`].
+    /// The [`RULESET`] file.
     Ruleset,
-    /// [`CONCLUSION`].
+    /// The [`CONCLUSION`] file.
     Conclusion,
     /// A node file.
     Node(NodeId),
@@ -126,7 +126,7 @@ pub enum Place {
     Comment(CommentId),
     /// A run file.
     Run(RunId),
-    /// An attachment of a node.
+    /// A file attached to a node.
     Attachment(NodeId, AttachmentName),
     /// A path below [`NODES`], [`COMMENTS`], [`RUNS`] or [`ATTACHMENTS`] that is not valid for any file there.
     Stray,

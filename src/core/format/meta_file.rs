@@ -1,4 +1,4 @@
-//! The file `investigation.yaml`.
+//! The `investigation.yaml` file.
 
 use crate::domain::Meta;
 use crate::yaml::YamlError;

@@ -5,13 +5,13 @@
 //!
 //! - A written file reads back to the same value, and writing that value again produces the same bytes.
 //! - Keys have a fixed order and multi-line text is a literal block, so a diff shows only the change.
-//! - Every file of facts has a version.
-//! - An invalid file is an error with its line, if known, and never a guess.
+//! - Every file that stores facts has a version.
+//! - An invalid file causes an error that includes the line, if known. Its content is never guessed.
 //!
 //! # Versions
 //!
 //! New keys are optional: files without them are read and written as before, and the version does not change. An older
-//! program that does not know a key refuses the file, names the key, and says that a newer version may have written it.
+//! program that does not know a key rejects the file, names the key, and says that a newer version may have written it.
 //! The other files of the investigation remain readable, and an unreadable file is never overwritten. The version
 //! increases only if a key changes its meaning. The error then names the version.
 //!
@@ -22,7 +22,7 @@
 //!
 //! # Modules
 //!
-//! - [`layout`]: the paths of files.
+//! - [`layout`]: file paths.
 //! - [`node_file`], [`meta_file`], [`conclusion_file`], [`comment_file`], [`run_file`], [`withheld_file`]: the file
 //!   formats.
 //! - [`record`](mod@record): the common interface of comments and runs.

@@ -28,7 +28,7 @@ const LISTED: usize = 20;
 const QUESTION: usize = 4_000;
 const ANSWER: usize = 40_000;
 
-/// Returns whether [`readme`] created the text, from whatever facts.
+/// Returns whether [`readme`] created the text, regardless of the facts.
 pub fn is_ours(text: &str) -> bool {
     text.trim_end().ends_with(MARK)
 }

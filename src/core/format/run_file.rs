@@ -1,4 +1,4 @@
-//! The files `runs/<id>.yaml`.
+//! The `runs/<id>.yaml` files.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

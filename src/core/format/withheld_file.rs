@@ -1,4 +1,4 @@
-//! The file `withheld.yaml`, written by a person: the nodes whose texts are not published.
+//! The `withheld.yaml` file, written by a person: the nodes whose texts are not published.
 
 use std::collections::BTreeMap;
 
