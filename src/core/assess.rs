@@ -277,7 +277,7 @@ impl fmt::Display for Headline {
     }
 }
 
-/// A limit of the verdict, which is a sentence about something that the verdict does not cover.
+/// A limit of the verdict: a sentence about something that the verdict does not cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerdictLimit<'a> {
     /// The confirmation that states the limit. `None` if the conclusion states it.

@@ -36,7 +36,7 @@ pub struct Node {
     /// The title, on one line.
     #[serde(serialize_with = "yaml::text")]
     pub title: String,
-    /// The action that the agent plans.
+    /// The action that the agent planned.
     #[serde(serialize_with = "yaml::text")]
     pub planned_action: String,
     /// The time at which the node was most recently proposed.
@@ -403,7 +403,7 @@ pub struct Conclusion {
     /// The conclusion in Markdown.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub conclusion: Option<String>,
-    /// The answers that the conclusion names. Files written by older versions name no answers; if there is only one, it
+    /// The answers that the conclusion names. Files written by older versions name no answers; a single answer then
     /// counts as named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<BoundAnswer>,
