@@ -1,4 +1,4 @@
-//! `tot_amend`: corrects the texts of a committed node, or the conclusion. The file retains the earlier texts.
+//! `tot_amend`: corrects the text of a committed node or the conclusion. The file retains the earlier text.
 
 use std::sync::Arc;
 
@@ -56,11 +56,11 @@ pub struct Amend {
     pub agent_id: Option<String>,
 }
 
-/// Codes that can refuse an amendment, besides those of any call.
+/// Error codes for rejected amendments, besides those common to all calls.
 pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::MissingReason, Code::EmptyBatch, Code::InvestigationEnded];
 
-/// Codes of the possible warnings.
+/// Warning codes for amendments.
 pub const WARNINGS: &[Code] = &[
     Code::SecretSuspected,
     Code::UnreadableReference,
@@ -69,17 +69,17 @@ pub const WARNINGS: &[Code] = &[
     Code::ReferenceIgnored,
 ];
 
-/// Judges an amendment. `known` holds the looked-up paths that [`citing`] collected.
+/// Validates an amendment. `known` contains the lookup results for the paths collected by [`citing`].
 ///
-/// Unchanged texts are skipped. If no text changes, the decision has no event.
+/// Skips unchanged fields. If nothing changes, the decision has no event.
 ///
 /// # Errors
 ///
-/// - `EMPTY_BATCH`: nothing is given.
-/// - `INVALID_ARGUMENT`: texts of a node and of the conclusion are mixed, or there is no conclusion.
-/// - `INVESTIGATION_ENDED`: a node of an ended investigation can't be amended.
-/// - `NODE_NOT_FOUND`, `MISSING_REASON`, `TEXT_TOO_LONG`.
-/// - `SECRET_SUSPECTED`, if the rules reject credentials.
+/// - `EMPTY_BATCH`: the request contains no new text.
+/// - `INVALID_ARGUMENT`: the request mixes text for a node and for the conclusion, or there is no conclusion to amend.
+/// - `INVESTIGATION_ENDED`: the node belongs to an ended investigation.
+/// - `NODE_NOT_FOUND`, `MISSING_REASON` or `TEXT_TOO_LONG`.
+/// - `SECRET_SUSPECTED`: the text seems to contain credentials, and the rules reject them.
 pub fn amend(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -167,7 +167,7 @@ fn of_node(
     Ok(Decision { event: Some(Event::Amended { node: Arc::new(after) }), warnings: verdict.warnings })
 }
 
-/// Updates the pinned state of cited files for texts that the amendment changes. Pins of unchanged texts are retained.
+/// Pins the files cited in amended text and returns the lookups to warn about. Retains the pins for unchanged text.
 fn pin(result: &Classification, amendment: &mut Amendment, known: &LookedUpPaths) -> Vec<LookedUp> {
     let mut missing = Vec::new();
     let mut references = result.references.clone();
@@ -236,7 +236,7 @@ fn nothing_given() -> Diagnostic {
         .suggest("Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.")
 }
 
-/// Returns every text of the request with its field name.
+/// Returns the text fields of the request with their names.
 fn texts(request: &Amend) -> impl Iterator<Item = (&str, &str)> + Clone {
     let optional = [
         ("headline", &request.headline),

@@ -1,4 +1,5 @@
-//! Attachments: files stored with a node, given with a result or by `tot attach`. They also work after the end.
+//! Attachments: files stored with a node, submitted with a result or by `tot attach`. Ended investigations accept them
+//! too.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,9 +33,9 @@ pub struct Attach {
 /// A file to store, not yet validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewAttachment {
-    /// The name of the attachment.
+    /// The file name.
     pub name: String,
-    /// The content.
+    /// The file content.
     pub content: Vec<u8>,
 }
 
@@ -62,7 +63,7 @@ pub fn attach(
     Ok(Decision { event: Some(Event::Attached { attachments }), warnings: verdict.warnings })
 }
 
-/// Returns the files given with a result.
+/// Decodes and checks the files submitted with a result. Returns those that can be stored.
 pub(super) fn of_result(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -98,7 +99,7 @@ pub(super) fn of_result(
     checked(investigation, rules, node, files, verdict)
 }
 
-/// Returns the files that can be stored; adds the errors and warnings of all.
+/// Returns the files that can be stored. Adds the errors and warnings for all files to the verdict.
 pub(super) fn checked(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -136,7 +137,7 @@ pub(super) fn checked(
             let how = "Attach the part that matters, or keep it in the project and cite its path.";
             verdict.refuse(Code::TextTooLong, node, message, how);
         }
-        // In another encoding, the readable part of a log is checked.
+        // If a log has another encoding, its readable part is checked.
         let text = String::from_utf8_lossy(&content);
         let field = format!("attachments: {name}");
         secrets::check(rules.secrets(), node.as_str(), [(field.as_str(), text.as_ref())], verdict);

@@ -1,4 +1,4 @@
-//! Supporting data of a result, besides its texts: start time, commands, runs, sources, and links to other nodes.
+//! Supporting data for a result besides its text: start time, commands, runs, sources, and links to other nodes.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -57,11 +57,11 @@ pub struct NewLink {
 /// Maximum number of entries in a list.
 const MOST: usize = 50;
 
-/// Maximum number of characters in a headline, and in the lines and commit of a source.
+/// Maximum number of characters in a headline, or in the `lines` or `commit` field of a source.
 pub const LINE_MAX: usize = 300;
 
 impl NewCommand {
-    /// Returns the texts, each with its field name.
+    /// Returns the text fields with their names.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
         [Some(&self.command), self.output.as_ref()]
             .into_iter()
@@ -71,14 +71,14 @@ impl NewCommand {
 }
 
 impl NewCitation {
-    /// Returns the texts, each with its field name.
+    /// Returns the text fields with their names.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
         let optional = [&self.lines, &self.commit, &self.quote, &self.note].into_iter().flatten();
         std::iter::once(&self.target).chain(optional).map(|text| ("references", text.as_str()))
     }
 }
 
-/// Parses the time at which the work began. Adds an error if it is invalid or in the future.
+/// Parses the time when the work began. Adds an error if the time is invalid or in the future.
 pub(super) fn started_at(
     about: &str,
     text: Option<&str>,
@@ -96,13 +96,13 @@ pub(super) fn started_at(
     None
 }
 
-/// Returns the caveats as single lines, without blank ones.
+/// Returns the non-blank caveats, each as a single line.
 pub(super) fn caveats(about: &str, given: Vec<String>, verdict: &mut CallVerdict) -> Vec<String> {
     check_number(about, "caveats", given.len(), verdict);
     given.into_iter().filter_map(|text| not_blank(Some(one_line(&text)))).collect()
 }
 
-/// Returns the commands, without blank ones.
+/// Returns the non-blank commands.
 pub(super) fn commands(about: &str, given: Vec<NewCommand>, verdict: &mut CallVerdict) -> Vec<Command> {
     check_number(about, "commands", given.len(), verdict);
     let given = given.into_iter().filter(|ran| !ran.command.trim().is_empty());
@@ -114,7 +114,7 @@ pub(super) fn commands(about: &str, given: Vec<NewCommand>, verdict: &mut CallVe
     given.map(command).collect()
 }
 
-/// Returns the named runs. A name is an id or an unambiguous ending of one.
+/// Returns the runs with these ids or unambiguous id endings.
 pub(super) fn runs(
     investigation: &Investigation,
     about: &str,
@@ -133,7 +133,7 @@ pub(super) fn runs(
     runs
 }
 
-/// Returns the sources. Each needs a target.
+/// Returns the sources. Each source must have a target.
 pub(super) fn references(about: &str, given: Vec<NewCitation>, verdict: &mut CallVerdict) -> Vec<Citation> {
     check_number(about, "references", given.len(), verdict);
     let mut references = Vec::with_capacity(given.len());
@@ -160,7 +160,7 @@ pub(super) fn references(about: &str, given: Vec<NewCitation>, verdict: &mut Cal
     references
 }
 
-/// Returns the links. Each must lead to another existing node.
+/// Returns the links. Each link must lead to another existing node.
 pub(super) fn links(
     investigation: &Investigation,
     node: &Node,

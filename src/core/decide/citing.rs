@@ -1,4 +1,4 @@
-//! Project files that a result cites: collects the paths to look up, then pins the outcome.
+//! Project files cited by a result: collects the paths to look up, then pins the files found.
 
 use super::amend::Amend;
 use super::backing::NewCitation;
@@ -12,7 +12,7 @@ const MOST: usize = 100;
 /// Maximum number of missing paths named in a message.
 const NAMED: usize = 5;
 
-/// Returns the paths that these results cite.
+/// Returns the paths cited by these results.
 pub fn cited_by_results(results: &[NodeResult]) -> Vec<CitedPath> {
     let cited = |result: &NodeResult| {
         let texts = [Some(result.findings.as_str()), result.evidence.as_deref()];
@@ -21,7 +21,7 @@ pub fn cited_by_results(results: &[NodeResult]) -> Vec<CitedPath> {
     results.iter().flat_map(cited).collect()
 }
 
-/// Returns the paths that an amendment cites.
+/// Returns the paths cited by an amendment.
 pub fn cited_by_amendment(request: &Amend) -> Vec<CitedPath> {
     let texts = [request.findings.as_deref(), request.evidence.as_deref()];
     cited(request.references.as_deref().unwrap_or_default(), texts)
@@ -34,7 +34,7 @@ fn cited(given: &[NewCitation], texts: [Option<&str>; 2]) -> Vec<CitedPath> {
     given.chain(texts.into_iter().flatten().flat_map(named_paths)).take(MOST).collect()
 }
 
-/// Returns the path of a source given as data.
+/// Returns the path cited by a source given as data, if any.
 fn given_path(target: &str, [lines, commit, quote]: [Option<&str>; 3]) -> Option<CitedPath> {
     let path = markdown::own_path(target)?;
     let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -46,7 +46,7 @@ fn given_path(target: &str, [lines, commit, quote]: [Option<&str>; 3]) -> Option
     })
 }
 
-/// Returns the paths cited in a text.
+/// Returns the paths cited in the text.
 fn named_paths(text: &str) -> impl Iterator<Item = CitedPath> {
     let paths = markdown::references(text).into_iter().filter(|mention| mention.kind == MentionKind::Path);
     paths.filter(|mention| markdown::own_path(&mention.target).is_some()).map(|mention| CitedPath {
@@ -62,7 +62,7 @@ fn lines_of(mention: &Mention) -> Option<Lines> {
     Some(Lines { first, last: mention.last_line.unwrap_or(first) })
 }
 
-/// Pins each source given as data to its looked-up file; returns the missing ones.
+/// Pins each source given as data to the file found for it. Returns the lookups to warn about.
 pub(super) fn pin_given(given: &mut [Citation], known: &LookedUpPaths) -> Vec<LookedUp> {
     let mut missing = Vec::new();
     for citation in given {
@@ -76,8 +76,8 @@ pub(super) fn pin_given(given: &mut [Citation], known: &LookedUpPaths) -> Vec<Lo
     missing
 }
 
-/// Adds the files cited in a text to the sources, unless they were given as data. Removes files that only an earlier
-/// version of the text cited. Returns the missing ones.
+/// Adds the files cited in `text` to the sources, except those given as data. Removes files cited only in an earlier
+/// version of the text. Returns the lookups to warn about.
 pub(super) fn pin_named(
     references: &mut Vec<Citation>,
     named_in: NamedIn,
@@ -87,7 +87,7 @@ pub(super) fn pin_named(
     let before =
         references.extract_if(.., |citation| citation.named_in == Some(named_in)).collect::<Vec<_>>();
     let mut missing = Vec::new();
-    // Most servers have no project. Without one, nothing needs to be parsed.
+    // Most servers have no project, and without a project the text need not be parsed.
     let named: Vec<CitedPath> = if known.is_empty() { Vec::new() } else { named_paths(text).collect() };
     for path in named {
         let Some(found) = known.get(&path) else { continue };
@@ -116,7 +116,7 @@ pub(super) fn pin_named(
     missing
 }
 
-/// Returns the warnings about missing sources, misquoted files, and files ignored by git.
+/// Returns warnings about missing sources, misquoted files, and files ignored by git.
 pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic> {
     let (mut missing, mut misquoted, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
     for one in unpinned {

@@ -1,7 +1,7 @@
-//! Claims: an agent reserves a pending proposal, so that two agents don't research the same one.
+//! Claims: an agent reserves a pending proposal to keep other agents from researching it too.
 //!
-//! A claim is an expiring note, not a lock. A commit by another agent only gets a warning, and no research is
-//! discarded.
+//! A claim is an expiring note, not a lock. If another agent commits the node, it only gets a warning, and no research
+//! is discarded.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use std::sync::Arc;
 use super::{Decision, Rejection, quoted, refuse_if_ended};
 use crate::domain::{Claim, Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
 
-/// The minutes that a claim may last.
+/// The permitted duration of a claim in minutes.
 pub const MINUTES: RangeInclusive<u32> = 1..=10_080;
 /// The default duration of a claim in minutes.
 pub const MINUTES_DEFAULT: u32 = 60;
 
-/// The agent that claims, and the claim's duration.
+/// The claiming agent and the duration of the claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claimant {
-    /// The name that will sign the results.
+    /// The agent name that will sign the results.
     pub agent_id: Option<String>,
-    /// The duration; defaults to [`MINUTES_DEFAULT`].
+    /// The duration in minutes; defaults to [`MINUTES_DEFAULT`].
     pub minutes: Option<u32>,
 }
 
-/// Judges a claim on pending proposals. A claim that the agent already has is renewed once half its time is over.
+/// Validates a claim on pending proposals. Renews the agent's existing claims once half of their duration has passed.
 ///
 /// # Errors
 ///
-/// Returns `INVALID_ARGUMENT`, `NOT_PROPOSED`, `CLAIMED_BY_OTHER` or `INVESTIGATION_ENDED`. Then nothing is claimed.
+/// Returns `INVALID_ARGUMENT`, `NOT_PROPOSED`, `CLAIMED_BY_OTHER` or `INVESTIGATION_ENDED`, and claims nothing.
 pub fn claim(
     investigation: &Investigation,
     nodes: &[NodeId],
@@ -70,11 +70,11 @@ pub fn claim(
     Ok(Decision { event, warnings: Vec::new() })
 }
 
-/// Judges the release of pending proposals, regardless of the claimant. Unclaimed proposals stay unchanged.
+/// Validates the release of pending proposals, regardless of the claimant. Unclaimed proposals stay unchanged.
 ///
 /// # Errors
 ///
-/// Returns `NOT_PROPOSED`. Then nothing is released.
+/// Returns `NOT_PROPOSED` if a node is not pending, and releases nothing.
 pub fn release(investigation: &Investigation, nodes: &[NodeId]) -> Result<Decision, Rejection> {
     let mut errors = Vec::new();
     let mut released = Vec::new();
@@ -98,7 +98,7 @@ fn not_pending(id: &NodeId) -> Diagnostic {
         .suggest("Only pending proposals can be claimed: tot_status lists them.")
 }
 
-/// Returns the warning that another agent has claimed the node.
+/// Returns a warning that another agent has claimed the node.
 pub(super) fn of_other(id: &NodeId, claim: &Claim) -> Diagnostic {
     let Claim { agent_id, until, .. } = claim;
     let message = format!("{id} is claimed by {} until {until}.", quoted(agent_id));

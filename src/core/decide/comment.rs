@@ -1,5 +1,5 @@
-//! `tot_comment`, `tot comment`, `tot object` and `tot resolve`: comments by people and agents. They also work after
-//! the end.
+//! `tot_comment`, `tot comment`, `tot object` and `tot resolve`: comments by people and agents. Ended investigations
+//! accept comments too.
 
 use std::sync::Arc;
 
@@ -33,21 +33,21 @@ pub struct Say {
     pub agent_id: Option<String>,
 }
 
-/// Without a stated kind, it is a plain comment.
+/// Defaults to a plain comment.
 impl Default for CommentKind {
     fn default() -> Self {
         CommentKind::Comment
     }
 }
 
-/// Codes that can refuse a comment, besides those of any call.
+/// Error codes for rejected comments, besides those common to all calls.
 pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::CommentNotFound, Code::ResolvedByAuthor, Code::SecretSuspected];
 
-/// Codes of the possible warnings.
+/// Warning codes for comments.
 pub const WARNINGS: &[Code] = &[Code::SecretSuspected];
 
-/// Stores a comment under the given id, or the next free one. Repeating a comment word for word writes nothing.
+/// Stores a comment under the given id or the next free id. An exact repetition of a comment is not stored.
 ///
 /// # Errors
 ///
@@ -116,13 +116,14 @@ pub fn comment(
     Ok(Decision { event: Some(Event::Commented { comment }), warnings: verdict.warnings })
 }
 
-/// Returns whether two authors are the same, even across sessions.
+/// Returns whether two commenters are the same author, even in different sessions.
 fn is_same(one: &Commenter, other: &Commenter) -> bool {
     let key = |it: &Commenter| (it.is_person(), it.name.clone(), it.email.clone(), it.agent_id.clone());
     key(one) == key(other)
 }
 
-/// Returns the comment to reply to. For a resolution, this is the objection, even if an answer to it was named.
+/// Returns the comment to reply to. For a resolution, this is the objection, even if the request names an answer to the
+/// objection.
 fn reply_to(
     investigation: &Investigation,
     kind: CommentKind,
@@ -153,7 +154,7 @@ fn reply_to(
     found.map(|it| it.id)
 }
 
-/// Returns the node that the comment is about.
+/// Returns the node that the comment refers to.
 fn node(
     investigation: &Investigation,
     named: Option<&str>,

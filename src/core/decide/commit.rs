@@ -79,7 +79,7 @@ pub struct NodeResult {
     pub attachments: Vec<Attach>,
 }
 
-/// Codes that can refuse a commit, besides those of any call.
+/// Error codes for rejected commits, besides those common to all calls.
 pub const CODES: &[Code] = &[
     Code::NotProposed,
     Code::UnknownState,
@@ -95,7 +95,7 @@ pub const CODES: &[Code] = &[
     Code::InvestigationEnded,
 ];
 
-/// Codes of the possible warnings.
+/// Warning codes for commits.
 pub const WARNINGS: &[Code] = &[
     Code::DepthEnforced,
     Code::Suspicious,
@@ -111,11 +111,11 @@ pub const WARNINGS: &[Code] = &[
     Code::SecretSuspected,
 ];
 
-/// Judges a commit by `caller`. `known` holds the looked-up paths that [`citing`] collected.
+/// Validates a commit by `caller`. `known` contains the lookup results for the paths collected by [`citing`].
 ///
 /// # Errors
 ///
-/// Returns every error of every result. Nothing of a rejected batch is stored.
+/// Returns the errors in all results. If any result is rejected, none is stored.
 pub fn commit(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -142,7 +142,7 @@ pub fn commit(
             verdict.refuse(Code::DuplicateInBatch, &result.node_id, message, "Give one result per node.");
             continue;
         }
-        // The ratio counts the state even if the result has other errors, which the agent will fix.
+        // The ratio includes results with other errors, because the agent will fix them.
         states.extend(state_in_ratio(investigation, rules, &result));
         let judged = judge(investigation, rules, result, (known, caller, now), &mut agents, &mut verdict);
         if let Some((node, attached)) = judged {
@@ -165,7 +165,7 @@ pub fn commit(
     Ok(Decision { event: Some(event), warnings })
 }
 
-/// Returns the batch's agents that already appear in committed results, each with such a node.
+/// Returns the agents in the batch that already have committed results, each with one of their nodes.
 fn known_agents(investigation: &Investigation, results: &[NodeResult]) -> HashMap<String, NodeId> {
     let asked: Vec<&str> =
         results.iter().filter_map(|result| result.agent_id.as_deref().map(str::trim)).collect();
@@ -176,7 +176,8 @@ fn known_agents(investigation: &Investigation, results: &[NodeResult]) -> HashMa
     named.collect()
 }
 
-/// Returns the classified node and its files if the result is valid on its own. Adds its errors and warnings.
+/// Returns the classified node and its files if the result is valid on its own. Adds errors and warnings to the
+/// verdict.
 fn judge(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -205,7 +206,7 @@ fn judge(
     };
     let mut own = CallVerdict::default();
     check_texts(rules, &about, texts(&result), &mut own);
-    // The proposal's texts were judged when it was proposed, but only the node's file can store the warning.
+    // The proposal's text was already checked when it was proposed, but only the node's file can store the warning.
     if rules.secrets() == Enforcement::Warn {
         let proposed = [("title", node.title.as_str()), ("plannedAction", node.planned_action.as_str())];
         secrets::check(Enforcement::Warn, &about, proposed, &mut own);
@@ -323,8 +324,8 @@ fn judge(
     Some((after, attachments))
 }
 
-/// Returns whether a claimant sends a result for a node that another agent has committed in the meantime. A repeated
-/// call does not count.
+/// Returns whether a claimant submits a result for a node that another agent has already committed. Repeated calls
+/// don't count.
 fn is_late(node: &Node, result: &NodeResult, caller: &Caller) -> bool {
     let agent = result.agent_id.as_deref().map(str::trim);
     let is_own = |other: &Classification| match (agent, other.agent_id.as_deref()) {
@@ -338,10 +339,10 @@ fn is_late(node: &Node, result: &NodeResult, caller: &Caller) -> bool {
     result.claimed && node.classification.as_ref().is_some_and(|first| !has_own(first))
 }
 
-/// Maximum number of lines under References named in a message.
+/// Maximum number of unreadable lines under References quoted in a message.
 const NAMED: usize = 3;
 
-/// Returns the warning about lines under References that can't be read as sources.
+/// Returns a warning about lines under References that can't be parsed as sources.
 pub(super) fn unreadable_references(about: &str, findings: &str) -> Option<Diagnostic> {
     let lines = markdown::unreadable_references(findings);
     lines.first()?;
@@ -356,7 +357,7 @@ pub(super) fn unreadable_references(about: &str, findings: &str) -> Option<Diagn
     Some(Diagnostic::new(Code::UnreadableReference, message).about(about).suggest(how))
 }
 
-/// Returns every text of a result with its field name.
+/// Returns the text fields of a result with their names.
 fn texts(result: &NodeResult) -> impl Iterator<Item = (&str, &str)> {
     let optional = [
         ("headline", &result.headline),

@@ -40,17 +40,17 @@ pub struct End {
     pub asked: Option<Asked>,
 }
 
-/// An answer that supports a conclusion: its id alone, or its id and role.
+/// An answer that supports a conclusion, given as an id with an optional role.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Bind {
-    /// The id alone: a `main` answer if all others are rivals, otherwise a `part`.
+    /// An id without a role: a `main` answer if all other answers are rivals, otherwise a `part`.
     Id(String),
-    /// An id and a role.
+    /// An id with a role.
     As {
         /// An answer.
         id: String,
-        /// If absent, the role is chosen as for an id alone.
+        /// The role; if absent, it is chosen as for [`Bind::Id`].
         #[serde(rename = "as")]
         role: Option<BoundAs>,
     },
@@ -81,7 +81,7 @@ pub struct EarlyStop {
     pub note: Option<String>,
 }
 
-/// Codes that can block an end, besides those of any call.
+/// Error codes for rejected conclusions, besides those common to all calls.
 pub const CODES: &[Code] = &[
     Code::NoNodes,
     Code::RecoveryRequired,
@@ -104,7 +104,7 @@ pub const CODES: &[Code] = &[
     Code::InvalidChildState,
 ];
 
-/// Codes of the possible warnings.
+/// Warning codes for conclusions.
 pub const WARNINGS: &[Code] = &[
     Code::AlreadyEnded,
     Code::MissingConclusion,
@@ -116,14 +116,14 @@ pub const WARNINGS: &[Code] = &[
     Code::SecretSuspected,
 ];
 
-/// Judges an end.
+/// Validates a request to end an investigation.
 ///
-/// An ended investigation stays unchanged, unless the request adds its first conclusion. With `stopped`, missing
-/// required steps don't block the end. A person's reply counts only if nothing else blocks it.
+/// An ended investigation changes only if the request adds its first conclusion. With `stopped`, missing required steps
+/// don't prevent ending. A person's reply counts only if there are no other blockers.
 ///
 /// # Errors
 ///
-/// Returns every blocker, `TEXT_TOO_LONG` or `END_DECLINED`.
+/// Returns all blockers, `TEXT_TOO_LONG` or `END_DECLINED`.
 pub fn end(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -131,7 +131,7 @@ pub fn end(
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     if let Some(ended) = investigation.end_in_force() {
-        // Repeating the call gets the same reply, with a warning if a different answer is discarded.
+        // A repeated call gets the same reply, with a warning if it discards a different conclusion.
         let new_conclusion =
             not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
         if let Some(text) = new_conclusion.as_ref().filter(|_| ended.conclusion.is_none()) {
@@ -208,7 +208,7 @@ pub fn end(
     let conclusion = Arc::new(Conclusion {
         agent_id: not_blank(request.agent_id),
         asked: request.asked,
-        // With no required steps missing, the end is not an early stop.
+        // If no required steps are missing, this is not an early stop.
         stopped: request
             .stopped
             .filter(|_| !missing.is_empty())
@@ -230,8 +230,9 @@ fn current_answers<'i>(investigation: &'i Investigation, rules: &EffectiveRules)
     rules.answers(investigation).map(|node| &node.id).collect()
 }
 
-/// Returns the answers and open questions to store with a conclusion. Without named answers, an only current answer is
-/// used. Adds errors for names that are not current answers, for duplicates, and for a main answer next to other parts.
+/// Returns the answers and open questions to store with a conclusion. If none are named and there is only one current
+/// answer, that answer is used. Adds errors for names that are not current answers, for duplicates, and for a main
+/// answer combined with parts.
 pub(super) fn bound_answers(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -284,7 +285,7 @@ pub(super) fn bound_answers(
     (answers, not_covered)
 }
 
-/// Judges the reply of the person who was asked to approve the end.
+/// Evaluates the reply of the person who was asked to approve ending the investigation.
 ///
 /// # Errors
 ///

@@ -1,12 +1,12 @@
-//! Decisions: turn an investigation, its rules, a request and the current time into an event or a rejection. Pure: no
-//! git, no clock, no files.
+//! Decisions: pure functions that turn an investigation, its rules, a request and the current time into an event or a
+//! rejection, without access to git, the clock or files.
 //!
-//! Each verb has its own file: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`],
-//! [`comment`], [`run`] and [`end`]. It checks what all rulesets share, then calls the [`rules`](crate::ruleset::rules)
-//! in order. Three more modules derive results from the state: [`standing`] (required steps and blockers),
-//! [`references`] (sources) and [`next`] (tasks and the next legal call).
+//! Each verb has its own module: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`],
+//! [`comment`], [`run`] and [`end`]. The module checks the conditions common to all rulesets, then calls the
+//! [`rules`](crate::ruleset::rules) in order. Three other modules derive information from the state: [`standing`]
+//! (required steps and blockers), [`references`] (sources) and [`next`] (tasks and the next legal call).
 //!
-//! A rejection lists every error, and nothing of a rejected request is stored. Codes and rules come from the method's
+//! A rejection lists every error, and no part of a rejected request is stored. Codes and rules come from the method's
 //! specification; each check names its code.
 
 pub mod amend;
@@ -46,7 +46,7 @@ pub struct Decision {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// A refused request. It has at least one error.
+/// A rejected request, with at least one error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct Rejection {
@@ -78,7 +78,7 @@ fn refuse_if_ended(investigation: &Investigation) -> Result<(), Rejection> {
     }
 }
 
-/// Checks texts, given with their field names, for their length and for suspected credentials.
+/// Checks the named text fields for excessive length and suspected credentials.
 fn check_texts<'a>(
     rules: &EffectiveRules,
     node: &str,
@@ -103,7 +103,7 @@ fn check_lengths<'a>(
     }
 }
 
-/// Adds `TEXT_TOO_LONG` for a line over `most` characters.
+/// Adds `TEXT_TOO_LONG` if a line exceeds `most` characters.
 fn check_line(
     node: &str,
     field: &str,

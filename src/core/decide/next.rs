@@ -1,15 +1,17 @@
-//! `tot_next`: tasks to research, and the next legal call. It writes nothing and decides nothing: a plan is advice, and
-//! its proposals are judged like any other.
+//! `tot_next`: suggests research tasks and the next legal call. It writes nothing. A plan is only advice, and its
+//! proposals are validated like any other.
 //!
 //! 1. Collect the needs: required children of open nodes, checks of answers, breadth, missing combinations.
-//! 2. Order them by the strategy. As many as fit into one proposal become tasks with fresh ids (`ids`).
-//! 3. Give each task a state that leads to the end (`suggest`), words from the ruleset, and a prompt (`brief`).
-//! 4. Choose the next call: withdraw proposals that can't be committed, commit pending ones, change a state if no
-//!    proposal helps, propose the tasks, or end.
+//! 2. Order the needs by strategy. Those that fit into one proposal become tasks with new ids (`ids`).
+//! 3. Give each task a state that leads toward the conclusion (`suggest`), wording from the ruleset, and a prompt
+//!    (`brief`).
+//! 4. Choose the next call: withdraw proposals that can't be committed, commit the others, change a state if no
+//!    proposal helps, propose the tasks, or end the investigation.
 //!
-//! Guarantee: while the investigation can still end, the next call is legal, and following it leads to the end,
-//! whatever was committed before. The property test in `next/tests.rs` checks this. Limit: in some rulesets no call can
-//! reach an end, which [`validity`](crate::ruleset::validity) detects only in part. Then there is no next call.
+//! Guarantee: while the investigation can still end, the next call is legal, and following the plans ends it, whatever
+//! was committed before. The property test in `next/tests.rs` checks this. Limitation: some rulesets can make ending
+//! impossible, and [`validity`](crate::ruleset::validity) detects only some of these cases. A plan then has no next
+//! call.
 
 mod brief;
 mod coverage;
@@ -41,21 +43,21 @@ use coverage::Grid;
 pub use coverage::{Combination, Coverage, Dimension};
 use suggest::{Advisor, KEPT_OPEN, NodePlace, Suggestion};
 
-/// The range of tasks that can be requested.
+/// The permitted number of tasks in a request.
 pub const TASKS: RangeInclusive<u32> = 1..=20;
 /// The default number of tasks.
 pub const TASKS_DEFAULT: u32 = 8;
 
-/// Number of children that the exhaustive strategy wants under each open node.
+/// Target number of children per open node in the exhaustive strategy.
 const EXHAUSTIVE_CHILDREN: usize = 3;
 
-/// Number of roots to propose if the ruleset sets none.
+/// Number of roots to propose if the ruleset does not set one.
 const ROOTS: usize = 3;
 
-/// Maximum number of tasks proposed at once only to raise the quality score.
+/// Maximum number of tasks proposed at once just to raise the quality score.
 const QUALITY_TASKS: usize = 5;
 
-/// Maximum total bytes of the ids in a call. Each id appears in it twice.
+/// Maximum total size in bytes of the ids in a call, where each id appears twice.
 const IDS: usize = 1_500;
 
 /// Maximum number of answers to bind to a conclusion.
@@ -67,17 +69,17 @@ const WITHDRAWN: usize = 20;
 /// The order in which needs become tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// The lowest round first, spread over its parents.
+    /// Lowest round first, spread across its parents.
     #[default]
     Balanced,
-    /// Like balanced, with at least three children under every open node. If a ruleset limits closing, only while few
-    /// branches are open and above the depth required for the end.
+    /// Like [`Strategy::Balanced`], but with at least three children under every open node. If the ruleset limits
+    /// closing, this applies only while few branches are open and until the required depth is reached.
     Exhaustive,
-    /// Unconfirmed answers and nodes that await confirmation. Without any, like balanced.
+    /// Only unconfirmed answers and nodes that await confirmation. If there are none, like [`Strategy::Balanced`].
     Verify,
-    /// The deepest branch first, answers before open work. Goes one step deeper even when no required steps remain.
+    /// Deepest branch first, answers before open work. Goes one level deeper even if no required steps remain.
     Deepen,
-    /// Like balanced, but only required steps, no recommended ones.
+    /// Like [`Strategy::Balanced`], but limited to required steps.
     Owed,
 }
 
@@ -88,25 +90,26 @@ pub struct Next {
     pub strategy: Strategy,
     /// Maximum number of tasks; defaults to [`TASKS_DEFAULT`].
     pub max_tasks: Option<u32>,
-    /// The dimensions whose combinations are to be covered, if any.
+    /// The dimensions whose combinations should be covered, if any.
     pub dimensions: Vec<Dimension>,
-    /// The agent to plan for. Nodes claimed by others and objections meant for others are left out.
+    /// The agent to plan for. The plan omits nodes claimed by other agents and objections that this agent may not
+    /// handle.
     pub agent_id: Option<String>,
-    /// The caller that asks.
+    /// The caller that requests the plan.
     pub caller: Caller,
 }
 
 /// The next steps of an investigation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The next call. `None` for an ended investigation, or if the remaining work is claimed by others or waits for a
-    /// person. Only a person can resolve an objection to an unsigned node.
+    /// The next call. `None` for an ended investigation, or if the remaining work is claimed by others or requires a
+    /// person. For example, only a person can resolve an objection to an unsigned node.
     pub next_call: Option<NextCall>,
     /// Pending proposals to commit next.
     pub pending: Vec<Task>,
     /// Proposals that others have claimed.
     pub claimed: Vec<(NodeId, Claim)>,
-    /// Nodes to propose and research. The batch is legal as it is, even while other proposals are pending.
+    /// Nodes to propose and research. The batch is legal as is, even while other proposals are pending.
     pub tasks: Vec<Task>,
     /// The coverage of combinations, if dimensions were given.
     pub coverage: Option<Coverage>,
@@ -115,23 +118,23 @@ pub struct Plan {
 /// One node to research.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Its id: a fresh one, or that of the proposal.
+    /// The node id: a new one, or that of the pending proposal.
     pub id: NodeId,
-    /// The node it extends; `None` for a root.
+    /// The parent node; `None` for a root.
     pub parent: Option<NodeId>,
     /// The ancestors with their titles, from the root to the parent.
     pub path: Vec<(NodeId, String)>,
-    /// One line.
+    /// The title, in one line.
     pub title: String,
     /// The planned work.
     pub planned_action: String,
-    /// The values of dimensions that it covers, such as `engine=gix`.
+    /// The dimension values that the task covers, such as `engine=gix`.
     pub covers: Vec<String>,
-    /// The states in which the result would count, and their requirements.
+    /// The states in which the result would count, with their requirements.
     pub counts: String,
     /// The full brief for a research agent.
     pub prompt: String,
-    /// A legal state that leads to the end if the whole batch is committed together. It is for the planner only: the
+    /// A legal state that leads toward the conclusion if the whole batch is committed together. For planning only: the
     /// actual state depends on the findings.
     pub suggested_state: StateName,
 }
@@ -150,16 +153,16 @@ pub struct NextCall {
 pub enum LegalCall {
     /// `tot_propose` with all tasks of the plan.
     Propose,
-    /// `tot_propose` that only withdraws.
+    /// `tot_propose` that only withdraws proposals.
     Withdraw(Vec<NodeId>),
-    /// `tot_commit` of pending nodes. The agent fills in findings and evidence.
+    /// `tot_commit` for pending nodes. The agent fills in the findings and evidence.
     Commit(Vec<SuggestedState>),
     /// `tot_reclassify`.
     Reclassify(SuggestedState),
-    /// `tot_comment` to an objection.
+    /// `tot_comment` in reply to an objection.
     Reply(ObjectionReply),
-    /// `tot_end`. If there are several answers, it names those that the conclusion may rest on, with the best confirmed
-    /// as the main one.
+    /// `tot_end`. If there are several answers, the call lists those that the conclusion may rest on, with the
+    /// best-confirmed one as the main answer.
     End(Vec<BoundAnswer>),
 }
 
@@ -172,16 +175,16 @@ pub struct ObjectionReply {
     pub kind: CommentKind,
 }
 
-/// A node and a state for it.
+/// A node and its suggested state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SuggestedState {
     /// The node.
     pub node: NodeId,
     /// The state.
     pub state: StateName,
-    /// The number of characters of evidence that the state requires, if any.
+    /// The minimum length of the evidence in characters, if the state requires evidence.
     pub evidence: Option<u32>,
-    /// The number of alternatives that the state requires, if any.
+    /// The minimum number of alternatives, if the state requires alternatives.
     pub alternatives: Option<u32>,
 }
 
@@ -245,7 +248,7 @@ pub fn next(
     Ok(Plan { next_call, pending, claimed, tasks, coverage })
 }
 
-/// Claims the nodes that a plan on this state would commit next. Without any, nothing is written.
+/// Claims the nodes that a plan for the current state would commit next. Writes nothing if there are none.
 ///
 /// # Errors
 ///
@@ -265,7 +268,8 @@ pub fn claim_next(
     claim(investigation, &nodes, &Claimant { agent_id: plan.agent_id.clone(), minutes }, now)
 }
 
-/// Proposes the given nodes, or the tasks of a plan on this state. Without any, nothing is written.
+/// Proposes the given nodes or, if `nodes` is `None`, the tasks from a plan for the current state. Writes nothing if
+/// there are none.
 ///
 /// # Errors
 ///
@@ -281,8 +285,8 @@ pub fn propose_next(
         Some(nodes) => Propose { nodes: nodes.to_vec(), withdraw: Vec::new() },
         None => {
             let plan = next(investigation, rules, plan, now)?;
-            // When the end is possible, only the agent may choose to go deeper. Otherwise a loop of turns would never
-            // end.
+            // Once the investigation can end, only the agent may choose to go deeper. Otherwise a loop of turns would
+            // never end.
             let may_end = plan.next_call.as_ref().is_some_and(|next| matches!(next.call, LegalCall::End(_)));
             if may_end { Propose::default() } else { plan.proposal() }
         }
@@ -293,7 +297,7 @@ pub fn propose_next(
     propose(investigation, rules, request, now)
 }
 
-/// Returns the number of tasks, or the default.
+/// Returns the requested number of tasks, or the default.
 ///
 /// # Errors
 ///
@@ -308,7 +312,7 @@ pub fn number_of_tasks(asked: Option<u32>) -> Result<u32, Rejection> {
         .into())
 }
 
-/// Returns the briefs of pending proposals, with states suited to committing all of them together.
+/// Returns the briefs for pending proposals, with states suited to committing them all together.
 pub fn briefs(investigation: &Investigation, rules: &EffectiveRules, pending: &[NodeId]) -> Vec<Task> {
     let advisor = Advisor::new(investigation, rules);
     let nodes: Vec<&Node> = pending
@@ -331,14 +335,14 @@ pub fn briefs(investigation: &Investigation, rules: &EffectiveRules, pending: &[
         .collect()
 }
 
-/// Returns the full brief of a node for the agent that researches it.
+/// Returns the full brief for the agent that researches a node.
 pub fn brief(investigation: &Investigation, rules: &EffectiveRules, node: &Node) -> String {
     let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent)).map(AsRef::as_ref);
     let words = (&node.id, parent, node.title.as_str(), node.planned_action.as_str());
     brief::prompt(&Advisor::new(investigation, rules), words, brief::prompt_length(1))
 }
 
-/// Returns a task that checks a committed node: a new child of it. `None` if it can't have one.
+/// Returns a task for a new child that checks a committed node, or `None` if the node can't have another child.
 pub fn check(investigation: &Investigation, rules: &EffectiveRules, node: &Node) -> Option<Task> {
     let advisor = Advisor::new(investigation, rules);
     advisor.committable(Some(node)).first()?;
@@ -349,7 +353,7 @@ pub fn check(investigation: &Investigation, rules: &EffectiveRules, node: &Node)
     Some(advisor.task(&id, Some(node), words, suggestion.state.name.clone(), brief::prompt_length(1)))
 }
 
-/// Returns the states that a single commit below `parent`, or of a root, would store exactly as requested.
+/// Returns the states that a commit of a single node, below `parent` or as a root, would store exactly as requested.
 pub fn states_that_count<'r>(
     investigation: &'r Investigation,
     rules: &'r EffectiveRules<'r>,
@@ -366,10 +370,10 @@ pub fn states_that_count<'r>(
     states
 }
 
-/// Returns the place for a node given without a parent; `Some(None)` is the root level.
+/// Returns the parent for a node that was given without one; `Some(None)` means the root level.
 ///
-/// Below the first node that needs a child, otherwise next to the newest node. With a state, the first such place that
-/// accepts it, or `None`.
+/// The parent is the first node that needs a child, otherwise that of the newest node. If a state is given, returns the
+/// first suitable parent that accepts the state, or `None`.
 ///
 /// # Errors
 ///
@@ -408,9 +412,9 @@ struct Planner<'a> {
     rules: &'a EffectiveRules<'a>,
     advisor: Advisor<'a>,
     strategy: Strategy,
-    /// The agent that asks.
+    /// The requesting agent.
     who: ClaimedAuthor<'a>,
-    /// The maximum number of requested tasks.
+    /// The requested maximum number of tasks.
     most: usize,
     /// The maximum number of nodes in one proposal: `most`, capped by the ruleset's batch limit.
     limit: usize,
@@ -421,7 +425,7 @@ struct Slot<'a> {
     id: NodeId,
     parent: Option<&'a Node>,
     keep_open: bool,
-    /// Whether it can be assigned a combination of values. Checks of answers can't.
+    /// Whether the node can be assigned a combination of values. Nodes that check an answer can't.
     explores: bool,
 }
 
@@ -429,13 +433,13 @@ struct Slot<'a> {
 struct Want<'a> {
     parent: &'a Node,
     number: usize,
-    /// Whether they check an answer.
+    /// Whether the children check an answer.
     checks: bool,
 }
 
 impl<'a> Planner<'a> {
-    /// Returns the next call and the tasks, given the pending proposals that are free. An objection comes first, but
-    /// hides no tasks.
+    /// Returns the next call and the tasks, given the available pending proposals. An objection comes first, but the
+    /// tasks are still returned.
     fn plan(&self, grid: Option<Grid>, pending: &[&Node]) -> (Option<NextCall>, Vec<Task>) {
         let idle = pending.is_empty();
         if let Some(call) = self.contested().filter(|_| idle) {
@@ -465,7 +469,7 @@ impl<'a> Planner<'a> {
         slots.retain(|slot| slot.parent.is_none_or(|parent| !leaves.iter().any(|leaf| leaf.id == parent.id)));
         let blockers = blockers(self.investigation, self.rules);
         if idle && slots.is_empty() {
-            // The nodes that others have claimed may change the requirements.
+            // Nodes claimed by others may change the requirements.
             if self.investigation.pending().next().is_some() {
                 return (None, Vec::new());
             }
@@ -507,7 +511,8 @@ impl<'a> Planner<'a> {
         (call, tasks)
     }
 
-    /// Returns answers to bind to the conclusion, if there are several. The list is capped because most are rivals.
+    /// Returns the answers to bind to the conclusion if there are several. The list is capped because most answers are
+    /// rivals.
     fn bindable(&self) -> Vec<BoundAnswer> {
         let mut answers: Vec<_> = self.rules.answers(self.investigation).collect();
         answers.sort_by_key(|node| Reverse(self.rules.grade(self.investigation, node)));
@@ -516,7 +521,7 @@ impl<'a> Planner<'a> {
         if answers.len() > 1 { bound.take(MOST_BOUND).collect() } else { Vec::new() }
     }
 
-    /// Returns the call that settles pending proposals: withdraws those that no commit could accept, then commits the
+    /// Returns the call that settles pending proposals: first withdraw those that can't be committed, then commit the
     /// others.
     fn settle(&self, pending: &[&Node]) -> NextCall {
         let lost: Vec<NodeId> =
@@ -554,7 +559,7 @@ impl<'a> Planner<'a> {
         NextCall { call: LegalCall::Commit(steps), reason }
     }
 
-    /// Returns whether no commit could accept a pending node.
+    /// Returns whether a pending node can no longer be committed.
     fn is_lost(&self, node: &Node) -> bool {
         let parent =
             node.parent.as_ref().and_then(|parent| self.investigation.node(parent)).map(AsRef::as_ref);
@@ -562,7 +567,7 @@ impl<'a> Planner<'a> {
         closed || self.advisor.committable(parent).is_empty()
     }
 
-    /// Returns the roots to propose: the first batch, or one more if nothing else can continue.
+    /// Returns the roots to propose: the first batch, or an additional root if no branch can continue.
     fn roots(&self, ids: &mut Ids, combinations: usize) -> Vec<Slot<'a>> {
         let investigation = self.investigation;
         if investigation.roots().any(|root| root.is_pending()) {
@@ -593,7 +598,7 @@ impl<'a> Planner<'a> {
         ids.into_iter().map(|id| Slot { explores: several, ..slot(id) }).collect()
     }
 
-    /// Returns the children wanted under open nodes, in the order of the strategy.
+    /// Returns the children wanted under open nodes, ordered by strategy.
     fn wants(&self, combinations: usize) -> Vec<Want<'a>> {
         let (investigation, rules) = (self.investigation, self.rules);
         let asked = if self.strategy == Strategy::Exhaustive { EXHAUSTIVE_CHILDREN } else { 0 };
@@ -609,8 +614,9 @@ impl<'a> Planner<'a> {
             let pending = children - investigation.committed_children(&node.id).count();
             let missing =
                 rules.requirement(investigation, node).map_or(0, |requirement| requirement.missing());
-            // If a limit keeps some of all children open, asking for more than required would let the tree grow with
-            // every round. Then more is asked for only while few branches are open, and not below the end's depth.
+            // If a limit keeps some of the children open, requesting more than required would let the tree grow with
+            // every round. Extra children are then requested only while few branches are open and the required depth
+            // has not been reached.
             let below = node.round().saturating_add(1);
             let limited = rules.closing_limit(below).is_some_and(|percent| percent < 100);
             let many = open.get(&below).is_some_and(|open| *open >= KEPT_OPEN);
@@ -660,7 +666,8 @@ impl<'a> Planner<'a> {
         wants
     }
 
-    /// Raises the numbers for the recommended breadth while its round is the frontier, and for missing combinations.
+    /// Adds children to reach the recommended breadth while its round is the frontier, and to cover missing
+    /// combinations.
     fn widen(&self, wants: &mut [Want<'a>], combinations: usize) {
         let breadth = self.rules.breadth().filter(|(round, _)| {
             self.strategy != Strategy::Owed && self.investigation.current_round() <= *round
@@ -673,7 +680,7 @@ impl<'a> Planner<'a> {
         self.raise(wants, combinations.min(self.limit), |want| self.explores(want.parent));
     }
 
-    /// Raises the numbers of the matching wants to a sum, preferring parents with the fewest children.
+    /// Adds children to the matching wants until their total is `sum`, preferring parents with the fewest children.
     fn raise(&self, wants: &mut [Want<'a>], sum: usize, fits: impl Fn(&Want<'a>) -> bool) {
         let planned: usize = wants.iter().filter(|want| fits(want)).map(|want| want.number).sum();
         for _ in planned..sum {
@@ -686,12 +693,12 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns whether children of a node explore further rather than check it.
+    /// Returns whether a node's children explore further rather than check the node.
     fn explores(&self, parent: &Node) -> bool {
         parent.state().is_some_and(|state| self.rules.role(state) == Role::Open)
     }
 
-    /// Turns as many wants as fit into slots: branch by branch, or in turn under each parent.
+    /// Turns wants into slots up to the limit, either branch by branch or in turn under each parent.
     fn spread(&self, wants: &[Want<'a>], ids: &mut Ids) -> Vec<Slot<'a>> {
         let mut slots = Vec::new();
         let mut rest: Vec<(&'a Node, usize)> = wants.iter().map(|want| (want.parent, want.number)).collect();
@@ -724,7 +731,7 @@ impl<'a> Planner<'a> {
         self.advisor.suggest(&places)
     }
 
-    /// Returns a state change for a node that waits for children that no commit could provide.
+    /// Returns a state change for a node that is waiting for children that can't be committed.
     fn instead_of_children(&self, slots: &[Slot<'a>]) -> Option<NextCall> {
         let served: HashSet<&NodeId> = slots.iter().filter_map(|slot| Some(&slot.parent?.id)).collect();
         self.investigation.committed().find_map(|(node, state)| {
@@ -757,10 +764,10 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Returns open leaves, deep enough, whose children could not be closed in one commit. The limit on closing would
-    /// keep such a branch open forever.
+    /// Returns the sufficiently deep open leaves whose children could not be closed in one commit. The limit on closing
+    /// would keep their branches open forever.
     fn leaves_to_close(&self, slots: &[Slot<'a>]) -> Vec<&'a Node> {
-        // By round: whether any task closes. By parent: whether all its tasks are kept open.
+        // By round: whether any task has a closed state. By parent: whether all of its tasks are kept open.
         let mut closes: BTreeMap<u32, bool> = BTreeMap::new();
         let mut held: BTreeMap<&NodeId, (&'a Node, bool)> = BTreeMap::new();
         for (slot, suggestion) in slots.iter().zip(self.suggest(slots)) {
@@ -790,7 +797,8 @@ impl<'a> Planner<'a> {
         Some(NextCall { call: LegalCall::Reclassify(self.step(&leaf.id, &closed.name)), reason })
     }
 
-    /// Returns the call that reopens a node once every node is closed: one with children if possible, then the deepest.
+    /// Returns the call that reopens a node once every node is closed, preferring nodes with children, then the
+    /// deepest.
     fn revive(&self, blockers: &[Diagnostic]) -> Option<NextCall> {
         let has_children = |node: &Node| self.investigation.children(&node.id).next().is_some();
         let mut closed: Vec<&Node> = self.investigation.committed().map(|(node, _)| node.as_ref()).collect();
@@ -803,7 +811,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Returns a child of the deepest open node that can have one.
+    /// Returns a new child of the deepest open node that can have another.
     fn deeper(&self, ids: &mut Ids) -> Option<Slot<'a>> {
         self.investigation
             .committed()
@@ -819,8 +827,8 @@ impl<'a> Planner<'a> {
             })
     }
 
-    /// Returns children to close, to raise the quality score: below the open node that is deep enough and nearest to
-    /// the root. There they increase the branching and need few descendants.
+    /// Returns new children that can be closed to raise the quality score. Their parent is the open node nearest to the
+    /// root that is deep enough. There they increase branching and need few descendants.
     fn broader(&self, ids: &mut Ids) -> Vec<Slot<'a>> {
         let deep_enough = |node: &Node| node.round().saturating_add(1) >= self.advisor.goal;
         let parent = self
@@ -854,7 +862,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns the call that decides between results combined by a merge.
+    /// Returns the call that chooses between conflicting results after a merge.
     fn contested(&self) -> Option<NextCall> {
         let contested = contested(self.investigation).into_iter().next()?;
         let node = self.investigation.node(&contested.node?.parse().ok()?)?;
@@ -862,7 +870,7 @@ impl<'a> Planner<'a> {
         Some(NextCall { call, reason: format!("{} Read both with tot_read, and decide.", contested.message) })
     }
 
-    /// Returns the reply to an objection: an answer first, then a resolution if the end waits for it.
+    /// Returns the reply to an objection: an answer first, then a resolution if it is required before ending.
     fn objected(&self) -> Option<NextCall> {
         let is_waited_for = self.rules.ruleset().objections == Enforcement::Reject;
         objections::open(self.investigation).iter().find_map(|objection| {
@@ -883,8 +891,8 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Returns whether the asking agent may answer or resolve an objection. Its author may not answer it, and the
-    /// node's authors may not resolve it. An unnamed agent may speak for others of its session.
+    /// Returns whether the requesting agent may answer or resolve an objection. The objection's author may not answer
+    /// it, and the node's authors may not resolve it. An unnamed agent may speak for others in its session.
     fn is_for_who_asks(&self, objection: &Objection) -> bool {
         let Objection { comment, .. } = objection;
         let about = comment.node.as_ref().and_then(|id| self.investigation.committed_node(id));
@@ -899,8 +907,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns another approach if the last answer was refuted and nothing was tried since: a new root, or a child of
-    /// the deepest open node.
+    /// Returns another approach if the last answer was refuted and nothing has been tried since: a new root, or a child
+    /// of the deepest open node.
     fn other_way(&self, ids: &mut Ids) -> Option<(Slot<'a>, String)> {
         let refuted = refuted_alone(self.investigation, self.rules);
         let at = |node: &Node| node.classification.as_ref().map(|result| result.committed_at);

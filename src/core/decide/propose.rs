@@ -46,7 +46,7 @@ pub struct NewNode {
     pub covers: Vec<String>,
 }
 
-/// Codes that can refuse a proposal, besides those of any call.
+/// Error codes for rejected proposals, besides those common to all calls.
 pub const CODES: &[Code] = &[
     Code::InvalidIdFormat,
     Code::DuplicateId,
@@ -66,14 +66,14 @@ pub const CODES: &[Code] = &[
     Code::InvestigationEnded,
 ];
 
-/// Codes of the possible warnings.
+/// Warning codes for proposals.
 pub const WARNINGS: &[Code] = &[Code::Breadth(2), Code::SecretSuspected];
 
-/// Judges a proposal.
+/// Validates a proposal.
 ///
 /// # Errors
 ///
-/// Returns every error of every node. Nothing of a rejected batch is stored.
+/// Returns the errors in all nodes. If any node is rejected, none is stored.
 pub fn propose(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -153,7 +153,7 @@ fn withdrawn(investigation: &Investigation, request: &Propose, verdict: &mut Cal
     withdrawn
 }
 
-/// Lists the pending proposals, for a suggestion: `Pending: R2.A1, R2.A2.`
+/// Lists the pending proposals for use in a suggestion: `Pending: R2.A1, R2.A2.`
 pub(super) fn pending_list(investigation: &Investigation) -> String {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     match pending.len() {
@@ -163,8 +163,8 @@ pub(super) fn pending_list(investigation: &Investigation) -> String {
     }
 }
 
-/// The ids in use, by their lower-case spelling. Two ids that differ only in case can't be checked out together on macOS
-/// or Windows.
+/// The ids in use, keyed by their lower-case spelling. Two ids that differ only in case can't be checked out together
+/// on macOS or Windows.
 struct Spellings {
     in_use: HashMap<String, NodeId>,
     in_batch: HashSet<NodeId>,
@@ -178,7 +178,7 @@ impl Spellings {
     }
 }
 
-/// Returns the node if it is valid; otherwise adds its errors.
+/// Returns the node if it is valid. Otherwise adds its errors to the verdict.
 fn check_node(
     investigation: &Investigation,
     rules: &EffectiveRules,

@@ -1,4 +1,4 @@
-//! `tot_reclassify`: changes the state of a committed node, to revive, correct or abandon it.
+//! `tot_reclassify`: changes the state of a committed node to revive, correct or abandon it.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub struct Reclassify {
     pub alternatives_considered: Vec<String>,
 }
 
-/// Codes that can refuse a state change, besides those of any call.
+/// Error codes for rejected state changes, besides those common to all calls.
 pub const CODES: &[Code] = &[
     Code::NodeNotFound,
     Code::UnknownState,
@@ -45,7 +45,7 @@ pub const CODES: &[Code] = &[
     Code::InvestigationEnded,
 ];
 
-/// Codes of the possible warnings.
+/// Warning codes for state changes.
 pub const WARNINGS: &[Code] = &[
     Code::EarlyState,
     Code::MissingEvidence,
@@ -55,9 +55,9 @@ pub const WARNINGS: &[Code] = &[
     Code::SecretSuspected,
 ];
 
-/// Judges a state change.
+/// Validates a state change.
 ///
-/// If the node already has the state, the decision has no event, unless the change settles a contested result.
+/// If the node is already in the new state, the decision has an event only if the change settles a contested result.
 ///
 /// # Errors
 ///
@@ -126,7 +126,7 @@ pub fn reclassify(
     Ok(Decision { event: Some(Event::Reclassified { transition, transitions, reopened: ended }), warnings })
 }
 
-/// Returns every text of the request with its field name.
+/// Returns the text fields of the request with their names.
 fn texts(request: &Reclassify) -> impl Iterator<Item = (&str, &str)> {
     let optional = [
         ("reason", &request.reason),

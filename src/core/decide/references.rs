@@ -1,4 +1,4 @@
-//! The sources of results: those cited in findings, and those given as data.
+//! Result sources: those cited in findings, and those given as data.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::text::one_line;
 pub struct Reference {
     /// The URL or path.
     pub target: String,
-    /// Whether the source is a URL or a path.
+    /// The kind of source: a URL or a path.
     pub kind: MentionKind,
     /// The cited line, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ pub struct Reference {
     pub cited_by: Vec<NodeId>,
 }
 
-/// Converts a source given as data to the form of one cited in findings.
+/// Converts a source given as data to the form used for sources cited in findings.
 fn mentioned(citation: &Citation) -> Mention {
     let is_url = ["http://", "https://"].iter().any(|scheme| citation.target.starts_with(scheme));
     let first = citation.lines.as_deref().and_then(|lines| lines.split('-').next()?.parse().ok());
@@ -46,13 +46,13 @@ pub fn sources(result: &Classification) -> usize {
     targets.len()
 }
 
-/// Returns the sources cited in the findings, then those given as data.
+/// Returns the sources cited in the findings, followed by those given as data.
 fn mentions(result: &Classification) -> impl Iterator<Item = Mention> {
     let given = result.references.iter().map(mentioned);
     markdown::references(&result.findings).into_iter().chain(given)
 }
 
-/// Returns all cited sources in order of first mention: by round, suffix, then position in the text.
+/// Returns all cited sources in order of first mention: by round, then suffix, then position in the text.
 pub fn references(investigation: &Investigation) -> Vec<Reference> {
     let mut references: Vec<Reference> = Vec::new();
     let mut known: HashMap<(MentionKind, String, Option<u32>), usize> = HashMap::new();

@@ -1,4 +1,5 @@
-//! `tot run` and `tot rerun`: recorded runs of commands. They also work before a node has a result, and after the end.
+//! `tot run` and `tot rerun`: record command runs. This works even before a node has a result or after the
+//! investigation ended.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,26 +18,26 @@ use crate::ruleset::rules::CallVerdict;
 pub struct NewRuns {
     /// Runs, repetitions and judgements.
     pub runs: Vec<NewRun>,
-    /// Files to store with the node of the run. Allowed only with a single new run.
+    /// Files to store with the run's node. Allowed only with a single new run.
     pub attachments: Vec<NewAttachment>,
 }
 
 /// A run, repetition or judgement to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRun {
-    /// The node, or `None` for the whole investigation. Repetitions and judgements inherit the node of their run.
+    /// The node, or `None` for the whole investigation. Repetitions and judgements inherit the node from their run.
     pub node: Option<NodeId>,
     /// The author's note, or the reason for a judgement.
     pub note: Option<String>,
-    /// The kind of record. The verdict of a repetition is recomputed, whatever is given.
+    /// The kind of record. The verdict of a repetition is always recomputed.
     pub what: RunKind,
 }
 
-/// Codes that can refuse a run, besides those of any call.
+/// Error codes for rejected runs, besides those common to all calls.
 pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::RunNotFound, Code::MissingReason, Code::EmptyBatch, Code::SecretSuspected];
 
-/// Stores runs by `author`, under `id` and the free ids that follow.
+/// Stores runs by `author` under `id` and the next free ids.
 ///
 /// # Errors
 ///
@@ -141,7 +142,7 @@ fn no_such(what: &str, named: impl fmt::Display) -> Diagnostic {
 ///
 /// # Errors
 ///
-/// Returns `RUN_NOT_FOUND`.
+/// Returns `RUN_NOT_FOUND` if no run matches, or if the id ending is ambiguous.
 pub fn captured<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a Run, Diagnostic> {
     one(investigation, |run| matches!(run.what, RunKind::Captured(_)), named, CAPTURED)
 }
@@ -150,7 +151,7 @@ pub fn captured<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a
 ///
 /// # Errors
 ///
-/// Returns `RUN_NOT_FOUND`.
+/// Returns `RUN_NOT_FOUND` if no run matches, or if the id ending is ambiguous.
 pub fn differing<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a Run, Diagnostic> {
     one(investigation, differs, named, DIFFERING)
 }
@@ -177,7 +178,7 @@ fn one<'a>(
     }
 }
 
-/// Returns every text of a run that comes from outside, with its field name.
+/// Returns the externally supplied text fields of a run with their names.
 fn texts(run: &Run) -> impl Iterator<Item = (&str, &str)> {
     let note = run.note.iter().map(|note| ("note", note.as_str()));
     note.chain(run.ran().into_iter().flat_map(|ran| {
@@ -298,7 +299,7 @@ mod tests {
         let (judgement, after) = stored(&after, judged(differs.id)).unwrap();
         assert_eq!(judgement.of(), Some(differs.id));
         assert_eq!(differing(&after, &differs.id.to_string()).unwrap().id, differs.id);
-        // Only the first run of a command can be repeated, not a repetition of it.
+        // Only the first run of a command can be repeated, not its repetitions.
         assert_eq!(stored(&after, again(differs.id, ran("1"))).unwrap_err(), [Code::RunNotFound]);
     }
 

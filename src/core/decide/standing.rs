@@ -1,4 +1,4 @@
-//! The standing of an investigation: required steps, blockers of the end, and the next action.
+//! The status of an investigation: required steps, conditions that prevent ending, and the next action.
 
 use serde::Serialize;
 
@@ -9,12 +9,12 @@ use crate::ruleset::rules::objections::{self, diagnostic};
 use crate::ruleset::rules::{KINDS, children::children, shortened};
 use crate::ruleset::{EffectiveRules, Enforcement, Requirement, Role, effective::list};
 
-/// Everything that an investigation still needs, for callers that report it in full.
+/// The remaining requirements of an investigation, for callers that report all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outlook {
-    /// The [`blockers`].
+    /// The conditions that prevent ending; see [`blockers`].
     pub blockers: Vec<Diagnostic>,
-    /// The steps required in the next round; `None` after the end.
+    /// The steps required in the next round; `None` if no nodes are missing or the investigation has ended.
     pub next_round: Option<NextRound>,
     /// The next legal step, in one line.
     pub next_action: String,
@@ -28,14 +28,14 @@ pub struct NextRound {
     pub round: u32,
     /// The number of missing nodes.
     pub nodes_required: u32,
-    /// The number of proposals needed for them.
+    /// The number of proposals needed for the missing nodes.
     pub total_batches: u32,
 }
 
 /// Nodes whose claims became weaker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Weakened {
-    /// Nodes that were refuted in the meantime.
+    /// Newly refuted nodes.
     pub refuted: Vec<NodeId>,
     /// Nodes that lost their confirmation without being refuted.
     pub unconfirmed: Vec<NodeId>,
@@ -74,7 +74,7 @@ pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook
     Outlook { blockers, next_round, next_action }
 }
 
-/// Returns everything that blocks the end. Nothing blocks an investigation that has ended.
+/// Returns the conditions that prevent ending. Empty for an investigation that has already ended.
 pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     if investigation.end_in_force().is_some() {
         return Vec::new();
@@ -84,7 +84,7 @@ pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Di
     blockers
 }
 
-/// Returns the problems in files, which no call can fix.
+/// Returns the file problems that no call can fix.
 pub fn file_problems(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let unreadable = investigation.unreadable().iter().map(|id| {
         let message = format!("The file of {id} can't be read or has no place in the tree.");
@@ -95,8 +95,8 @@ pub fn file_problems(investigation: &Investigation, rules: &EffectiveRules) -> V
     unreadable.chain(at_odds(investigation, rules)).collect()
 }
 
-/// Returns all required steps that are missing, even after the end: a merge or a manual commit can leave an ended
-/// investigation in conflict with its rules.
+/// Returns all missing required steps, even for an ended investigation, because a merge or a manual commit can leave it
+/// in conflict with its rules.
 pub fn missing_steps(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     let mut blockers: Vec<Diagnostic> = nothing_committed(investigation).into_iter().collect();
@@ -128,7 +128,7 @@ pub(super) fn nothing_committed(investigation: &Investigation) -> Option<Diagnos
     })
 }
 
-/// Returns the blockers for nodes with conflicting results, which someone must decide between.
+/// Returns the blockers for nodes with unresolved conflicting results.
 pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
     let is_contested =
         |node: &&Arc<Node>| node.classification.as_ref().is_some_and(Classification::is_contested);
@@ -143,8 +143,8 @@ pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
     investigation.nodes().filter(is_contested).map(blocker).collect()
 }
 
-/// Returns nodes that no call could have produced: in a state that the ruleset lacks, or in one that the parent's state
-/// does not allow. Only a manual edit or a merge causes this, in a node's file or in the pinned ruleset.
+/// Returns nodes in a state that the ruleset does not define or the parent's state does not allow. Only a manual edit
+/// or a merge can cause this, in a node's file or in the pinned ruleset.
 pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let problem =
         |(node, state): (&Arc<Node>, &StateName)| impossible_state(investigation, rules, node, state);
@@ -167,7 +167,7 @@ fn impossible_state(
     }
     let parent = investigation.committed_node(node.parent.as_ref()?)?;
     let (above, parent, result) = (parent.state()?, &parent.id, parent.classification.as_ref()?);
-    // A node closed by one of its children retains them.
+    // A node that was closed by one of its children retains its children.
     if rules.is_terminal(above) && result.promoted_by().is_none() {
         let message = format!("{id} is below {parent}, which is {above} and takes no children.");
         return problem(Code::TerminalParent, message, format!("Reclassify {parent} to an open state."));
@@ -178,7 +178,7 @@ fn impossible_state(
     problem(Code::InvalidChildState, message, how)
 }
 
-/// Returns the lowest round with missing nodes, if any. `parents` need more children in it.
+/// Returns the lowest round with missing nodes, if any. `parents` are the nodes that need more children in that round.
 fn next_round(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -242,7 +242,8 @@ fn next_action(
     }
 }
 
-/// Returns the next step when no required steps remain: the end, unless an optional point is still open.
+/// Returns the next step when no required steps remain: ending the investigation, unless an optional point is still
+/// open.
 fn settled(investigation: &Investigation, rules: &EffectiveRules) -> String {
     if let Some(Diagnostic { message, suggestion, .. }) =
         objections::open(investigation).first().map(diagnostic)

@@ -1,4 +1,4 @@
-//! `tot_start`: starts an investigation with facts that never change.
+//! `tot_start`: starts an investigation with immutable settings.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -31,7 +31,7 @@ pub struct Start {
     pub allow_early_terminal: Option<bool>,
 }
 
-/// Returns a new investigation under `ruleset` and the operator's `floor` for the minimum rounds.
+/// Returns a new investigation that uses `ruleset` and the operator's `floor` for the minimum number of rounds.
 ///
 /// # Errors
 ///
@@ -85,7 +85,7 @@ pub fn start(
     })
 }
 
-/// Returns the suspected credentials in the request's texts. Separate from [`start`] because a replay may skip it.
+/// Checks the request for suspected credentials. Separate from [`start`] because a replay may skip this check.
 pub fn secrets(request: &Start, enforcement: Enforcement) -> CallVerdict {
     let optional = [("title", &request.title), ("context", &request.context)];
     let texts = std::iter::once(("query", request.query.as_str()))
@@ -95,7 +95,7 @@ pub fn secrets(request: &Start, enforcement: Enforcement) -> CallVerdict {
     verdict
 }
 
-/// Returns the first line of the query, cut at a word after about 100 characters.
+/// Returns the first line of the query, cut at a word boundary after about 100 characters.
 fn title_of(query: &str) -> String {
     let line = query.trim().lines().next().unwrap_or_default().trim();
     if line.chars().count() <= 100 {

@@ -1,7 +1,7 @@
-//! The texts of a task: its title, its planned action, and the prompt for the agent that researches it.
+//! Task texts: the title, the planned action, and the prompt for the research agent.
 //!
-//! All words about states come from the ruleset. Prompts are bounded: the query, the path and the findings may be cut,
-//! but never the rules and the reporting instructions.
+//! All wording about states comes from the ruleset. Prompts have a maximum length: the query, the path and the findings
+//! may be shortened, but never the rules or the reporting instructions.
 
 use super::Task;
 use super::coverage::Combination;
@@ -15,11 +15,11 @@ use crate::ruleset::rules::of_state;
 use crate::ruleset::{EffectiveRules, Role, State};
 use crate::text::{one_line, shorten};
 
-/// Maximum length of a prompt in characters, and the minimum to which it is cut when there are many.
+/// Maximum length of a prompt in characters, and the lower limit that applies when a plan has many prompts.
 const PROMPT_MAX: usize = 1_200;
 const PROMPT_LEAST: usize = 600;
 
-/// Maximum length of all prompts of a plan together.
+/// Maximum total length of all prompts in a plan.
 const PROMPTS_MAX: usize = 6_500;
 
 /// Maximum number of characters copied from the parent's title.
@@ -28,7 +28,8 @@ const BASE_MAX: usize = 80;
 /// Maximum length of a combination in a title.
 const COMBINATION_MAX: usize = 120;
 
-/// The purpose of a child, prefixed to its parent's title: of an open node, an answer, or a seemingly exhausted node.
+/// Prefixes that turn a parent's title into a child's title, for an open node, an answer, and a seemingly exhausted
+/// node.
 const TASKS: [&str; 3] = ["Dig deeper", "Check the answer", "Look for what is left"];
 
 /// Returns the maximum length of each prompt in a plan.
@@ -79,7 +80,7 @@ pub(super) fn title_and_action(
 }
 
 impl Advisor<'_> {
-    /// Returns a task with all its texts. The prompt has at most `length` characters.
+    /// Returns a complete task. Its prompt has at most `length` characters.
     pub(super) fn task(
         &self,
         id: &NodeId,
@@ -103,7 +104,8 @@ impl Advisor<'_> {
     }
 }
 
-/// Lists the states that can be committed below `parent`, with their requirements and the states it waits for.
+/// Lists the states that can be committed below `parent`, with their requirements, and the states that `parent` is
+/// waiting for.
 fn counts(advisor: &Advisor<'_>, parent: Option<&Node>) -> String {
     let state = |state: &&State| format!("{}{}", state.name, needs(advisor.rules, state));
     let states = list(advisor.committable(parent).iter().map(state));
@@ -115,7 +117,7 @@ fn counts(advisor: &Advisor<'_>, parent: Option<&Node>) -> String {
     format!("{states}{}", asked.unwrap_or_default())
 }
 
-/// Returns the requirements of a state besides findings, in parentheses; empty if nothing is required.
+/// Returns the requirements for a state besides findings, in parentheses, or an empty string if there are none.
 pub fn needs(rules: &EffectiveRules, state: &State) -> String {
     let evidence = rules.evidence(&state.name).map(|least| format!("evidence: {least} characters"));
     let alternatives = rules.alternatives(&state.name).map(|least| format!("{least} alternatives"));
@@ -123,7 +125,7 @@ pub fn needs(rules: &EffectiveRules, state: &State) -> String {
     if needs.is_empty() { String::new() } else { format!(" ({})", needs.join(", ")) }
 }
 
-/// Returns the full brief for an agent that knows nothing yet.
+/// Returns the full brief for an agent without prior knowledge.
 pub(super) fn prompt(
     advisor: &Advisor<'_>,
     task: (&NodeId, Option<&Node>, &str, &str),
@@ -171,14 +173,14 @@ pub(super) fn prompt(
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// Describes the path from the root to the parent: ids, states and titles, and the start of the parent's findings.
+/// Describes the path from the root to the parent, with ids, states, titles and the beginning of the parent's findings.
 fn path(investigation: &Investigation, parent: &Node, room: usize) -> String {
     let nodes = investigation.path(&parent.id);
     let step = |node: &Node| {
         let state = node.state().map(ToString::to_string).unwrap_or_default();
         format!("{} {state} “{}”", node.id, shorten(&node.title, 60))
     };
-    // The parent and the root matter most. Ancestors between them are added while they fit.
+    // The parent and the root matter most. Ancestors between them are added as long as they fit.
     let mut text = step(parent);
     let mut left_out = false;
     for (above, node) in nodes.iter().rev().skip(1).enumerate() {
@@ -206,7 +208,7 @@ fn describe(rules: &EffectiveRules, state: &State) -> String {
     format!("{}. {}", state.meaning, of_state(rules, state)).trim_end().to_owned()
 }
 
-/// Returns a title without the words that an earlier task added, and its final number.
+/// Returns a title without the prefix added by an earlier task, and the number at its end.
 fn base(title: &str) -> (&str, Option<&str>) {
     let rest = |task: &&str| title.strip_prefix(*task)?.strip_prefix(": ");
     let base = TASKS.iter().find_map(rest).unwrap_or(title);

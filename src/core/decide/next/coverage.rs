@@ -1,12 +1,12 @@
-//! Coverage of combinations of dimension values by nodes.
+//! Tracks which combinations of dimension values are covered by nodes.
 //!
-//! A combination is one value of every dimension. Every combination is wanted while their number is small
-//! ([`PRODUCT_MAX`]) or there are fewer than three dimensions. Otherwise every pair of values of two dimensions is
-//! wanted (pairwise coverage), and one node can cover many pairs at once.
+//! A combination has one value for every dimension. All combinations are wanted if there are at most [`PRODUCT_MAX`] of
+//! them or fewer than three dimensions. Otherwise every pair of values from two dimensions is wanted (pairwise
+//! coverage), and one node can cover many pairs at once.
 //!
 //! A committed or pending node covers the values listed in its `covers` (`engine=gix`). Without that list, its title
-//! and planned action must name all values of a combination and no other value of the same dimensions, as whole words
-//! in any letter case.
+//! and planned action must name all values of a combination and no other value of the same dimensions, as whole words,
+//! ignoring case.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,14 @@ use serde::{Serialize, Serializer};
 use crate::decide::Rejection;
 use crate::domain::{Code, Diagnostic, Investigation, Node};
 
-/// With three or more dimensions, products above this size are covered by pairs.
+/// Maximum number of full combinations for three or more dimensions. Larger products are covered by pairs.
 const PRODUCT_MAX: usize = 64;
 
 /// Maximum number of combinations to cover.
 const COMBINATIONS_MAX: usize = 1_000;
 
-/// Maximum number of dimensions, and of characters in a name or value. All of them fit into one planned action.
+/// Maximum number of dimensions, and maximum number of characters in a name or value. A combination within these limits
+/// fits into a planned action.
 const DIMENSIONS_MAX: usize = 10;
 const NAME_MAX: usize = 80;
 
@@ -37,7 +38,7 @@ pub struct Dimension {
     pub values: Vec<String>,
 }
 
-/// One value for each of some dimensions, as pairs of name and value.
+/// One value for each of several dimensions, as (name, value) pairs.
 pub type Combination = Vec<(String, String)>;
 
 /// The coverage of combinations.
@@ -59,7 +60,7 @@ fn as_maps<S: Serializer>(combinations: &[Combination], serializer: S) -> Result
     serializer.collect_seq(combinations.iter().map(map))
 }
 
-/// The wanted combinations, and which of them no node covers yet.
+/// The wanted combinations and their coverage.
 pub(super) struct Grid {
     dimensions: Vec<Dimension>,
     /// Each combination as a list of (dimension, value) indices, in the order of the dimensions.
@@ -68,7 +69,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Returns the grid of these dimensions over the nodes, or `None` without dimensions.
+    /// Returns the grid for these dimensions, or `None` if no dimensions are given.
     pub(super) fn new(
         investigation: &Investigation,
         dimensions: &[Dimension],
@@ -125,7 +126,7 @@ impl Grid {
         self.missing.iter().filter(|missing| **missing).count()
     }
 
-    /// Takes a combination that covers missing ones, with a value for every dimension, and marks what it covers.
+    /// Returns a combination that covers missing ones, with a value for every dimension, and marks those as covered.
     pub(super) fn take(&mut self) -> Option<Combination> {
         let first = self.missing.iter().position(|missing| *missing)?;
         let mut chosen = self.asked[first].clone();
@@ -133,7 +134,7 @@ impl Grid {
             if chosen.iter().any(|(known, _)| *known == dimension) {
                 continue;
             }
-            // The value that covers the most missing pairs with the values chosen so far; the first one on a tie.
+            // Choose the first value that covers the most missing pairs with the values chosen so far.
             let gain = |value: usize| {
                 self.asked
                     .iter()
@@ -155,7 +156,7 @@ impl Grid {
         Some(self.named(&chosen))
     }
 
-    /// Marks the combinations that a node covers: those it lists, or those its text names.
+    /// Marks the combinations that a node covers: those in its list or, if it has no list, those named in its text.
     fn cover(&mut self, node: &Node) {
         let text = format!("{}\n{}", node.title, node.planned_action).to_lowercase();
         let said: Vec<(String, String)> = node
@@ -215,7 +216,7 @@ fn checked(dimensions: &[Dimension]) -> Result<Vec<Dimension>, Rejection> {
             }
         }
         let shown: String = name.chars().take(NAME_MAX).collect();
-        // A value without letters or digits could not be found as a word.
+        // A value without letters or digits can't be found as a word.
         let empty = |text: &str| !text.contains(char::is_alphanumeric);
         if values.is_empty() || empty(&name) || values.iter().any(|value| empty(value)) {
             return Err(invalid(format!("dimensions.{shown}: a name or a value is missing.")));
@@ -230,7 +231,7 @@ fn checked(dimensions: &[Dimension]) -> Result<Vec<Dimension>, Rejection> {
     Ok(checked)
 }
 
-/// Returns the number of combinations of these dimensions' values.
+/// Returns the number of value combinations for the dimensions in `set`.
 fn product(dimensions: &[Dimension], set: &[usize]) -> usize {
     set.iter().fold(1, |product: usize, at| product.saturating_mul(dimensions[*at].values.len()))
 }
@@ -243,7 +244,7 @@ fn combinations(dimensions: &[Dimension], set: &[usize]) -> Vec<Vec<(usize, usiz
     })
 }
 
-/// Returns whether lower-case text contains the value as a whole word.
+/// Returns whether the lower-case text contains the value as a whole word.
 fn names(text: &str, value: &str) -> bool {
     let value = value.to_lowercase();
     text.match_indices(&value).any(|(at, _)| {

@@ -1,23 +1,25 @@
-//! Suggested states that lead to the end: the states a node may have in its place, and the one a plan counts on.
+//! Suggests states that lead toward the conclusion: the states allowed in a node's place, and the state that a plan
+//! assumes.
 //!
-//! [`Advisor::suggest`] judges a batch that is committed together, because a ruleset may limit how much of one commit
-//! is closed. A node gets the first applicable of:
+//! [`Advisor::suggest`] considers a batch as a whole, because a ruleset may limit the share of closed nodes in a
+//! commit. Each node gets the first applicable state from this list:
 //!
 //! 1. a state that its parent requires or waits for;
-//! 2. an open state, until the depth required for the end is reached, while few branches are kept open;
+//! 2. an open state, if the required depth has not been reached and few branches are kept open;
 //! 3. the state that needs the fewest further nodes, preferably a closed one.
 //!
-//! The numbers of further nodes ([`Costs`]) depend on the ruleset alone, so every suggestion leads closer to an end.
+//! The number of further nodes ([`Costs`]) depends only on the ruleset, so every suggestion brings the conclusion
+//! closer.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::{Investigation, Node, NodeId, StateName};
 use crate::ruleset::{EffectiveRules, Role, State};
 
-/// Maximum number of branches kept open for depth in each round. With more, a plan would grow with every round.
+/// Maximum number of branches kept open for depth in each round. A higher limit would let plans grow with every round.
 pub(super) const KEPT_OPEN: usize = 5;
 
-/// The round after which no rule is expected to change. No id is that deep.
+/// The round after which rules are assumed not to change. No id is that deep.
 const ROUNDS_MAX: u32 = 200;
 
 /// The place of a future node.
@@ -25,7 +27,7 @@ const ROUNDS_MAX: u32 = 200;
 pub(super) struct NodePlace<'a> {
     /// The committed parent; `None` for a root.
     pub(super) parent: Option<&'a Node>,
-    /// Whether the node must be open, even if others are.
+    /// Whether the node must be open, even if other nodes are.
     pub(super) keep_open: bool,
 }
 
@@ -38,7 +40,7 @@ impl NodePlace<'_> {
 /// A suggested state for a node.
 pub(super) struct Suggestion<'a> {
     pub(super) state: &'a State,
-    /// Whether it is open only because no more of the batch may be closed.
+    /// Whether the state is open only because no more nodes in the batch may be closed.
     pub(super) held_open: bool,
     /// Whether the parent counts on this state.
     bound: bool,
@@ -50,7 +52,7 @@ pub(super) struct Advisor<'a> {
     pub(super) investigation: &'a Investigation,
     pub(super) rules: &'a EffectiveRules<'a>,
     costs: Costs<'a>,
-    /// The round that the end requires.
+    /// The round that must be reached before ending.
     pub(super) goal: u32,
 }
 
@@ -60,7 +62,7 @@ impl<'a> Advisor<'a> {
         Advisor { investigation, rules, costs: Costs::new(rules), goal }
     }
 
-    /// Returns the states that a commit may give a child of `parent` (or a root), in ruleset order.
+    /// Returns the states in which a child of `parent` (or a root) can be committed, in ruleset order.
     pub(super) fn committable(&self, parent: Option<&Node>) -> Vec<&'a State> {
         let round = parent.map_or(1, |parent| parent.round().saturating_add(1));
         let parent = parent.and_then(Node::state);
@@ -73,7 +75,7 @@ impl<'a> Advisor<'a> {
         self.committable(Some(node)).iter().any(|state| of.is_none_or(|of| of.contains(&state.name)))
     }
 
-    /// Returns the closed state that a leaf could be reclassified to.
+    /// Returns the closed state to which a leaf could be reclassified.
     pub(super) fn closing(&self, node: &Node) -> Option<&'a State> {
         let parent = node.parent.as_ref().and_then(|parent| self.investigation.node(parent)?.state());
         self.rules
@@ -85,7 +87,7 @@ impl<'a> Advisor<'a> {
             .min_by_key(|state| rank(state.role, false))
     }
 
-    /// Returns another state in which a node would lead to the end. If that state is open, its children can be
+    /// Returns another state that leads toward the conclusion. If that state is open, the node's children can be
     /// committed. Prefers the state that the ruleset would have stored, then open work.
     pub(super) fn instead(&self, node: &Node, only_open: bool) -> Option<&'a State> {
         let current = node.state()?;
@@ -116,11 +118,12 @@ impl<'a> Advisor<'a> {
             })
     }
 
-    /// Returns a state for each node of a batch that is committed together; `None` if no commit could be accepted.
+    /// Returns a state for each node in a batch that is committed together, or `None` for nodes that can't be
+    /// committed.
     pub(super) fn suggest<'s>(&'s self, places: &[NodePlace<'s>]) -> Vec<Option<Suggestion<'s>>> {
         let mut kept_open = self.open_by_round();
         let mut continued: Vec<&NodeId> = Vec::new();
-        // The number of counting children that each parent still needs, and the parents that no longer wait.
+        // The number of children that each parent still needs, and the parents that are no longer waiting.
         let mut lacks: HashMap<&NodeId, u32> = HashMap::new();
         let mut answered: Vec<&NodeId> = Vec::new();
         let mut chosen: Vec<Option<Suggestion<'s>>> = Vec::with_capacity(places.len());
@@ -189,7 +192,7 @@ impl<'a> Advisor<'a> {
         chosen
     }
 
-    /// Returns the number of open committed nodes by round.
+    /// Returns the number of open committed nodes in each round.
     pub(super) fn open_by_round(&self) -> HashMap<u32, usize> {
         let mut open = HashMap::new();
         for (node, state) in self.investigation.committed() {
@@ -200,8 +203,8 @@ impl<'a> Advisor<'a> {
         open
     }
 
-    /// Opens choices until each round respects the limit on closing. It starts with the last choices, and changes
-    /// states that a parent counts on only if there is no other.
+    /// Opens choices until each round respects the limit on closing. Starts with the last choices, and changes a state
+    /// that a parent counts on only if there is no alternative.
     fn hold_open<'s>(&'s self, chosen: &mut [Option<Suggestion<'s>>]) {
         let mut rounds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (at, choice) in chosen.iter().enumerate() {
@@ -249,7 +252,7 @@ impl<'a> Advisor<'a> {
     }
 }
 
-/// Ranks states while there are no findings: the weakest claim first. Below an answer, its confirmation comes first.
+/// Ranks states for nodes without findings, weakest claim first. Below an answer, confirmations come first.
 fn rank(role: Role, below_a_solution: bool) -> u8 {
     match role {
         Role::Confirmation if below_a_solution => 0,
@@ -263,7 +266,7 @@ fn rank(role: Role, below_a_solution: bool) -> u8 {
     }
 }
 
-/// Returns the states that a commit may give a child of a node in state `parent` (or a root), in ruleset order.
+/// Returns the states in which a child of a node in state `parent` (or a root) can be committed, in ruleset order.
 fn committable<'r>(
     rules: &EffectiveRules<'r>,
     parent: Option<&StateName>,
@@ -277,12 +280,12 @@ fn committable<'r>(
         .filter(move |state| parent.is_none_or(|parent| rules.allows_child(parent, &state.name)))
 }
 
-/// The cost of a state that can't reach an end by commits alone.
+/// The cost of a state from which commits alone can't close all nodes.
 const NEVER: u32 = u32::MAX;
 
-/// The number of further nodes needed below a node until all are closed, by state and round.
+/// The number of further nodes needed below a node to close the branch, by state and round.
 struct Costs<'a> {
-    /// By round, from 1. The last entry applies to all later rounds.
+    /// Costs by round, starting with round 1. The last entry applies to all later rounds.
     rounds: Vec<HashMap<&'a StateName, u32>>,
 }
 
@@ -293,8 +296,8 @@ impl<'a> Costs<'a> {
         let children = ruleset.states.iter().flat_map(|state| &state.children);
         let changes = children.flat_map(|rule| [rule.from_round, rule.to_round]).flatten();
         let last = early.chain(changes).max().unwrap_or(0).saturating_add(1).min(ROUNDS_MAX);
-        // In the last round a state's cost depends on others in the same table, so it takes as many passes as there are
-        // states.
+        // In the last round, a state's cost depends on other costs in the same table, so computing it takes as many
+        // passes as there are states.
         let mut below: HashMap<&StateName, u32> = HashMap::new();
         for _ in 0..=ruleset.states.len() {
             below = Costs::of_round(rules, last, &below);
