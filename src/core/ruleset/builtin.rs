@@ -1,4 +1,4 @@
-//! The built-in rulesets. No other module may know their names.
+//! The built-in rulesets. No other module may refer to them by name.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
-//! The rules in force for one investigation: the ruleset, its mode, and the choices of `tot_start`. Each kind of rule
-//! adds its own methods, under [`rules`](super::rules).
+//! The rules in force for one investigation: the ruleset, its mode, and the choices of `tot_start`. Each rule kind adds
+//! its own methods in [`rules`](super::rules).
 
 use super::schema::{Enforcement, Mode, Ruleset};
 use crate::domain::Meta;
@@ -20,7 +20,7 @@ pub struct EffectiveRules<'a> {
 pub const ATTACHMENT_MAX: u64 = 1 << 20;
 
 impl<'a> EffectiveRules<'a> {
-    /// Returns the rules of an investigation.
+    /// Returns the rules in force for an investigation.
     pub fn new(ruleset: &'a Ruleset, meta: &Meta) -> Self {
         EffectiveRules {
             ruleset,
@@ -33,7 +33,7 @@ impl<'a> EffectiveRules<'a> {
         }
     }
 
-    /// Returns the rules of an investigation that uses all defaults.
+    /// Returns the rules for an investigation with default settings.
     pub fn by_default(ruleset: &'a Ruleset) -> Self {
         let mode = ruleset.modes.first();
         let min_rounds = mode.and_then(|mode| mode.min_rounds).unwrap_or(ruleset.end.min_rounds);
@@ -58,7 +58,8 @@ impl<'a> EffectiveRules<'a> {
         self.attachment_max
     }
 
-    /// Returns whether the rules are weaker than the ruleset's own: early states are kept, or the mode requires less.
+    /// Returns whether the rules are less strict than the ruleset, because early states are kept or the mode requires
+    /// less.
     pub fn is_relaxed(&self) -> bool {
         let keeps_early = self.allow_early_terminal && self.ruleset.has_conversions();
         let asks_less = |mode: &Mode| mode.max_children_owed.is_some() || mode.without_breadth;

@@ -1,4 +1,5 @@
-//! Instructions for agents, generated from the ruleset: the states and their requirements, the loop, the end.
+//! Instructions for agents, generated from the ruleset: the states and their requirements, the research loop, and the
+//! requirements for ending.
 
 use super::effective::EffectiveRules;
 use super::rules::{self, roots};
@@ -7,7 +8,7 @@ use super::schema::Role;
 /// Returns the instructions for one investigation, in Markdown.
 pub fn instructions(rules: &EffectiveRules) -> String {
     let ruleset = rules.ruleset();
-    // Summary and advice describe the whole method. They would contradict the rules if some are not in force.
+    // The summary and the advice describe the whole method, and would contradict the rules if some were not in force.
     let summary = if rules.is_relaxed() { rules.mode_meaning() } else { ruleset.summary.as_str() };
     let mut text = format!("# {} (mode {})\n\n{summary}\n", ruleset.name, rules.mode_name());
     if let Some(advice) = ruleset.advice.as_ref().filter(|_| !rules.is_relaxed()) {

@@ -1,4 +1,4 @@
-//! The rulesets for new investigations: the built-in ones, and those in the operator's folder.
+//! The rulesets for new investigations: built-in rulesets, and those in the operator's folder.
 
 use std::fmt;
 
@@ -12,14 +12,14 @@ pub const ENDING: &str = ".yaml";
 /// The built-in rulesets are parsed on first use, so a server can start without them.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
-    /// The rulesets besides the built-in ones.
+    /// The operator's own rulesets.
     own: Vec<RulesetFile>,
 }
 
-/// A problem in one of several files.
+/// A problem in a ruleset file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileProblem {
-    /// The path of the file, as given.
+    /// The file path, as given.
     pub file: String,
     /// The problem.
     pub error: RulesetError,
@@ -38,12 +38,12 @@ impl Library {
         Library::default()
     }
 
-    /// Returns the built-in rulesets and those in `files`, which are pairs of a path and a text.
+    /// Returns the built-in rulesets and those in `files`, given as (path, text) pairs.
     ///
     /// # Errors
     ///
-    /// Returns all problems in all files: the errors of [`RulesetFile::parse`], file names that differ from the
-    /// ruleset's name, and names that are already in use.
+    /// Returns the problems in all files: errors from [`RulesetFile::parse`], file names that differ from the ruleset
+    /// name, and ruleset names that are already in use.
     pub fn with<'a>(
         files: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Library, Vec<FileProblem>> {
@@ -72,13 +72,13 @@ impl Library {
         self.all().find(|file| file.ruleset.name == name)
     }
 
-    /// Returns all names, the default first.
+    /// Returns all ruleset names, the default first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let own = self.own.iter().map(|file| file.ruleset.name.as_str());
         builtin::TEXTS.iter().map(|(name, _)| *name).chain(own)
     }
 
-    /// Returns the names as a list for messages.
+    /// Returns all ruleset names as a list for messages.
     pub fn name_list(&self) -> String {
         super::effective::list(self.names())
     }

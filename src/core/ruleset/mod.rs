@@ -1,12 +1,12 @@
-//! Methods of investigation as data. The engine is written once; a ruleset file defines the states and configures each
+//! Investigation methods as data. All methods share one engine. A ruleset file defines the states and configures each
 //! rule.
 //!
 //! 1. [`schema`]: the types of the file.
-//! 2. [`rules`]: all kinds of rules, one file each. Start there to add one.
+//! 2. [`rules`]: all rule kinds, one file each. Start there to add a rule kind.
 //! 3. [`validity`]: detects contradictions in a ruleset.
 //! 4. [`effective`]: the rules in force for one investigation: the ruleset, its mode and the choices of `tot_start`.
 //! 5. [`builtin`]: the rulesets included in the program.
-//! 6. [`library`]: the built-in rulesets and an operator's own.
+//! 6. [`library`]: the built-in rulesets and the operator's own rulesets.
 //! 7. [`instructions`]: instructions for agents, generated from the rules; [`plain_text`]: the terminal version.
 //!
 //! Ruleset names appear in code only in `builtin`.
@@ -63,7 +63,7 @@ impl RulesetFile {
     ///
     /// # Errors
     ///
-    /// Returns all problems found: syntax errors, or contradictions in the ruleset.
+    /// Returns all problems found: syntax errors or contradictions in the ruleset.
     pub fn parse(text: &str) -> Result<RulesetFile, Vec<RulesetError>> {
         if let Some(error) = merge_conflict(text) {
             return Err(vec![error]);
@@ -89,7 +89,7 @@ impl RulesetFile {
     }
 }
 
-/// Returns an error if the file contains git's conflict markers.
+/// Returns an error if the file contains git conflict markers.
 fn merge_conflict(text: &str) -> Option<RulesetError> {
     let line = text.lines().position(|line| line.starts_with("<<<<<<< "))?;
     Some(RulesetError {

@@ -10,7 +10,7 @@ pub const WIDTH: usize = 100;
 /// The space between two columns.
 const GAP: usize = 2;
 
-/// Returns the full ruleset: its purpose, states, rules, end and modes.
+/// Returns the full ruleset: its purpose, states, rules, requirements for ending, and modes.
 pub fn plain_text(ruleset: &Ruleset, width: usize) -> String {
     let rules = EffectiveRules::by_default(ruleset);
     let mut text = format!("{}\n{}\n", ruleset.name, wrap(&ruleset.summary, width).join("\n"));

@@ -1,4 +1,4 @@
-//! The types of a ruleset file. The parts of each kind of rule are defined with it, under [`rules`](super::rules).
+//! Types for ruleset files. The types for each rule kind are defined in its module under [`rules`](super::rules).
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,7 +25,7 @@ use crate::domain::{NodeId, StateName};
 /// The supported version of the file format.
 pub const VERSION: u32 = 1;
 
-/// The last round that a rule may name. A state that is too early until then can never be committed.
+/// The last round that a rule may name. A state that is too early up to this round can never be committed.
 pub const LAST_ROUND: u32 = 100;
 
 /// A method of investigation.
@@ -129,7 +129,7 @@ fn is_warn(value: &Enforcement) -> bool {
     *value == Enforcement::Warn
 }
 
-/// Serializes ids as strings, in files and in schemas.
+/// Serializes ids as strings in files and in schemas.
 macro_rules! text_on_the_wire {
     ($type:ty, $pattern:literal, $description:literal) => {
         impl Serialize for $type {

@@ -1,4 +1,4 @@
-//! Detects contradictions in a ruleset. A ruleset without any can be followed to an end.
+//! Detects contradictions in a ruleset. An investigation under a ruleset without contradictions can end.
 
 use super::rules::KINDS;
 use super::schema::{Ruleset, VERSION};
@@ -7,9 +7,9 @@ use crate::domain::StateName;
 /// A contradiction in a ruleset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
-    /// The top-level key that contains it.
+    /// The top-level key that contains the contradiction.
     pub section: &'static str,
-    /// The index in that key's list, if it is in a list item.
+    /// The index of the list item that contains the contradiction, if any.
     pub item: Option<usize>,
     /// A word in the offending line.
     pub needle: String,
@@ -40,7 +40,8 @@ impl Contradiction {
         self
     }
 
-    /// Returns the line of the offending word in its item or section, or the first line of the item or section, from 1.
+    /// Returns the line number of the offending word, from 1. If the word is not found, returns the first line of the
+    /// item or section.
     pub fn line_in(&self, text: &str) -> Option<u64> {
         let lines: Vec<&str> = text.lines().collect();
         let is_key = |line: &str, key: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
@@ -59,7 +60,7 @@ impl Contradiction {
     }
 }
 
-/// Returns the lines of the nth item of a block list between two lines, from its dash to the next one.
+/// Returns the line range of an item in a block list, from its dash to the next dash. The list spans `start` to `end`.
 fn nth_item(lines: &[&str], start: usize, end: usize, item: usize) -> Option<(usize, usize)> {
     let indentation = |line: &str| line.len() - line.trim_start().len();
     let dashes: Vec<usize> = (start..end).filter(|at| lines[*at].trim_start().starts_with("- ")).collect();
@@ -71,8 +72,8 @@ fn nth_item(lines: &[&str], start: usize, end: usize, item: usize) -> Option<(us
 /// Minimum similarity of a suggested word.
 const ALIKE: f64 = 0.59;
 
-/// Returns the remedy for a YAML error. For an unknown key or value it suggests the closest expected one, for a missing
-/// field the key to add.
+/// Returns the remedy for a YAML error. Suggests the closest expected word for an unknown key or value, or the key to
+/// add for a missing field.
 pub(super) fn remedy(message: &str) -> Option<String> {
     if let Some(missing) = message.strip_prefix("missing field `") {
         return Some(format!("add the key {}", missing.split('`').next()?));
@@ -122,7 +123,7 @@ pub(super) fn is_plain_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
-/// Adds a problem for each name that is not one of the ruleset's states.
+/// Adds a problem for each name that is not a state in the ruleset.
 pub(super) fn check_states(
     ruleset: &Ruleset,
     section: &'static str,
@@ -193,7 +194,7 @@ modes:
 - {name: quick, meaning: Less of it}
 ";
 
-    /// Returns the problems of the sound ruleset after some replacements.
+    /// Returns the problems in the sound ruleset after some replacements.
     fn problems(replacements: &[(&str, &str)]) -> String {
         let mut text = SOUND.to_owned();
         for (from, to) in replacements {

@@ -123,7 +123,7 @@ impl<'r> Play<'r> {
         self.say(objection).unwrap();
     }
 
-    /// Commits each of these pending nodes in a state.
+    /// Proposes the given nodes, then commits each in its state.
     fn grow(&mut self, nodes: &[(&str, Option<&str>, &str)]) {
         let request = Propose {
             nodes: nodes
@@ -190,7 +190,7 @@ impl<'r> Play<'r> {
         self.investigation.conclusion().is_some()
     }
 
-    /// Follows plans to the end. Returns the number of calls.
+    /// Follows plans until the investigation ends. Returns the number of calls.
     fn finish(&mut self, request: &Next) -> usize {
         for calls in 1..=1_500 {
             let plan = self.plan(request);
@@ -240,7 +240,7 @@ impl Random {
     }
 }
 
-/// Plays some rounds of a wayward agent: tasks of any strategy or its own nodes, in any accepted state.
+/// Plays some rounds as an erratic agent: with tasks from any strategy or nodes of its own, in any accepted state.
 fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
     for _ in 0..rounds {
         let request = Next {
@@ -277,7 +277,7 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
             play.file.ruleset.states.iter().map(|state| state.name.to_string()).collect();
         let mut state = || states[random.below(states.len())].clone();
         let pending: Vec<NodeId> = play.investigation.pending().map(|node| node.id.clone()).collect();
-        // Commits them together, or one by one: a limit on closing refuses many batches.
+        // Commits the nodes together or one by one, because a limit on closing rejects many batches.
         for _ in 0..5 {
             let batch: Vec<_> = pending.iter().map(|id| (id.clone(), state())).collect();
             if !batch.is_empty() && play.commit(&batch).is_ok() {
@@ -300,13 +300,13 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
         if !pending.is_empty() && random.below(4) == 0 {
             let request =
                 Propose { nodes: Vec::new(), withdraw: vec![pending[random.below(pending.len())].clone()] };
-            // Too few roots can't be left behind.
+            // A withdrawal that would leave too few roots is refused.
             let _ = play.take(|investigation, rules, at| propose(investigation, rules, request, at));
         }
     }
 }
 
-/// Returns each ruleset in each mode.
+/// Returns every ruleset in each of its modes.
 fn methods() -> Vec<(&'static str, Option<&'static str>)> {
     builtin::all()
         .iter()
@@ -333,7 +333,7 @@ proptest! {
             wander(&mut play, &mut Random(seed), rounds);
             let request = Next { strategy: STRATEGIES[strategy], max_tasks: Some(max_tasks), ..Next::default() };
             play.finish(&request);
-            // The end stays in force.
+            // The conclusion stays in force.
             prop_assert_eq!(play.plan(&request).next_call, None);
         }
     }
@@ -354,7 +354,7 @@ fn a_plan_that_is_followed_from_the_start_is_short() {
     }
 }
 
-/// Returns a manually built investigation of a ruleset.
+/// Builds an investigation with the given batches under a ruleset.
 fn grown(ruleset: &str, batches: &[&[(&str, Option<&str>, &str)]]) -> Play<'static> {
     let mut play = Play::new(ruleset, None, None);
     for batch in batches {
@@ -377,7 +377,7 @@ fn the_first_batch_is_the_roots_that_the_ruleset_asks_for() {
         Play::new(ruleset, None, None).plan(&Next { max_tasks: Some(max_tasks), ..Next::default() })
     };
     assert_eq!(ids(&plan("single-root", 8)), ["R1.A"]);
-    // A batch of roots is accepted or refused as a unit.
+    // A batch of roots is accepted or refused as a whole.
     assert_eq!(ids(&plan("drill", 1)), ["R1.A", "R1.B", "R1.C", "R1.D", "R1.E"]);
     assert_eq!(ids(&plan("exhaust", 8)), ["R1.A", "R1.B", "R1.C"]);
     assert_eq!(ids(&plan("exhaust", 1)), ["R1.A"]);
@@ -532,7 +532,7 @@ fn a_proposal_below_a_closed_parent_is_withdrawn() {
     let mut play = grown("exhaust", &[&[("R1.A", None, "EXPLORE")], &[("R2.A1", Some("R1.A"), "EXPLORE")]]);
     let plan = play.plan(&Next::default());
     play.propose(&plan);
-    // Only a manual merge can close a parent with pending children. Here it is written as a fact.
+    // Only a manual merge can close a parent with pending children. This writes the result of such a merge directly.
     let mut node = Node::clone(play.investigation.node(&"R1.A".parse().unwrap()).unwrap());
     node.classification.as_mut().unwrap().state = "DEAD".parse().unwrap();
     play.investigation = play.investigation.with(&[crate::domain::Change::Node(std::sync::Arc::new(node))]);

@@ -1,4 +1,4 @@
-//! `checks` of agents: who did the research, and how fast.
+//! `checks` of agents: their identity, the speed of their research, and the reasons they give.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ impl Enforcement {
     }
 }
 
-/// `SUSPICIOUS`, `MISSING_AGENT`, `REUSED_AGENT`, `NO_REASON`. `tot_end` checks the conclusion itself.
+/// Reports `SUSPICIOUS`, `MISSING_AGENT`, `REUSED_AGENT` and `NO_REASON`. `tot_end` checks the conclusion itself.
 pub(super) const KIND: RuleKind = RuleKind { key: "checks", sentences, commit, reclassify, ..SILENT };
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
@@ -104,7 +104,7 @@ fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
         |code: Code, message: String, how: &str| Diagnostic::new(code, message).about(&node.id).suggest(how);
     let least = f64::from(checks.min_research_seconds);
     let seconds = result.now.seconds_since(node.proposed_at);
-    // Research may begin before the proposal. The result then states its start, or its commands.
+    // Research may begin before the proposal. In that case, the result states when it began or which commands were run.
     let began_before = result.started_at.is_some_and(|began| result.now.seconds_since(began) >= least);
     if seconds < least && !result.is_person && !began_before && !result.has_commands {
         let message = format!(

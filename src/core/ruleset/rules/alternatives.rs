@@ -1,4 +1,4 @@
-//! `alternatives`: the number of alternatives to consider before a node may have a state.
+//! `alternatives`: the number of alternatives to consider before a node may enter a state.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,12 +21,12 @@ pub struct Alternatives {
     pub min: u32,
 }
 
-/// `MISSING_ALTERNATIVES`: refuses a commit, warns at a state change.
+/// Reports `MISSING_ALTERNATIVES`: an error for commits, a warning for state changes.
 pub(super) const KIND: RuleKind =
     RuleKind { key: "alternatives", problems, of_state, commit, reclassify, ..SILENT };
 
 impl EffectiveRules<'_> {
-    /// Returns the number of alternatives that the state requires, if any.
+    /// Returns the minimum number of alternatives, if the state requires alternatives.
     pub fn alternatives(&self, state: &StateName) -> Option<u32> {
         let rule = self.ruleset.alternatives.as_ref().filter(|rule| rule.states.contains(state))?;
         Some(rule.min)

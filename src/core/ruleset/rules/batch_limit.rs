@@ -6,7 +6,7 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Contradiction;
 
-/// `BATCH_OVERFLOW`.
+/// Reports `BATCH_OVERFLOW`.
 pub(super) const KIND: RuleKind = RuleKind { key: "batchLimit", problems, sentences, propose, ..SILENT };
 
 fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {

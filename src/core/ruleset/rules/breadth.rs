@@ -21,11 +21,11 @@ pub struct Breadth {
     pub recommended: u32,
 }
 
-/// `R2_BREADTH` and the codes of other rounds.
+/// Reports `R2_BREADTH` and the corresponding codes for other rounds.
 pub(super) const KIND: RuleKind = RuleKind { key: "breadth", problems, sentences, propose, ..SILENT };
 
 impl EffectiveRules<'_> {
-    /// Returns the recommended breadth: the round and its number of nodes.
+    /// Returns the recommended breadth as a round and its number of nodes.
     pub fn breadth(&self) -> Option<(u32, u32)> {
         let breadth = self.ruleset.breadth.as_ref()?;
         (!self.mode.is_some_and(|mode| mode.without_breadth)).then_some((breadth.round, breadth.recommended))

@@ -10,17 +10,17 @@ use crate::ruleset::validity::{Contradiction, check_states};
 /// The allowed states of children.
 pub type ChildStates = Vec<StateName>;
 
-/// `INVALID_CHILD_STATE`.
+/// Reports `INVALID_CHILD_STATE`.
 pub(super) const KIND: RuleKind =
     RuleKind { key: "states.childStates", problems, of_state, commit, reclassify, ..SILENT };
 
 impl<'a> EffectiveRules<'a> {
-    /// Returns whether a child may have this state under a parent in that state.
+    /// Returns whether a child in state `child` is allowed below a parent in state `parent`.
     pub fn allows_child(&self, parent: &StateName, child: &StateName) -> bool {
         self.child_states(parent).is_none_or(|allowed| allowed.contains(child))
     }
 
-    /// Returns the allowed states of children under a parent in that state; `None` for any.
+    /// Returns the allowed states for children of a parent in this state; `None` if all states are allowed.
     pub fn child_states(&self, parent: &StateName) -> Option<&'a [StateName]> {
         self.ruleset.state(parent)?.child_states.as_deref()
     }
@@ -62,7 +62,7 @@ fn allowed_under(rules: &EffectiveRules, parent: &StateName) -> String {
     format!("Allowed under {parent}: {}.", list(rules.child_states(parent).unwrap_or_default()))
 }
 
-/// Checks the state again, because the parent may have changed since the proposal.
+/// Rechecks the state, because the parent may have changed since the proposal.
 fn commit(result: &ResultCheck, verdict: &mut CallVerdict) {
     let (rules, node, asked, state) = (result.rules, result.node, result.asked, result.state);
     let Some(parent) = node.parent.as_ref().and_then(|parent| result.investigation.node(parent)) else {

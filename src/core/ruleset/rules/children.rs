@@ -28,14 +28,14 @@ pub struct Children {
     pub to_round: Option<u32>,
 }
 
-/// The children that an open node needs and has.
+/// The number of children that an open node needs and has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirement<'a> {
     /// The number of required children.
     pub needs: u32,
-    /// The number of children that count.
+    /// The number of existing children that count.
     pub has: u32,
-    /// The states that count; `None` for all.
+    /// The child states that count; `None` for all.
     pub of: Option<&'a [StateName]>,
 }
 
@@ -51,12 +51,12 @@ impl Requirement<'_> {
     }
 }
 
-/// `INSUFFICIENT_CHILDREN`, `INCOMPLETE_<STATE>`.
+/// Reports `INSUFFICIENT_CHILDREN` and `INCOMPLETE_<STATE>`.
 pub(super) const KIND: RuleKind =
     RuleKind { key: "states.children", problems, of_state, end, blockers, ..SILENT };
 
 impl<'a> EffectiveRules<'a> {
-    /// Returns the children that a node in this state and round needs: their number and states.
+    /// Returns the number and states of the children that a node in this state and round needs.
     pub fn required_children(&self, state: &StateName, round: u32) -> Option<(u32, Option<&'a [StateName]>)> {
         let state = self.ruleset.state(state).filter(|state| !state.terminal)?;
         let rule = state.children.iter().find(|rule| applies(rule.from_round, rule.to_round, round))?;
@@ -64,13 +64,14 @@ impl<'a> EffectiveRules<'a> {
         Some((rule.min.min(most), rule.of.as_deref()))
     }
 
-    /// Returns the children that a committed node needs and has; `None` for pending and terminal nodes.
+    /// Returns the child requirement for a committed node; `None` for pending and terminal nodes.
     pub fn requirement(&self, investigation: &Investigation, node: &Node) -> Option<Requirement<'a>> {
         let children = investigation.committed_children(&node.id).map(|(_, state)| (state, 1));
         self.required(node.state()?, node.round(), children)
     }
 
-    /// Returns the requirement of a node in this state and round, given its children by state.
+    /// Returns the child requirement for a node in this state and round, given the number of its children in each
+    /// state.
     fn required<'s>(
         &self,
         state: &StateName,
@@ -130,7 +131,8 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     }
 }
 
-/// Returns the first round in which the state can be committed, but its required children can't be in the next.
+/// Returns the first round in which the state can be committed but its required children can't be committed in the next
+/// round.
 fn never_complete(ruleset: &Ruleset, state: &State) -> Option<u32> {
     let last = ruleset.early_states.iter().map(|rule| rule.to_round).max().unwrap_or(0).min(LAST_ROUND);
     let mut rounds =
@@ -187,7 +189,7 @@ fn end(_: &EffectiveRules) -> Option<String> {
 }
 
 fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    // The child that would confirm an answer may also be a required child. Only `verification` reports it.
+    // A missing confirmation may also be a required child. Only `verification` reports it.
     let is_confirmation = |of: &[StateName]| of.iter().any(|state| rules.role(state) == Role::Confirmation);
     let told_there = |node: &Node, requirement: &Requirement| {
         requirement.missing() == 1

@@ -37,17 +37,18 @@ pub struct ConfirmationOutcome {
     pub becomes: StateName,
 }
 
-/// `AWAITING_CONFIRMATION`.
+/// Reports `AWAITING_CONFIRMATION`.
 pub(super) const KIND: RuleKind =
     RuleKind { key: "confirmations", problems, of_state, end, blockers, ..SILENT };
 
 impl<'a> EffectiveRules<'a> {
-    /// Returns the confirmation rule of a waiting state.
+    /// Returns the confirmation rule for a waiting state.
     pub fn confirmation(&self, state: &StateName) -> Option<&'a Confirmation> {
         self.ruleset.confirmations.iter().find(|confirmation| &confirmation.state == state)
     }
 
-    /// Returns the nodes that verify a solution: children in a confirming role, and the child that promoted it.
+    /// Returns the nodes that verify a solution: children in a confirming role, and the child that promoted the
+    /// solution.
     pub fn verified_by(&self, investigation: &Investigation, node: &Node) -> Vec<NodeId> {
         let confirming = investigation
             .committed_children(&node.id)
@@ -60,7 +61,7 @@ impl<'a> EffectiveRules<'a> {
         by
     }
 
-    /// Returns the child that promoted the node, while that child's state still has this effect.
+    /// Returns the child that promoted the node, if that child's state still has this effect.
     fn promoted_by(&self, investigation: &Investigation, node: &Node) -> Option<NodeId> {
         let classification = node.classification.as_ref()?;
         let last = classification.reclassified.last()?;
@@ -105,8 +106,8 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
                 let reason = format!("{name} allows no {child} child that could make it {becomes}");
                 problem(child.as_str(), reason, "add it to that state's childStates");
             }
-            // A parent that allows the waiting state must also allow the states that replace it. Those states must
-            // allow the children that exist by then.
+            // A parent that allows the waiting state must also allow the states that replace it. The replacement states
+            // must allow the children that exist by then.
             for parent in &ruleset.states {
                 let allows = |one| parent.child_states.as_ref().is_none_or(|allowed| allowed.contains(one));
                 if allows(name) && !allows(becomes) {
@@ -163,8 +164,8 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagno
     investigation.committed().filter_map(blocker).collect()
 }
 
-/// Returns all state changes of waiting parents caused by their children, deepest first. A parent that changes may in
-/// turn change its own parent.
+/// Returns all state changes that children cause in waiting parents, deepest first. A changed parent may in turn change
+/// its own parent.
 pub fn confirmations(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -188,7 +189,7 @@ pub fn confirmations(
     transitions
 }
 
-/// Returns the change of a waiting node caused by its first deciding child.
+/// Returns the state change that the first deciding child causes in a waiting node.
 fn decided(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -217,10 +218,10 @@ fn decided(
     Some(Transition { node: Arc::new(after), from, to: becomes, by: Some(child) })
 }
 
-/// Returns the time of a new state: `now`, or later if the clock was set back.
+/// Returns the timestamp for a new state: `now`, or later if the clock was set back.
 ///
-/// The order of times decides whether a child confirms its parent. So a state is never older than the node's previous
-/// state or its children's states, and always newer than earlier changes of its parent's state or texts.
+/// The order of times decides whether a child confirms its parent. A state is therefore never older than the node's
+/// previous state or its children's states, and always newer than earlier changes to its parent's state or text.
 pub fn stamp(investigation: &Investigation, node: &Node, now: Timestamp) -> Timestamp {
     let since = |node: &Node| node.classification.as_ref().map(Classification::current_since);
     let children = investigation.committed_children(&node.id).filter_map(|(child, _)| since(child));

@@ -33,36 +33,37 @@ pub struct EarlyState {
     pub code: Option<String>,
 }
 
-/// `DEPTH_ENFORCED` and custom codes of rulesets, `STATE_LOCKED`, `EARLY_STATE`.
+/// Reports `DEPTH_ENFORCED` or the ruleset's own code, `STATE_LOCKED` and `EARLY_STATE`.
 pub(super) const KIND: RuleKind =
     RuleKind { key: "earlyStates", problems, of_state, sentences, reclassify, ..SILENT };
 
 impl Ruleset {
-    /// Returns the first rule that makes the state too early in the round.
+    /// Returns the first rule under which the state is too early in the round.
     pub fn early_rule(&self, state: &StateName, round: u32) -> Option<&EarlyState> {
         let mut rules = self.early_states.iter().filter(|rule| rule.states.contains(state));
         rules.find(|rule| applies(rule.from_round, Some(rule.to_round), round))
     }
 
-    /// Returns whether early states are kept with these minimum rounds by default.
+    /// Returns whether early states are kept by default with this minimum number of rounds.
     pub fn keeps_early_states(&self, min_rounds: u32) -> bool {
         self.allow_early_terminal_below.is_some_and(|below| min_rounds < below)
     }
 
-    /// Returns whether any early state is stored as another one.
+    /// Returns whether any early state is stored as another state.
     pub fn has_conversions(&self) -> bool {
         self.early_states.iter().any(|rule| rule.store_as.is_some())
     }
 }
 
 impl<'a> EffectiveRules<'a> {
-    /// Returns the rule that makes the state too early in the round, unless this investigation allows the state.
+    /// Returns the rule under which the state is too early in the round, unless this investigation allows early states.
     pub fn early_rule(&self, state: &StateName, round: u32) -> Option<&'a EarlyState> {
         let rule = self.ruleset.early_rule(state, round)?;
         (!(self.allow_early_terminal && rule.store_as.is_some())).then_some(rule)
     }
 
-    /// Returns the first round, not before `round`, in which the state can be committed; `None` if it never can.
+    /// Returns the first round, starting with `round`, in which the state can be committed; `None` if it can never be
+    /// committed.
     pub fn first_round_from(&self, state: &StateName, round: u32) -> Option<u32> {
         if round > LAST_ROUND {
             return Some(round);
@@ -127,7 +128,7 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
         }
         check_states(ruleset, "earlyStates", Some(at), std::slice::from_ref(target), problems);
     }
-    // Every round needs an allowed state, and an open one before the minimum round.
+    // Every round needs an allowed state. Before the minimum round, it must be an open state.
     let last = ruleset.early_states.iter().map(|rule| rule.to_round).max().unwrap_or(0);
     let lacks_state = |round: &u32| {
         let needs_open = *round < ruleset.end.min_rounds;
@@ -143,7 +144,7 @@ fn problems(ruleset: &Ruleset, problems: &mut Vec<Contradiction>) {
     }
 }
 
-/// Returns whether a warning's code follows the naming rule.
+/// Returns whether a warning code follows the naming rule.
 fn is_code(code: &str) -> bool {
     let plain = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
     code.starts_with(|c: char| c.is_ascii_uppercase()) && code.len() <= 40 && code.bytes().all(plain)
@@ -185,7 +186,8 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     early.into_iter().filter(|(_, states)| !states.is_empty()).map(sentence).collect()
 }
 
-/// Returns the state that a commit stores instead of an early one, with the warning. `None` if the state is not early.
+/// Returns the state that a commit stores instead of an early state, with the warning. `None` if the state is not
+/// early.
 ///
 /// # Errors
 ///

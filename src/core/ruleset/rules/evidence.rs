@@ -24,18 +24,18 @@ pub struct Evidence {
     pub or_run: bool,
 }
 
-/// `MISSING_EVIDENCE`: refuses a commit, warns at a state change.
+/// Reports `MISSING_EVIDENCE`: an error for commits, a warning for state changes.
 pub(super) const KIND: RuleKind =
     RuleKind { key: "evidence", problems, of_state, commit, reclassify, ..SILENT };
 
 impl EffectiveRules<'_> {
-    /// Returns the number of characters of evidence that the state requires, if any.
+    /// Returns the minimum length of the evidence in characters, if the state requires evidence.
     pub fn evidence(&self, state: &StateName) -> Option<u32> {
         let rule = self.ruleset.evidence.as_ref().filter(|rule| rule.states.contains(state))?;
         Some(rule.min_characters)
     }
 
-    /// Returns whether a command that was run for the node, or a run that a result names, is sufficient evidence.
+    /// Returns whether a command run for the node, or a run named in the result, is sufficient evidence.
     pub fn is_run_evidence(&self, investigation: &Investigation, node: &NodeId, named: &[RunId]) -> bool {
         let takes_runs = self.ruleset.evidence.as_ref().is_some_and(|rule| rule.or_run);
         takes_runs && was_run(investigation, node, named)

@@ -1,10 +1,10 @@
-//! `end.minDepth`: the minimum depth of the deepest node at the end.
+//! `end.minDepth`: the depth that the deepest node must reach before ending.
 
 use super::{RuleKind, SILENT};
 use crate::domain::{Code, Diagnostic, Investigation};
 use crate::ruleset::effective::EffectiveRules;
 
-/// `DEPTH_TOO_SHALLOW`.
+/// Reports `DEPTH_TOO_SHALLOW`.
 pub(super) const KIND: RuleKind = RuleKind { key: "end.minDepth", end, blockers, ..SILENT };
 
 impl EffectiveRules<'_> {

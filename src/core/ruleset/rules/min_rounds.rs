@@ -1,4 +1,4 @@
-//! `end.minRounds`: the round to reach before the end, and the way forward if every node is closed earlier.
+//! `end.minRounds`: the round that must be reached before ending, and how to continue if every node is closed earlier.
 
 use std::ops::RangeInclusive;
 
@@ -8,19 +8,19 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Contradiction;
 
-/// The range of `minRounds`, in a ruleset and at a start.
+/// The permitted range of `minRounds`, in rulesets and in `tot_start`.
 pub(super) const BOUNDS: RangeInclusive<u32> = 1..=20;
 
-/// `MIN_ROUNDS`, `RECOVERY_REQUIRED`.
+/// Reports `MIN_ROUNDS` and `RECOVERY_REQUIRED`.
 pub(super) const KIND: RuleKind = RuleKind { key: "end.minRounds", problems, end, blockers, ..SILENT };
 
 impl EffectiveRules<'_> {
-    /// Returns the round to reach before the end.
+    /// Returns the round that must be reached before ending.
     pub fn min_rounds(&self) -> u32 {
         self.min_rounds
     }
 
-    /// Returns whether every node is terminal before the minimum round, so that nothing can continue.
+    /// Returns whether every node is terminal before the minimum round is reached, so no branch can continue.
     pub fn recovery_required(&self, investigation: &Investigation) -> bool {
         let mut committed = investigation.committed().peekable();
         committed.peek().is_some()
@@ -29,11 +29,12 @@ impl EffectiveRules<'_> {
     }
 }
 
-/// Returns the minimum rounds of a new investigation, based on its mode, the request and the operator's floor.
+/// Returns the minimum number of rounds for a new investigation, based on its mode, the request and the operator's
+/// floor.
 ///
 /// # Errors
 ///
-/// Returns `INVALID_ARGUMENT` for a number that is too high, or too low for the mode or the floor.
+/// Returns `INVALID_ARGUMENT` if the number is too high, or too low for the mode or the floor.
 pub fn chosen(
     ruleset: &Ruleset,
     mode: &str,

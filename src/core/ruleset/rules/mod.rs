@@ -1,23 +1,23 @@
-//! The kinds of rules. Each file defines one kind: its keys in the ruleset file, their contradictions, its refusals,
-//! conversions and warnings, its blockers of the end, and its sentences.
+//! Rule kinds. Each file defines one kind: its keys in the ruleset file and their possible contradictions, its errors,
+//! warnings and conversions, the conditions under which it prevents ending, and its description.
 //!
-//! [`KINDS`] lists them in the order in which all callers use them: [`validity`](super::validity), the verbs of
-//! `decide`, and the texts for agents, the terminal and the report, which share the same sentences.
+//! [`KINDS`] lists all kinds in the order used by every caller: [`validity`](super::validity), the verbs in `decide`,
+//! and the texts for agents, the terminal and the report, which share the same sentences.
 //!
 //! # Adding a rule kind
 //!
-//! 1. `src/core/ruleset/rules/evidence.rs` is a small example: copy it, and fill in the fields of [`RuleKind`] that the
+//! 1. `src/core/ruleset/rules/evidence.rs` is a small example. Copy it and fill in the [`RuleKind`] fields that the new
 //!    kind needs.
-//! 2. `src/core/ruleset/rules/mod.rs`: add the module and its place in [`KINDS`].
+//! 2. `src/core/ruleset/rules/mod.rs`: declare the module and add it to [`KINDS`].
 //! 3. `src/core/ruleset/schema.rs`: add its key in the ruleset file.
 //! 4. `src/core/domain/code.rs`: add its codes, each with its meaning.
-//! 5. `src/core/decide/commit.rs`, `src/core/decide/reclassify.rs` or their neighbours: add its codes to those of the
-//!    calls that return them.
-//! 6. `src/service/check/tree.rs`: let `tot check` report stored facts that break the rule.
-//! 7. `src/report/site.rs`: add its key, unset, to the ruleset that replaces an unreadable one.
-//! 8. `src/core/ruleset/builtin/README.md`: document its key for authors of rulesets.
-//! 9. `tests/it/rules/kinds.rs`: add a ruleset that triggers it, with its message. The other tests there follow from
-//!    that.
+//! 5. `src/core/decide/commit.rs`, `src/core/decide/reclassify.rs` or a neighbouring file: add its codes to the code
+//!    lists of the calls that return them.
+//! 6. `src/service/check/tree.rs`: make `tot check` report stored facts that violate the rule.
+//! 7. `src/report/site.rs`: add its key, unset, to the fallback for unreadable rulesets.
+//! 8. `src/core/ruleset/builtin/README.md`: document its key for ruleset authors.
+//! 9. `tests/it/rules/kinds.rs`: add a ruleset that triggers the rule, and the expected message. The other tests in the
+//!    file then cover the rule too.
 
 pub mod agents;
 pub mod alternatives;
@@ -50,7 +50,7 @@ use super::validity::Contradiction;
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, RunId, StateName, Timestamp};
 use states::State;
 
-/// All kinds of rules, in the order in which they are checked and reported.
+/// All rule kinds, in the order in which they are checked and reported.
 pub const KINDS: [RuleKind; 20] = [
     min_rounds::KIND,
     min_depth::KIND,
@@ -74,7 +74,7 @@ pub const KINDS: [RuleKind; 20] = [
     modes::KIND,
 ];
 
-/// A kind of rule, with a function for each question about it.
+/// A rule kind, with one function for each aspect.
 pub struct RuleKind {
     /// The key in the ruleset file; nested keys contain a dot.
     pub key: &'static str,
@@ -84,23 +84,23 @@ pub struct RuleKind {
     pub of_state: fn(&EffectiveRules, &State) -> Vec<String>,
     /// Describes the requirements across states, in sentences.
     pub sentences: fn(&EffectiveRules) -> Vec<String>,
-    /// Describes the requirement for the end, in a sentence.
+    /// Describes the requirement for ending, in one sentence.
     pub end: fn(&EffectiveRules) -> Option<String>,
-    /// Reports errors of a proposal as a whole.
+    /// Reports errors in a proposal as a whole.
     pub propose: fn(&ProposalCheck, &mut CallVerdict),
-    /// Reports errors of one result in a commit.
+    /// Reports errors in one result of a commit.
     pub commit: fn(&ResultCheck, &mut CallVerdict),
-    /// Reports errors of all nodes in a commit together. Each node comes with the state to store.
+    /// Reports errors in a commit as a whole. Each node is paired with the state to store.
     pub commit_together: fn(&Investigation, &EffectiveRules, &[(&Node, StateName)], &mut CallVerdict),
-    /// Reports errors of a state change.
+    /// Reports errors in a state change.
     pub reclassify: fn(&ReclassificationCheck, &mut CallVerdict),
-    /// Returns the blockers of the end.
+    /// Returns the conditions that prevent ending.
     pub blockers: fn(&Investigation, &EffectiveRules) -> Vec<Diagnostic>,
-    /// Returns the doubts about an end for which the ruleset has this enforcement.
+    /// Returns the doubts about a conclusion to which the ruleset applies this enforcement.
     pub end_checks: fn(&Investigation, &EffectiveRules, Enforcement) -> Vec<Diagnostic>,
 }
 
-/// A kind without any effect, as the base of the others.
+/// A rule kind without any effect, as the base for all others.
 const SILENT: RuleKind = RuleKind {
     key: "",
     problems: |_, _| {},
@@ -147,7 +147,7 @@ impl CallVerdict {
         self.warnings.push(Diagnostic::new(code, message).about(node).suggest(how));
     }
 
-    /// Adds a diagnostic, unless the ruleset ignores it: as a warning or an error.
+    /// Adds a diagnostic as a warning or an error, or ignores it, depending on the enforcement.
     pub fn add(&mut self, enforcement: Enforcement, diagnostic: Diagnostic) {
         match enforcement {
             Enforcement::Off => {}
@@ -165,9 +165,9 @@ pub struct ProposalCheck<'a> {
     pub rules: &'a EffectiveRules<'a>,
     /// The number of nodes in the call.
     pub number: usize,
-    /// The valid nodes of the call.
+    /// The valid nodes in the call.
     pub nodes: &'a [Arc<Node>],
-    /// All new roots of the call, including invalid ones, which the agent will probably fix.
+    /// All new roots in the call, including invalid ones, because the agent will probably fix them.
     pub asked_roots: &'a HashSet<String>,
     /// The pending proposals to withdraw.
     pub withdrawn: &'a [NodeId],
@@ -197,11 +197,11 @@ pub struct ResultCheck<'a> {
     pub started_at: Option<Timestamp>,
     /// Whether the result names commands or runs.
     pub has_commands: bool,
-    /// The captured runs that it names.
+    /// The captured runs that the result names.
     pub runs: &'a [RunId],
-    /// Whether it cites a file that was found.
+    /// Whether the result cites a file that was found.
     pub cites_a_file: bool,
-    /// Another node with the same agent.
+    /// Another node by the same agent.
     pub agents_other: Option<&'a NodeId>,
     /// The current time.
     pub now: Timestamp,
@@ -230,12 +230,12 @@ pub fn of_state(rules: &EffectiveRules, state: &State) -> String {
     KINDS.iter().flat_map(|kind| (kind.of_state)(rules, state)).collect::<Vec<_>>().join(" ")
 }
 
-/// Describes the rules across states, in sentences.
+/// Describes the rules that apply across states, in sentences.
 pub fn sentences(rules: &EffectiveRules) -> Vec<String> {
     KINDS.iter().flat_map(|kind| (kind.sentences)(rules)).collect()
 }
 
-/// Describes the requirements for the end, in sentences.
+/// Describes the requirements for ending, in sentences.
 pub fn end(rules: &EffectiveRules) -> Vec<String> {
     let of_kinds = KINDS.iter().filter_map(|kind| (kind.end)(rules));
     of_kinds.chain(["No proposal is pending.".to_owned()]).collect()
@@ -246,7 +246,7 @@ fn applies(from: Option<u32>, to: Option<u32>, round: u32) -> bool {
     from.unwrap_or(1) <= round && to.is_none_or(|last| round <= last)
 }
 
-/// Returns the problem of bounds that span no rounds.
+/// Returns the problem if the bounds contain no round.
 fn no_round(from: Option<u32>, to: Option<u32>) -> Option<String> {
     let (from, to) = (from.unwrap_or(1), to.unwrap_or(u32::MAX));
     (from == 0 || from > to).then(|| format!("fromRound {from} and toRound {to} span no rounds"))
@@ -264,7 +264,8 @@ fn in_rounds(from: u32, to: Option<u32>) -> String {
     }
 }
 
-/// Joins names with commas: `EXPLORE, FOUND, VERIFY`. After `most` names, appends the number of further ones.
+/// Joins names with commas: `EXPLORE, FOUND, VERIFY`. Lists at most `most` names, followed by the number of omitted
+/// names.
 pub fn shortened<T: ToString>(names: &[T], most: usize) -> String {
     let shown = super::effective::list(names.iter().take(most).map(ToString::to_string));
     match names.len().saturating_sub(most) {

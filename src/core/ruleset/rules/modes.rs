@@ -10,7 +10,7 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::{Contradiction, PLAIN_NAME, is_plain_name};
 
-/// The mode of a ruleset that defines none.
+/// The mode name for rulesets that define no modes.
 pub const ONLY_MODE: &str = "deep";
 
 /// A stricter or more lenient variant of the method.
@@ -38,7 +38,7 @@ pub struct Mode {
     pub children_asked: Option<u32>,
 }
 
-/// Modes refuse nothing themselves.
+/// Modes never reject a call themselves.
 pub(super) const KIND: RuleKind = RuleKind { key: "modes", problems, sentences, ..SILENT };
 
 impl Ruleset {
@@ -51,7 +51,7 @@ impl Ruleset {
         }
     }
 
-    /// Returns the mode with this name; `None` for the only mode of a ruleset that defines none.
+    /// Returns the mode with this name, if the ruleset defines it.
     pub fn mode(&self, name: &str) -> Option<&Mode> {
         self.modes.iter().find(|mode| mode.name == name)
     }

@@ -1,6 +1,6 @@
 //! `objections`: claims that a node is wrong, and their resolution.
 //!
-//! An objection is open until a person, or an agent other than the node's author, resolves it: authors can't settle
+//! An objection is open until a person, or an agent other than the node's author, resolves it. Authors can't resolve
 //! objections to their own work. As with confirmations, callers name themselves, so authorship is not verified.
 
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use crate::domain::{
 use crate::ruleset::effective::EffectiveRules;
 use crate::text::{one_line, shorten};
 
-/// `OBJECTION_OPEN`.
+/// Reports `OBJECTION_OPEN`.
 pub(super) const KIND: RuleKind = RuleKind { key: "objections", end, end_checks, ..SILENT };
 
 /// Maximum number of characters of an objection quoted in a message.
@@ -24,14 +24,14 @@ const QUOTED: usize = 200;
 /// An unresolved objection.
 #[derive(Clone, Debug)]
 pub struct Objection {
-    /// The objection.
+    /// The comment that raises the objection.
     pub comment: Arc<Comment>,
-    /// The replies to it, oldest first.
+    /// The replies to the objection, oldest first.
     pub replies: Vec<Arc<Comment>>,
 }
 
 impl Objection {
-    /// Returns whether the last reply is an answer, so that the objection waits for a resolution.
+    /// Returns whether the last reply is an answer, in which case the objection awaits a resolution.
     pub fn is_answered(&self) -> bool {
         self.replies.last().is_some_and(|last| last.kind == CommentKind::Answer)
     }
@@ -72,11 +72,11 @@ pub fn open(investigation: &Investigation) -> Vec<Objection> {
     open
 }
 
-/// Returns the first comment of the thread that this comment belongs to.
+/// Returns the first comment in the thread that contains this comment.
 pub fn first_of<'a>(investigation: &'a Investigation, comment: &'a Arc<Comment>) -> &'a Arc<Comment> {
     let mut seen = HashSet::new();
     let mut first = comment;
-    // Manually edited files may reply to each other in a cycle.
+    // Manually edited comments may reply to each other in a cycle.
     while let Some(earlier) = first.reply_to.and_then(|id| investigation.comment(id))
         && seen.insert(first.id)
     {
@@ -85,8 +85,8 @@ pub fn first_of<'a>(investigation: &'a Investigation, comment: &'a Arc<Comment>)
     first
 }
 
-/// Returns whether `author` may resolve objections to the node. This depends on the node's authors until `at`, or until
-/// now. Later texts don't reopen an objection.
+/// Returns whether `author` may resolve objections to the node. Only the node's authors up to `at` count, or up to now
+/// if absent, because later text does not reopen an objection.
 pub fn may_resolve(
     investigation: &Investigation,
     node: Option<&Node>,
@@ -99,7 +99,7 @@ pub fn may_resolve(
 }
 
 impl EffectiveRules<'_> {
-    /// Returns those of the open objections that an answer must withstand: to the answer, its ancestors and its
+    /// Returns the open objections that an answer must withstand: those to the answer itself, its ancestors and its
     /// confirmations.
     pub fn against<'a>(
         &self,
@@ -123,7 +123,7 @@ fn end(rules: &EffectiveRules) -> Option<String> {
     asked.then(|| "No objection is open.".to_owned())
 }
 
-/// Returns the open objections to current answers, if the ruleset treats objections with this enforcement.
+/// Returns the open objections to current answers, if the ruleset applies this enforcement to objections.
 fn end_checks(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
     if rules.ruleset().objections != asked {
         return Vec::new();

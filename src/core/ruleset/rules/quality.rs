@@ -9,11 +9,12 @@ use crate::ruleset::Ruleset;
 use crate::ruleset::effective::EffectiveRules;
 use crate::ruleset::validity::Contradiction;
 
-/// `QUALITY_TOO_LOW`.
+/// Reports `QUALITY_TOO_LOW`.
 pub(super) const KIND: RuleKind =
     RuleKind { key: "end.minQualityPercent", problems, end, blockers, ..SILENT };
 
-/// Quality scores; all 0 without nodes. By state role, solutions count as valid and dead ends as dead.
+/// Quality scores; all are 0 if there are no nodes. Nodes with the solution role count as valid, and those with the
+/// dead-end role as dead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Quality {
@@ -111,7 +112,7 @@ fn end(rules: &EffectiveRules) -> Option<String> {
 fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let Some(least) = least(rules) else { return Vec::new() };
     let figures = quality(investigation, rules);
-    // The scores are sums of thirds and fifths, so rounding errors must not count.
+    // The scores are sums of thirds and fifths, so the comparison must tolerate rounding errors.
     if figures.composite_score + 1e-9 >= least {
         return Vec::new();
     }

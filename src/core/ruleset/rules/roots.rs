@@ -32,7 +32,7 @@ impl Default for Roots {
     }
 }
 
-/// `INSUFFICIENT_ROOTS`, `TOO_MANY_ROOTS`, `INVALID_ROOT_ID`.
+/// Reports `INSUFFICIENT_ROOTS`, `TOO_MANY_ROOTS` and `INVALID_ROOT_ID`.
 pub(super) const KIND: RuleKind = RuleKind { key: "roots", problems, sentences, propose, ..SILENT };
 
 impl EffectiveRules<'_> {
@@ -46,7 +46,7 @@ impl EffectiveRules<'_> {
 ///
 /// # Errors
 ///
-/// Returns `INVALID_ARGUMENT` if the ruleset fixes another number, or if no batch could contain so many.
+/// Returns `INVALID_ARGUMENT` if the ruleset fixes another number, or if that many roots exceed the batch limit.
 pub fn chosen(ruleset: &Ruleset, asked: Option<u32>) -> Result<u32, Diagnostic> {
     let (roots, own) = (&ruleset.roots, ruleset.roots.min);
     let Some(asked) = asked else { return Ok(own) };
@@ -97,7 +97,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     }]
 }
 
-/// Describes the first proposal, for the loop in the instructions.
+/// Describes the first proposal, for the research loop in the instructions.
 pub(in crate::ruleset) fn first_step(rules: &EffectiveRules) -> String {
     let roots = &rules.ruleset().roots;
     match (&roots.ids, rules.min_roots(), roots.max) {
@@ -108,7 +108,7 @@ pub(in crate::ruleset) fn first_step(rules: &EffectiveRules) -> String {
     }
 }
 
-/// Checks the limits on roots, counting committed and pending ones.
+/// Checks the root limits, counting both committed and pending roots.
 fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
     let ProposalCheck { investigation, rules, nodes, asked_roots, withdrawn, .. } = proposal;
     let new: Vec<&NodeId> = nodes.iter().filter(|node| node.parent.is_none()).map(|node| &node.id).collect();
@@ -138,7 +138,7 @@ fn propose(proposal: &ProposalCheck, verdict: &mut CallVerdict) {
     }
     let least = rules.min_roots() as usize;
     let kept = kept().filter(|node| !asked_roots.contains(node.id.as_str())).count();
-    // All roots may be withdrawn to start over. Otherwise enough must remain.
+    // All roots may be withdrawn to start over. Otherwise, enough roots must remain.
     let takes_back = kept > 0 && withdrawn.iter().any(|id| id.round() == 1);
     let total = kept + asked_roots.len();
     if (!asked_roots.is_empty() || takes_back) && total < least {

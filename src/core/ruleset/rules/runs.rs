@@ -19,7 +19,7 @@ pub struct Runs {
     pub states: Vec<StateName>,
 }
 
-/// `NOT_RUN`: warns at a commit and at a state change.
+/// Reports `NOT_RUN`, a warning for commits and state changes.
 pub(super) const KIND: RuleKind = RuleKind { key: "runs", problems, of_state, commit, reclassify, ..SILENT };
 
 /// Returns whether a command was run for the node, or a result names a run.

@@ -1,4 +1,4 @@
-//! `checks.secretSuspected`: texts that seem to contain a credential, which git would store permanently.
+//! `checks.secretSuspected`: text that seems to contain credentials, which git would store permanently.
 
 use super::{CallVerdict, RuleKind, SILENT};
 use crate::domain::{Code, Diagnostic};
@@ -6,19 +6,19 @@ use crate::ruleset::Enforcement;
 use crate::ruleset::effective::EffectiveRules;
 use crate::secrets::suspects;
 
-/// Maximum number of suspects named per text.
+/// Maximum number of suspected credentials named per text.
 const NAMED: usize = 3;
 
-/// `SECRET_SUSPECTED`, for every text of every call.
+/// Reports `SECRET_SUSPECTED` for any text in any call.
 pub(super) const KIND: RuleKind = RuleKind { key: "checks.secretSuspected", sentences, ..SILENT };
 
 impl EffectiveRules<'_> {
-    /// Applies an operator's choice to refuse suspected credentials, whatever the ruleset says.
+    /// Rejects suspected credentials regardless of the ruleset, if the operator has chosen so.
     pub fn refusing_secrets(self) -> Self {
         EffectiveRules { secrets: Enforcement::Reject, ..self }
     }
 
-    /// Returns how to treat texts that seem to contain a credential.
+    /// Returns the enforcement for suspected credentials.
     pub fn secrets(&self) -> Enforcement {
         self.secrets
     }

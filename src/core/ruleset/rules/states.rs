@@ -1,4 +1,4 @@
-//! `states`: the states of nodes. Nodes in a terminal state can't have children.
+//! `states`: node states. Nodes in a terminal state can't have children.
 
 use std::collections::HashSet;
 
@@ -65,7 +65,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Returns the name of the role for people.
+    /// Returns the human-readable name of the role.
     pub fn label(self) -> &'static str {
         match self {
             Role::Open => "open",
@@ -78,7 +78,7 @@ impl Role {
         }
     }
 
-    /// Returns the label of a state that is the only one with this role.
+    /// Returns the label for a state that is the only one with this role.
     fn word(self) -> &'static str {
         match self {
             Role::Open => "Explored",
@@ -95,13 +95,13 @@ impl Role {
 /// Maximum length of a label.
 const LABEL: usize = 30;
 
-/// Converts a state's name to words: `RULED_OUT` becomes `Ruled out`.
+/// Converts a state name to words: `RULED_OUT` becomes `Ruled out`.
 pub fn as_words(name: &StateName) -> String {
     let (first, rest) = name.as_str().split_at(1);
     format!("{first}{}", rest.to_ascii_lowercase().replace('_', " "))
 }
 
-/// `UNKNOWN_STATE`, `TERMINAL_PARENT`, `HAS_CHILDREN`.
+/// Reports `UNKNOWN_STATE`, `TERMINAL_PARENT` and `HAS_CHILDREN`.
 pub(super) const KIND: RuleKind =
     RuleKind { key: "states", problems, of_state, commit, reclassify, ..SILENT };
 
@@ -111,7 +111,7 @@ impl Ruleset {
         self.states.iter().find(|state| &state.name == name)
     }
 
-    /// Returns the label of a state for people.
+    /// Returns the human-readable label of a state.
     pub fn label_of(&self, name: &StateName) -> String {
         let Some(state) = self.state(name) else { return as_words(name) };
         let is_alone = self.states.iter().filter(|other| other.role == state.role).count() == 1;
@@ -127,11 +127,11 @@ impl Ruleset {
         list(self.states.iter().map(|state| &state.name))
     }
 
-    /// Parses a state's name, ignoring case and surrounding spaces.
+    /// Parses a state name, ignoring case and surrounding spaces.
     ///
     /// # Errors
     ///
-    /// Returns `UNKNOWN_STATE`, about the node.
+    /// Returns `UNKNOWN_STATE` for the node if the ruleset does not define the state.
     pub fn state_meant(&self, text: &str, node: &str) -> Result<StateName, Diagnostic> {
         let text = text.trim();
         let mut names = self.states.iter().map(|state| &state.name);

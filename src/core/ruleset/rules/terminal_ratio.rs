@@ -54,7 +54,7 @@ pub struct NotCounted {
     pub to_round: Option<u32>,
 }
 
-/// `TERMINAL_RATIO_EXCEEDED`.
+/// Reports `TERMINAL_RATIO_EXCEEDED`.
 pub(super) const KIND: RuleKind =
     RuleKind { key: "terminalRatio", problems, sentences, commit_together, ..SILENT };
 
@@ -66,7 +66,7 @@ impl EffectiveRules<'_> {
     }
 
     /// Returns whether a node in this state counts as closed for the limit; `None` if the node is not counted. `parent`
-    /// is the state of its parent.
+    /// is the parent's state.
     pub fn counts_as_closed(
         &self,
         state: &StateName,
@@ -138,7 +138,7 @@ fn commit_together(
     states: &[(&Node, StateName)],
     verdict: &mut CallVerdict,
 ) {
-    // Per round: the number of counted nodes, and of the closed ones among them.
+    // Per round: the number of counted nodes, and how many of them are closed.
     let mut rounds: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for (node, state) in states {
         let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent)?.state());

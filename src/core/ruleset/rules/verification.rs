@@ -1,7 +1,8 @@
-//! `verification`: who confirms an answer, and what a ruleset requires of it. *Confirmed* means confirmed by someone
-//! else. A check by the author alone is not a confirmation.
+//! `verification`: the requirements for confirming an answer. *Confirmed* means confirmed by someone else. A check by
+//! the author alone is not a confirmation.
 //!
-//! Callers name their own agents, clients and sessions. These names distinguish authors only as long as nobody lies.
+//! Callers choose the names of their agents, clients and sessions. These names distinguish authors only if callers are
+//! honest.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -31,17 +32,18 @@ pub struct Verification {
 /// The strength of a confirmation, in increasing order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Grade {
-    /// Not confirmed: by nobody, with empty findings, before an amendment, or by an author that git contradicts.
+    /// Not confirmed: there is no confirmation, or it has empty findings, predates an amendment, or names an author
+    /// that git contradicts.
     #[default]
     #[serde(rename = "none")]
     None,
-    /// By the same agent, or unsigned.
+    /// Confirmed by the same agent, or unsigned.
     #[serde(rename = "self")]
     SelfChecked,
-    /// By another agent in the same session or an unknown one.
+    /// Confirmed by another agent in the same session or an unknown session.
     #[serde(rename = "second-agent")]
     SecondAgent,
-    /// By another agent in another session, or with a person on either side.
+    /// Confirmed by another agent in another session, or with a person on either side.
     #[serde(rename = "independent")]
     Independent,
 }
@@ -57,7 +59,7 @@ pub struct Confirming {
     pub person: Option<String>,
 }
 
-/// `UNCONFIRMED_ANSWER`, `NOT_INDEPENDENT`.
+/// Reports `UNCONFIRMED_ANSWER` and `NOT_INDEPENDENT`.
 pub(super) const KIND: RuleKind = RuleKind { key: "verification", sentences, end_checks, ..SILENT };
 
 impl Grade {
@@ -66,7 +68,7 @@ impl Grade {
         self >= Grade::SecondAgent
     }
 
-    /// Describes the grade of an answer, for people.
+    /// Returns a human-readable description of an answer with this grade.
     pub fn label(self) -> &'static str {
         match self {
             Grade::None => "not checked",
@@ -91,7 +93,7 @@ impl EffectiveRules<'_> {
         answers.map(|(node, _)| node).filter(|node| self.refuted_by(investigation, node).is_empty())
     }
 
-    /// Returns the nodes that confirm an answer, the strongest confirmation first.
+    /// Returns the nodes that confirm an answer, strongest confirmation first.
     pub fn confirming(&self, investigation: &Investigation, node: &Node) -> Vec<Confirming> {
         let Some(answer) = &node.classification else { return Vec::new() };
         let confirming = self.verified_by(investigation, node).into_iter().filter_map(|id| {
@@ -133,13 +135,13 @@ impl EffectiveRules<'_> {
         refuting.map(|child| child.id.clone()).collect()
     }
 
-    /// Returns whether the end must wait for a confirmation of this answer, or for a stronger one.
+    /// Returns whether this answer needs a confirmation, or a stronger one, before the investigation can end.
     pub fn lacks_confirmation(&self, investigation: &Investigation, node: &Node) -> bool {
         self.missing_confirmation(Enforcement::Reject, investigation, node).is_some()
     }
 
-    /// Returns the code of the confirmation that an answer lacks under this enforcement, its current grade, and who
-    /// could confirm it. Only answers that nobody has refuted need a confirmation.
+    /// Returns the code for the confirmation that an answer lacks under this enforcement, the answer's current grade,
+    /// and a description of possible confirmers. Refuted answers need no confirmation.
     fn missing_confirmation(
         &self,
         enforcement: Enforcement,
@@ -170,7 +172,7 @@ impl EffectiveRules<'_> {
         classification.refutes || states.any(refutes)
     }
 
-    /// Returns whether the state marks a dead end of its own, rather than a refutation of the answer above.
+    /// Returns whether the state marks a dead end rather than a refutation of the parent.
     pub fn is_dead_end(&self, state: &StateName) -> bool {
         self.ruleset().state(state).is_some_and(|state| state.role == Role::DeadEnd && !state.refutes)
     }
@@ -188,7 +190,7 @@ impl EffectiveRules<'_> {
     }
 }
 
-/// Returns the strength of one confirmation of an answer.
+/// Returns the grade of one confirmation of an answer.
 ///
 /// A confirmation does not cover later amendments of the answer. Agents that amend the text of a confirmation count
 /// among its authors.
@@ -199,7 +201,7 @@ fn grade(answer: &Classification, others: &[ClaimedAuthor<'_>], confirmation: &C
     }
     match text {
         StateText::Findings(findings) if says_nothing(findings) => return Grade::None,
-        // Reclassifying a node to a confirmation is not a check without new evidence.
+        // Reclassifying a node as a confirmation counts as a check only with new evidence.
         StateText::Change(evidence) if evidence.is_none_or(says_nothing) => return Grade::SelfChecked,
         StateText::Findings(_) | StateText::Change(_) => {}
     }
@@ -209,8 +211,8 @@ fn grade(answer: &Classification, others: &[ClaimedAuthor<'_>], confirmation: &C
     std::iter::once(by).chain(also).map(|who| who.independence_from(others)).min().unwrap_or_default()
 }
 
-/// Returns all authors of a node's claims, optionally up to a moment: of its commit, its last explicit state change,
-/// and amendments beyond the title. Authors of manual edits to its file are included whatever the time.
+/// Returns all authors of a node's claims, optionally up to a point in time: the authors of its commit, its last
+/// explicit state change, and amendments beyond the title. Authors of manual edits to its file are always included.
 pub(crate) fn writers<'a>(
     investigation: &'a Investigation,
     node: &'a Node,
@@ -234,7 +236,7 @@ pub(crate) fn writers<'a>(
 #[derive(Clone, Copy)]
 pub(crate) struct ClaimedAuthor<'a> {
     agent: Option<&'a str>,
-    /// The caller, even if a person acts for an agent.
+    /// The caller, even if a person acts on behalf of an agent.
     pub(crate) caller: &'a Caller,
 }
 
@@ -243,7 +245,7 @@ impl<'a> ClaimedAuthor<'a> {
         ClaimedAuthor { agent, caller }
     }
 
-    /// Returns the strength of a confirmation by this author of a text by others.
+    /// Returns the grade of a confirmation by this author for work by `others`.
     pub(crate) fn independence_from(self, others: &[ClaimedAuthor<'_>]) -> Grade {
         if self.is_disowned() || others.iter().any(ClaimedAuthor::is_disowned) {
             Grade::None
@@ -268,13 +270,13 @@ impl<'a> ClaimedAuthor<'a> {
         self.agent.is_some() || self.caller.person.is_some()
     }
 
-    /// Returns the person, if no agent was involved.
+    /// Returns the person if no agent was involved.
     pub(crate) fn person_alone(&self) -> Option<&'a Person> {
         self.caller.person.as_ref().filter(|_| self.agent.is_none())
     }
 
     /// Returns whether both are the same author. Two named agents are compared by name. Otherwise two known persons are
-    /// compared, by email if both have one, because names are spelled in many ways.
+    /// compared, by email if both have one, because the spelling of names varies.
     pub(crate) fn is_same_as(&self, other: &ClaimedAuthor<'_>) -> bool {
         let is_same = |a: &str, b: &str| a.trim().eq_ignore_ascii_case(b.trim());
         match (self.agent, other.agent, &self.caller.person, &other.caller.person) {
@@ -292,7 +294,7 @@ impl<'a> ClaimedAuthor<'a> {
         self.caller.session.is_some() && self.caller.session == other.caller.session
     }
 
-    /// Returns whether neither can have dictated the other's work: their sessions differ, or one is a person.
+    /// Returns whether neither author can have dictated the other's work: their sessions differ, or one is a person.
     fn is_independent_of(&self, other: &ClaimedAuthor<'_>) -> bool {
         let sessions = (&self.caller.session, &other.caller.session);
         self.person_alone().is_some()
@@ -301,14 +303,14 @@ impl<'a> ClaimedAuthor<'a> {
     }
 }
 
-/// The text that was given with a state.
+/// The text given with a state.
 pub(crate) enum StateText<'a> {
     Findings(&'a str),
     /// The evidence of a later state change.
     Change(Option<&'a str>),
 }
 
-/// Returns the author of the node's current state, and the text given with it. If a child changed the state, these are
+/// Returns the author of the node's current state and the accompanying text. If a child changed the state, these are
 /// the author and findings of the node's commit.
 pub(crate) fn author(classification: &Classification) -> (ClaimedAuthor<'_>, StateText<'_>) {
     let committed = ClaimedAuthor::of(classification.agent_id.as_deref(), &classification.caller);
@@ -339,7 +341,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     each.into_iter().filter_map(sentence).collect()
 }
 
-/// Returns the answers that lack a confirmation for which the ruleset has this enforcement.
+/// Returns a diagnostic for each answer that lacks a confirmation to which the ruleset applies this enforcement.
 fn end_checks(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
     let lacking = investigation.committed().filter_map(|(node, state)| {
         let (code, grade, by) = rules.missing_confirmation(asked, investigation, node)?;
