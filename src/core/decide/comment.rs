@@ -51,7 +51,7 @@ pub const WARNINGS: &[Code] = &[Code::SecretSuspected];
 ///
 /// # Errors
 ///
-/// Returns the codes in [`CODES`], `INVALID_ARGUMENT` or `TEXT_TOO_LONG`.
+/// Returns errors with the codes in [`CODES`], `INVALID_ARGUMENT` or `TEXT_TOO_LONG`.
 pub fn comment(
     investigation: &Investigation,
     rules: &EffectiveRules,

@@ -48,7 +48,7 @@ pub enum Bind {
     Id(String),
     /// An id with a role.
     As {
-        /// An answer.
+        /// The id of the answer.
         id: String,
         /// The role; if absent, it is chosen as for [`Bind::Id`].
         #[serde(rename = "as")]
@@ -230,8 +230,8 @@ fn current_answers<'i>(investigation: &'i Investigation, rules: &EffectiveRules)
     rules.answers(investigation).map(|node| &node.id).collect()
 }
 
-/// Returns the answers and open questions to store with a conclusion. If none are named and there is only one current
-/// answer, that answer is used. Adds errors for names that are not current answers, for duplicates, and for a main
+/// Returns the answers and open questions to store with a conclusion. If no answers are named and exactly one is
+/// current, that answer is used. Adds errors for names that are not current answers, for duplicates, and for a main
 /// answer combined with parts.
 pub(super) fn bound_answers(
     investigation: &Investigation,

@@ -2,7 +2,7 @@
 //! rejection, without access to git, the clock or files.
 //!
 //! Each verb has its own module: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`],
-//! [`comment`], [`run`] and [`end`]. The module checks the conditions common to all rulesets, then calls the
+//! [`comment`], [`run`] and [`end`]. Each module checks the conditions common to all rulesets, then calls the
 //! [`rules`](crate::ruleset::rules) in order. Three other modules derive information from the state: [`standing`]
 //! (required steps and blockers), [`references`] (sources) and [`next`] (tasks and the next legal call).
 //!

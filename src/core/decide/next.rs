@@ -139,7 +139,7 @@ pub struct Task {
     pub suggested_state: StateName,
 }
 
-/// A call with its arguments, and the reason for it.
+/// A call with its arguments and the reason for making it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextCall {
     /// The call.
@@ -169,7 +169,7 @@ pub enum LegalCall {
 /// A reply to an objection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectionReply {
-    /// The objection.
+    /// The id of the objection.
     pub to: CommentId,
     /// An answer or a resolution. A resolution must not come from the node's author.
     pub kind: CommentKind,
@@ -252,7 +252,7 @@ pub fn next(
 ///
 /// # Errors
 ///
-/// Returns the errors of [`next`] and [`claim`].
+/// Returns an error if [`next`] or [`claim`] fails.
 pub fn claim_next(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -273,7 +273,7 @@ pub fn claim_next(
 ///
 /// # Errors
 ///
-/// Returns the errors of [`next`] and [`propose`].
+/// Returns an error if [`next`] or [`propose`] fails.
 pub fn propose_next(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -301,7 +301,7 @@ pub fn propose_next(
 ///
 /// # Errors
 ///
-/// Returns `INVALID_ARGUMENT` for a number outside [`TASKS`].
+/// Returns `INVALID_ARGUMENT` if the number is outside [`TASKS`].
 pub fn number_of_tasks(asked: Option<u32>) -> Result<u32, Rejection> {
     let most = asked.unwrap_or(TASKS_DEFAULT);
     if TASKS.contains(&most) {
@@ -377,7 +377,7 @@ pub fn states_that_count<'r>(
 ///
 /// # Errors
 ///
-/// Returns the errors of [`next`].
+/// Returns an error if [`next`] fails.
 pub fn place_of_next(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -828,7 +828,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Returns new children that can be closed to raise the quality score. Their parent is the open node nearest to the
-    /// root that is deep enough. There they increase branching and need few descendants.
+    /// root that is deep enough. In that position, the children increase branching and need few descendants.
     fn broader(&self, ids: &mut Ids) -> Vec<Slot<'a>> {
         let deep_enough = |node: &Node| node.round().saturating_add(1) >= self.advisor.goal;
         let parent = self

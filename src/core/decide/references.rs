@@ -1,4 +1,4 @@
-//! Result sources: those cited in findings, and those given as data.
+//! The sources of results, cited in findings or given as data.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,5 +1,5 @@
-//! `tot run` and `tot rerun`: record command runs. This works even before a node has a result or after the
-//! investigation ended.
+//! `tot run` and `tot rerun`: record command runs. Runs can be recorded even before a node has a result and after the
+//! investigation has ended.
 
 use std::fmt;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub const CODES: &[Code] =
 ///
 /// # Errors
 ///
-/// Returns the codes in [`CODES`], `INVALID_ARGUMENT` or `TEXT_TOO_LONG`.
+/// Returns errors with the codes in [`CODES`], `INVALID_ARGUMENT` or `TEXT_TOO_LONG`.
 pub fn record(
     investigation: &Investigation,
     rules: &EffectiveRules,

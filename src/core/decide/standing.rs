@@ -167,7 +167,7 @@ fn impossible_state(
     }
     let parent = investigation.committed_node(node.parent.as_ref()?)?;
     let (above, parent, result) = (parent.state()?, &parent.id, parent.classification.as_ref()?);
-    // A node that was closed by one of its children retains its children.
+    // A node that was closed by one of its children keeps all of them.
     if rules.is_terminal(above) && result.promoted_by().is_none() {
         let message = format!("{id} is below {parent}, which is {above} and takes no children.");
         return problem(Code::TerminalParent, message, format!("Reclassify {parent} to an open state."));

@@ -1,5 +1,5 @@
-//! The rules in force for one investigation: the ruleset, its mode, and the choices of `tot_start`. Each rule kind adds
-//! its own methods in [`rules`](super::rules).
+//! The rules in force for one investigation: the ruleset, its mode, and the choices made with `tot_start`. Each rule
+//! kind adds its own methods in [`rules`](super::rules).
 
 use super::schema::{Enforcement, Mode, Ruleset};
 use crate::domain::Meta;

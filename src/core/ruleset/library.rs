@@ -67,7 +67,7 @@ impl Library {
         builtin::all().iter().chain(&self.own)
     }
 
-    /// Returns the ruleset with this name.
+    /// Returns the ruleset with this name, if any.
     pub fn get(&self, name: &str) -> Option<&RulesetFile> {
         self.all().find(|file| file.ruleset.name == name)
     }

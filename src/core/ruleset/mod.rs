@@ -4,7 +4,8 @@
 //! 1. [`schema`]: the types of the file.
 //! 2. [`rules`]: all rule kinds, one file each. Start there to add a rule kind.
 //! 3. [`validity`]: detects contradictions in a ruleset.
-//! 4. [`effective`]: the rules in force for one investigation: the ruleset, its mode and the choices of `tot_start`.
+//! 4. [`effective`]: the rules in force for one investigation: the ruleset, its mode and the choices made with
+//!    `tot_start`.
 //! 5. [`builtin`]: the rulesets included in the program.
 //! 6. [`library`]: the built-in rulesets and the operator's own rulesets.
 //! 7. [`instructions`]: instructions for agents, generated from the rules; [`plain_text`]: the terminal version.

@@ -106,7 +106,7 @@ pub struct EndRules {
     pub min_quality_percent: Option<u32>,
 }
 
-/// Returns the JSON Schema of ruleset files, for completion and validation in editors. It uses the draft that editors
+/// Returns the JSON Schema for ruleset files, for completion and validation in editors. Uses the draft that editors
 /// support best.
 pub fn json_schema() -> serde_json::Value {
     let generator = schemars::generate::SchemaSettings::draft07().into_generator();

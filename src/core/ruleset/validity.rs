@@ -1,4 +1,4 @@
-//! Detects contradictions in a ruleset. An investigation under a ruleset without contradictions can end.
+//! Detects contradictions in a ruleset, such as rules that make it impossible to end an investigation.
 
 use super::rules::KINDS;
 use super::schema::{Ruleset, VERSION};
@@ -40,8 +40,8 @@ impl Contradiction {
         self
     }
 
-    /// Returns the line number of the offending word, from 1. If the word is not found, returns the first line of the
-    /// item or section.
+    /// Returns the line number of the offending word, counted from 1. If the word is not found, returns the first line
+    /// of the item or section.
     pub fn line_in(&self, text: &str) -> Option<u64> {
         let lines: Vec<&str> = text.lines().collect();
         let is_key = |line: &str, key: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));

@@ -28,8 +28,8 @@ const BASE_MAX: usize = 80;
 /// Maximum length of a combination in a title.
 const COMBINATION_MAX: usize = 120;
 
-/// Prefixes that turn a parent's title into a child's title, for an open node, an answer, and a seemingly exhausted
-/// node.
+/// Prefixes that turn a parent's title into a child's title. In this order, the parent is an open node, an answer or a
+/// seemingly exhausted node.
 const TASKS: [&str; 3] = ["Dig deeper", "Check the answer", "Look for what is left"];
 
 /// Returns the maximum length of each prompt in a plan.

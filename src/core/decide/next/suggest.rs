@@ -203,8 +203,8 @@ impl<'a> Advisor<'a> {
         open
     }
 
-    /// Opens choices until each round respects the limit on closing. Starts with the last choices, and changes a state
-    /// that a parent counts on only if there is no alternative.
+    /// Switches choices to open states until each round respects the limit on closing. Starts with the last choices,
+    /// and changes a state that a parent counts on only if there is no alternative.
     fn hold_open<'s>(&'s self, chosen: &mut [Option<Suggestion<'s>>]) {
         let mut rounds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (at, choice) in chosen.iter().enumerate() {

@@ -459,11 +459,11 @@ fn a_node_without_a_parent_goes_where_one_is_owed_or_where_somebody_was_at_work(
     play.grow(&[("R1.A", None, "OPEN")]);
     assert_eq!(place(&play, None), at("R1.A"));
     play.grow(&[("R2.A1", Some("R1.A"), "RULED_OUT")]);
-    // No required steps remain, so it goes next to the newest node.
+    // No required steps remain, so the new node goes next to the newest node.
     assert_eq!(place(&play, None), at("R1.A"));
     play.grow(&[("R2.A2", Some("R1.A"), "ANSWER")]);
     assert_eq!((place(&play, None), place(&play, Some("CONFIRMED"))), (at("R2.A2"), at("R2.A2")));
-    // A node that does not check the answer goes next to it.
+    // A node that does not check the answer goes next to the answer.
     assert_eq!((place(&play, Some("RULED_OUT")), place(&play, Some("OPEN"))), (at("R1.A"), at("R1.A")));
     play.grow(&[("R3.A2a", Some("R2.A2"), "CONFIRMED")]);
     assert_eq!(place(&play, Some("CONFIRMED")), at("R2.A2"));

@@ -1,4 +1,4 @@
-//! `childStates` of a state: the allowed states of its children.
+//! `states.childStates`: the states allowed for a node's children, depending on the node's state.
 
 use super::states::State;
 use super::{CallVerdict, ReclassificationCheck, ResultCheck, RuleKind, SILENT};
@@ -57,7 +57,7 @@ fn of_state(_: &EffectiveRules, state: &State) -> Vec<String> {
     state.child_states.as_ref().map(sentence).into_iter().collect()
 }
 
-/// Lists the allowed states: `Allowed under FOUND: VERIFY.`
+/// Lists the states allowed below `parent`: `Allowed under FOUND: VERIFY.`
 fn allowed_under(rules: &EffectiveRules, parent: &StateName) -> String {
     format!("Allowed under {parent}: {}.", list(rules.child_states(parent).unwrap_or_default()))
 }

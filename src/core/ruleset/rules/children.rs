@@ -1,4 +1,4 @@
-//! `children` of a state: the children that an open node needs.
+//! `states.children`: the children that an open node needs, depending on its state.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

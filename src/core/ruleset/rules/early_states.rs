@@ -56,7 +56,7 @@ impl Ruleset {
 }
 
 impl<'a> EffectiveRules<'a> {
-    /// Returns the rule under which the state is too early in the round, unless this investigation allows early states.
+    /// Returns the rule under which the state is too early in the round, unless this investigation allows the state.
     pub fn early_rule(&self, state: &StateName, round: u32) -> Option<&'a EarlyState> {
         let rule = self.ruleset.early_rule(state, round)?;
         (!(self.allow_early_terminal && rule.store_as.is_some())).then_some(rule)

@@ -9,7 +9,7 @@
 //! 1. `src/core/ruleset/rules/evidence.rs` is a small example. Copy it and fill in the [`RuleKind`] fields that the new
 //!    kind needs.
 //! 2. `src/core/ruleset/rules/mod.rs`: declare the module and add it to [`KINDS`].
-//! 3. `src/core/ruleset/schema.rs`: add its key in the ruleset file.
+//! 3. `src/core/ruleset/schema.rs`: add its key to the ruleset type.
 //! 4. `src/core/domain/code.rs`: add its codes, each with its meaning.
 //! 5. `src/core/decide/commit.rs`, `src/core/decide/reclassify.rs` or a neighbouring file: add its codes to the code
 //!    lists of the calls that return them.
@@ -118,7 +118,7 @@ const SILENT: RuleKind = RuleKind {
 /// The results of checking a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallVerdict {
-    /// Reasons to refuse the call.
+    /// The errors for which the call is refused.
     pub errors: Vec<Diagnostic>,
     /// Warnings about the call.
     pub warnings: Vec<Diagnostic>,
@@ -157,7 +157,7 @@ impl CallVerdict {
     }
 }
 
-/// A proposal to be judged by the rules.
+/// A proposal to be checked against the rules.
 pub struct ProposalCheck<'a> {
     /// The investigation.
     pub investigation: &'a Investigation,
@@ -173,7 +173,7 @@ pub struct ProposalCheck<'a> {
     pub withdrawn: &'a [NodeId],
 }
 
-/// A result in a commit, to be judged by the rules.
+/// A result in a commit, to be checked against the rules.
 pub struct ResultCheck<'a> {
     /// The investigation.
     pub investigation: &'a Investigation,
@@ -207,7 +207,7 @@ pub struct ResultCheck<'a> {
     pub now: Timestamp,
 }
 
-/// A state change, to be judged by the rules.
+/// A state change to be checked against the rules.
 pub struct ReclassificationCheck<'a> {
     /// The investigation.
     pub investigation: &'a Investigation,

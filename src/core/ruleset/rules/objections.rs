@@ -85,8 +85,8 @@ pub fn first_of<'a>(investigation: &'a Investigation, comment: &'a Arc<Comment>)
     first
 }
 
-/// Returns whether `author` may resolve objections to the node. Only the node's authors up to `at` count, or up to now
-/// if absent, because later text does not reopen an objection.
+/// Returns whether `author` may resolve objections to the node. Considers the node's authors up to `at`, or all authors
+/// if `at` is `None`, because later text does not reopen an objection.
 pub fn may_resolve(
     investigation: &Investigation,
     node: Option<&Node>,

@@ -1,4 +1,4 @@
-//! `end.minQualityPercent`: the quality required for the end, computed from all committed nodes.
+//! `end.minQualityPercent`: the quality required before ending, computed from all committed nodes.
 
 use serde::Serialize;
 
@@ -26,13 +26,13 @@ pub struct Quality {
     pub avg_branching_factor: f64,
     /// Terminal nodes divided by all nodes.
     pub terminal_ratio: f64,
-    /// Solutions divided by dead ends; without dead ends, the number of solutions.
+    /// Solutions divided by dead ends, or the number of solutions if there are no dead ends.
     pub valid_to_dead_ratio: f64,
     /// `min(max_depth / 5, 1)`.
     pub depth_score: f64,
     /// `min(avg_branching_factor / 3, 1)`.
     pub breadth_score: f64,
-    /// Dead ends divided by dead ends and solutions.
+    /// Dead ends divided by the sum of dead ends and solutions.
     pub balance_score: f64,
     /// Open nodes divided by all nodes.
     pub exploration_score: f64,

@@ -13,7 +13,7 @@ const NAMED: usize = 3;
 pub(super) const KIND: RuleKind = RuleKind { key: "checks.secretSuspected", sentences, ..SILENT };
 
 impl EffectiveRules<'_> {
-    /// Rejects suspected credentials regardless of the ruleset, if the operator has chosen so.
+    /// Makes suspected credentials an error regardless of the ruleset, at the operator's request.
     pub fn refusing_secrets(self) -> Self {
         EffectiveRules { secrets: Enforcement::Reject, ..self }
     }
@@ -28,8 +28,8 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     rules.secrets().sentence("A text that may contain a credential").into_iter().collect()
 }
 
-/// Checks the fields of a node, or of the whole investigation if `node` is empty. The message names kinds and lines but
-/// never quotes the text, because messages are stored, logged and shown.
+/// Checks the fields of a node, or of the whole investigation if `node` is empty, for credentials. The message states
+/// their kinds and lines but never quotes the text, because messages are stored, logged and shown.
 pub fn check<'a>(
     enforcement: Enforcement,
     node: &str,

@@ -106,7 +106,7 @@ pub(super) const KIND: RuleKind =
     RuleKind { key: "states", problems, of_state, commit, reclassify, ..SILENT };
 
 impl Ruleset {
-    /// Returns the state with this name.
+    /// Returns the state with this name, if any.
     pub fn state(&self, name: &StateName) -> Option<&State> {
         self.states.iter().find(|state| &state.name == name)
     }

@@ -29,7 +29,7 @@ pub struct Verification {
     pub independent: Enforcement,
 }
 
-/// The strength of a confirmation, in increasing order.
+/// The strength of a confirmation, from weakest to strongest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Grade {
     /// Not confirmed: there is no confirmation, or it has empty findings, predates an amendment, or names an author
@@ -275,8 +275,8 @@ impl<'a> ClaimedAuthor<'a> {
         self.caller.person.as_ref().filter(|_| self.agent.is_none())
     }
 
-    /// Returns whether both are the same author. Two named agents are compared by name. Otherwise two known persons are
-    /// compared, by email if both have one, because the spelling of names varies.
+    /// Returns whether the two authors are the same. Two named agents are compared by name. Otherwise two known persons
+    /// are compared, by email if both have one, because the spelling of names varies.
     pub(crate) fn is_same_as(&self, other: &ClaimedAuthor<'_>) -> bool {
         let is_same = |a: &str, b: &str| a.trim().eq_ignore_ascii_case(b.trim());
         match (self.agent, other.agent, &self.caller.person, &other.caller.person) {
@@ -289,7 +289,7 @@ impl<'a> ClaimedAuthor<'a> {
         }
     }
 
-    /// Returns whether both belong to the same known session.
+    /// Returns whether both authors belong to the same known session.
     pub(crate) fn shares_session(&self, other: &ClaimedAuthor<'_>) -> bool {
         self.caller.session.is_some() && self.caller.session == other.caller.session
     }
