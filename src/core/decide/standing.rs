@@ -197,7 +197,7 @@ fn next_round(
     Some(NextRound { round, nodes_required, total_batches })
 }
 
-/// Returns the next legal step of an open investigation, in one line.
+/// Returns the next legal step for an open investigation, in one line.
 fn next_action(
     investigation: &Investigation,
     rules: &EffectiveRules,

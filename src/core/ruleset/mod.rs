@@ -1,7 +1,7 @@
 //! Investigation methods as data. All methods share one engine. A ruleset file defines the states and configures each
 //! rule.
 //!
-//! 1. [`schema`]: the types of the file.
+//! 1. [`schema`]: the types for ruleset files.
 //! 2. [`rules`]: all rule kinds, one file each. Start there to add a rule kind.
 //! 3. [`validity`]: detects contradictions in a ruleset.
 //! 4. [`effective`]: the rules in force for one investigation: the ruleset, its mode and the choices made with

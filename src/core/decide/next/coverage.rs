@@ -50,7 +50,7 @@ pub struct Coverage {
     pub total: usize,
     /// The number of covered combinations.
     pub covered: usize,
-    /// The first combinations that no node covers.
+    /// The first combinations that are not covered by any node.
     #[serde(serialize_with = "as_maps")]
     pub missing: Vec<Combination>,
 }

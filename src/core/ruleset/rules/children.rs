@@ -246,7 +246,7 @@ pub fn incomplete_warnings(after: &Investigation, rules: &EffectiveRules) -> Vec
     warnings
 }
 
-/// Formats a number of children: `2 children`, `1 VERIFY child`, `2 VERIFY or DEAD children`.
+/// Formats the number of children: `2 children`, `1 VERIFY child`, `2 VERIFY or DEAD children`.
 pub fn children(number: u32, of: Option<&[StateName]>) -> String {
     let noun = if number == 1 { "child" } else { "children" };
     match of {

@@ -264,8 +264,8 @@ fn in_rounds(from: u32, to: Option<u32>) -> String {
     }
 }
 
-/// Joins names with commas: `EXPLORE, FOUND, VERIFY`. Lists at most `most` names, followed by the number of omitted
-/// names.
+/// Joins names with commas, as in `EXPLORE, FOUND, VERIFY`. Shows at most `most` names, followed by the number of
+/// omitted names.
 pub fn shortened<T: ToString>(names: &[T], most: usize) -> String {
     let shown = super::effective::list(names.iter().take(most).map(ToString::to_string));
     match names.len().saturating_sub(most) {

@@ -42,7 +42,7 @@ pub struct Mode {
 pub(super) const KIND: RuleKind = RuleKind { key: "modes", problems, sentences, ..SILENT };
 
 impl Ruleset {
-    /// Returns the names of the modes, the default first.
+    /// Returns the mode names, the default first.
     pub fn mode_names(&self) -> Vec<&str> {
         if self.modes.is_empty() {
             vec![ONLY_MODE]
@@ -68,7 +68,7 @@ impl<'a> EffectiveRules<'a> {
         self.mode.map_or(self.ruleset.summary.as_str(), |mode| &mode.meaning)
     }
 
-    /// Returns the minimum number of children per open node that `tot_next` asks for.
+    /// Returns the minimum number of children per open node that `tot_next` requests.
     pub fn children_asked(&self) -> u32 {
         self.mode.and_then(|mode| mode.children_asked).unwrap_or(0)
     }

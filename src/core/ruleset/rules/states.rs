@@ -122,7 +122,7 @@ impl Ruleset {
         }
     }
 
-    /// Returns the names of all states for messages: `EXPLORE, FOUND, …`.
+    /// Returns all state names as a list for messages: `EXPLORE, FOUND, …`.
     pub fn state_list(&self) -> String {
         list(self.states.iter().map(|state| &state.name))
     }

@@ -116,7 +116,7 @@ impl EffectiveRules<'_> {
         confirming
     }
 
-    /// Returns the strongest confirmation of an answer.
+    /// Returns the grade of an answer's strongest confirmation.
     pub fn grade(&self, investigation: &Investigation, node: &Node) -> Grade {
         self.confirming(investigation, node).first().map_or(Grade::None, |it| it.grade)
     }
@@ -190,9 +190,9 @@ impl EffectiveRules<'_> {
     }
 }
 
-/// Returns the grade of one confirmation of an answer.
+/// Returns the grade of a single confirmation of an answer.
 ///
-/// A confirmation does not cover later amendments of the answer. Agents that amend the text of a confirmation count
+/// A confirmation does not cover later amendments to the answer. Agents that amend the text of a confirmation count
 /// among its authors.
 fn grade(answer: &Classification, others: &[ClaimedAuthor<'_>], confirmation: &Classification) -> Grade {
     let (by, text) = author(confirmation);
@@ -306,7 +306,7 @@ impl<'a> ClaimedAuthor<'a> {
 /// The text given with a state.
 pub(crate) enum StateText<'a> {
     Findings(&'a str),
-    /// The evidence of a later state change.
+    /// The evidence given for a later state change.
     Change(Option<&'a str>),
 }
 
