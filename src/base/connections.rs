@@ -1,16 +1,17 @@
 //! Limits on HTTP connections, used by `mcp::http` and `report::serve`.
 //!
-//! 1. [`serve`] accepts connections. Each is counted before any of it is read, both in total and by [`network`].
-//! 2. If there is no room for a new connection, the connection that has been idle for longest is closed. So clients
-//!    that send nothing, or half a request, do not block others.
-//! 3. A request that must not be interrupted protects its connection with [`Connection::hold`]. Some connections are
-//!    never protected ([`SPARE`]), so that short requests, such as health checks, are always answered.
+//! 1. [`serve`] accepts connections. Each one is counted, in total and per [`network`], before anything is read from
+//!    it.
+//! 2. If there is no room for a new connection, the connection that has been idle longest is closed. Clients that
+//!    send nothing, or only half a request, therefore do not block others.
+//! 3. A request that must not be interrupted protects its connection with [`Connection::hold`]. Some connections
+//!    can't be protected ([`SPARE`]), so short requests, such as health checks, are always answered.
 //!
-//! Guarantees: at most as many connections as [`Limits`] and the limit on open files allow; request heads of at most
-//! [`HEAD`] bytes, received within [`Limits::head`]; clients that do not read are disconnected after
+//! Guarantees: The number of connections never exceeds [`Limits`] or the limit on open files. Request heads have at
+//! most [`HEAD`] bytes and must arrive within [`Limits::head`]. Clients that do not read are disconnected after
 //! [`Limits::write`].
 //!
-//! Limit: clients behind one proxy count as one network.
+//! Limit: Clients behind one proxy count as one network.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -37,33 +38,33 @@ use crate::base::platform::raise_open_files;
 /// Limits on the number and slowness of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The maximum number of connections in total.
+    /// The maximum total number of connections.
     pub all: usize,
     /// The maximum number of connections from one network.
     pub network: usize,
-    /// The maximum time for receiving the head of a request, and for an idle connection.
+    /// The maximum time for receiving a request head, and the maximum time that a connection may be idle.
     pub head: Duration,
-    /// The maximum time for a client to read a piece of an answer.
+    /// The maximum time that a client may take to read part of a response.
     pub write: Duration,
 }
 
 /// The maximum size of a request head, in bytes.
 pub const HEAD: usize = 16 * 1024;
 
-/// The number of connections that cannot be held, both in total and from one network. Less if the maximum is low.
+/// The number of connections that can't be held, in total and per network. Lower if the maximum is low.
 pub const SPARE: usize = 64;
 
 /// The number of open files reserved for other purposes.
 const SPARE_FILES: usize = 600;
 
-/// A report for the operator.
+/// An event to report to the operator.
 #[derive(Debug)]
 pub enum ConnectionEvent {
     /// The limit on open files allows fewer connections than configured.
     FewFiles {
-        /// The limit.
+        /// The limit on open files.
         files: usize,
-        /// The maximum number of connections under it.
+        /// The maximum number of connections under that limit.
         room: usize,
     },
     /// Accepting a connection failed.
@@ -74,8 +75,8 @@ pub enum ConnectionEvent {
     NoRoom(IpAddr),
 }
 
-/// Serves until `stop` completes. The result waits for open connections. Each request has the client's address (as
-/// [`ConnectInfo`]) and its [`Connection`] as extensions.
+/// Serves until `stop` completes. The returned value waits for open connections. Each request carries the client's
+/// address (as [`ConnectInfo`]) and its [`Connection`] as extensions.
 pub async fn serve(
     listener: TcpListener,
     routes: Router,
@@ -129,20 +130,20 @@ pub async fn serve(
 }
 
 fn timed(stream: TcpStream, write: Duration) -> std::pin::Pin<Box<TimeoutStream<TcpStream>>> {
-    // Answers are written in one piece, so delays serve no purpose.
+    // Responses are written in one piece, so delays serve no purpose.
     let _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(write));
     Box::pin(stream)
 }
 
-/// Returns whether the error concerns only this connection.
+/// Returns true if the error affects only one connection.
 fn is_client_error(fault: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(fault.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-/// Returns the unit by which connections are counted: the address, or the network of an IPv6 address, since a single
+/// Returns the unit by which connections are counted: the address, or the network for an IPv6 address, since a single
 /// machine can use any number of IPv6 addresses.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -154,7 +155,7 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Raises the limit on open files as far as necessary, and returns how many connections it allows.
+/// Raises the limit on open files as far as necessary, and returns the number of connections it allows.
 fn allowed_connections(wanted: usize, tell: &impl Fn(ConnectionEvent)) -> usize {
     let files = raise_open_files(wanted.saturating_add(SPARE_FILES));
     let room = files.saturating_sub(SPARE_FILES).max(files / 2);
@@ -181,7 +182,7 @@ struct Count {
 }
 
 impl Count {
-    /// Returns whether another connection can be held without using the spare ones.
+    /// Returns true if another connection can be held without using the spare ones.
     fn can_hold(&self, most: usize) -> bool {
         self.held + SPARE.min(most.div_ceil(8)) < most
     }
@@ -213,8 +214,8 @@ impl ConnectionTable {
         fits
     }
 
-    /// Closes the connection that has been idle for longest, of one network or of all. It counts as open until it has
-    /// ended.
+    /// Closes the connection that has been idle longest, in one network or overall. The connection counts as open
+    /// until it ends.
     fn make_room(&mut self, of: Option<IpAddr>) -> bool {
         let mut free = self.free.iter();
         let oldest = free.find(|(_, (network, _))| of.is_none_or(|of| of == *network));
@@ -232,7 +233,7 @@ impl ConnectionTable {
         state.turn.store(self.last_turn, Ordering::Relaxed);
     }
 
-    /// Removes a connection from that queue. Returns false if it was not queued.
+    /// Removes a connection from the queue of idle connections. Returns false if it was not queued.
     fn step_out(&mut self, state: &ConnectionState) -> bool {
         self.free.remove(&state.turn.load(Ordering::Relaxed)).is_some()
     }
@@ -246,7 +247,7 @@ struct ConnectionState {
     table: Arc<Mutex<ConnectionTable>>,
     network: IpAddr,
     end: CancellationToken,
-    /// The position in the queue. Accessed only with the table locked.
+    /// The position in the queue of idle connections. Accessed only while the table is locked.
     turn: AtomicU64,
 }
 
@@ -258,8 +259,8 @@ impl Connection {
         }
     }
 
-    /// Protects the connection from being closed, until the result is dropped. Returns `None` if too many connections
-    /// are protected.
+    /// Protects the connection from being closed until the returned value is dropped. Returns `None` if too many
+    /// connections are already protected.
     pub fn hold(&self) -> Option<HeldConnection> {
         let state = &self.0;
         let mut table = lock(&state.table);
@@ -324,7 +325,7 @@ impl Drop for OpenConnection {
     }
 }
 
-/// Moves the connection of a request to the end of the queue of idle connections.
+/// Moves a request's connection to the end of the queue of idle connections.
 async fn renewed(Extension(connection): Extension<Connection>, request: Request, next: Next) -> Response {
     connection.renew();
     next.run(request).await

@@ -1,5 +1,5 @@
-//! The machine: the clock and random ids ([`world`]), system-dependent functions ([`platform`]), threads, temporary folders,
-//! and HTTP connections with limits. Nothing here knows investigations.
+//! The machine: the clock and random ids ([`world`]), system-dependent functions ([`platform`]), threads, temporary
+//! folders, and HTTP connections with limits. Nothing here depends on investigations.
 
 pub mod connections;
 pub mod parallel;

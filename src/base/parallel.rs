@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{panic, thread};
 
-/// Applies `work` to each item on at most `threads` threads. Returns the results in the order of the items.
+/// Applies `work` to each item on at most `threads` threads. Returns the results in item order.
 pub fn each<'i, T: Sync, R: Send>(
     items: &'i [T],
     threads: usize,

@@ -1,4 +1,4 @@
-//! Temporary folders for the duration of one process.
+//! Temporary folders that last as long as one process.
 //!
 //! # Guarantees
 //!
@@ -20,7 +20,7 @@ use crate::base::platform::private_folder;
 /// The name of the locked file in a folder.
 const LOCK: &str = "lock";
 
-/// A temporary folder that is removed with its contents on drop. Only its owner can read it, on systems with modes.
+/// A temporary folder that is removed with its contents on drop. On systems with modes, only its owner can read it.
 #[derive(Debug)]
 #[must_use]
 pub struct TemporaryFolder {
@@ -35,7 +35,7 @@ impl TemporaryFolder {
     ///
     /// # Errors
     ///
-    /// Returns any I/O error.
+    /// Returns an error if the folder or its lock file can't be created.
     pub fn new(parent: &Path, prefix: &str) -> io::Result<TemporaryFolder> {
         let builder = private_folder();
         let mut number = 0;
@@ -44,15 +44,17 @@ impl TemporaryFolder {
             let made = builder.create(&path).and_then(|()| File::create_new(path.join(LOCK)));
             match made {
                 Ok(lock) => {
-                    // If locking is not supported, other processes can't lock the file either, so they keep the folder.
+                    // If locking is not supported, other processes can't lock the file either, so they leave the
+                    // folder alone.
                     let _ = lock.lock();
-                    // Another process may have removed the folder before it was locked.
+                    // Another process may have removed the folder before the lock file was locked.
                     if path.join(LOCK).exists() {
                         return Ok(TemporaryFolder { path, lock: Some(lock), is_kept: false });
                     }
                     number += 1;
                 }
-                // The name is used by a process on another machine or in another container, or was removed just now.
+                // A process on another machine or in another container is using the name, or the folder has just been
+                // removed.
                 Err(error)
                     if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound)
                         && parent.is_dir()
@@ -65,7 +67,7 @@ impl TemporaryFolder {
         }
     }
 
-    /// Returns the path.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -87,7 +89,7 @@ impl Drop for TemporaryFolder {
     }
 }
 
-/// Removes the folders with this prefix whose processes have ended and for which `may_be_removed` returns true. Ignores
+/// Removes the folders with this prefix whose processes have ended and for which `may_be_removed` returns true. Skips
 /// folders that can't be removed, since they may belong to another user.
 pub fn remove_abandoned(parent: &Path, prefix: &str, may_be_removed: &dyn Fn(&Path) -> bool) {
     let Ok(entries) = fs::read_dir(parent) else { return };
@@ -100,7 +102,7 @@ pub fn remove_abandoned(parent: &Path, prefix: &str, may_be_removed: &dyn Fn(&Pa
     }
 }
 
-/// Returns whether the rest of a folder name consists of two numbers.
+/// Returns true if the rest of a folder name consists of two numbers.
 fn is_ours(end: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     end.split_once('-').is_some_and(|(process, number)| is_number(process) && is_number(number))
@@ -112,8 +114,8 @@ fn remove_if_abandoned(folder: &Path, may_be_removed: &dyn Fn(&Path) -> bool) {
         Ok(about) if about.is_file() => {
             let Ok(file) = File::open(&lock) else { return };
             if file.try_lock().is_ok() && may_be_removed(folder) {
-                // The lock is held during the removal. A process that has just created the folder waits for it, and then
-                // creates another folder.
+                // The lock is held during the removal. A process that has just created the folder waits for the lock
+                // and then creates another folder.
                 let _ = fs::remove_dir_all(folder);
                 drop(file);
                 // Some systems can't remove open files, so try again.

@@ -10,23 +10,23 @@ use crate::domain::{CommentId, RunId, SessionId, Timestamp};
 pub enum World {
     /// The system clock, and random numbers from the operating system.
     Machine,
-    /// A file that contains the time, from which ids are derived. Makes the commits of replays and tests reproducible. Only
-    /// the operator of a server can choose this, never a client.
+    /// A file that contains the time. Ids are derived from the time, so the commits of replays and tests are
+    /// reproducible. Only a server's operator can choose this source, never a client.
     File(PathBuf),
 }
 
-/// Why the time can't be read.
+/// The reason why the time can't be read.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
-    /// The clock file of a replay is unreadable.
+    /// The clock file of a replay can't be read.
     #[error("the clock file {path} can't be read")]
     Unreadable {
-        /// The file.
+        /// The path of the clock file.
         path: PathBuf,
         /// The cause.
         source: std::io::Error,
     },
-    /// The clock does not have a valid time.
+    /// The clock does not contain a valid time.
     #[error("{0}")]
     NoTime(String),
 }
@@ -36,7 +36,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// Returns an error if the time is outside the supported years, or the clock file is unreadable.
+    /// Returns an error if the time is outside the supported range of years, or if the clock file can't be read.
     pub fn now(&self) -> Result<Timestamp, WorldError> {
         match self {
             World::Machine => SystemTime::now()
@@ -57,36 +57,36 @@ impl World {
         }
     }
 
-    /// Creates a session id for an investigation started at `now`.
+    /// Creates the session id for an investigation started at `now`.
     pub fn session_id(&self, now: Timestamp) -> SessionId {
         let (milliseconds, random) = self.seed(now);
         SessionId::new(milliseconds, random)
     }
 
-    /// Creates an id for a comment written at `now`.
+    /// Creates the id for a comment written at `now`.
     pub fn comment_id(&self, now: Timestamp) -> CommentId {
         let (milliseconds, random) = self.seed(now);
         CommentId::new(milliseconds, random)
     }
 
-    /// Creates an id for a run stored at `now`.
+    /// Creates the id for a run stored at `now`.
     pub fn run_id(&self, now: Timestamp) -> RunId {
         let (milliseconds, random) = self.seed(now);
         RunId::new(milliseconds, random)
     }
 
-    /// Returns the parts of an id for the given time.
+    /// Returns the time in milliseconds and the random bytes for an id created at `now`.
     fn seed(&self, now: Timestamp) -> (u64, [u8; 10]) {
         let milliseconds = u64::try_from(now.milliseconds()).unwrap_or_default();
         (milliseconds, self.random(milliseconds))
     }
 
-    /// Returns a random duration of at most `most`, to keep processes from colliding repeatedly.
+    /// Returns a random duration of at most `most`, so that processes do not collide repeatedly.
     pub fn jitter(&self, most: Duration) -> Duration {
         most * u32::from(self.random_number()) / u32::from(u16::MAX)
     }
 
-    /// Returns a random number, to make independently created names differ.
+    /// Returns a random number that makes independently created names differ.
     pub fn random_number(&self) -> u16 {
         let seed = self.now().map_or(0, |now| u64::try_from(now.milliseconds()).unwrap_or_default());
         let [high, low, ..] = self.random(seed);
@@ -97,13 +97,13 @@ impl World {
         let mut random = [0; 10];
         match self {
             World::Machine => {
-                // Skips bytes 6 and 8, which contain the version and the variant. All other bits are random.
+                // Skip bytes 6 and 8, which contain the version and the variant. All other bits are random.
                 let bytes = uuid::Uuid::new_v4().into_bytes();
                 random[..6].copy_from_slice(&bytes[..6]);
                 random[6..].copy_from_slice(&bytes[9..13]);
             }
             World::File(_) => {
-                // SplitMix64 is well distributed and produces the same numbers on every machine.
+                // SplitMix64 has a good distribution and produces the same numbers on every machine.
                 let mut state = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
                 for byte in &mut random {
                     state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

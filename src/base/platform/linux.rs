@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 /// The magic numbers of file systems that `syncfs` syncs completely: ext2 to ext4, XFS, Btrfs, F2FS and tmpfs.
 const SYNCED_WHOLE: [u64; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994];
 
-/// Syncs the file systems of these paths and returns true. Returns false without syncing if the system or one of the file
-/// systems does not support this.
+/// Syncs the file systems that contain these paths and returns true. Returns false without syncing if the system or
+/// one of the file systems does not support this.
 ///
 /// # Errors
 ///

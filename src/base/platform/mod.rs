@@ -1,6 +1,7 @@
-//! System-dependent functions. Each has one signature and an implementation for each system.
+//! System-dependent functions. Each has one signature and one implementation per system.
 //!
-//! `unix` and `windows` are the two families. `linux` contains features specific to Linux, and `other` their fallbacks.
+//! `unix` and `windows` cover the two families. `linux` contains features specific to Linux, and `other` contains
+//! their fallbacks.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -31,13 +32,13 @@ pub use family::{
 };
 pub use kernel::{machine_start, sync_file_systems};
 
-/// The number of termination signals received since this process began to listen.
+/// The number of termination signals received since the process started to listen.
 #[derive(Clone, Debug)]
 pub struct Signals(watch::Receiver<u32>);
 
 impl Signals {
-    /// Listens for Ctrl-C, and on Unix also for SIGTERM and, with `hangup`, SIGHUP. Calls `refused` for each signal without
-    /// a handler: such a signal ends the process at once.
+    /// Listens for Ctrl-C and, on Unix, also for SIGTERM and, with `hangup`, SIGHUP. Calls `refused` for each signal
+    /// whose handler can't be installed. Such a signal ends the process immediately.
     ///
     /// Must be called within a Tokio runtime.
     pub fn listen(hangup: bool, mut refused: impl FnMut(&str, io::Error)) -> Signals {
@@ -69,13 +70,13 @@ impl Signals {
 /// The signal sent when the terminal is closed, on systems that have one.
 pub const HANGUP: Option<i32> = if cfg!(unix) { Some(1) } else { None };
 
-/// Whether a screen is always available. On other systems an environment variable names it.
+/// True if a screen is always available. Other systems name the screen in an environment variable.
 pub const HAS_SCREEN: bool = cfg!(any(windows, target_os = "macos"));
 
-/// The suffixes of program names, including npm's.
+/// The suffixes of program names, including those used by npm.
 pub const PROGRAM_SUFFIXES: &[&str] = if cfg!(windows) { &[".exe", ".cmd"] } else { &[""] };
 
-/// The folder for application settings: the environment variable that names it, if any, and the default path in the home
+/// The application settings folder: the environment variable that names it, if any, and the default path in the home
 /// folder.
 pub const SETTINGS: (Option<&str>, &str) = if cfg!(target_os = "macos") {
     (None, "Library/Application Support")

@@ -11,7 +11,8 @@ use rustix::process::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Returns an identity that stays the same when the file's content changes, but differs for another file of the same name.
+/// Returns an identity that stays the same when the file's content changes, but differs for another file with the
+/// same name.
 ///
 /// # Errors
 ///
@@ -21,7 +22,7 @@ pub fn file_identity(path: &Path) -> io::Result<String> {
     Ok(format!("{}:{}", metadata.dev(), metadata.ino()))
 }
 
-/// Adds the executable bit for everyone with read permission, as git does. No effect on systems other than Unix.
+/// Adds the executable bit for everyone with read permission, as git does. Has no effect on systems other than Unix.
 ///
 /// # Errors
 ///
@@ -31,7 +32,7 @@ pub fn make_executable(file: &File) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(mode | ((mode & 0o444) >> 2)))
 }
 
-/// Removes read permission from everyone without write permission. No effect on systems without such permissions.
+/// Removes read permission from everyone without write permission. Has no effect on systems without such permissions.
 ///
 /// # Errors
 ///
@@ -45,27 +46,27 @@ pub fn hide_from_readers(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns whether users other than the owner have permissions on a file. Returns false if the file is missing, or if the
-/// system has no such permissions.
+/// Returns true if users other than the owner have permissions on a file. Returns false if the file is missing, or if
+/// the system has no such permissions.
 pub fn is_open_to_others(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }
 
-/// Returns a builder of folders that only their owner can read. On systems without modes, a folder inherits the
-/// permissions of its parent.
+/// Returns a builder that creates folders readable only by their owner. On systems without modes, a folder inherits
+/// its parent's permissions.
 pub fn private_folder() -> DirBuilder {
     let mut builder = DirBuilder::new();
     builder.mode(0o700);
     builder
 }
 
-/// Waits until a file is on disk. Also syncs a folder if the system supports it.
+/// Waits until a file is on disk. Also works for a folder if the system supports it.
 ///
 /// # Errors
 ///
 /// Returns an error if the path can't be opened or written.
 pub fn sync(path: &Path) -> io::Result<()> {
-    // A file opened for reading can be synced, as can a folder.
+    // Both files opened for reading and folders can be synced.
     File::open(path)?.sync_all()
 }
 
@@ -74,22 +75,22 @@ pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Returns whether a process of this machine is alive. Returns true if unknown.
+/// Returns true if a process on this machine is alive, or if this is unknown.
 pub fn is_alive(process: i32) -> bool {
     Pid::from_raw(process).is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
 }
 
-/// Starts the command in a new process group. No effect on systems without groups.
+/// Starts the command in a new process group. Has no effect on systems without process groups.
 pub fn begin_group(command: &mut Command) {
     command.process_group(0);
 }
 
-/// Asks a child's process group to exit. No effect on systems without groups.
+/// Asks a child's process group to exit. Has no effect on systems without process groups.
 pub fn ask_group_to_end(child: &Child) {
     let _ = kill_process_group(Pid::from_child(child), Signal::TERM);
 }
 
-/// Sends a signal to a child's process group. No effect on systems without groups.
+/// Sends a signal to a child's process group. Has no effect on systems without process groups.
 pub fn signal_group(child: &Child, signal: i32) {
     if let Some(signal) = Signal::from_named_raw(signal) {
         let _ = kill_process_group(Pid::from_child(child), signal);
@@ -101,7 +102,8 @@ pub fn signal_of(status: ExitStatus) -> Option<i32> {
     status.signal()
 }
 
-/// Kills a child's process group. No effect on systems without groups, so the caller must also kill the child.
+/// Kills a child's process group. Has no effect on systems without process groups, so the caller must also kill the
+/// child.
 pub fn end_group(child: &Child) {
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }
@@ -119,7 +121,8 @@ pub fn raise_open_files(wanted: usize) -> usize {
     limit.current.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX)
 }
 
-/// Limits this process's memory to `most` bytes if the system supports it. Beyond the limit, allocations abort the process.
+/// Limits this process's memory to `most` bytes if the system supports it. Allocations beyond the limit abort the
+/// process.
 pub fn limit_memory(most: u64) {
     let _ = setrlimit(Resource::Data, Rlimit { current: Some(most), maximum: Some(most) });
 }

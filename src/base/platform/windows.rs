@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus};
 
 use tokio::signal::windows::{CtrlC, ctrl_c};
 
-/// Does not use the creation time, since Windows reuses that of a recently removed file of the same name.
+/// Ignores the creation time, since Windows reuses that of a recently removed file with the same name.
 pub fn file_identity(path: &Path) -> io::Result<String> {
     let information = winapi_util::file::information(winapi_util::Handle::from_path_any(path)?)?;
     Ok(format!("{}:{}", information.volume_serial_number(), information.file_index()))
@@ -29,7 +29,7 @@ pub fn private_folder() -> DirBuilder {
     DirBuilder::new()
 }
 
-/// Only a file opened for writing can be synced, and folders can't.
+/// Only files opened for writing can be synced, and folders can't.
 pub fn sync(path: &Path) -> io::Result<()> {
     if path.is_dir() { Ok(()) } else { File::options().write(true).open(path)?.sync_all() }
 }
