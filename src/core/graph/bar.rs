@@ -1,4 +1,4 @@
-//! Counts of nodes by kind as a stacked bar, for a whole investigation or for each branch.
+//! Counts of nodes by kind, shown as a stacked bar for a whole investigation or for each branch.
 
 use std::collections::BTreeSet;
 
@@ -27,11 +27,11 @@ const ORDER: [&str; 9] = [
 /// A part of a bar.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BarPart {
-    /// The role class, followed by the verdict class for answers: `role-solution confirmed`.
+    /// The role class. For answers, the verdict class follows: `role-solution confirmed`.
     pub class: String,
-    /// The label, such as `Answer, confirmed` or `Ruled out`.
+    /// The label of the kind, such as `Answer, confirmed` or `Ruled out`.
     pub label: String,
-    /// The number of nodes.
+    /// The number of nodes of this kind.
     pub count: usize,
     /// The start of the part, in units of [`BAR`].
     pub x: usize,
@@ -42,16 +42,15 @@ pub struct BarPart {
 /// The kind of a node in a bar. Kinds sort in bar order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BarKind {
-    /// The position of the role class and, for answers, of the verdict.
+    /// The bar position of the role class and, for answers, of the verdict.
     rank: (usize, usize),
     label: String,
     class: String,
 }
 
 impl BarKind {
-    /// The kind for a role class, a state label and a verdict. The verdict is ignored unless the class is
-    /// `role-solution`.
-    /// Besides role classes, `role-refutation` and `role-pending` (proposals) are known.
+    /// Returns the kind for a role class, a state label and a verdict. The verdict is ignored unless the class is
+    /// `role-solution`. Besides role classes, `role-refutation` and `role-pending` (proposals) are known.
     pub fn of(class: &str, word: &str, verdict: Option<Verdict>) -> BarKind {
         let rank = ORDER.iter().position(|known| *known == class).unwrap_or(ORDER.len());
         let Some(verdict) = verdict.filter(|_| class == ORDER[0]) else {
@@ -69,12 +68,12 @@ impl BarKind {
 #[derive(Clone, Debug)]
 pub struct Tallies {
     kinds: Vec<BarKind>,
-    /// One count per kind for each node.
+    /// The counts by kind for each node and its descendants.
     counts: Vec<u32>,
 }
 
 impl Tallies {
-    /// Counts nodes given in preorder, each with the index of its parent and its kind.
+    /// Counts nodes. They are given in preorder, each with its parent's index and its kind.
     pub fn new(nodes: &[(Option<usize>, BarKind)]) -> Tallies {
         let kinds: BTreeSet<&BarKind> = nodes.iter().map(|(_, kind)| kind).collect();
         let kinds: Vec<BarKind> = kinds.into_iter().cloned().collect();
@@ -93,7 +92,7 @@ impl Tallies {
         Tallies { kinds, counts }
     }
 
-    /// The combined bar of these branches. `length` limits its total width, up to [`BAR`].
+    /// Returns the combined bar of these branches. `length` limits its total width, up to [`BAR`].
     pub fn bar(&self, branches: &[usize], length: usize) -> Vec<BarPart> {
         let width = self.kinds.len();
         let sum =
@@ -101,7 +100,7 @@ impl Tallies {
         parts(self.kinds.iter().enumerate().map(|(at, kind)| (kind, sum(at))), length)
     }
 
-    /// The number of confirmed answers in these branches, and of all answers that are not refuted.
+    /// Returns the number of confirmed answers in these branches, and the number of all answers that are not refuted.
     pub fn answers(&self, branches: &[usize]) -> (usize, usize) {
         let bar = self.bar(branches, BAR);
         let count =
@@ -113,14 +112,15 @@ impl Tallies {
     }
 }
 
-/// The bar of these nodes.
+/// Returns the bar of these nodes.
 pub fn bar(nodes: impl IntoIterator<Item = BarKind>) -> Vec<BarPart> {
     let mut kinds: Vec<BarKind> = nodes.into_iter().collect();
     kinds.sort_unstable();
     parts(kinds.chunk_by(|one, other| one == other).map(|same| (&same[0], same.len())), BAR)
 }
 
-/// The nonempty parts side by side. Each has a minimum width. The remaining width is shared by count.
+/// Returns the nonempty parts side by side. Each has a minimum width, and the remaining width is divided in proportion
+/// to the counts.
 fn parts<'k>(kinds: impl Iterator<Item = (&'k BarKind, usize)>, length: usize) -> Vec<BarPart> {
     let kinds: Vec<(&BarKind, usize)> = kinds.filter(|(_, count)| *count > 0).collect();
     let all: usize = kinds.iter().map(|(_, count)| count).sum();

@@ -7,10 +7,10 @@ use crate::assess::Assessment;
 use crate::domain::{Investigation, Link, Node, NodeId};
 use crate::ruleset::Ruleset;
 
-/// The investigation as a `digraph` that Graphviz draws from top to bottom.
+/// Returns the investigation as a `digraph` that Graphviz draws from top to bottom.
 ///
-/// Each node is a box in the colour of its state, with proposals dashed. A legend lists all states of the ruleset.
-/// Links across the tree are dotted and do not affect the layout. The verdict is shown after the state.
+/// Each node is a box in the colour of its state. Proposals have a dashed outline. A legend lists all states of the
+/// ruleset. Links across the tree are dotted and do not affect the layout. The verdict is shown after the state.
 ///
 /// All titles are escaped and appear unchanged on one line.
 pub fn dot(assessment: &Assessment<'_>) -> String {
@@ -47,12 +47,12 @@ pub fn dot(assessment: &Assessment<'_>) -> String {
     dot
 }
 
-/// The name of a node in DOT and Mermaid: the id with its dot replaced by an underscore.
+/// Returns a node's name in DOT and Mermaid: the id with an underscore instead of the dot.
 pub(super) fn name(id: &NodeId) -> String {
     id.as_str().replace('.', "_")
 }
 
-/// All links between existing nodes.
+/// Returns all links between existing nodes.
 pub(super) fn links(investigation: &Investigation) -> impl Iterator<Item = (&Node, &Link)> {
     let nodes = investigation.preorder().into_iter();
     nodes.flat_map(move |node| {
@@ -65,7 +65,7 @@ pub(super) fn links(investigation: &Investigation) -> impl Iterator<Item = (&Nod
     })
 }
 
-/// The verdict shown after a state: `, confirmed in another session`.
+/// Returns the verdict shown after a state, such as `, confirmed in another session`.
 pub(super) fn verdict_suffix(assessment: &Assessment<'_>, node: &Node) -> String {
     assessment.verdict_of(&node.id).map(|verdict| format!(", {}", verdict.label())).unwrap_or_default()
 }
@@ -74,7 +74,7 @@ fn node_line(node: &Node, ruleset: Option<&Ruleset>, verdict_suffix: &str) -> St
     let (name, round, title) = (name(&node.id), node.round(), escape(&one_line(node.name())));
     match node.state() {
         Some(state) => {
-            // A state unknown to the ruleset can only come from a manual edit.
+            // A state that the ruleset does not define can only come from a manual edit.
             let known = ruleset.and_then(|ruleset| ruleset.state(state));
             let colour = known.map_or("white", |state| &state.colour);
             let colour = attribute_value(colour);
@@ -102,7 +102,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// A colour as an attribute value: bare where DOT allows it, otherwise quoted.
+/// Formats a colour as an attribute value: bare where DOT allows it, otherwise quoted.
 fn attribute_value(colour: &str) -> String {
     const KEYWORDS: [&str; 6] = ["node", "edge", "graph", "digraph", "subgraph", "strict"];
     let bare = colour.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -1,11 +1,11 @@
 //! An icicle diagram: one row per round, each node as wide as its number of leaves.
 //!
-//! Cells have the pattern of their role, and a label if there is room. Branches that would be too narrow are merged
-//! into one cell with a bar of their nodes by kind. Parts with a page of their own are linked above the cells. A flag
-//! below the cells points to the best answer.
+//! Each cell has the pattern of its role and, if there is room, a label. Branches that would be too narrow are merged
+//! into one cell with a bar of their nodes by kind. Links above the cells lead to parts that have their own page. A
+//! flag below the cells points to the best answer.
 //!
-//! Horizontal positions are percentages, so the diagram is as wide as its page while letters keep their size. A
-//! standalone picture has a fixed width.
+//! Horizontal positions are percentages, so the diagram fills the page while letters keep their size. A standalone
+//! picture has a fixed width.
 
 use std::fmt::Write as _;
 
@@ -19,28 +19,34 @@ use crate::assess::Verdict;
 use crate::ruleset::Role;
 use crate::text::{counted, escape};
 
-/// The width of the diagram in most windows, and its minimum width, in CSS pixels. Both determine which labels fit.
+/// The width of the diagram in most windows, in CSS pixels. This width and [`NARROW`] determine which labels fit.
 const WIDE: f64 = 1_280.0;
+/// The minimum width of the diagram, in CSS pixels.
 pub(super) const NARROW: f64 = 900.0;
 const ROW: f64 = 26.0;
 const CELL: f64 = 24.0;
-/// The height of the links above the cells, and of the flag below them.
+/// The height of the links above the cells.
 const PARTS: f64 = 30.0;
+/// The height of the flag below the cells.
 const FLAG: f64 = 30.0;
 const SIZE: f64 = 12.0;
-/// The space before a label, for the sign, and after it.
+/// The space before a label, which contains the sign.
 const LEFT: f64 = 20.0;
+/// The space after a label.
 const RIGHT: f64 = 5.0;
-/// The minimum width of a cell with an outline, of a hollow cell, of a cell with a sign, and of a cell reachable by
-/// finger or keyboard (WCAG 2.2).
+/// The minimum width of a cell with an outline.
 pub(super) const LINED: f64 = 3.5;
+/// The minimum width of a hollow cell.
 const HOLLOW: f64 = 10.0;
+/// The minimum width of a cell with a sign.
 const SIGNED: f64 = 18.0;
+/// The minimum width of a cell that can be reached by finger or keyboard (WCAG 2.2).
 pub(super) const REACHED: f64 = 26.0;
-/// The number of rows used by merged branches, not counting the row with their number.
+/// The minimum number of rows used by merged branches, not counting the row with their number.
 const LEAST_BARS: u32 = 1;
+/// The maximum number of rows used by merged branches, not counting the row with their number.
 const MOST_BARS: u32 = 4;
-/// The width of a name in a tooltip, in em.
+/// The maximum width of a name in a tooltip, in em.
 const TOOLTIP: f64 = 60.0;
 
 /// The geometry of the cells.
@@ -49,8 +55,9 @@ struct IcicleLayout<'a> {
     root: Option<usize>,
     /// The depth of the first row.
     first: u32,
-    /// The number of leaves left of the diagram, and within it.
+    /// The number of leaves to the left of the diagram.
     before: usize,
+    /// The number of leaves in the diagram.
     leaves: usize,
 }
 
@@ -66,7 +73,7 @@ impl<'a> IcicleLayout<'a> {
         }
     }
 
-    /// The start and width of neighbouring branches, as fractions of the total width.
+    /// Returns the left edge and width of neighbouring branches, as fractions of the total width.
     fn place(&self, tops: &[usize]) -> (f64, f64) {
         let (start, leaves) = match tops {
             [only] if Some(*only) == self.root => (0, self.leaves),
@@ -82,7 +89,7 @@ impl<'a> IcicleLayout<'a> {
         self.pages.items[item].depth - self.first
     }
 
-    /// The number of rows used by merged branches: one for their number, and one per level within limits.
+    /// Returns the number of rows used by merged branches: one for their number, and one per level within limits.
     fn rows(&self, together: &PagePart) -> u32 {
         let last = self.pages.range(&together.tops).map(|item| self.row(item)).max().unwrap_or(0);
         let row = together.tops.first().map_or(0, |top| self.row(*top));
@@ -94,7 +101,7 @@ fn root_of(page: &MapPage) -> Option<usize> {
     page.root.as_ref().and(page.cards.first().copied())
 }
 
-/// Draws the diagram of a page.
+/// Draws the diagram for a page.
 pub(super) fn draw(pages: &Pages<'_>, page: &MapPage, options: &SvgOptions<'_>, label: &str) -> Svg {
     let layout = IcicleLayout::new(pages, page);
     let mut writer = IcicleWriter {
@@ -119,7 +126,7 @@ pub(super) fn draw(pages: &Pages<'_>, page: &MapPage, options: &SvgOptions<'_>, 
         .zip(&rows)
         .map(|(it, rows)| it.tops.first().map_or(0, |top| layout.row(*top)) + rows);
     let last = page.cards.iter().map(|card| layout.row(*card) + 1).chain(ends).max().unwrap_or(1);
-    // The position and depth of the best answer, unless its own cell is wide enough to show it.
+    // The position and depth of the best answer, unless its cell is wide enough to show it.
     let hides = |together: &&PagePart| best.is_some_and(|best| pages.range(&together.tops).contains(&best));
     let flag = match page.together.iter().position(|it| hides(&it)) {
         Some(at) => {
@@ -141,7 +148,7 @@ pub(super) fn draw(pages: &Pages<'_>, page: &MapPage, options: &SvgOptions<'_>, 
         writer.out.push_str("</g>\n");
     }
     writer.out.push_str("<g class=\"cells\">\n");
-    // In tree order, so that the Tab key follows the tree.
+    // Keep tree order, so that the Tab key follows the tree.
     let mut together = page.together.iter().zip(&rows).peekable();
     for card in page.cards.iter().map(Some).chain([None]) {
         while let Some((part, rows)) =
@@ -200,7 +207,7 @@ impl IcicleWriter<'_> {
         self.out.push_str("</defs>\n");
     }
 
-    /// Writes the link to the page of a part, above the cells of that part.
+    /// Writes the link to a part's page above the cells of that part.
     fn part(&mut self, own: usize, tops: &[usize], head: f64) {
         let (Some(first), Some(last), Some(href)) = (tops.first(), tops.last(), self.options.page_href)
         else {
@@ -224,7 +231,7 @@ impl IcicleWriter<'_> {
         self.out.push_str("</a>\n");
     }
 
-    /// Writes merged branches: their number, and a bar of their nodes by kind.
+    /// Writes merged branches as their number and a bar of their nodes by kind.
     fn together(&mut self, part: &PagePart, rows: u32, is_best: bool) {
         let first = &self.pages.items[part.tops[0]];
         let (x, width) = self.layout.place(&part.tops);
@@ -269,7 +276,7 @@ impl IcicleWriter<'_> {
         let _ = writeln!(self.out, "</{tag}>");
     }
 
-    /// Marks a cell as part of a path to an answer with a line at its bottom.
+    /// Marks a cell that is on a path to an answer with a line at the bottom of the cell.
     fn way(&mut self, way: Option<Way>, x: f64, width: f64, y: f64) {
         let Some(way) = way else { return };
         let dashes = if way == Way::Doubted { " stroke-dasharray=\"9 4\"" } else { "" };
@@ -371,7 +378,7 @@ impl IcicleWriter<'_> {
         self.out.push_str("</svg>");
     }
 
-    /// Writes the flag that names the best answer if its cell cannot.
+    /// Writes the flag that names the best answer if its cell is too narrow.
     fn flag(&mut self, item: &PageItem<'_>, (x, width): (f64, f64), row: u32, height: f64) {
         let x = x + width / 2.0;
         let from = self.top + f64::from(row) * ROW - (ROW - CELL);
@@ -399,7 +406,7 @@ impl IcicleWriter<'_> {
     }
 }
 
-/// The patterns: name, CSS class for the colour, size, and path.
+/// The patterns, each with its name, its CSS class for the colour, its size and its path.
 const PATTERNS: [(&str, &str, u8, &str); 8] = [
     ("deadEnd", "role-deadEnd", 6, "M-1 1l2-2M0 6l6-6M5 7l2-2"),
     ("exhausted", "role-exhausted", 5, "M0 2.5h5"),
@@ -411,8 +418,8 @@ const PATTERNS: [(&str, &str, u8, &str); 8] = [
     ("proposed", "proposed", 4, "M0 1h2M2 3h2"),
 ];
 
-/// A cell with the pattern and sign of a role, or of a proposal for `None`. For legends on pages that define the
-/// patterns.
+/// Returns a cell with the pattern and sign of a role, or of a proposal for `None`. Used in legends on pages that
+/// define the patterns.
 pub fn swatch(role: Option<Role>) -> Svg {
     let fill = match role {
         Some(Role::Solution) => " class=\"full\"",
@@ -428,7 +435,7 @@ pub fn swatch(role: Option<Role>) -> Svg {
     Svg { markup, width: 32.0, height: 12.0 }
 }
 
-/// The fill attributes of a cell, and the outline attributes if it is hollow.
+/// Returns the fill attributes of a cell, and the outline attributes if the cell is hollow.
 fn fill(item: &PageItem<'_>, narrow: f64) -> (&'static str, &'static str) {
     let hollow = (" fill=\"none\"", " class=\"hollow\" stroke=\"currentColor\" stroke-dasharray=\"4 2\"");
     match (item.verdict, item.role) {
@@ -441,7 +448,7 @@ fn fill(item: &PageItem<'_>, narrow: f64) -> (&'static str, &'static str) {
     }
 }
 
-/// The fill attributes for a role, or for a proposal.
+/// Returns the fill attributes for a role, or for a proposal if `role` is `None`.
 fn pattern(role: Option<Role>) -> &'static str {
     match role {
         None => " fill=\"url(#hatch-proposed)\"",
@@ -487,7 +494,8 @@ mod tests {
         markup
     }
 
-    /// A root with three branches. The second contains a confirmed answer, the third two unconfirmed ones.
+    /// Returns a root with three branches. The second contains a confirmed answer, and the third contains two
+    /// unconfirmed ones.
     fn some() -> Investigation {
         let mut parents = vec![None];
         for _ in 0..3 {

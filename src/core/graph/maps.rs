@@ -1,11 +1,12 @@
 //! Maps: the pages of an investigation of any size.
 //!
-//! Up to [`MOST_CARDS`] nodes are drawn as cards. More nodes are drawn as an icicle, in which branches too narrow to
-//! read are merged. Parts of a map get pages in the same way, so each node has a card or cell on some page.
+//! Up to [`MOST_CARDS`] nodes are drawn as cards. Larger numbers are drawn as an icicle, in which branches that are
+//! too narrow to read are merged. Parts of a map get their own pages in the same way, so each node has a card or cell
+//! on some page.
 //!
 //! # Guarantees
 //!
-//! - Every page is reachable from the first one through links to parts.
+//! - Every page can be reached from the first page through links to parts.
 //! - A page is divided into branches with at most half of its nodes, except for a trunk longer than the rows of a page.
 //! - An icicle has about [`MOST_CELLS`] cells and about [`MOST_PARTS`] parts, whatever the shape of the tree.
 //! - Nothing recurses on the call stack.
@@ -21,30 +22,32 @@ use crate::domain::NodeId;
 
 /// The maximum number of nodes drawn as cards.
 pub(super) const MOST_CARDS: usize = 80;
-/// The approximate number of cells of an icicle. Readers would not tell more apart, and each makes the page larger.
+/// The approximate number of cells in an icicle. Readers could not distinguish more, and each cell makes the page
+/// larger.
 const MOST_CELLS: usize = 160;
-/// The number of cells that take as much markup as one merged branch.
+/// The number of cells that require as much markup as one merged branch.
 const TOGETHER: usize = 3;
-/// The number of rows of an icicle. Everything below the last row is merged.
+/// The maximum number of rows in an icicle. Everything below the last row is merged.
 const MOST_ROWS: u32 = 40;
-/// The minimum size of a branch with a page of its own, and the approximate number of parts per page.
+/// The minimum size of a branch that gets its own page.
 const LEAST_BRANCH: usize = 24;
+/// The approximate number of parts per page.
 const MOST_PARTS: usize = 16;
 
-/// A part of a page, as a row of a list.
+/// A part of a page, shown as a list row.
 #[derive(Clone, Debug)]
 pub struct PartRow<'i> {
     /// The root of the first branch.
     pub first: &'i NodeId,
-    /// The root of the last branch. Equal to `first` if there is only one.
+    /// The root of the last branch. Identical to `first` if there is only one branch.
     pub last: &'i NodeId,
-    /// The number of nodes.
+    /// The number of nodes in this part.
     pub nodes: usize,
-    /// The number of confirmed answers, and of all answers that are not refuted.
+    /// The number of confirmed answers, and the number of all answers that are not refuted.
     pub answers: (usize, usize),
-    /// The nodes by kind. The bar's length is proportional to the number of nodes.
+    /// The nodes counted by kind. The bar's length is proportional to the number of nodes.
     pub bar: Vec<BarPart>,
-    /// The page of this part.
+    /// The index of the page that shows this part.
     pub page: Option<usize>,
 }
 
@@ -57,7 +60,7 @@ struct Todo {
 }
 
 impl<'i> Pages<'i> {
-    /// Builds all maps. The first one shows the whole investigation.
+    /// Builds all maps. The first map shows the whole investigation.
     pub fn new(assessment: &Assessment<'i>) -> Self {
         let mut pages = Pages::nodes_only(assessment);
         let mut groups: HashMap<Option<usize>, usize> = HashMap::new();
@@ -80,7 +83,7 @@ impl<'i> Pages<'i> {
                 };
                 todo.push_back(Todo { root, tops, up: Some(number), group });
             }
-            // The root of a group is repeated for context.
+            // The root of a group is repeated as context.
             let is_context = |card: usize| group.is_some() && Some(card) == root;
             for card in page.cards.iter().filter(|card| !is_context(**card)) {
                 pages.homes[*card] = number;
@@ -94,7 +97,7 @@ impl<'i> Pages<'i> {
         pages
     }
 
-    /// The parts of a page as rows: most answers first, then largest.
+    /// Returns the parts of a page as rows. Parts with the most answers come first, then larger parts.
     pub fn rows(&self, page: &MapPage) -> Vec<PartRow<'i>> {
         let largest = page.parts.iter().map(|part| part.nodes).max().unwrap_or(1);
         let id = |top: Option<&usize>| top.map(|top| &self.items[*top].node.id);
@@ -113,12 +116,12 @@ impl<'i> Pages<'i> {
         rows
     }
 
-    /// The nodes with a card or cell on a page, in preorder.
+    /// Returns the nodes with a card or cell on a page, in preorder.
     pub fn shown<'p>(&'p self, page: &'p MapPage) -> impl Iterator<Item = &'i NodeId> + 'p {
         page.cards.iter().map(|card| &self.items[*card].node.id)
     }
 
-    /// The nodes with a card or cell on a page that belong to no part with a page of its own, in preorder.
+    /// Returns the nodes that have a card or cell on a page and are not in a part with its own page, in preorder.
     pub fn alone(&self, page: &MapPage) -> Vec<&'i NodeId> {
         let mut parts =
             page.parts.iter().filter(|part| part.page.is_some()).flat_map(|part| &part.tops).peekable();
@@ -132,7 +135,7 @@ impl<'i> Pages<'i> {
         page.cards.iter().filter(is_alone).map(|card| &self.items[*card].node.id).collect()
     }
 
-    /// The first and last branch of a page that shows only some of the branches below its root.
+    /// Returns the first and last branch of a page that shows only some of the branches below its root.
     pub fn span(&self, page: &MapPage) -> Option<(&'i NodeId, &'i NodeId)> {
         page.group?;
         let id = |top: Option<&usize>| top.map(|top| &self.items[*top].node.id);
@@ -171,20 +174,20 @@ impl<'i> Pages<'i> {
         }
     }
 
-    /// The index of the part that contains these branches.
+    /// Returns the index of the part that contains these branches.
     fn part_of(&self, parts: &[PagePart], tops: &[usize]) -> Option<usize> {
         let start = self.range(tops).start;
         let at = parts.partition_point(|part| self.range(&part.tops).start <= start).checked_sub(1)?;
         self.range(&parts[at].tops).contains(&start).then_some(at)
     }
 
-    /// The number of nodes in these branches.
+    /// Returns the number of nodes in these branches.
     fn nodes(&self, tops: &[usize]) -> usize {
         self.range(tops).len()
     }
 
-    /// Divides branches with `nodes` nodes in total into parts: the branches that leave the trunk, with small
-    /// neighbouring ones grouped. The trunk ends before depth `end`.
+    /// Divides branches with a total of `nodes` nodes into parts: the branches that leave the trunk, with small
+    /// neighbours grouped. The trunk ends before depth `end`.
     fn divide(&self, tops: &[usize], nodes: usize, end: u32) -> Vec<PagePart> {
         let least = LEAST_BRANCH.max(nodes.div_ceil(MOST_PARTS));
         let mut parts = Vec::new();
@@ -222,7 +225,7 @@ impl<'i> Pages<'i> {
         run.clear();
     }
 
-    /// The cells and merged branches of an icicle.
+    /// Returns the cells and merged branches of an icicle.
     ///
     /// Rows are filled from the top. Each row is drawn as finely as the remaining number of cells allows, and
     /// everything in the last row is merged.
@@ -244,7 +247,7 @@ impl<'i> Pages<'i> {
             let row = leasts.into_iter().filter(|least| !is_last || least.is_infinite()).find_map(|least| {
                 let row: Vec<_> =
                     families.iter().flat_map(|family| self.pieces(family, parts, scale, least)).collect();
-                // Cells with children also cost a row below.
+                // Cells with children also cost an additional row.
                 let cost = |(is_cell, tops): &(bool, Vec<usize>)| match self.items[tops[0]].below {
                     0 if *is_cell => 1,
                     _ => usize::from(*is_cell) + TOGETHER,
@@ -271,7 +274,7 @@ impl<'i> Pages<'i> {
 
     /// Splits siblings into cells and into runs that are merged because their cells would be narrower than `least`.
     ///
-    /// A run is as wide as a finger where possible, and does not cross the border of a part.
+    /// A run is wide enough for a finger where possible, and does not cross a part's border.
     fn pieces(
         &self,
         family: &[usize],
@@ -280,7 +283,7 @@ impl<'i> Pages<'i> {
         least: f64,
     ) -> Vec<(bool, Vec<usize>)> {
         let width = |item: usize| self.leaves[item].1 as f64 * scale;
-        // Nodes outside of all parts are on the trunk.
+        // Nodes that are not in any part belong to the trunk.
         let part = |item: usize| self.part_of(parts, &[item]);
         let is_small = |item: usize| width(item) < least && part(item).is_some();
         let mut pieces = Vec::new();
@@ -299,13 +302,13 @@ impl<'i> Pages<'i> {
     }
 }
 
-/// Splits branches into runs whose size just reaches `most`.
+/// Splits branches into runs, each of which ends as soon as its size reaches `most`.
 fn evenly(branches: &[usize], size: impl Fn(usize) -> f64, most: f64) -> Vec<Vec<usize>> {
     let (mut runs, mut run, mut sum) = (Vec::new(), Vec::new(), 0.0);
     for branch in branches {
         run.push(*branch);
         sum += size(*branch);
-        // Sums of sizes are inexact.
+        // Sums of floating-point sizes are inexact.
         if sum + 1e-6 >= most {
             runs.push(std::mem::take(&mut run));
             sum = 0.0;
@@ -339,7 +342,7 @@ mod tests {
                     assert!(page.parts.len() < 4 * MOST_PARTS, "{} parts", page.parts.len());
                 }
             }
-            // Each node has a cell or is merged, exactly once. A merged node has a page that shows more detail.
+            // Each node has a cell or is merged, exactly once. Each merged node has a page that shows more detail.
             let mut below: Vec<usize> = page.cards.clone();
             for together in &page.together {
                 let within = pages.range(&together.tops);
@@ -382,7 +385,7 @@ mod tests {
         pages
     }
 
-    /// The form, nodes and parts of each page.
+    /// Returns the form, nodes and parts of each page.
     fn outline(parents: &[Option<usize>], most: usize) -> Vec<String> {
         let tree = samples::tree(parents, |_| Some("EXPLORE"));
         let pages = maps(&tree);
@@ -470,7 +473,7 @@ mod tests {
             "all.2: Cards of 50, 50 cells, 0 together, 0 parts",
         ]
         "#);
-        // Very many branches, each large enough for a page.
+        // A large number of branches, each large enough for its own page.
         let wide: Vec<Option<usize>> = (0..12_000_usize)
             .map(|node| match node {
                 0 => None,
@@ -489,7 +492,8 @@ mod tests {
 
     #[test]
     fn branches_with_answers_come_first() {
-        // Three branches of 30, 40 and 50 nodes. The smallest has a confirmed answer, the next an unconfirmed one.
+        // Three branches with 30, 40 and 50 nodes. The smallest has a confirmed answer, and the next an unconfirmed
+        // one.
         let mut parents = vec![None];
         let mut answers = Vec::new();
         for (branch, size) in [50, 40, 30].into_iter().enumerate() {

@@ -1,13 +1,13 @@
-//! Writes SVG elements. Text and addresses are escaped here.
+//! Writes SVG elements. Text and addresses are escaped in this module.
 
 use std::fmt::Write as _;
 
 use super::text::one_line;
 use crate::text::escape;
 
-/// Opens a link, or a group if there is no address, and returns the name of the element.
+/// Opens a link, or a group if there is no address, and returns the element's name.
 ///
-/// The Tab key skips links that are too `small` to be seen.
+/// The Tab key skips links that are too small to be seen (`small`).
 pub(super) fn open(
     out: &mut String,
     class: &str,

@@ -9,16 +9,17 @@ use crate::assess::Assessment;
 use crate::domain::NodeId;
 use crate::ruleset::Role;
 
-/// The investigation as a Mermaid flowchart from left to right, coloured by role, with proposals dashed.
+/// Returns the investigation as a Mermaid flowchart from left to right. Nodes are coloured by role, and proposals have
+/// a dashed outline.
 ///
-/// In titles, everything but letters, digits, spaces and a few punctuation marks is written as a character code. A
-/// title therefore cannot form a quote, tag, Markdown, comment or `%%{init}%%` directive. Mermaid draws at most 500
+/// All characters in titles except letters, digits, spaces and a few punctuation marks are written as character codes.
+/// A title therefore cannot form a quote, tag, Markdown, comment or `%%{init}%%` directive. Mermaid draws at most 500
 /// edges and 50,000 characters unless its host allows more.
 pub fn mermaid(assessment: &Assessment<'_>) -> String {
     mermaid_of(assessment, |_| true)
 }
 
-/// The flowchart of the nodes that `is_shown` accepts. It must accept the parent of each shown node.
+/// Returns the flowchart of the nodes that `is_shown` accepts. It must accept the parent of each accepted node.
 pub fn mermaid_of(assessment: &Assessment<'_>, is_shown: impl Fn(&NodeId) -> bool) -> String {
     let investigation = assessment.investigation;
     let mut chart = String::from("flowchart LR\n");
@@ -76,14 +77,14 @@ pub fn mermaid_of(assessment: &Assessment<'_>, is_shown: impl Fn(&NodeId) -> boo
     chart
 }
 
-/// The class of a role in camel case: `roleDeadEnd`.
+/// Returns the class of a role in camel case, such as `roleDeadEnd`.
 fn class(role: Role) -> String {
     let name = palette::class(role).trim_start_matches("role-");
     format!("role{}{}", name[..1].to_uppercase(), &name[1..])
 }
 
 fn escape(text: &str) -> String {
-    /// Mermaid interprets these even when written as character codes: a formula, a line break, an icon.
+    /// Sequences that Mermaid interprets even when written as character codes: a formula, a line break and an icon.
     const SPELLS: [&str; 3] = ["$$", "\\n", ":fa"];
     let mut escaped = String::with_capacity(text.len() + 8);
     for (at, c) in text.char_indices() {

@@ -1,20 +1,21 @@
 //! Pictures of an investigation: DOT for Graphviz and agents, Mermaid for READMEs, and SVG for pages.
 //!
-//! This module is pure: it uses no file, clock or git, and the same investigation yields the same bytes.
+//! This module is pure. It does not use files, the clock or git, and the same investigation always yields the same
+//! bytes.
 //!
 //! - [`dot()`], [`mermaid()`]: source text for other programs.
-//! - [`Pages`]: the nodes on each picture. A picture of 1,000 cards is unreadable, so `maps` divides large
+//! - [`Pages`]: the nodes in each picture. A picture of 1,000 cards is unreadable, so `maps` divides large
 //!   investigations into pages.
-//! - [`svg()`]: the picture of a page, as cards or as an icicle. `svg` decides the content of each card and `place` its
-//!   position. `icicle` draws a cell per node and merges small branches.
-//! - [`bar()`], [`Tallies`]: counts of nodes by kind, as a bar.
-//! - [`path()`]: the path to an answer, as one line from the question with lines that join it and branch off.
+//! - [`svg()`]: the picture of a page, as cards or as an icicle. `svg` decides the content of each card and `place`
+//!   its position. `icicle` draws one cell per node and merges small branches.
+//! - [`bar()`], [`Tallies`]: counts of nodes by kind, shown as a bar.
+//! - [`path()`]: the path to an answer, drawn as a line from the question with other lines that join it or branch off.
 //! - [`palette()`], [`stylesheet()`]: the colours, and the stylesheet of a standalone picture.
 //!
 //! # Selectors for stylesheets
 //!
-//! An inline picture has no colours except `currentColor`. The page's stylesheet colours it through these selectors.
-//! Sizes, line widths and dashes are attributes of the markup and need no style.
+//! An inline picture uses only `currentColor`. The page's stylesheet colours it through these selectors. Sizes, line
+//! widths and dashes are attributes in the markup and need no stylesheet.
 //!
 //! | selector | element |
 //! |---|---|
@@ -48,10 +49,10 @@
 //! | `.hit` | the clickable area of a stop or twig |
 //! | `.if-narrow`, `.if-wide` | one label in two lengths, for pages narrower than 86 rem and for all others |
 //!
-//! Custom properties: `--graph-background`, `--graph-card`, `--graph-card-muted` (dead ends and exhausted paths),
-//! `--graph-border`, `--graph-text`, `--graph-quiet`, `--graph-edge`, `--graph-doubt`, and one per role: `--role-open`,
-//! `--role-awaitingConfirmation`, `--role-solution`, `--role-confirmation`, `--role-theory`, `--role-exhausted`,
-//! `--role-deadEnd`. [`palette()`] has their values for light and dark pages.
+//! The custom properties are `--graph-background`, `--graph-card`, `--graph-card-muted` (dead ends and exhausted
+//! paths), `--graph-border`, `--graph-text`, `--graph-quiet`, `--graph-edge`, `--graph-doubt`, and one per role:
+//! `--role-open`, `--role-awaitingConfirmation`, `--role-solution`, `--role-confirmation`, `--role-theory`,
+//! `--role-exhausted`, `--role-deadEnd`. [`palette()`] has their values for light and dark pages.
 
 mod bar;
 mod dot;

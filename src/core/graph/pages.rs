@@ -1,6 +1,6 @@
-//! The nodes on each picture.
+//! The nodes in each picture.
 //!
-//! Time is linear in the number of nodes, and nothing recurses.
+//! The running time is linear in the number of nodes, and no function recurses.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -12,56 +12,56 @@ use crate::domain::{Investigation, Node, NodeId};
 use crate::ruleset::Role;
 use crate::ruleset::rules::states::as_words;
 
-/// The label of a node that refutes its parent in a state in which other nodes confirm theirs.
+/// The label for a node that refutes its parent and whose state is otherwise used for confirmations.
 pub const REFUTATION: &str = "Refutation";
 
 /// The pictures of an investigation.
 #[derive(Debug)]
 pub struct Pages<'i> {
     pub(super) investigation: &'i Investigation,
-    /// The answer shown first by every surface.
+    /// The answer shown first everywhere.
     first: Option<&'i NodeId>,
     /// All nodes in preorder, so descendants directly follow their ancestor.
     pub(super) items: Vec<PageItem<'i>>,
     pub(super) tallies: Tallies,
     pub(super) pages: Vec<MapPage>,
-    /// For each node, the page that shows it below its parent.
+    /// For each node, the index of the page that shows it below its parent.
     pub(super) homes: Vec<usize>,
-    /// For each node, the number of leaves before it and the number at or below it.
+    /// For each node, the number of leaves before it, and the number of leaves at or below it.
     pub(super) leaves: Vec<(usize, usize)>,
 }
 
-/// A node and the facts that pictures need.
+/// A node and the facts required by pictures.
 #[derive(Clone, Debug)]
 pub(super) struct PageItem<'i> {
     pub node: &'i Node,
     pub parent: Option<usize>,
-    /// The depth in the tree, which is the column of its card.
+    /// The depth in the tree, which is the column of the node's card.
     pub depth: u32,
     /// The number of descendants.
     pub below: usize,
     pub role: Option<Role>,
-    /// The label of the state.
+    /// The label of the node's state.
     pub state: String,
     /// The verdict on an answer or a refuted node. `None` for any other node.
     pub verdict: Option<Verdict>,
     /// The best checked answer at or below this node.
     pub way: Option<Way>,
-    /// True if it refutes its parent in a state in which other nodes confirm theirs.
+    /// True if the node refutes its parent in a state that is otherwise used for confirmations.
     pub refutes: bool,
 }
 
-/// The kind of answer that a path leads to, weakest first.
+/// The kind of answer at the end of a path, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
-    /// Checked only by its author, or contested.
+    /// The answer is contested or was checked only by its author.
     Doubted,
-    /// Confirmed by somebody else.
+    /// The answer was confirmed by somebody else.
     Confirmed,
 }
 
 impl Way {
-    /// The CSS classes of edges and nodes on a path.
+    /// Returns the CSS classes of edges and nodes on a path.
     pub(super) fn class(way: Option<Way>) -> &'static str {
         match way {
             None => "",
@@ -72,7 +72,7 @@ impl Way {
 }
 
 impl<'i> PageItem<'i> {
-    /// A node without its position in the tree.
+    /// Returns a node without its position in the tree.
     pub(super) fn alone(assessment: &Assessment<'_>, node: &'i Node) -> PageItem<'i> {
         let rules = assessment.rules;
         let refutes = rules.is_some_and(|rules| rules.is_refutation(node));
@@ -98,7 +98,7 @@ impl<'i> PageItem<'i> {
         }
     }
 
-    /// The id, state and verdict, for tooltips and screen readers. A colon and the title usually follow.
+    /// Returns the id, state and verdict for tooltips and screen readers. A colon and the title usually follow.
     pub fn in_words(&self) -> String {
         let mut words = format!("{} ({}", self.node.id, self.state);
         if let Some(verdict) = self.verdict {
@@ -109,7 +109,7 @@ impl<'i> PageItem<'i> {
         words
     }
 
-    /// The CSS classes of role, verdict and path.
+    /// Returns the CSS classes for the role, verdict and path.
     pub fn classes(&self) -> String {
         let mut classes = self.role.map_or("proposed", palette::class).to_owned();
         if let Some(verdict) = self.verdict {
@@ -133,35 +133,35 @@ impl<'i> PageItem<'i> {
 /// The form of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
-    /// A card for each node.
+    /// One card per node.
     Cards,
-    /// An icicle diagram: one row per round, small branches merged.
+    /// An icicle diagram with one row per round and merged small branches.
     Icicle,
 }
 
-/// The nodes on one picture.
+/// The nodes in one picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapPage {
     /// The form of the picture.
     pub drawn: Drawn,
-    /// The root of the branch shown here. `None` if the page starts at the roots of the tree.
+    /// The root of the branch shown on this page. `None` if the page starts at the roots of the tree.
     pub root: Option<NodeId>,
-    /// The page that this page is a part of.
+    /// The index of the page that contains this page as a part.
     pub up: Option<usize>,
     /// The number of nodes with a card or cell.
     pub shown: usize,
-    /// The number of further nodes in the same branches, without a card or cell of their own.
+    /// The number of nodes in the same branches that have no card or cell.
     pub hidden: usize,
-    /// The number of this page among those that share the children of `root`, starting at 1. `None` if it shows all of
-    /// them.
+    /// The number of this page, starting at 1, among the pages that share the children of `root`. `None` if this page
+    /// shows all children.
     pub group: Option<usize>,
     /// The nodes with a card or cell, in preorder, as indexes of `items`.
     pub(super) cards: Vec<usize>,
-    /// The roots of the branches shown here: children of `root`, or roots of the tree.
+    /// The roots of the branches shown on this page: children of `root`, or roots of the tree.
     pub(super) tops: Vec<usize>,
-    /// The branches with a page of their own, in preorder.
+    /// The branches that have their own page, in preorder.
     pub(super) parts: Vec<PagePart>,
-    /// The branches that are merged into one cell, in preorder.
+    /// The groups of branches that are each merged into one cell, in preorder.
     pub(super) together: Vec<PagePart>,
 }
 
@@ -170,14 +170,14 @@ pub struct MapPage {
 pub(super) struct PagePart {
     /// The roots of the branches.
     pub tops: Vec<usize>,
-    /// The number of nodes.
+    /// The number of nodes in the part.
     pub nodes: usize,
-    /// The page that shows the part in more detail.
+    /// The index of the page that shows the part in more detail.
     pub page: Option<usize>,
 }
 
 impl<'i> Pages<'i> {
-    /// Prepares the nodes, without any page.
+    /// Prepares the nodes without creating any pages.
     pub fn nodes_only(assessment: &Assessment<'i>) -> Self {
         let items = items(assessment);
         let kinds: Vec<(Option<usize>, BarKind)> =
@@ -193,12 +193,13 @@ impl<'i> Pages<'i> {
         }
     }
 
-    /// The answer that comes first, whatever its page.
+    /// Returns the answer that comes first, regardless of its page.
     pub fn best(&self) -> Option<&'i NodeId> {
         self.first
     }
 
-    /// The overall first answer if it is among these nodes, otherwise the best answer. Ties go to the lowest id.
+    /// Returns the overall first answer if it is among these nodes, otherwise their best answer. Ties go to the lowest
+    /// id.
     pub(super) fn best_of(&self, items: impl IntoIterator<Item = usize>) -> Option<usize> {
         let answers = items.into_iter().filter_map(|item| {
             let (id, verdict) = (&self.items[item].node.id, self.items[item].verdict?);
@@ -208,12 +209,12 @@ impl<'i> Pages<'i> {
         answers.min().map(|(.., item)| item)
     }
 
-    /// All pages. The first one starts at the roots, and the parts of a page follow it.
+    /// Returns all pages. The first page starts at the roots, and the parts of a page follow it.
     pub fn all(&self) -> &[MapPage] {
         &self.pages
     }
 
-    /// The previous and the next page, if they are parts of the same page as this one.
+    /// Returns the previous and next pages if they are parts of the same page as this one.
     pub fn neighbours(&self, page: usize) -> (Option<usize>, Option<usize>) {
         let beside = |other: usize| {
             let (one, other_page) = (self.pages.get(page)?, self.pages.get(other)?);
@@ -222,27 +223,27 @@ impl<'i> Pages<'i> {
         (page.checked_sub(1).and_then(beside), page.checked_add(1).and_then(beside))
     }
 
-    /// Each node with the page that shows it below its parent, in preorder.
+    /// Returns each node with the index of the page that shows it below its parent, in preorder.
     pub fn homes(&self) -> impl Iterator<Item = (&NodeId, usize)> {
         self.items.iter().map(|item| &item.node.id).zip(self.homes.iter().copied())
     }
 
-    /// The answers whose paths are highlighted, in preorder.
+    /// Returns the answers whose paths are highlighted, in preorder.
     pub fn checked(&self) -> impl Iterator<Item = &NodeId> {
         self.items.iter().filter(|item| item.own_way().is_some()).map(|item| &item.node.id)
     }
 
-    /// Returns true if any node is on a path to such an answer.
+    /// Returns true if any node is on a path to an answer of this kind.
     pub fn leads_to(&self, way: Way) -> bool {
         self.items.iter().any(|item| item.way == Some(way))
     }
 
-    /// The name of a node.
+    /// Returns the name of a node.
     pub fn title(&self, id: &NodeId) -> Option<&'i str> {
         self.investigation.node(id).map(|node| node.name())
     }
 
-    /// The children of a node, or the roots, in order.
+    /// Returns the children of a node, or the roots, in order.
     pub(super) fn children(&self, parent: Option<usize>) -> impl Iterator<Item = usize> + '_ {
         let (first, end) = match parent {
             None => (0, self.items.len()),
@@ -252,7 +253,7 @@ impl<'i> Pages<'i> {
         std::iter::successors(next(first), move |child| next(child + 1 + self.items[*child].below))
     }
 
-    /// All nodes of neighbouring branches.
+    /// Returns the range of all nodes in neighbouring branches.
     pub(super) fn range(&self, tops: &[usize]) -> Range<usize> {
         match (tops.first(), tops.last()) {
             (Some(first), Some(last)) => *first..last + self.items[*last].below + 1,
@@ -262,7 +263,7 @@ impl<'i> Pages<'i> {
 }
 
 impl MapPage {
-    /// A page with a card for each of these nodes.
+    /// Returns a page with one card for each of these nodes.
     pub(super) fn of_cards(root: Option<NodeId>, up: Option<usize>, cards: Vec<usize>) -> MapPage {
         MapPage {
             drawn: Drawn::Cards,
@@ -279,7 +280,7 @@ impl MapPage {
     }
 }
 
-/// All nodes in preorder.
+/// Returns all nodes in preorder.
 fn items<'i>(assessment: &Assessment<'i>) -> Vec<PageItem<'i>> {
     let investigation = assessment.investigation;
     let mut items: Vec<PageItem<'i>> = Vec::new();
@@ -305,7 +306,7 @@ fn items<'i>(assessment: &Assessment<'i>) -> Vec<PageItem<'i>> {
     items
 }
 
-/// For each node, the number of leaves before it and the number at or below it.
+/// Returns, for each node, the number of leaves before it and the number of leaves at or below it.
 fn leaves(items: &[PageItem<'_>]) -> Vec<(usize, usize)> {
     let mut leaves = vec![(0, 0); items.len()];
     let mut all = 0;

@@ -1,13 +1,13 @@
-//! The colours of pictures in light and dark, and the stylesheet that uses them.
+//! The colours of pictures for light and dark pages, and the stylesheet that uses them.
 
 use std::fmt::Write as _;
 
 use crate::ruleset::Role;
 
-/// A colour of pictures: a CSS custom property with its values on light and dark pages.
+/// A colour used in pictures: a CSS custom property and its values on light and dark pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour {
-    /// The custom property, such as `--role-open`.
+    /// The name of the custom property, such as `--role-open`.
     pub name: &'static str,
     /// The value on a light page.
     pub light: &'static str,
@@ -26,7 +26,7 @@ pub(super) const BORDER: Colour = colour("--graph-border", "#c5ccd4", "#3d444d")
 pub(super) const TEXT: Colour = colour("--graph-text", "#1f2328", "#e6edf3");
 pub(super) const QUIET: Colour = colour("--graph-quiet", "#59636e", "#9da7b3");
 pub(super) const EDGE: Colour = colour("--graph-edge", "#a3acb6", "#606873");
-/// Reserved for doubt.
+/// The colour reserved for doubt.
 pub const DOUBT: Colour = colour("--graph-doubt", "#8a5a00", "#e3b341");
 
 /// All roles in legend order.
@@ -40,13 +40,14 @@ pub const ROLES: [Role; 7] = [
     Role::DeadEnd,
 ];
 
-/// All colours. Text reaches WCAG AA contrast (4.5:1) on cards, and bars reach 3:1, in light and dark.
+/// Returns all colours. On cards, text reaches WCAG AA contrast (4.5:1) and bars reach 3:1, for both light and dark
+/// pages.
 pub fn palette() -> impl Iterator<Item = Colour> {
     let others = [BACKGROUND, CARD, CARD_MUTED, BORDER, TEXT, QUIET, EDGE, DOUBT];
     others.into_iter().chain(ROLES.map(role))
 }
 
-/// The colour of a role.
+/// Returns the colour of a role.
 pub fn role(role: Role) -> Colour {
     match role {
         Role::Open => colour("--role-open", "#2666bd", "#58a6ff"),
@@ -59,13 +60,13 @@ pub fn role(role: Role) -> Colour {
     }
 }
 
-/// The CSS class of a role: `role-deadEnd`.
+/// Returns the CSS class of a role, such as `role-deadEnd`.
 pub fn class(of: Role) -> &'static str {
     role(of).name.trim_start_matches('-')
 }
 
-/// The stylesheet of a standalone picture: custom properties for light and dark, and the rules that use them. Pages can
-/// include it in their own stylesheet.
+/// Returns the stylesheet of a standalone picture: custom properties for light and dark pages, and the rules that use
+/// them. Pages can include it in their own stylesheets.
 pub fn stylesheet() -> String {
     let mut css = String::from(".graph{");
     for colour in palette() {
@@ -91,7 +92,7 @@ pub fn stylesheet() -> String {
     css
 }
 
-/// Writes rules whose value is the name of a colour.
+/// Writes rules whose value is a colour name.
 fn write_rules(css: &mut String, rules: &str) {
     for (rule, name) in rules.lines().filter_map(|line| line.strip_suffix('}')?.split_once("--")) {
         let property = rule.rsplit('{').next().unwrap_or_default();
@@ -138,7 +139,7 @@ const LINKS: &str = "\
 .graph a:hover rect.card-box,.graph a:focus-visible rect.card-box{stroke:--graph-text}
 .graph a:hover .more-box,.graph a:focus-visible .more-box,.graph .more-arrow{stroke:--role-open}
 .graph .more text{fill:--role-open}";
-/// The opacity of icicle cells. Fills that refer to patterns are attributes, which a style must not override.
+/// The opacity of icicle cells. Fills that refer to patterns are attributes, which stylesheets must not override.
 const CELLS: &str = ".graph .cell .tint{fill-opacity:.24}\n.graph .hatch rect{fill-opacity:.18}\n\
     .graph .hatch path{stroke-opacity:.75}\n.graph .cell.thin rect{stroke:none}\n";
 

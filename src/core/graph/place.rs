@@ -1,14 +1,15 @@
 //! The only user of layout-rs, which computes the position of each card in a tree.
 //!
-//! layout-rs puts each card one column right of its parent and picks a height that avoids overlaps and stays close to
-//! the parent. Cards in preorder have no crossing lines, so its slow search for a better order is skipped.
+//! layout-rs places each card one column to the right of its parent and picks a vertical position that avoids overlaps
+//! and stays close to the parent. Lines between cards in preorder do not cross, so the slow search for a better order
+//! is skipped.
 //!
 //! # Limits
 //!
 //! - Time grows with nearly the cube of the number of cards. A page has at most `maps::MOST_CARDS` cards.
-//! - For each line, layout-rs checks whether it closes a cycle. This check can take exponential time. Lines sorted by
-//!   parent leave it nothing to follow.
-//! - layout-rs panics without cards.
+//! - For each line, layout-rs checks whether it closes a cycle. This check can take exponential time, but is fast if
+//!   the lines are sorted by parent.
+//! - layout-rs panics if there are no cards.
 
 use layout::core::base::Orientation;
 use layout::core::geometry::{Point, Position};
@@ -26,23 +27,23 @@ pub(super) struct Bounds {
     pub height: f64,
 }
 
-/// Minimum distances.
+/// The minimum distances between cards.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gaps {
-    /// Between columns.
+    /// The distance between columns.
     pub columns: f64,
-    /// Between cards in one column.
+    /// The distance between cards in one column.
     pub cards: f64,
 }
 
-/// The bounds of each card, with the top left corner of the forest at 0, 0. The forest is given in preorder, so a
-/// parent's index is lower than its children's.
+/// Returns the bounds of each card, with the top left corner of the forest at (0, 0). The forest is given in preorder,
+/// so a parent's index is lower than its children's.
 pub(super) fn places(parents: &[Option<usize>], width: f64, heights: &[f64], gaps: Gaps) -> Vec<Bounds> {
     if heights.is_empty() {
         return Vec::new();
     }
     let mut graph = VisualGraph::new(Orientation::LeftToRight);
-    // Skips validation of the library's own results.
+    // Do not validate the library's own results.
     graph.dag.set_validate(false);
     let halo = Point::new(gaps.columns, gaps.cards);
     let card = |height: &f64| {

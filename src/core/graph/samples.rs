@@ -6,22 +6,22 @@ use crate::assess::Assessment;
 use crate::domain::{Classification, Investigation, Meta, Node, SessionId, Timestamp};
 use crate::ruleset::{EffectiveRules, Ruleset, builtin};
 
-/// The default ruleset.
+/// Returns the default ruleset.
 pub(super) fn ruleset() -> &'static Ruleset {
     &builtin::all()[0].ruleset
 }
 
-/// An investigation under the default ruleset.
+/// Assesses an investigation under the default ruleset.
 pub(super) fn assessed(investigation: &Investigation) -> Assessment<'_> {
     Assessment::new(investigation, Some(EffectiveRules::new(ruleset(), investigation.meta())))
 }
 
-/// An investigation built from id, parent, state (`None` for a proposal) and title of each node.
+/// Builds an investigation from the id, parent, state (`None` for a proposal) and title of each node.
 pub(super) fn build(nodes: &[(&str, Option<&str>, Option<&str>, &str)]) -> Investigation {
     of(nodes.iter().map(|(id, parent, state, title)| node(id, *parent, *state, title)).collect())
 }
 
-/// An investigation with these nodes.
+/// Builds an investigation with these nodes.
 pub(super) fn of(nodes: Vec<Node>) -> Investigation {
     let (investigation, faults) = Investigation::from_facts(
         Meta {
@@ -43,12 +43,12 @@ pub(super) fn of(nodes: Vec<Node>) -> Investigation {
     investigation
 }
 
-/// The parents of a tree with this many nodes, in which each node has this many children.
+/// Returns the parents in a tree with `nodes` nodes, each with `children` children.
 pub(super) fn complete(nodes: usize, children: usize) -> Vec<Option<usize>> {
     (0..nodes).map(|node| node.checked_sub(1).map(|before| before / children)).collect()
 }
 
-/// An investigation in which node `i` is a child of node `parents[i]`. A parent's index must be lower than `i`.
+/// Builds an investigation in which node `i` is a child of node `parents[i]`. A parent's index must be lower than `i`.
 pub(super) fn tree(
     parents: &[Option<usize>],
     state: impl Fn(usize) -> Option<&'static str>,
@@ -87,7 +87,7 @@ pub(super) fn tree(
     build(&nodes)
 }
 
-/// A node with findings. Each node has a different agent, so that one can confirm another.
+/// Returns a node with findings. Each node has a different agent, so one node can confirm another.
 pub(super) fn node(id: &str, parent: Option<&str>, state: Option<&str>, title: &str) -> Node {
     Node {
         classification: state.map(|state| Classification {
