@@ -1,10 +1,11 @@
-//! The picture of how an answer was reached: a line from the question to the answer.
+//! The picture that shows how an answer was reached: a line from the question to the answer.
 //!
 //! Confirmations, objections and runs join the line at its end. Dead ends branch off where they were found.
 //!
-//! 1. [`Model::of`] decides the content: the lanes, the stops of each lane, and the twigs of each stop. Long paths are
-//!    folded in the middle, and surplus twigs are counted, so the picture's size is bounded.
-//! 2. [`layout`] positions every line and text, from left to right for a window and from top to bottom for a phone.
+//! 1. [`Model::of`] decides the content: the lanes, the stops on each lane, and the twigs at each stop. Long paths are
+//!    folded in the middle, and surplus twigs are only counted, so the picture's size is bounded.
+//! 2. [`layout`] positions every line and text, from left to right for desktop windows and from top to bottom for
+//!    phones.
 //! 3. [`draw`] writes the markup.
 
 mod draw;
@@ -22,22 +23,25 @@ use crate::markdown;
 use crate::ruleset::Role;
 use crate::text::{counted, telling_sentence};
 
-/// The maximum number of lanes, one per answer of the conclusion.
+/// The maximum number of lanes. There is one lane for each answer in the conclusion.
 const MOST_LANES: usize = 3;
-/// The maximum number of stops of a lane, not counting the question. A longer lane keeps its first and last stops.
+/// The maximum number of stops on a lane, not counting the question. A longer lane keeps its first and last stops.
 const MOST_STOPS: usize = 6;
 const FIRST_STOPS: usize = 2;
 const LAST_STOPS: usize = 3;
-/// The target number of twigs, including those that count the rest, and the minimum number shown per stop.
+/// The target number of twigs, including those that count the omitted branches.
 const MOST_TWIGS: usize = 8;
+/// The minimum number of twigs per stop, if there are enough branches.
 const LEAST_TWIGS: usize = 2;
-/// The maximum number of confirmations, and of refutations, that join at an answer.
+/// The maximum number of confirmations that join at an answer, and the maximum number of refutations.
 const MOST_VOICES: usize = 3;
-/// The number of nodes named in the text of a twig, and in its tooltip.
+/// The maximum number of nodes named in the text of a twig.
 const NAMED: usize = 4;
+/// The maximum number of nodes named in the tooltip of a twig.
 const TOLD: usize = 12;
-/// The number of characters searched for a first sentence, and the maximum length of that sentence in bytes.
+/// The number of characters of the findings that are searched for the first sentence.
 const FINDINGS: usize = 240;
+/// The maximum length of the first sentence, in bytes.
 const SENTENCE: usize = 130;
 
 /// The links of the picture.
@@ -45,22 +49,22 @@ const SENTENCE: usize = 130;
 pub struct PathLinks<'a> {
     /// Returns the address of a node.
     pub node: &'a dyn Fn(&NodeId) -> String,
-    /// The address of the question. `None` on its own page.
+    /// The address of the question. `None` on the question's own page.
     pub question: Option<&'a str>,
 }
 
 /// The picture in two forms.
 #[derive(Clone, Debug)]
 pub struct PathPicture {
-    /// From left to right.
+    /// The picture from left to right.
     pub wide: Svg,
-    /// From top to bottom, narrow enough for a phone.
+    /// The picture from top to bottom, narrow enough for a phone.
     pub tall: Svg,
 }
 
-/// Draws the path to an answer or, without `to`, the paths to the answers of the conclusion.
+/// Draws the path to the answer `to`. If `to` is `None`, draws the paths to the answers in the conclusion.
 ///
-/// An investigation without an answer gets the path to its newest node.
+/// If the investigation has no answer, draws the path to its newest node.
 pub fn path(
     assessment: &Assessment<'_>,
     pages: &Pages<'_>,
@@ -78,7 +82,7 @@ pub fn path(
 /// The content of the picture.
 #[derive(Debug, Default)]
 struct Model {
-    /// The lanes. The first one begins with the question.
+    /// The lanes. The first lane begins with the question.
     lanes: Vec<Lane>,
 }
 
@@ -102,9 +106,9 @@ impl Lane {
 #[derive(Debug, Default)]
 struct LaneStop {
     sort: Sort,
-    /// The nodes, as indexes in preorder. A fold has several nodes, the question has none.
+    /// The indexes of the nodes in preorder. A fold has several nodes, and the question has none.
     nodes: Vec<usize>,
-    /// The finding.
+    /// The finding to show.
     text: String,
     /// The verdict on the answer at the end of a lane.
     note: String,
@@ -123,7 +127,7 @@ enum Sort {
     #[default]
     Step,
     Question,
-    /// Omitted steps.
+    /// A stop that stands for omitted steps.
     Fold,
     /// The answer at the end of a lane.
     End,
@@ -137,14 +141,14 @@ struct Twig {
     text: String,
     /// A suffix that is never truncated, such as ` (3)`.
     tail: String,
-    /// The verdict.
+    /// The verdict on the node.
     note: String,
     title: String,
     href: Option<String>,
 }
 
 impl Twig {
-    /// A twig whose tooltip repeats its text.
+    /// Creates a twig whose tooltip repeats its text.
     fn of(sign: &'static str, class: &'static str, text: String, href: Option<String>) -> Twig {
         Twig { sign, class, title: text.clone(), text, href, ..Twig::default() }
     }
@@ -159,7 +163,7 @@ struct LaneEnd<'a, 'i> {
     words: String,
 }
 
-/// The kinds of branches.
+/// The kind of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum BranchKind {
     Answer(Verdict),
@@ -169,7 +173,7 @@ enum BranchKind {
 }
 
 impl BranchKind {
-    /// The sort key: best answers first.
+    /// Returns the sort key. The best answers come first.
     fn rank(self) -> (usize, usize) {
         match self {
             BranchKind::Answer(verdict) => (0, verdict.rank()),
@@ -183,7 +187,7 @@ impl BranchKind {
 /// Nodes of one kind that branch off a stop together.
 struct Branch {
     kind: BranchKind,
-    /// The nodes, as indexes in preorder.
+    /// The indexes of the nodes in preorder.
     nodes: Vec<usize>,
     /// The node that represents the branch: the answer itself, the root of a subtree, or the parent of grouped leaves.
     at: usize,
@@ -199,7 +203,7 @@ impl Model {
         let (ends, more) = ends(assessment, pages, to);
         let model = Model::to(assessment, pages, &ends, more, links);
         match &model.lanes[..] {
-            // The conclusion rests on no node, and nothing was ruled out.
+            // The conclusion is not based on any node, and nothing was ruled out.
             [Lane { stops, .. }] if stops.len() == 1 && stops[0].twigs.is_empty() => {
                 let newest: Vec<LaneEnd<'_, '_>> = newest(pages).into_iter().collect();
                 Model::to(assessment, pages, &newest, 0, links)
@@ -237,7 +241,7 @@ impl Model {
         sketch.model
     }
 
-    /// The description for screen readers.
+    /// Returns the description for screen readers.
     fn label(&self) -> String {
         let ends = self.lanes.iter().flat_map(|lane| &lane.stops).filter(|stop| stop.sort == Sort::End);
         let ends: Vec<String> = ends.map(|stop| stop.text.clone()).collect();
@@ -248,7 +252,7 @@ impl Model {
     }
 }
 
-/// The ends of the lanes, and the number of omitted ones.
+/// Returns the ends of the lanes, and the number of omitted ends.
 fn ends<'a, 'i>(
     assessment: &'a Assessment<'i>,
     pages: &Pages<'i>,
@@ -278,7 +282,7 @@ fn ends<'a, 'i>(
     (ends, more)
 }
 
-/// The newest proposal or, without proposals, the node researched last.
+/// Returns the newest proposal or, if there are no proposals, the most recently researched node.
 fn newest<'a, 'i>(pages: &Pages<'i>) -> Option<LaneEnd<'a, 'i>>
 where
     'i: 'a,
@@ -292,7 +296,7 @@ where
     Some(LaneEnd { id: &newest.id, answer: None, class: "open", sign, words: words.to_owned() })
 }
 
-/// The nodes from the root to this node, as indexes in preorder.
+/// Returns the indexes in preorder of the nodes from the root to this node.
 fn way(pages: &Pages<'_>, id: &NodeId) -> Vec<usize> {
     let mut way: Vec<usize> = Vec::new();
     for node in pages.investigation.path(id) {
@@ -331,7 +335,7 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// Adds a lane to an answer. It branches off the last stop that it shares with an earlier lane.
+    /// Adds a lane that leads to an answer. The lane branches off the last stop that it shares with an earlier lane.
     fn lane(&mut self, end: &LaneEnd<'_, '_>, way: &[usize]) {
         self.joined.extend(end.answer.into_iter().flat_map(|answer| {
             answer.confirming.iter().map(|it| &it.node).chain(&answer.refuted_by).cloned()
@@ -401,7 +405,7 @@ impl<'i> Sketch<'_, 'i> {
         LaneStop { sort: Sort::Fold, text, title, href, ..LaneStop::default() }
     }
 
-    /// The stop of an answer, with the lines that join there.
+    /// Returns the stop for an answer, with the lines that join there.
     fn end(&self, end: &LaneEnd<'_, '_>, way: &[usize]) -> LaneStop {
         let Some(at) = way.last() else { return LaneStop::default() };
         let joins = end.answer.map_or_else(Vec::new, |answer| self.joins(answer));
@@ -416,13 +420,13 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// The full text of a node, for tooltips.
+    /// Returns the full text of a node for tooltips.
     fn title(&self, at: usize) -> String {
         let item: &PageItem<'_> = &self.pages.items[at];
         format!("{}: {}", item.in_words(), found(item.node))
     }
 
-    /// The confirmations, refutations, objections and runs of an answer.
+    /// Returns the twigs for the confirmations, refutations, objections and runs of an answer.
     fn joins(&self, answer: &Answer<'_>) -> Vec<Twig> {
         let investigation = self.assessment.investigation;
         let mut joins = Vec::new();
@@ -484,7 +488,7 @@ impl<'i> Sketch<'_, 'i> {
         joins
     }
 
-    /// The kind of a node beside the lanes. `None` if the node is not shown as a branch.
+    /// Returns the kind of a node that is not on a lane. Returns `None` if the node is not shown as a branch.
     fn kind(&self, at: usize) -> Option<BranchKind> {
         let item = &self.pages.items[at];
         if self.taken.contains(&at) || self.joined.contains(&item.node.id) {
@@ -506,14 +510,15 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// Adds branches to each stop: one of each kind in turn, larger ones first, up to a limit. The rest is counted.
+    /// Adds branches to each stop, taking turns between the kinds and preferring larger branches, up to a limit. The
+    /// remaining branches are counted.
     fn branch_off(&mut self) {
         let lanes = self.model.lanes.iter().enumerate();
         let stops =
             lanes.flat_map(|(lane, it)| it.stops.iter().enumerate().map(move |(at, it)| ((lane, at), it)));
         let mut all: Vec<((usize, usize), Vec<Branch>)> =
             stops.map(|(place, stop)| (place, self.branches(&stop.nodes))).collect();
-        // Stops close to an answer choose first.
+        // Stops close to an answer come first.
         all.reverse();
         let counts: Vec<usize> = all.iter().map(|(_, branches)| branches.len()).collect();
         let rows = |shares: &[usize]| {
@@ -523,7 +528,7 @@ impl<'i> Sketch<'_, 'i> {
         let shares = shares.min_by_key(|shares| rows(shares).saturating_sub(MOST_TWIGS)).unwrap_or_default();
         for (((lane, stop), mut branches), share) in all.into_iter().zip(shares) {
             branches.sort_by_key(|it| (it.kind.rank(), Reverse(it.nodes.len()), it.at));
-            // One of each kind in turn.
+            // Take one branch of each kind in turn.
             let mut of_kind: HashMap<usize, usize> = HashMap::new();
             branches.sort_by_cached_key(|it| {
                 let turn = of_kind.entry(it.kind.rank().0).or_default();
@@ -538,12 +543,12 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// The branches at a stop, one per subtree. Leaves below one node are grouped, and each answer is a branch of its
-    /// own.
+    /// Returns the branches at a stop, one per subtree. Leaves below the same node are grouped, and each answer is a
+    /// separate branch.
     fn branches(&self, nodes: &[usize]) -> Vec<Branch> {
         let mut roots = self.pages.children(None);
         let lone = roots.next().filter(|root| roots.next().is_none() && !self.taken.contains(root));
-        // If no node below the question is on a lane, the branches of a single root are shown instead.
+        // If no node below the question is on a lane, show the branches of a single root instead.
         let parents: Vec<Option<usize>> = match nodes {
             [] => vec![lone],
             nodes => nodes.iter().map(|node| Some(*node)).collect(),
@@ -617,7 +622,7 @@ impl<'i> Sketch<'_, 'i> {
         }
     }
 
-    /// A twig that counts the omitted branches of a stop.
+    /// Returns a twig that counts the omitted branches at a stop.
     fn rest(&self, rest: &[Branch], is_more: bool) -> Option<Twig> {
         let count = |fits: fn(BranchKind) -> bool| -> usize {
             rest.iter().filter(|it| fits(it.kind)).map(|it| it.nodes.len()).sum()
@@ -642,7 +647,7 @@ impl<'i> Sketch<'_, 'i> {
 }
 
 impl Model {
-    /// The number of stops up to this one, not counting the question.
+    /// Returns the number of stops up to and including this one, not counting the question.
     fn column(&self, (lane, stop): (usize, usize)) -> usize {
         let (mut lane, mut column) = (lane, stop);
         while let Some((from, at)) = self.lanes.get(lane).and_then(|lane| lane.from) {
@@ -652,7 +657,7 @@ impl Model {
     }
 }
 
-/// Distributes `room` units among claimants in turn, up to the count of each.
+/// Distributes `room` units among claimants in turn. No claimant gets more than its count.
 fn shares(counts: &[usize], room: usize) -> Vec<usize> {
     let mut shares = vec![0; counts.len()];
     let mut left = room;
@@ -666,7 +671,7 @@ fn shares(counts: &[usize], room: usize) -> Vec<usize> {
     shares
 }
 
-/// The finding of a node: its headline, a short first sentence of its findings, or its title.
+/// Returns the finding of a node: its headline, the first sentence of its findings if that is short, or its title.
 fn found(node: &Node) -> String {
     let result = node.classification.as_ref();
     let findings = || {

@@ -26,26 +26,25 @@ pub use sign::sign;
 /// Returns the address of a node's card on the page with this number.
 pub type PageHref<'a> = &'a dyn Fn(usize, &NodeId) -> String;
 
-/// Options of a picture.
+/// Options for a picture.
 #[derive(Clone, Copy, Default)]
 pub struct SvgOptions<'a> {
-    /// Returns the link of a card. If absent, cards are not links.
+    /// Returns the link target of a card. If `None`, cards are not links.
     pub href: Option<&'a dyn Fn(&NodeId) -> String>,
-    /// Returns the address of a node's card on another page, for links to parts and back. If absent, such links are
+    /// Returns the address of a node's card on another page, for links to parts and back. If `None`, such links are
     /// omitted.
     pub page_href: Option<PageHref<'a>>,
-    /// Makes the picture a file with namespace, style (light and dark), background, title and, from this ruleset, a
-    /// legend.
+    /// If set, the picture is a complete file with a namespace, styles (light and dark), a background, a title and a
+    /// legend for this ruleset.
     ///
-    /// Otherwise the picture is coloured by the stylesheet of its page and contains neither `<style>` nor `style`
-    /// attributes.
+    /// Otherwise, the page's stylesheet colours the picture, which contains neither `<style>` nor `style` attributes.
     pub standalone: Option<&'a Ruleset>,
-    /// True if the `id` of each card is its node id.
+    /// True if each card has its node id as its `id`.
     pub has_ids: bool,
 }
 
 impl SvgOptions<'_> {
-    /// The `id` of a node's card or cell.
+    /// Returns the `id` for a node's card or cell.
     pub(super) fn id(&self, id: &NodeId) -> Option<String> {
         self.has_ids.then(|| id.to_string())
     }
@@ -63,14 +62,14 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// The smallest width, in CSS pixels, at which a scaled picture is still readable.
+    /// Returns the smallest width, in CSS pixels, at which the scaled picture is still readable.
     pub fn readable_width(&self) -> f64 {
         (self.width * LEAST_SIZE / SMALL_SIZE).ceil()
     }
 }
 
-/// Draws a page from left to right, with a column per round and a card per node. Large pages are drawn as an icicle
-/// instead.
+/// Draws a page from left to right, with one column per round and one card per node. Large pages are drawn as an
+/// icicle instead.
 pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
     let title = title_of(pages.investigation);
     let Some(page) = pages.all().get(number).filter(|page| !page.cards.is_empty()) else {
@@ -95,7 +94,7 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
         legend::write(&mut writer.out, &one_line(&pages.investigation.meta().title), ruleset, scene.width);
     }
     writer.out.push_str("<g class=\"edges\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\">\n");
-    // Paths to answers come last, so that no other edge covers them.
+    // Draw paths to answers last, so that no other edge covers them.
     for way in [None, Some(Way::Doubted), Some(Way::Confirmed)] {
         for (from, to) in scene.edges().filter(|(_, to)| scene.cards[*to].item.way == way) {
             let (from, until) = (scene.places[from], scene.places[to]);
@@ -116,14 +115,17 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
 const WIDTH: f64 = 196.0;
 const GAPS: Gaps = Gaps { columns: 38.0, cards: 12.0 };
 const MARGIN: f64 = 12.0;
-/// The width of the bar at the left edge.
+/// The width of the bar at a card's left edge.
 const BAR: f64 = 5.0;
-/// The distance between the left or right edge of a card and its text.
+/// The distance between a card's left edge and its text.
 const LEFT: f64 = 14.0;
+/// The distance between a card's text and its right edge.
 const RIGHT: f64 = 9.0;
-/// Vertical distances: top edge to first baseline, line to line, last line to bottom edge.
+/// The distance from a card's top edge to the first baseline.
 const HEAD: f64 = 18.0;
+/// The distance between two lines of text.
 const LINE: f64 = 15.0;
+/// The distance from the last line to a card's bottom edge.
 const FOOT: f64 = 10.5;
 const TITLE_LINES: usize = 2;
 const TITLE_SIZE: f64 = 12.5;
@@ -132,10 +134,10 @@ const SMALL_SIZE: f64 = 10.5;
 const LEAST_SIZE: f64 = 9.0;
 /// The relative width of bold text.
 const BOLD: f64 = 1.1;
-/// The button before the root of a branch.
+/// The size of the button before the root of a branch.
 const BUTTON: f64 = 24.0;
 const WAY_UP: f64 = 52.0;
-/// Only fonts installed on the reader's machine. The page's stylesheet may name others.
+/// The font list contains only fonts installed on the reader's machine. The page's stylesheet may name others.
 pub(super) const FONTS: &str = "system-ui, -apple-system, &quot;Segoe UI&quot;, Roboto, &quot;Noto Sans&quot;, &quot;DejaVu Sans&quot;, sans-serif";
 
 /// All cards and their positions.
@@ -149,7 +151,7 @@ struct Scene<'i> {
 /// The content of a card.
 struct SvgCard<'i> {
     item: PageItem<'i>,
-    /// The index of the parent among the cards.
+    /// The index of the parent's card.
     parent: Option<usize>,
     state: String,
     id: String,
@@ -182,7 +184,7 @@ impl<'i> Scene<'i> {
         Scene { cards, places, width, height }
     }
 
-    /// The edges, from parent to child.
+    /// Returns the edges as pairs of parent and child.
     fn edges(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.cards.iter().enumerate().filter_map(|(to, card)| Some((card.parent?, to)))
     }
@@ -216,29 +218,29 @@ impl<'i> SvgCard<'i> {
         HEAD + LINE * self.title.len() as f64 + note + FOOT
     }
 
-    /// The full text on one line, for tooltips and screen readers.
+    /// Returns the full text on one line for tooltips and screen readers.
     fn full(&self) -> String {
         format!("{}: {}", self.item.in_words(), one_line(self.item.node.name()))
     }
 
-    /// The verdict as shown on the card.
+    /// Returns the verdict as shown on the card.
     fn note(&self) -> Option<String> {
         let verdict = self.item.verdict?;
         Some(format!("{} {}", verdict.sign(), verdict.short_label()))
     }
 }
 
-/// Writes the markup.
+/// Writes the markup of a picture.
 ///
 /// Sizes, line widths and dashes are attributes because they carry meaning or affect the layout. Colours come from the
-/// stylesheet. Without one, everything has the text colour of the page.
+/// stylesheet. Without a stylesheet, everything has the page's text colour.
 struct SvgWriter<'a> {
     out: String,
     options: &'a SvgOptions<'a>,
 }
 
 impl SvgWriter<'_> {
-    /// Writes the button before the root of a branch, which leads back to the page above.
+    /// Writes the button before the root of a branch. The button leads back to the page above.
     fn way_up(&mut self, pages: &Pages<'_>, page: &MapPage, scene: &Scene<'_>) {
         let (Some(up), Some(root), Some(place)) = (page.up, &page.root, scene.places.first()) else {
             return;
@@ -356,7 +358,7 @@ fn nothing(title: &str, options: &SvgOptions<'_>) -> Svg {
     Svg { markup, width, height }
 }
 
-/// Opens a picture of fixed size.
+/// Opens the `<svg>` element of a picture with a fixed size.
 pub(super) fn open_file(
     out: &mut String,
     class: &str,
@@ -368,7 +370,7 @@ pub(super) fn open_file(
     let (width, height) = (number(width.ceil()), number(height.ceil()));
     let standalone = options.standalone.is_some();
     let namespace = if standalone { "xmlns=\"http://www.w3.org/2000/svg\" " } else { "" };
-    // The role `img` hides the content from assistive technology, so it is only used without links.
+    // The role `img` hides the content from assistive technology, so it is only used if there are no links.
     let role = if options.href.is_some() { "group" } else { "img" };
     let _ = writeln!(
         out,
@@ -378,7 +380,7 @@ pub(super) fn open_file(
         number(TITLE_SIZE)
     );
     if standalone {
-        // The style contains no `<` or `&`, so it needs no escaping.
+        // The stylesheet contains no `<` or `&`, so it needs no escaping.
         let _ = writeln!(
             out,
             "<style>\n{}</style>\n<rect class=\"background\" width=\"{width}\" height=\"{height}\" fill=\"none\"/>",

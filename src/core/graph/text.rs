@@ -1,11 +1,11 @@
-//! Untrusted text prepared for display: cleaned, measured, wrapped and truncated.
+//! Prepares untrusted text for display: cleans, measures, wraps and truncates it.
 
 use crate::text;
 
 /// The number of combining marks kept per letter. More would overflow the card.
 const MARKS_KEPT: usize = 4;
 
-/// The text on one line, with excess combining marks removed.
+/// Returns the text on one line, with excess combining marks removed.
 pub(super) fn one_line(text: &str) -> String {
     let mut marks = 0;
     let line = text::one_line(text);
@@ -16,7 +16,7 @@ pub(super) fn one_line(text: &str) -> String {
     kept.collect()
 }
 
-/// Formats a number for SVG, with one decimal at most.
+/// Formats a number for SVG with at most one decimal.
 pub(super) fn number(value: f64) -> String {
     // Out-of-range values saturate and NaN becomes 0, so the result is always safe in an attribute.
     let tenths = (value * 10.0).round() as i64;
@@ -27,7 +27,7 @@ pub(super) fn number(value: f64) -> String {
 
 /// Wraps text into up to `most` lines of up to `width` em.
 ///
-/// Text left over is replaced by `…` on the last line. A word longer than a line is broken.
+/// If text remains, the last line ends with `…`. Words longer than a line are broken.
 pub(super) fn clamp_lines(text: &str, width: f64, most: usize) -> Vec<String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut lines = Vec::new();
@@ -53,8 +53,8 @@ pub(super) fn clamp_lines(text: &str, width: f64, most: usize) -> Vec<String> {
     lines
 }
 
-/// Truncates text to `width` em by replacing its middle with `…`. Ids differ at their end, so the end must stay
-/// visible.
+/// Truncates text to `width` em by replacing its middle with `…`. The end stays visible because that is where ids
+/// differ.
 pub(super) fn clamp_middle(text: &str, width: f64) -> String {
     if measure(text) <= width {
         return text.to_owned();
@@ -73,12 +73,12 @@ pub(super) fn clamp_middle(text: &str, width: f64) -> String {
     format!("{head}…{}", &text[tail..])
 }
 
-/// The estimated width of the text in em, with enough margin for common sans-serif fonts.
+/// Returns the estimated width of the text in em, with enough margin for common sans-serif fonts.
 pub(super) fn measure(text: &str) -> f64 {
     text.chars().map(width_of).sum()
 }
 
-/// The number of bytes that fit into `width` em, but at least one character, so that repeated cuts terminate.
+/// Returns the number of bytes that fit into `width` em, but at least one character, so that repeated cuts terminate.
 fn fit(text: &str, width: f64) -> usize {
     let mut used = 0.0;
     for (at, c) in text.char_indices() {
@@ -90,8 +90,8 @@ fn fit(text: &str, width: f64) -> usize {
     text.len()
 }
 
-/// The last position up to `end` where a line may be broken: after a space or a wide character, otherwise after
-/// punctuation that joins the parts of a long word, otherwise `end` itself.
+/// Returns the last position up to `end` where a line may be broken: after a space or a wide character, otherwise
+/// after punctuation that joins the parts of a long word, otherwise `end` itself.
 fn break_before(text: &str, end: usize) -> usize {
     let after = |may: fn(char) -> bool| {
         text[..end].char_indices().rev().find(|(_, c)| may(*c)).map(|(at, c)| at + c.len_utf8())
@@ -101,7 +101,7 @@ fn break_before(text: &str, end: usize) -> usize {
         .unwrap_or(end)
 }
 
-/// The width of a character in em, taken from the widest common fonts (DejaVu Sans, Verdana).
+/// Returns the width of a character in em, based on the widest common fonts (DejaVu Sans, Verdana).
 fn width_of(c: char) -> f64 {
     match c {
         'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' | '—' => 1.0,
@@ -125,7 +125,7 @@ fn width_of(c: char) -> f64 {
         // Symbols, arrows and emoji come from fallback fonts, where they are wide.
         '\u{2190}'..='\u{2bff}' | '\u{fffd}' => 1.0,
         '\u{1f000}'..='\u{1faff}' => 1.4,
-        // A ligature of a whole sentence, and cuneiform.
+        // A ligature that represents a whole sentence, and cuneiform.
         '\u{fdfd}' => 12.0,
         '\u{12000}'..='\u{1254f}' => 3.0,
         _ => 0.7,

@@ -1,4 +1,4 @@
-//! The markup of the picture. Colours come from the stylesheet. Everything else is in attributes.
+//! Writes the markup of the picture. Colours come from the stylesheet, and everything else is in attributes.
 
 use std::fmt::Write as _;
 

@@ -1,10 +1,10 @@
 //! The geometry of the picture.
 //!
-//! In the wide form, lanes run from left to right, with labels above and twigs below. A stem leads from each stop down
-//! to the rows of its twigs. Stops are placed from last to first, and each row takes the first free height. A stem
-//! therefore only passes things to its left, and nothing overlaps.
+//! In the wide form, lanes run from left to right, with labels above them and twigs below. A stem leads from each stop
+//! down to the rows of its twigs. Stops are placed from last to first, and each row is placed at the first free
+//! height. A stem therefore only passes elements to its left, and nothing overlaps.
 //!
-//! The tall form has a row for each stop and twig.
+//! In the tall form, each stop and each twig has its own row.
 
 use super::{Lane, LaneStop, Model, Sort, Twig};
 use crate::graph::text::{clamp_lines, measure, number};
@@ -15,25 +15,27 @@ pub(super) const NARROW: f64 = 358.0;
 const SIZE: f64 = 14.0;
 const SMALL: f64 = 13.0;
 const LINE: f64 = 18.0;
-/// The minimum height of a touch target (WCAG 2.2) on a page 320 pixels wide.
+/// The minimum height of a touch target (WCAG 2.2) on a page that is 320 pixels wide.
 pub(super) const ROW: f64 = 30.0;
 /// The relative width of bold text.
 const BOLD: f64 = 1.12;
-/// The space right of an answer for its label and joining lines.
+/// The space to the right of an answer for its label and joining lines.
 const RIGHT: f64 = 335.0;
-/// The distance from a stop to the label above it, and the space above that label.
+/// The distance from a stop to the label above it.
 const ABOVE: f64 = 21.0;
+/// The space above a lane for its labels.
 const LABEL: f64 = 74.0;
 const STEP_RADIUS: f64 = 8.0;
 const END_RADIUS: f64 = 13.0;
-/// The distance between the end of a lane and the end of a lane that continues from there.
+/// The distance between the end of a lane and the end of another lane that continues from there.
 const BEYOND: f64 = 100.0;
-/// If stops are closer than this, every other label is placed below the line.
+/// The minimum distance between stops at which all labels fit above the line. If stops are closer, every other label
+/// is placed below the line.
 const CLOSE: f64 = 170.0;
 const LEFT: f64 = 15.0;
 /// The minimum fraction of the available space that a clause must fill to replace its sentence.
 const LEAST_PHRASE: f64 = 0.4;
-/// The distance between the line and the texts of the tall form.
+/// The distance between the line and the texts in the tall form.
 const INDENT: f64 = 28.0;
 
 /// The geometry of a picture.
@@ -42,7 +44,7 @@ pub(super) struct PathLayout {
     pub top: f64,
     pub width: f64,
     pub height: f64,
-    /// The lines, lowest layer first.
+    /// The lines, from the lowest layer to the highest.
     pub strokes: Vec<Stroke>,
     /// The stops and twigs, in reading order.
     pub places: Vec<PathPlace>,
@@ -50,7 +52,7 @@ pub(super) struct PathLayout {
 
 #[derive(Debug)]
 pub(super) struct Stroke {
-    /// The CSS classes: `line`, `join` or `twig`, followed by the class of its lane or twig.
+    /// The CSS classes: `line`, `join` or `twig`, followed by the class of the lane or twig.
     pub class: String,
     pub width: f64,
     pub is_dashed: bool,
@@ -72,7 +74,7 @@ pub(super) struct Dot {
     pub x: f64,
     pub y: f64,
     pub radius: f64,
-    /// The sign inside a filled dot. Empty for a hollow one.
+    /// The sign inside a filled dot. Empty for a hollow dot.
     pub sign: &'static str,
 }
 
@@ -105,7 +107,7 @@ impl Area {
 }
 
 impl PathText {
-    /// The area that the text fills, estimated generously.
+    /// Returns the area covered by the text, estimated generously.
     pub fn area(&self) -> Area {
         let bold = if self.class == "found" { BOLD } else { 1.0 };
         Area {
@@ -117,9 +119,9 @@ impl PathText {
     }
 }
 
-/// The wide form, from left to right.
+/// Returns the layout of the wide form.
 pub(super) fn wide(model: &Model) -> PathLayout {
-    // A lone stop beyond the end of the first lane needs no column.
+    // A single stop beyond the end of the first lane needs no column.
     let end = model.lanes[0].stops.len().checked_sub(1).map(|last| (0, last));
     let beyond = |lane: &Lane| lane.stops.len() == 1 && lane.from.is_some() && lane.from == end;
     let lanes = model.lanes.iter().enumerate().filter(|(_, it)| !beyond(it));
@@ -151,7 +153,7 @@ pub(super) fn wide(model: &Model) -> PathLayout {
     let bottom = scene.taken.iter().map(|it| it.bottom).fold(0.0, f64::max);
     scene.layout.top = scene.taken.iter().map(|it| it.top).fold(bottom, f64::min).floor() - 3.0;
     scene.layout.height = bottom + 6.0 - scene.layout.top;
-    // Labels of a lane are drawn below its line.
+    // Draw joins and twigs beneath the lanes.
     scene.layout.strokes.sort_by_key(|it| it.width as u32);
     scene.layout
 }
@@ -160,7 +162,7 @@ struct Wide<'m> {
     model: &'m Model,
     /// The horizontal positions of the stops, indexed by column.
     columns: Vec<f64>,
-    /// True if every other label is below the line.
+    /// True if every other label is placed below the line.
     is_close: bool,
     /// The areas already in use.
     taken: Vec<Area>,
@@ -221,7 +223,7 @@ impl Wide<'_> {
         !it.twigs.is_empty() || self.model.lanes.iter().any(|sub| sub.from == Some((lane, stop)))
     }
 
-    /// Returns true if the label of a stop is below the line.
+    /// Returns true if a stop's label is below the line.
     fn is_below(&self, lane: usize, stop: usize) -> bool {
         let stops = &self.model.lanes[lane].stops;
         self.is_close
@@ -236,7 +238,7 @@ impl Wide<'_> {
         let x = self.x(lane, at);
         let is_below = self.is_below(lane, at);
         let left = if is_below { x + 13.0 } else { x - radius(stop) };
-        // The space up to the next label on the same side, or up to the next stem.
+        // The space up to the next label on the same side or up to the next stem.
         let next = (at + 1..stops.len()).find(|next| match is_below {
             true => self.hangs(lane, *next) || self.is_below(lane, *next) || *next == stops.len() - 1,
             false => !self.is_below(lane, *next),
@@ -250,7 +252,7 @@ impl Wide<'_> {
         self.layout.places.push(place_of(&self.model.lanes[lane], stop, x, y, texts));
     }
 
-    /// Places the twigs of a stop: joining ones first, then those that branch off.
+    /// Places the twigs of a stop. Joining twigs come first.
     fn place_twigs(&mut self, lane: usize, at: usize, y: f64) -> Vec<PathPlace> {
         let stop = &self.model.lanes[lane].stops[at];
         let x = self.x(lane, at);
@@ -297,7 +299,7 @@ impl Wide<'_> {
     }
 }
 
-/// The tall form, from top to bottom.
+/// Returns the layout of the tall form.
 pub(super) fn tall(model: &Model) -> PathLayout {
     let mut layout = PathLayout { width: NARROW, ..PathLayout::default() };
     let (x, left) = (LEFT, LEFT + INDENT);
@@ -352,7 +354,7 @@ pub(super) fn tall(model: &Model) -> PathLayout {
             }
             y += 12.0;
         }
-        // Lines to near twigs are drawn above those that lead further down.
+        // Draw lines to near twigs above lines that lead further down.
         layout.strokes[line_at..].reverse();
         if end > begin {
             layout.strokes.push(line(lane, format!("M{} {}V{}", number(x), number(begin), number(end))));
@@ -371,7 +373,7 @@ fn radius(stop: &LaneStop) -> f64 {
     }
 }
 
-/// The lines of a stop's label. Their vertical positions are set later.
+/// Returns the lines of a stop's label. The vertical positions are set later.
 fn label(stop: &LaneStop, x: f64, room: f64, is_close: bool) -> Vec<PathText> {
     let (class, size) = match stop.sort {
         Sort::Question | Sort::Fold => ("aside", SMALL),
@@ -386,7 +388,8 @@ fn label(stop: &LaneStop, x: f64, room: f64, is_close: bool) -> Vec<PathText> {
     lines.chain(notes).collect()
 }
 
-/// Wraps text into up to `most` lines. Longer text ends after its last clause that fits and fills enough of the space.
+/// Wraps text into up to `most` lines. Longer text is cut after the last clause that fits and fills enough of the
+/// space.
 fn phrase(text: &str, room: f64, most: usize) -> Vec<String> {
     let fits = |end: &usize| {
         let width = measure(&text[..*end]);
@@ -403,7 +406,8 @@ fn phrase(text: &str, room: f64, most: usize) -> Vec<String> {
     }
 }
 
-/// The lines of a twig, with space for its sign before the first one and its tail after the last one.
+/// Returns the lines of a twig, with space for its sign before the first line and its tail after the last line of
+/// text.
 fn twig_lines(twig: &Twig, x: f64, room: f64, most: usize) -> Vec<PathText> {
     let left = if twig.sign.is_empty() { 0.0 } else { 17.0 };
     let room = (room - left) / SMALL;
@@ -422,7 +426,7 @@ fn twig_lines(twig: &Twig, x: f64, room: f64, most: usize) -> Vec<PathText> {
     lines.map(|(class, text)| PathText { x: x + left, y: 0.0, size: SMALL, class, text }).collect()
 }
 
-/// Positions lines below each other.
+/// Positions lines one below the other.
 fn stacked(mut lines: Vec<PathText>, top: f64) -> Vec<PathText> {
     for (at, line) in lines.iter_mut().enumerate() {
         line.y = top + LINE * at as f64 + SIZE * 0.9;
@@ -451,7 +455,7 @@ fn place_of(lane: &Lane, stop: &LaneStop, x: f64, y: f64, texts: Vec<PathText>) 
     }
 }
 
-/// A twig with positioned texts.
+/// Returns a twig with positioned texts.
 fn place(twig: &Twig, what: &str, mut texts: Vec<PathText>) -> PathPlace {
     if !twig.sign.is_empty() {
         let (x, y) = (texts[0].x - 17.0, texts[0].y);
@@ -476,7 +480,7 @@ fn stroke(what: &str, twig: &Twig, course: String) -> Stroke {
     Stroke { class: format!("{what} {}", twig.class), width, is_dashed, course }
 }
 
-/// A path down from a point that turns right in a row and ends there.
+/// Returns a path that leads down from a point, turns right in a row and ends there.
 fn turn((x, y): (f64, f64), row: f64, radius: f64, end: f64) -> String {
     let [above, right, x, y, row, end] = [row - radius, x + radius, x, y, row, end].map(number);
     format!("M{x} {y}V{above}Q{x} {row} {right} {row}H{end}")

@@ -18,7 +18,7 @@ fn model(investigation: &Investigation) -> Model {
     Model::of(&assessment, &Pages::new(&assessment), None, LINKS)
 }
 
-/// An investigation closed with a conclusion that rests on these nodes.
+/// Closes the investigation with a conclusion that is based on these nodes.
 fn ended(investigation: &Investigation, answers: &[&str]) -> Investigation {
     let bound = |id: &&str| BoundAnswer { id: id.parse().unwrap(), role: BoundAs::Part };
     let conclusion = Conclusion {
@@ -30,7 +30,7 @@ fn ended(investigation: &Investigation, answers: &[&str]) -> Investigation {
     Investigation::from_facts(investigation.meta().clone(), nodes, Some(conclusion)).0
 }
 
-/// The findings and verdicts along a lane.
+/// Returns the findings and verdicts along a lane.
 fn stops(lane: &Lane) -> Vec<String> {
     lane.stops.iter().map(|stop| format!("{} {}", stop.text, stop.note).trim().to_owned()).collect()
 }
@@ -42,7 +42,7 @@ fn twigs(twigs: &[Twig]) -> Vec<String> {
         .collect()
 }
 
-/// A confirmed answer, another answer, and five dead ends.
+/// Returns a confirmed answer, another answer and five dead ends.
 fn sample() -> Vec<Node> {
     let mut nodes = vec![
         samples::node("R1.A", None, Some("EXPLORE"), "Reproduce it"),
@@ -77,7 +77,7 @@ fn one_line_leads_to_the_answer_and_all_else_joins_or_leaves_it() {
     assert_eq!(twigs(&second.twigs), [format!("? {found} not checked")]);
     assert_eq!(twigs(&last.joins), ["✓ 164,302 more, and no error"]);
     assert_eq!(twigs(&last.twigs), ["× Two locks", "○ On Windows"]);
-    // Ids occur only in tooltips.
+    // Ids are shown only in tooltips.
     let assessment = samples::assessed(&investigation);
     let drawn = path(&assessment, &Pages::new(&assessment), None, LINKS);
     for svg in [drawn.wide, drawn.tall] {
@@ -178,7 +178,7 @@ fn hostile_texts_stay_text() {
     }
 }
 
-/// Asserts that nothing overlaps and everything is within the picture.
+/// Asserts that nothing overlaps and that everything is inside the picture.
 fn check(layout: &PathLayout) -> Result<(), TestCaseError> {
     let texts: Vec<(&PathText, Area)> =
         layout.places.iter().flat_map(|it| &it.texts).map(|it| (it, it.area())).collect();
@@ -201,7 +201,7 @@ fn check(layout: &PathLayout) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The vertical segment at the start of a line: its start, and the vertical position of its end.
+/// Returns the vertical segment at the start of a line: its starting point and the vertical position of its end.
 fn stems(course: &str) -> Option<((f64, f64), f64)> {
     let (from, rest) = course.strip_prefix('M')?.split_once('V')?;
     let (x, y) = from.split_once(' ')?;

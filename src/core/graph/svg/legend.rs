@@ -1,4 +1,4 @@
-//! The head of a standalone picture: the title of the investigation and a legend of signs and lines.
+//! The head of a standalone picture: the investigation's title and a legend of signs and lines.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::graph::text::{clamp_lines, measure, one_line};
 use crate::ruleset::{Role, Ruleset};
 use crate::text::escape;
 
-/// The minimum width of a picture with a head.
+/// The minimum width of a picture that has a head.
 pub(super) const LEAST_WIDTH: f64 = 480.0;
 
 const TITLE_SIZE: f64 = 16.0;
@@ -21,7 +21,7 @@ const MEANING: f64 = 36.0;
 
 enum LegendMark {
     Sign(Option<Role>),
-    /// A line of an edge: class, width, dashes.
+    /// The line of an edge: CSS class, width and dashes.
     Line(&'static str, &'static str, &'static str),
 }
 
@@ -33,7 +33,7 @@ struct Symbol {
     row: usize,
 }
 
-/// The height of the head.
+/// Returns the height of the head.
 pub(in crate::graph) fn height(ruleset: &Ruleset, width: f64) -> f64 {
     let rows = entries(ruleset, width).last().map_or(0, |entry| entry.row + 1);
     TITLE_BASE + ROW * rows as f64 + 10.0
@@ -79,7 +79,7 @@ impl LegendMark {
     }
 }
 
-/// The entries, arranged in rows no wider than the picture.
+/// Returns the entries, arranged in rows that are no wider than the picture.
 fn entries(ruleset: &Ruleset, width: f64) -> Vec<Symbol> {
     let states = ruleset.states.iter().map(|state| {
         let meaning = clamp_lines(&one_line(&state.meaning), MEANING, 1).into_iter().next();

@@ -1,5 +1,5 @@
-//! A small sign for each role, so that states are not shown by colour alone. Signs are paths, because letters would
-//! need a font.
+//! A small sign for each role, so that states are not distinguished by colour alone. Signs are paths, because letters
+//! would need a font.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub(super) const SIZE: f64 = 9.0;
 
 const RING: &str = "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0";
 
-/// The sign of a role, or of a proposal for `None`, as a separate picture for legends.
+/// Returns the sign of a role, or of a proposal for `None`, as a separate picture for legends.
 pub fn sign(role: Option<Role>) -> Svg {
     let mut markup = String::from(
         "<svg class=\"graph-sign\" width=\"12\" height=\"12\" viewBox=\"0 0 12 12\" aria-hidden=\"true\">",

@@ -136,7 +136,7 @@ fn each_role_has_a_sign_of_its_own() {
         .chain([sign(None).markup])
         .map(|markup| markup.split(" d=").last().unwrap_or_default().to_owned())
         .collect();
-    // A proposal has a dashed version of the ring of an open node.
+    // The sign of a proposal is a dashed version of the ring of an open node.
     assert_eq!(signs.len(), palette::ROLES.len());
     assert!(sign(None).markup.contains("stroke-dasharray"));
 }
@@ -164,7 +164,8 @@ proptest! {
         picks in prop::collection::vec((any::<u32>(), 0_u8..7), 0..=MOST_CARDS),
         reach in 1_usize..40,
     ) {
-        // Choosing parents among the last few nodes yields deep trees, among all nodes broad ones.
+        // Choosing each parent among the last few nodes yields deep trees, and choosing among all nodes yields broad
+        // ones.
         let parents: Vec<Option<usize>> = picks
             .iter()
             .enumerate()
@@ -199,8 +200,8 @@ fn check(investigation: &Investigation) {
         assert!(place.x >= 0.0 && place.y >= 0.0, "{place:?}");
         assert!(place.x + place.width <= scene.width && place.y + place.height <= scene.height);
     }
-    // In each column, cards do not overlap and parents keep their order. Edges therefore do not cross, since all run in
-    // the same gap along the same curve.
+    // In each column, cards do not overlap and parents keep their order. Edges therefore do not cross, since all of
+    // them follow the same curve in the same gap.
     let mut columns: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (at, place) in scene.places.iter().enumerate() {
         columns.entry(place.x.to_bits()).or_default().push(at);
