@@ -1,4 +1,4 @@
-//! The beginning of a text, for summaries and descriptions.
+//! Extracts the beginning of a text for summaries and descriptions.
 
 use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
@@ -8,31 +8,32 @@ use super::{
 };
 use crate::text::{first_sentence, one_line, shorten};
 
-/// The maximum number of blocks searched for code that belongs to the beginning.
+/// The maximum number of blocks that are searched for code belonging to the beginning of the text.
 const LEAD_BLOCKS: usize = 4;
-/// The maximum size of that code, in bytes and in lines.
+/// The maximum size of code that is included with the beginning of the text, in bytes.
 const LEAD_CODE: usize = 800;
+/// The maximum size of code that is included with the beginning of the text, in lines.
 const LEAD_LINES: usize = 10;
 
-/// Extracts plain text from the beginning, for summaries.
+/// Extracts plain text from the beginning of a text, for summaries.
 ///
-/// Markup is removed, white space is collapsed, and the text is cut at a word boundary. Including its `…`, it has at
-/// most `max_chars` characters. The result is not escaped.
+/// Markup is removed, white space is collapsed, and the text is cut at a word boundary. The result, including the `…`,
+/// has at most `max_chars` characters. It is not escaped.
 ///
-/// A colon follows each heading. Code blocks, tables, footnotes, rules, and everything from a References heading on are
-/// omitted, unless the text contains nothing else. An omitted block between two sentences becomes `…`. Raw HTML counts
-/// as text, as in [`Parsed::to_html`].
+/// A colon follows each heading. Code blocks, tables, footnotes, rules, and a References heading with everything after
+/// it are omitted, unless that would leave nothing. An omitted block between two sentences becomes `…`. Raw HTML
+/// counts as text, as in [`Parsed::to_html`].
 pub fn excerpt(markdown: &str, max_chars: usize) -> String {
     Parsed::new(markdown).excerpt(max_chars)
 }
 
-/// Extracts all text without markup, on one line, for searches. Cut like an [`excerpt`].
+/// Extracts all text without markup on one line, for searches. The text is cut in the same way as an [`excerpt`].
 pub fn plain_text(markdown: &str, max_chars: usize) -> String {
     Parsed::new(markdown).plain_text(max_chars)
 }
 
 impl Parsed {
-    /// The excerpt of a parsed text, as [`excerpt`] returns it.
+    /// Returns the excerpt of a parsed text, like [`excerpt`].
     pub fn excerpt(&self, max_chars: usize) -> String {
         let mut words = plain(&self.events, max_chars, TextExtent::Prose);
         if words.is_empty() {
@@ -43,9 +44,9 @@ impl Parsed {
 
     /// Splits a text into its lead and the rest.
     ///
-    /// The lead consists of the first sentences of the first paragraph. A short code block soon after it is included,
-    /// with the paragraph before the code. Headings before the first paragraph are dropped. If the text begins with
-    /// something else, there is no lead, and the rest is the whole text.
+    /// The lead consists of the first sentences of the first paragraph. If a short code block follows soon after, the
+    /// lead also includes the code and the paragraph before it. Headings before the first paragraph are dropped. If
+    /// the text begins with anything else, there is no lead, and the rest is the whole text.
     pub fn lead(&self, max_chars: usize) -> (Option<Parsed>, Parsed) {
         let (mut lead, mut rest): (Vec<parse::Located>, Vec<parse::Located>) = (Vec::new(), Vec::new());
         // The paragraph before the code.
@@ -88,18 +89,18 @@ impl Parsed {
             return (None, self.part(self.events.clone()));
         }
         rest.extend(text.flatten().cloned());
-        // The text of a footnote is not part of the lead.
+        // A footnote's text is not part of the lead.
         lead.retain(|(event, _)| !matches!(event, Event::FootnoteReference(_)));
         (Some(self.part(lead)), self.part(rest))
     }
 
-    /// The plain text of a parsed text, as [`plain_text`] returns it.
+    /// Returns the plain text of a parsed text, like [`plain_text`].
     pub fn plain_text(&self, max_chars: usize) -> String {
         shorten(&plain(&self.events, max_chars, TextExtent::All), max_chars)
     }
 }
 
-/// The top-level blocks of a text, each with all its events.
+/// Returns the top-level blocks of a text, each with all its events.
 fn blocks(events: &[parse::Located]) -> impl Iterator<Item = &[parse::Located]> {
     let mut rest = events;
     std::iter::from_fn(move || {
@@ -118,7 +119,7 @@ fn blocks(events: &[parse::Located]) -> impl Iterator<Item = &[parse::Located]> 
     })
 }
 
-/// Splits a paragraph after as many sentences as fit. If the first sentence is too long, it is cut.
+/// Splits a paragraph after as many sentences as fit. If the first sentence is too long, it is truncated.
 fn split_paragraph(
     paragraph: &[parse::Located],
     max_chars: usize,
@@ -137,7 +138,7 @@ fn split_paragraph(
     while let Some(sentence) = Some(first_sentence(&whole[kept..])).filter(|it| !it.is_empty())
         && has_room(&whole[..kept + sentence.len()])
     {
-        // Include the space after the sentence, so the next one starts at its first character.
+        // Include the space after the sentence, so that the next sentence starts at its first character.
         kept += sentence.len() + usize::from(whole[kept + sentence.len()..].starts_with(' '));
     }
     let (mut left, end) = match kept {
@@ -181,7 +182,7 @@ fn split_paragraph(
 /// The parts of a text to keep.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TextExtent {
-    /// Sentences.
+    /// Only sentences.
     Prose,
     /// Everything, including code, tables and references.
     All,
@@ -190,11 +191,11 @@ enum TextExtent {
 fn plain(events: &[parse::Located], max_chars: usize, extent: TextExtent) -> String {
     let mut text = String::new();
     let (mut block, mut footnotes, mut heading) = (false, 0_usize, 0);
-    // True if something was omitted here, so the next text does not continue the previous one.
+    // True if something was omitted at this point, so the next text does not continue the previous text.
     let mut gap = false;
     for (event, _) in events {
-        // A character has at most four bytes. The margin shows whether more text follows. White space is collapsed
-        // later, so text of mostly white space yields a short excerpt.
+        // A character has at most four bytes. The margin makes it possible to see whether more text follows. White
+        // space is collapsed later, so text that is mostly white space yields a short excerpt.
         if text.len() > max_chars.saturating_mul(4).saturating_add(4096) {
             break;
         }
@@ -210,7 +211,7 @@ fn plain(events: &[parse::Located], max_chars: usize, extent: TextExtent) -> Str
             Event::Start(Tag::FootnoteDefinition(_)) => footnotes += 1,
             Event::End(TagEnd::FootnoteDefinition) => footnotes = footnotes.saturating_sub(1),
             _ if (block && extent == TextExtent::Prose) || footnotes > 0 => {}
-            // A heading starts a new sentence in any case.
+            // A heading always starts a new sentence.
             Event::Start(Tag::Heading { .. }) => {
                 gap = false;
                 text.push(' ');
@@ -242,6 +243,6 @@ fn plain(events: &[parse::Located], max_chars: usize, extent: TextExtent) -> Str
         }
     }
     let folded = one_line(&text);
-    // A heading without any text below it is the whole text.
+    // The whole text is a heading with no text below it.
     folded.strip_suffix(':').map(str::to_owned).unwrap_or(folded)
 }

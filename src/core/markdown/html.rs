@@ -1,4 +1,5 @@
-//! Renders events as HTML. This first filter bounds the work of the second one, `sanitize`.
+//! Renders events as HTML. This module is the first filter, and limits the amount of work for the second filter,
+//! `sanitize`.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -15,17 +16,18 @@ use super::{
 };
 use crate::text::{escape, is_hidden, one_line};
 
-/// The maximum nesting of quotes and lists. Deeper ones become text of the innermost element.
+/// The maximum nesting depth of quotes and lists. Deeper ones become text in the innermost element.
 const MAX_BLOCK_DEPTH: usize = 32;
-/// The maximum nesting of emphasis.
+/// The maximum nesting depth of emphasis.
 const MAX_INLINE_DEPTH: usize = 16;
-/// The maximum number of elements per text. Further elements become plain text. A long finding has a few hundred.
+/// The maximum number of elements per text. Further elements become plain text. A long finding contains a few hundred
+/// elements.
 const MAX_ELEMENTS: usize = 30_000;
 /// The maximum number of table columns. A note is added if columns were omitted.
 const MAX_COLUMNS: usize = 64;
-/// The maximum length of a heading id in characters.
+/// The maximum length of a heading id, in characters.
 const MAX_SLUG_CHARS: usize = 64;
-/// The maximum length in bytes of the address shown in place of a removed link.
+/// The maximum length of an address shown in place of a removed link, in bytes.
 const MAX_SHOWN_TARGET: usize = 300;
 
 /// Options that depend on the page around a fragment.
@@ -43,17 +45,18 @@ impl Parsed {
     /// Renders untrusted Markdown (CommonMark with tables, footnotes, strikethrough, task lists and GitHub's alerts) as a
     /// safe, balanced HTML fragment.
     ///
-    /// - Bare `http` and `https` URLs become links. Links to anything but `http`, `https`, `mailto` or an id of this
-    ///   fragment become plain text. For relative links, the address follows the text.
-    /// - Node ids such as `R3.A1a` become links to `#node:R3.A1a`, and files with lines such as `src/a.rs:12-14` become
-    ///   links to `#file:12-14:src/a.rs`. This applies to text, and to inline code that consists of nothing else. The
-    ///   caller knows the nodes, the files and the page, and replaces these addresses.
-    /// - Images are not loaded. They become links with the alternative text.
+    /// - Bare `http` and `https` URLs become links. Links become plain text unless they lead to `http`, `https`,
+    ///   `mailto` or an id in this fragment. For relative links, the address follows the text.
+    /// - Node ids such as `R3.A1a` become links to `#node:R3.A1a`, and files with lines such as `src/a.rs:12-14`
+    ///   become links to `#file:12-14:src/a.rs`. This applies to text and to inline code that consists only of an id
+    ///   or a file. The caller, which knows the nodes, the files and the page, replaces these addresses.
+    /// - Images are not loaded. Instead, they become links with the alternative text.
     /// - Raw HTML is shown as text.
-    /// - `#slug` leads to the heading with that name, as on GitHub. Each heading ends with a link to itself.
+    /// - A link to `#slug` leads to the heading with that name, as on GitHub. Each heading ends with a link to itself.
     /// - Footnotes are moved to the end, including unreferenced ones.
-    /// - Quotes and lists below 32 levels, emphasis below 16 levels, and everything after 30,000 elements lose their markup
-    ///   but keep their text. Tables lose columns after the 64th and rows beyond the element limit, and a note says so.
+    /// - Quotes and lists below 32 levels, emphasis below 16 levels, and everything after 30,000 elements lose their
+    ///   markup, but their text is kept. Tables lose columns after the 64th and rows beyond the element limit, and a
+    ///   note is added.
     pub fn to_html(&self, options: &HtmlOptions<'_>) -> String {
         let mut writer = HtmlWriter::new(&self.events, options);
         writer.run(&self.events);
@@ -67,27 +70,28 @@ struct HtmlWriter {
     /// The level of the highest heading in the text. Many texts begin with `##`.
     highest_heading: u8,
     out: String,
-    /// Suspended outputs while a footnote is written.
+    /// The outputs suspended while a footnote is written.
     outer: Vec<String>,
     open: Vec<Open>,
     blocks: usize,
     inlines: usize,
     elements: usize,
-    /// The number of open links and images. Links do not nest.
+    /// The number of open links and images. Links can't be nested.
     links: usize,
-    /// The number of open images. Their alternative text contains no elements.
+    /// The number of open images. Their alternative text can't contain elements.
     images: usize,
     /// The text of the open code block.
     code: Option<String>,
     table: Option<OpenTable>,
-    /// The ids of all headings, in order and as a set.
+    /// The ids of all headings, in order.
     slugs: Vec<String>,
     next_slug: usize,
+    /// The ids of all headings, for lookups.
     known_slugs: HashSet<String>,
     footnotes: Footnotes,
 }
 
-/// How to close an open tag.
+/// An open tag, and how to close it.
 enum Open {
     /// The element was omitted.
     Nothing,
@@ -97,7 +101,7 @@ enum Open {
     /// A block that counts as a level of nesting.
     Level(&'static str),
     Inline(&'static str),
-    /// The element and its id.
+    /// A heading with its element and its id.
     Heading(&'static str, String),
     Code,
     Table,
@@ -109,7 +113,7 @@ enum Open {
 struct OpenLink {
     element: Option<&'static str>,
     from: usize,
-    /// The text shown if the link has none.
+    /// The text shown if the link contains no text.
     instead: String,
     /// The address of a removed link.
     dropped: Option<String>,
@@ -123,14 +127,14 @@ struct OpenTable {
     cut_rows: usize,
 }
 
-/// Footnotes by lower-case label. Their ids consist of numbers only.
+/// The footnotes by lower-case label. Their ids contain only numbers.
 #[derive(Default)]
 struct Footnotes {
     numbers: HashMap<String, usize>,
     count: usize,
-    /// Footnotes whose first reference has an id.
+    /// The footnotes whose first reference has an id.
     referenced: HashSet<usize>,
-    /// Footnotes whose text was written.
+    /// The footnotes whose text was written.
     written: HashSet<usize>,
     notes: Vec<(usize, String)>,
 }
@@ -180,7 +184,7 @@ impl HtmlWriter {
                 _ => None,
             };
             if let Some(end) = skipped {
-                // Rows and cells do not nest.
+                // Rows and cells can't be nested.
                 while events.get(at).is_some_and(|(event, _)| *event != Event::End(end)) {
                     at += 1;
                 }
@@ -286,7 +290,7 @@ impl HtmlWriter {
                 Open::Footnote(number)
             }
             Tag::Table(alignments) => {
-                // The header row must fit: a table without any open element would become text.
+                // The header row must fit, since a table without any open element would become text.
                 if self.elements + alignments.len().min(MAX_COLUMNS) + 5 > MAX_ELEMENTS {
                     return self.separated();
                 }
@@ -318,7 +322,7 @@ impl HtmlWriter {
             Tag::Strikethrough => self.inline("del"),
             Tag::Link { link_type, dest_url, title, .. } => self.link(*link_type, dest_url, title, false),
             Tag::Image { link_type, dest_url, title, .. } => self.link(*link_type, dest_url, title, true),
-            // These extensions are disabled.
+            // The extensions for these tags are disabled.
             Tag::DefinitionList
             | Tag::DefinitionListTitle
             | Tag::DefinitionListDefinition
@@ -374,7 +378,7 @@ impl HtmlWriter {
         }
     }
 
-    /// Returns true and counts an element if the limit is not reached.
+    /// Counts an element and returns true, unless the limit is reached.
     fn room(&mut self) -> bool {
         let room = self.elements < MAX_ELEMENTS;
         self.elements += usize::from(room);
@@ -436,7 +440,8 @@ impl HtmlWriter {
         };
         let open =
             self.level("div", &format!(" class=\"markdown-alert markdown-alert-{name}\" role=\"note\""));
-        // Some readers cannot see colour, so the kind is also text. Without the box, it is essential.
+        // The kind is also written as text, since some readers can't see colour. Without the box, the text is
+        // essential.
         if matches!(open, Open::Level(_)) && self.room() {
             let _ = writeln!(self.out, "<p class=\"markdown-alert-title\">{title}</p>");
         } else {
@@ -465,7 +470,7 @@ impl HtmlWriter {
         Open::Code
     }
 
-    /// Writes the lines of a code block. In a diff, added and removed lines are marked, whatever the language.
+    /// Writes the lines of a code block. In a diff in any language, added and removed lines are marked.
     fn code_lines(&mut self, code: &str) {
         let begins = |sign: &'static str| code.lines().any(|line| line.starts_with(sign));
         let is_of_one = |line: &str| line.trim().is_empty() || line.starts_with(['+', '-', ' ', '@']);
@@ -519,8 +524,8 @@ impl HtmlWriter {
         }
     }
 
-    /// Turns a header cell without content into a plain cell, which screen readers do not announce. The corner of a table
-    /// is often empty.
+    /// Turns a header cell without content into a plain cell, which screen readers do not announce. The top left
+    /// corner of a table is often empty.
     fn end_heading_cell(&mut self) -> &'static str {
         const SCOPE: &str = "<th scope=\"col\"";
         let start = self.out.rfind(SCOPE).filter(|start| {
@@ -585,7 +590,7 @@ impl HtmlWriter {
 
     fn end_link(&mut self, target: OpenLink) {
         self.links -= 1;
-        // An image cannot contain images or links, so the outermost one ends here.
+        // An image can't contain images or links, so the outermost image ends here.
         self.images = 0;
         let text = self.out.get(target.from..).unwrap_or_default();
         if text.trim().is_empty() {
@@ -605,7 +610,7 @@ impl HtmlWriter {
         }
     }
 
-    /// The address of a link if it is allowed.
+    /// Returns the address of a link if it is allowed.
     fn href(&self, kind: LinkType, dest: &str, image: bool) -> Option<String> {
         if kind == LinkType::Email {
             return safe_url(&format!("mailto:{dest}"));
@@ -644,7 +649,7 @@ impl HtmlWriter {
         self.words(&text[done..]);
     }
 
-    /// Writes text without URLs, marking files with lines and node ids.
+    /// Writes text that contains no URLs, and marks files with lines and node ids in it.
     fn words(&mut self, text: &str) {
         let mut done = 0;
         for file in file_lines(text) {
@@ -667,7 +672,7 @@ impl HtmlWriter {
         self.out.push_str(&escape(&text[done..]));
     }
 
-    /// Writes a link to be completed by the caller around escaped text.
+    /// Writes a link around escaped text. The caller of this module completes the link.
     fn mark(&mut self, mark: &str, html: &str) {
         if self.room() {
             let _ = write!(self.out, "<a {mark}>{html}</a>");
@@ -676,7 +681,7 @@ impl HtmlWriter {
         }
     }
 
-    /// Writes inline code, marked as in text if it consists of a node id or a file with lines.
+    /// Writes inline code. If the code consists of a node id or a file with lines, it is marked as in text.
     fn inline_code(&mut self, code: &str) {
         let whole = 0..code.len();
         let mark = match (file_lines(code).as_slice(), node_ids(code).as_slice()) {
@@ -727,7 +732,7 @@ impl Footnotes {
         })
     }
 
-    /// The number of a footnote's text. A second text for the same label gets a new number.
+    /// Returns the number for a footnote's text. A second text with the same label gets a new number.
     fn number_of_definition(&mut self, label: &str) -> usize {
         let number = self.number(label);
         if self.written.insert(number) {
@@ -748,8 +753,8 @@ fn file_mark(file: &FileLines<'_>) -> String {
     format!("class=\"file-ref\" href=\"#file:{first}-{last}:{path}\"")
 }
 
-/// An id for every heading, in order, made as on GitHub: lower case, spaces to `-`, punctuation dropped, and a number
-/// appended to repeated names.
+/// Returns an id for every heading, in order. Ids are made as on GitHub: letters become lower-case, spaces become `-`,
+/// punctuation is dropped, and a number is appended to repeated names.
 fn slugs(events: &[Located]) -> Vec<String> {
     let mut slugs = Vec::new();
     let mut taken = HashSet::new();
@@ -795,7 +800,7 @@ fn slug(heading: &str) -> String {
     if slug.is_empty() { "section".to_owned() } else { slug }
 }
 
-/// Returns true if a removed address is worth showing, such as a path in some repository. `javascript:` is not.
+/// Returns true if a removed address is worth showing, such as a path in some repository, but not `javascript:`.
 fn is_relative_path(dest: &str) -> bool {
     let start = dest.trim_start();
     let other_host = start.starts_with("//") || start.starts_with("/\\");

@@ -1,5 +1,5 @@
-//! The only user of pulldown-cmark, ammonia and linkify: reads citations from untrusted Markdown, and renders it as
-//! safe HTML.
+//! Reads citations from untrusted Markdown and renders it as safe HTML. This is the only module that uses
+//! pulldown-cmark, ammonia and linkify.
 //!
 //! # Guarantees
 //!
@@ -11,19 +11,19 @@
 //! - Characters that hide or reorder text are made visible. Control characters become control pictures (`␀`). Bidi
 //!   overrides, isolates, zero-width spaces and tag characters become `�`. Joiners and plain direction marks are kept,
 //!   because scripts and emoji need them.
-//! - The same text yields the same bytes. Hostile text costs about as much as ordinary text of the same length, because
-//!   nesting, elements, table columns and link lengths are limited. See [`Parsed::to_html`].
+//! - The same text always yields the same bytes. Hostile text takes about as much time as ordinary text of the same
+//!   length, because nesting, elements, table columns and link lengths are limited. See [`Parsed::to_html`].
 //!
 //! # Limits
 //!
 //! - The fragment is safe as element content, as in `<div>…</div>`, but not inside an attribute.
 //! - A link may lead to a malicious site, and its text may be misleading. The address shows the host in ASCII form, and
 //!   addresses with user names are not linked.
-//! - Fragments on one page need different prefixes, which the caller supplies.
+//! - The caller must supply a different prefix for each fragment on a page.
 //!
 //! # Steps
 //!
-//! Text that is needed in several forms is parsed once, with [`Parsed::new`].
+//! Text that is needed in several forms is parsed only once, with [`Parsed::new`].
 //!
 //! 1. `parse` turns Markdown into events, merges split text, and undoes emphasis inside bare URLs.
 //! 2. `reference` finds mentions. `html` renders HTML, which `sanitize` filters with ammonia and an explicit

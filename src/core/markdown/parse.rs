@@ -1,4 +1,4 @@
-//! Parses Markdown into the events used by the other files.
+//! Parses Markdown into the events that the other files use.
 
 use std::ops::Range;
 
@@ -14,15 +14,15 @@ pub(super) struct Definition {
     pub title: Option<String>,
 }
 
-/// Parsed Markdown, from which all other forms of the text are made.
+/// Parsed Markdown, from which all other forms of the text are created.
 pub struct Parsed {
     /// The text with `\n` line endings and without a byte order mark.
     pub(super) source: String,
     /// All events of the text.
     ///
-    /// Adjacent text events are merged: the parser splits text at `_`, `*`, `[`, entities and escapes, but URLs must be
-    /// searched in the whole text. Emphasis that starts inside a bare URL (`https://x/_a_/b`) is turned back into text,
-    /// as on GitHub.
+    /// Adjacent text events are merged, because the parser splits text at `_`, `*`, `[`, entities and escapes, but
+    /// URLs must be found in the whole text. Emphasis that starts inside a bare URL (`https://x/_a_/b`) is converted
+    /// back into text, as on GitHub.
     pub(super) events: Vec<Located>,
     /// The link reference definitions in order.
     pub(super) definitions: Vec<Definition>,
@@ -49,13 +49,13 @@ impl Parsed {
         Parsed { events: events.collect(), definitions, source }
     }
 
-    /// A part of the text.
+    /// Returns a part of the text that consists of these events.
     pub(super) fn part(&self, events: Vec<Located>) -> Parsed {
         Parsed { source: self.source.clone(), events, definitions: Vec::new() }
     }
 }
 
-/// Returns true if the element occurs within a line of text.
+/// Returns true if the element occurs inside a line of text.
 pub(super) fn is_inline(tag: &TagEnd) -> bool {
     use TagEnd::{Emphasis, Image, Link, Strikethrough, Strong, Subscript, Superscript};
     matches!(tag, Emphasis | Strong | Strikethrough | Link | Image | Superscript | Subscript)
@@ -70,12 +70,12 @@ fn options() -> Options {
         | Options::ENABLE_GFM
 }
 
-/// Turns emphasis inside bare URLs back into text.
+/// Converts emphasis inside bare URLs back into text.
 #[derive(Default)]
 struct UrlEmphasis {
     /// True if the text so far ends inside what looks like a URL.
     in_url: bool,
-    /// For every open emphasis, whether it was turned back into text.
+    /// For each open emphasis, true if it was converted back into text.
     undone: Vec<bool>,
     links: usize,
 }
@@ -122,7 +122,7 @@ impl UrlEmphasis {
     }
 }
 
-/// The length of the delimiter that opens and closes an emphasis. Delimiters are ASCII.
+/// Returns the length of the delimiter that opens and closes an emphasis. Delimiters are ASCII.
 fn delimiter_width(source: &str, range: &Range<usize>, tag: &TagEnd) -> usize {
     let bytes = &source.as_bytes()[range.clone()];
     match tag {

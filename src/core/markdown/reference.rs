@@ -1,4 +1,4 @@
-//! The sources cited by a finding.
+//! Finds the sources cited by a finding.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -14,48 +14,49 @@ use crate::text::{first_bytes, is_hidden, one_line, shorten};
 /// The maximum length of a path or URL.
 const MAX_TARGET_BYTES: usize = 4096;
 
-/// A placeholder for an underscore that the parser took for emphasis (`src/__init__.py`) until it is known whether it
-/// belongs to a path. A private-use character, which is removed from the text itself.
+/// A placeholder for an underscore that the parser interpreted as emphasis (`src/__init__.py`), until it is known
+/// whether the underscore belongs to a path. A private-use character, which is removed from the text itself.
 const MARK: char = '\u{E000}';
 
 /// Separators that end a path or URL in a list item and start its description.
 const SEPARATORS: [&str; 5] = [" - ", " – ", " — ", " -- ", ": "];
 
-/// The part of an item searched for paths and their separator, and the maximum length of a title. Without a limit, an
-/// item consisting of paths would take quadratic time.
+/// The maximum length of the part of an item that is searched for paths and their separator. Without a limit, an item
+/// consisting of paths would take quadratic time.
 const MAX_HEAD_BYTES: usize = 4096;
+/// The maximum length of a title, a description or a quote.
 const MAX_TITLE_BYTES: usize = 1024;
 
-/// The maximum length of an unreadable line shown to the author, in characters.
+/// The maximum length of an unreadable line as shown to the author, in characters.
 const MAX_SHOWN: usize = 80;
 
-/// The first line, and the last one if there are several.
+/// The first line, and the last line if there are several.
 type Span = (u32, Option<u32>);
 
 /// A source cited by a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
-    /// The URL as written, or the path without its lines. A path in a named repository is preceded by that name as
+    /// The URL as written, or the path without its lines. If a path names its repository, the name precedes it as
     /// written: `repo@commit:path`, `owner/name path`.
     pub target: String,
     /// The kind of target.
     pub kind: MentionKind,
-    /// The first line given with a path, as `:42`, `:42-50` or `#L42`.
+    /// The first line given with a path, such as `:42`, `:42-50` or `#L42`.
     pub line: Option<u32>,
-    /// The last line, if several are given.
+    /// The last line, if several lines are given.
     pub last_line: Option<u32>,
-    /// The title or text of a link, or the description in the list item: one line, not escaped.
+    /// The title or text of a link, or the description in the list item. On one line, not escaped.
     pub title: Option<String>,
     /// The text quoted from the file, verbatim. See [`references`].
     pub quote: Option<String>,
 }
 
-/// A line under the heading "References" from which no source could be read.
+/// A line under the "References" heading from which no source could be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableReference {
     /// The line number, starting at 1.
     pub line: usize,
-    /// The beginning of the line: one line, not escaped.
+    /// The beginning of the unreadable line. On one line, not escaped.
     pub text: String,
 }
 
@@ -71,28 +72,29 @@ pub enum MentionKind {
 
 /// Finds the sources cited by a finding, in order of first mention.
 ///
-/// Repeated mentions of a target with the same line are merged. The first title is kept.
+/// Repeated mentions of the same target and line are merged. The first title is kept.
 ///
-/// - URLs are found everywhere except in code blocks and raw HTML: in links, images, autolinks, bare URLs, unused link
-///   definitions (`[1]: https://…`) and inline code.
-/// - Paths are found only in list items of a section with the heading "References" or "Reference" (any level and case).
-///   The section ends at the next heading of the same or a higher level, or with the quote or list that contains it.
+/// - URLs are found in links, images, autolinks, plain text, unused link definitions (`[1]: https://…`) and inline
+///   code, but not in code blocks or raw HTML.
+/// - Paths are found only in list items in a section with the heading "References" or "Reference" (any level and
+///   case). The section ends at the next heading of the same or a higher level, or at the end of the quote or list
+///   that contains it.
 /// - An item starts with its path, or with several paths separated by `,` or `and`. A path may be bare, in backticks or
 ///   the target of a link. In an item that starts with prose, paths must be in backticks, or have both a folder and a
 ///   file extension. Paths contain no white space.
-/// - A quote is text from the file, in backticks or quotation marks. It starts the description of an item with a single
-///   path (``- src/a.rs:18 - `let n = 3;` in the loop``). Outside of such items, it is in backticks and followed by the
+/// - A quote is text from the file, in backticks or quotation marks. In an item with a single path, the quote starts
+///   the description (``- src/a.rs:18 - `let n = 3;` in the loop``). Elsewhere, it is in backticks and followed by the
 ///   path and line in brackets (`` `let n = 3;` (src/a.rs:18) ``). A mere name (`connect()`) is not a quote.
-/// - A path may name its repository: `repo@commit:path:line` with at least seven digits of the commit, or `owner/name
-///   path:line`, which requires a line.
+/// - A path may name its repository, as `repo@commit:path:line` with at least seven commit digits, or as `owner/name
+///   path:line`, where the line is required.
 pub fn references(markdown: &str) -> Vec<Mention> {
     Parsed::new(markdown).references()
 }
 
-/// Finds the lines under "References" from which [`references`] reads nothing.
+/// Finds the lines under "References" from which [`references`] can't read a source.
 ///
-/// These are list items without any source, including everything below them, and paragraphs that would be a source as
-/// an item. "None" is accepted as a statement that there is no source.
+/// The result contains list items without any source in them or below them, and paragraphs that would be a source if
+/// they were list items. "None" is accepted as a statement that there is no source.
 pub fn unreadable_references(markdown: &str) -> Vec<UnreadableReference> {
     let parsed = Parsed::new(markdown);
     let (mut line, mut seen) = (1, 0);
@@ -104,8 +106,8 @@ pub fn unreadable_references(markdown: &str) -> Vec<UnreadableReference> {
     unreadable.collect()
 }
 
-/// Parses a source given as data into a path and its lines. `None` if it is a URL, a path in another repository, or not
-/// a path.
+/// Parses a source given as data into a path and its lines. Returns `None` for a URL, a path in another repository, or
+/// anything else that is not a path.
 pub fn own_path(target: &str) -> Option<Mention> {
     let target = target.trim();
     if is_web_url(target) || repository_before(target).is_some() {
@@ -115,7 +117,7 @@ pub fn own_path(target: &str) -> Option<Mention> {
 }
 
 impl Parsed {
-    /// The sources cited by a parsed text, as [`references`] returns them.
+    /// Returns the sources cited by a parsed text, like [`references`].
     pub fn references(&self) -> Vec<Mention> {
         let mut reader = self.read();
         reader.define(&self.definitions);
@@ -147,7 +149,7 @@ impl Parsed {
 
 #[derive(Default)]
 struct ReferenceReader {
-    /// Mentions, each with the offset of its line of text and its position in that line.
+    /// The mentions, each with the offset of its line of text and its position in that line.
     found: Vec<((usize, usize), Mention)>,
     line: ReferenceLine,
     /// The number of open quotes, lists, items and footnotes.
@@ -156,9 +158,9 @@ struct ReferenceReader {
     /// True if the text has a References section.
     has_section: bool,
     heading: Option<(u8, String)>,
-    /// True if the line is the first of a list item.
+    /// True if the current line is the first line of a list item.
     item: bool,
-    /// The outermost open list item of the section.
+    /// The outermost open list item in the References section.
     outer: Option<OuterItem>,
     /// Quotes in backticks, each with the path and lines given in brackets.
     quotes: Vec<(String, Span, String)>,
@@ -167,14 +169,14 @@ struct ReferenceReader {
     silent: bool,
 }
 
-/// A list item of the section that is not nested in another one.
+/// A list item in the References section that is not nested in another item.
 struct OuterItem {
     at: usize,
     /// The first line of the item.
     text: String,
     /// The number of open containers, including the item.
     containers: usize,
-    /// The number of mentions before the item.
+    /// The number of mentions found before the item.
     found: usize,
 }
 
@@ -192,7 +194,7 @@ struct ReferenceLine {
     codes: Vec<Range<usize>>,
     links: Vec<LinkSpan>,
     open_links: Vec<usize>,
-    /// The number of underscores of each open emphasis.
+    /// The number of underscores in the delimiter of each open emphasis.
     marks: Vec<usize>,
 }
 
@@ -253,7 +255,7 @@ impl ReferenceReader {
                 } else if let (Some((_, heading)), Event::SoftBreak | Event::HardBreak) =
                     (&mut self.heading, event)
                 {
-                    // A setext heading includes the lines above it. Only the underlined line counts.
+                    // A setext heading includes the lines above it, but only the underlined line counts.
                     heading.clear();
                 }
                 self.line.take(source, event, range);
@@ -268,7 +270,7 @@ impl ReferenceReader {
         }
     }
 
-    /// Ends the outermost item if it is the one that ends here.
+    /// Ends the outermost item if that is the item that ends at this point.
     fn end_item(&mut self) {
         let Some(outer) = self.outer.take_if(|outer| outer.containers == self.containers) else { return };
         if outer.found == self.found.len() && !says_none(&outer.text) {
@@ -304,7 +306,7 @@ impl ReferenceReader {
             line.list_item(&mut found);
         } else if self.section.is_some() && self.outer.is_none() && self.heading.is_none() && found.is_empty()
         {
-            // A paragraph. Citations inside an item belong to its sources.
+            // The line is a paragraph. Citations inside an item count as the item's sources.
             line.list_item(&mut found);
             if !found.is_empty() {
                 found.clear();
@@ -391,7 +393,7 @@ impl ReferenceLine {
         });
     }
 
-    /// The URLs of the line and their positions.
+    /// Returns the URLs in the line and their positions.
     fn urls(&self) -> Vec<(Range<usize>, Mention)> {
         let mut found = Vec::new();
         for link in self.links.iter().filter(|link| is_citable_url(&link.target)) {
@@ -408,7 +410,7 @@ impl ReferenceLine {
                 }
             }
         }
-        // The sort is stable, so a link stays before the image inside it.
+        // The sort is stable, so a link stays in front of the image inside it.
         found.sort_by_key(|(range, _)| range.start);
         found
     }
@@ -417,7 +419,7 @@ impl ReferenceLine {
         title_of(&unmarked(first_bytes(&self.text[link.range.clone()], MAX_TITLE_BYTES)), &link.target)
     }
 
-    /// Adds the paths of a list item in the References section, or adds the item's description to its URL.
+    /// Adds the paths in a list item of the References section, or adds the item's description to its URL.
     fn list_item(&self, found: &mut Vec<(Range<usize>, Mention)>) {
         let end = self.head_end();
         if let Some((range, mention)) = found.first_mut().filter(|(range, _)| range.start < end) {
@@ -442,8 +444,8 @@ impl ReferenceLine {
         })
     }
 
-    /// The quote at the start of a description, in backticks or quotation marks. The text at `end` begins with the
-    /// separator.
+    /// Returns the quote at the start of a description, in backticks or quotation marks. The text at `end` begins with
+    /// the separator.
     fn quote_after(&self, end: usize) -> Option<String> {
         let rest = &self.text[end..];
         let mark = SEPARATORS.iter().find(|mark| rest.starts_with(**mark))?;
@@ -457,7 +459,7 @@ impl ReferenceLine {
         inner.and_then(|(quote, _)| quote_of(&unmarked(quote)))
     }
 
-    /// The position of the item's first separator outside of code and links.
+    /// Returns the position of the item's first separator outside of code and links.
     fn head_end(&self) -> usize {
         let head = first_bytes(&self.text, MAX_HEAD_BYTES);
         let mut from = 0;
@@ -471,7 +473,7 @@ impl ReferenceLine {
         head.len()
     }
 
-    /// The end of the code or link that covers a position.
+    /// Returns the end of the code or link that covers a position.
     fn code_or_link_over(&self, at: usize) -> Option<usize> {
         let code = self.codes[..self.codes.partition_point(|range| range.start <= at)].last();
         let link = self.links[..self.links.partition_point(|link| link.range.start <= at)].last();
@@ -479,8 +481,8 @@ impl ReferenceLine {
         ends.into_iter().flatten().filter(|end| *end > at).max()
     }
 
-    /// The paths at the start of an item. All of its start must consist of paths, unless the first one is code or a
-    /// link.
+    /// Returns the paths at the start of an item. The start must consist entirely of paths, unless the first path is
+    /// code or a link.
     fn head_paths(&self, end: usize) -> Vec<(Range<usize>, Mention)> {
         let title = description(&self.text[end..]);
         let mut paths = Vec::new();
@@ -512,7 +514,7 @@ impl ReferenceLine {
             };
             let quoted = code.is_some() || link.is_some();
             let Some((target, lines)) = path else {
-                // Prose follows. Earlier paths were prose as well, unless they are in backticks or links.
+                // Prose follows. Earlier paths were also prose, unless they are in backticks or links.
                 paths.retain(|(quoted, _, _)| *quoted);
                 break;
             };
@@ -536,7 +538,7 @@ impl ReferenceLine {
         paths.into_iter().map(|(_, range, mention)| (range, mention)).collect()
     }
 
-    /// The paths in an item of prose, limited to unmistakable ones.
+    /// Returns the unmistakable paths in an item of prose.
     fn prose_paths(&self) -> Vec<(Range<usize>, Mention)> {
         let mut paths = Vec::new();
         let mut add = |range: Range<usize>, path: Option<(String, Option<Span>)>| {
@@ -572,7 +574,7 @@ impl ReferenceLine {
     }
 }
 
-/// Merges mentions with the same target and line. A later title or quote fills a gap.
+/// Merges mentions with the same target and line. A later title or quote fills in a missing one.
 fn deduplicate(mentions: impl Iterator<Item = Mention>) -> Vec<Mention> {
     let mut known: HashMap<(MentionKind, String, Option<u32>), usize> = HashMap::new();
     let mut unique: Vec<Mention> = Vec::new();
@@ -621,7 +623,7 @@ fn title_of(title: &str, target: &str) -> Option<String> {
     (!title.is_empty() && title != target).then_some(title)
 }
 
-/// The text after the first separator.
+/// Returns the text after the first separator.
 fn description(rest: &str) -> Option<String> {
     let rest = first_bytes(rest, MAX_TITLE_BYTES);
     let (at, mark) =
@@ -634,7 +636,7 @@ fn unmarked(text: &str) -> String {
     text.replace(MARK, "")
 }
 
-/// Restores the underscores of a word, unless they surround the word or several words, which makes them emphasis.
+/// Restores the underscores in a word, unless they surround the word or several words and are therefore emphasis.
 fn literal(word: &str) -> String {
     let word = word.trim_end_matches(['.', ',', ';', ':']);
     let groups = word.split(|c| c != MARK).filter(|run| !run.is_empty()).count();
@@ -642,7 +644,7 @@ fn literal(word: &str) -> String {
     if groups % 2 == 1 || around { unmarked(word) } else { word.replace(MARK, "_") }
 }
 
-/// The first word, or the first two if they are a repository and a path, together with the parsed path.
+/// Returns the first word, or the first two if they are a repository and a path, together with the parsed path.
 fn first_path(text: &str) -> (&str, Option<(String, Option<Span>)>) {
     let first = word_end(text);
     let gap = text[first..].len() - text[first..].trim_start().len();
@@ -660,7 +662,7 @@ fn word_end(text: &str) -> usize {
 }
 
 /// Parses a path, its lines and the repository before it, if the word looks like a path. The check is less strict for
-/// `quoted` words (backticks, links).
+/// `quoted` words (in backticks or links).
 fn path_of(word: &str, quoted: bool) -> Option<(String, Option<Span>)> {
     if word.len() > MAX_TARGET_BYTES {
         return None;
@@ -669,7 +671,7 @@ fn path_of(word: &str, quoted: bool) -> Option<(String, Option<Span>)> {
     match repository_before(word) {
         Some((repository, path)) => {
             let (path, line) = path_in_repository(path, quoted)?;
-            // Two words may be two paths.
+            // Two words may also be two paths.
             (line.is_some() || repository.ends_with(':')).then(|| (format!("{repository}{path}"), line))
         }
         None => path_in_repository(word, quoted),
@@ -741,7 +743,7 @@ fn split_line(word: &str) -> (&str, Option<Span>) {
     (word, None)
 }
 
-/// The extension of a file name. The name of a dot file counts as an extension.
+/// Returns the extension of a file name. The name of a dot file counts as an extension.
 fn extension(name: &str) -> Option<&str> {
     let name = name.rsplit(['/', '\\']).next()?;
     let (stem, extension) = name.rsplit_once('.')?;
@@ -751,7 +753,7 @@ fn extension(name: &str) -> Option<&str> {
     (letters && word && plain).then_some(extension)
 }
 
-/// Names of files without an extension.
+/// Returns true if a file name without an extension is well known.
 fn is_known_name(name: &str) -> bool {
     const NAMES: &str = "makefile gnumakefile dockerfile containerfile justfile rakefile gemfile procfile jenkinsfile \
         vagrantfile brewfile license licence copying readme changelog notice authors codeowners build";

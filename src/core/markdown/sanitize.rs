@@ -1,6 +1,6 @@
-//! The second filter: ammonia with exactly the elements and attributes that `html` writes.
+//! The second filter, which is ammonia with exactly the elements and attributes that `html` writes.
 //!
-//! If anything slips through the first filter, it is parsed as a browser would parse it and dropped here.
+//! Anything that slips through the first filter is parsed as a browser would parse it, and dropped.
 
 use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
 
@@ -8,7 +8,7 @@ use ammonia::{Builder, UrlRelative};
 
 use super::text::is_web_url;
 
-/// The `rel` of every external link: the target learns nothing about the page, and search engines do not follow the
+/// The `rel` of every external link. The target learns nothing about the page, and search engines do not follow the
 /// link.
 pub(super) const REL: &str = "noopener noreferrer nofollow ugc";
 
@@ -45,7 +45,7 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
     ("ul", &[]),
 ];
 
-/// The allowed classes per element, except for `language-…` on `code`.
+/// The allowed classes for each element, except for `language-…` on `code`.
 pub(super) const CLASSES: &[(&str, &[&str])] = &[
     ("a", &["image-link", "footnote-backref", "node-ref", "file-ref", "anchor"]),
     (
@@ -80,7 +80,7 @@ static BUILDER: LazyLock<Builder<'static>> = LazyLock::new(|| {
                 .collect::<HashMap<_, _>>(),
         )
         .url_schemes(["http", "https", "mailto"].into())
-        // Fragments count as relative. The filter below rejects all other relative addresses.
+        // Links inside the page count as relative. The filter below rejects all other relative addresses.
         .url_relative(UrlRelative::PassThrough)
         .link_rel(None)
         .attribute_filter(|element, attribute, value| {

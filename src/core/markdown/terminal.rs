@@ -1,8 +1,9 @@
-//! Markdown for a terminal: wrapped, with escape sequences for styles, which the caller may strip.
+//! Formats Markdown for a terminal. The result is wrapped and contains escape sequences for styles, which the caller
+//! may strip.
 //!
-//! Hostile text is as harmless as in HTML. Every character passes through [`visible`], so the output contains no escape
-//! sequences but ours. The address of a link is always shown, because its text may be misleading. Nesting uses at most
-//! half of the columns.
+//! Hostile text is as harmless as in HTML. Every character passes through [`visible`], so the only escape sequences in
+//! the output are ours. The address of a link is always shown, because its text may be misleading. Nesting uses at
+//! most half of the columns.
 
 use anstyle::{AnsiColor, Style};
 use pulldown_cmark::{Event, Tag, TagEnd};
@@ -13,7 +14,8 @@ use crate::text::{columns, made_visible, visible};
 const CODE: Style = AnsiColor::Cyan.on_default();
 const QUIET: Style = Style::new().dimmed();
 
-/// Formats text as lines of at most `width` columns, except for code and long words. Each line ends with a newline.
+/// Formats text as lines of at most `width` columns. Only code and long words can be wider. Each line ends with a
+/// newline.
 pub fn to_terminal(markdown: &str, width: usize) -> String {
     let parsed = Parsed::new(markdown);
     let mut writer = TerminalWriter { width: width.max(20), ..TerminalWriter::default() };
@@ -24,14 +26,14 @@ pub fn to_terminal(markdown: &str, width: usize) -> String {
     writer.out
 }
 
-/// Text in one style, and whether white space precedes it.
+/// A piece of text in a single style. `spaced` is true if white space precedes it.
 struct Piece {
     text: String,
     style: Style,
     spaced: bool,
 }
 
-/// The prefix of the first line of a block, and of all others.
+/// The prefix of the first line of a block, and the prefix of all other lines.
 struct Prefix {
     first: Option<String>,
     rest: String,
@@ -42,10 +44,10 @@ struct TerminalWriter {
     out: String,
     width: usize,
     prefixes: Vec<Prefix>,
-    /// The number of enclosing blocks without space for a prefix.
+    /// The number of enclosing blocks for whose prefix there is no space.
     too_deep: usize,
     styles: Vec<Style>,
-    /// The words of the block so far.
+    /// The words in the current block so far.
     words: Vec<Piece>,
     spaced: bool,
     /// True if a blank line must precede the next line.
@@ -180,7 +182,7 @@ impl TerminalWriter {
         }
     }
 
-    /// Adds words in the current style combined with `also`.
+    /// Adds words in the current style, combined with `also`.
     fn say(&mut self, text: &str, also: Style) {
         if let Some(cell) = &mut self.cell {
             cell.extend(text.chars().map(visible).map(|c| if c.is_whitespace() { ' ' } else { c }));
@@ -238,7 +240,7 @@ impl TerminalWriter {
         self.gap |= had_words;
     }
 
-    /// The number of columns available for text.
+    /// Returns the number of columns available for text.
     fn room(&self) -> usize {
         let taken: usize = self.prefixes.iter().map(|prefix| columns(&prefix.rest)).sum();
         self.width.saturating_sub(taken).max(10)
@@ -318,7 +320,7 @@ mod tests {
 
     use super::*;
 
-    /// The output without styles. Fails if it contains any other escape sequence.
+    /// Returns the output without styles. Fails if it contains any other escape sequence.
     fn plain(markdown: &str, width: usize) -> String {
         let shown = to_terminal(markdown, width);
         let mut parts = shown.split("\u{1b}[");

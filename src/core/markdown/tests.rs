@@ -1,6 +1,6 @@
-//! Cases for and against each rule of references, and hostile texts for pages.
+//! Cases for and against each reference rule, and hostile texts for pages.
 //!
-//! No test measures time. Inputs are large enough for a quadratic algorithm to hang.
+//! No test measures time. Inputs are large enough to make a quadratic algorithm hang.
 
 use proptest::prelude::*;
 
@@ -13,8 +13,7 @@ use super::{
 
 // ---- references -------------------------------------------------------------------------------------------
 
-/// Formats mentions as `target`, `target:line` and `
-/// title`.
+/// Formats each mention as `target`, followed by `:line` and ` | title` if present.
 fn cited(markdown: &str) -> Vec<String> {
     let show = |mention: Mention| {
         let line = mention.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -24,7 +23,7 @@ fn cited(markdown: &str) -> Vec<String> {
     references(markdown).into_iter().map(show).collect()
 }
 
-/// The sources cited by a single item of a References section.
+/// Returns the sources cited by a single item in a References section.
 fn item(text: &str) -> Vec<String> {
     cited(&format!("Found.\n\n## References\n\n- {text}\n"))
 }
@@ -328,7 +327,7 @@ fn to_html(markdown: &str, options: &HtmlOptions<'_>) -> String {
 type Start = (String, Vec<(String, String)>);
 
 /// Checks a fragment strictly: balanced, only allowed elements and attributes, only harmless addresses, no id without
-/// the prefix, and a target for every fragment link.
+/// the prefix, and a target for every link inside the fragment.
 fn check(html: &str) -> Result<Vec<Start>, String> {
     let mut starts: Vec<Start> = Vec::new();
     let mut open: Vec<String> = Vec::new();
@@ -600,7 +599,7 @@ fn hostile_texts_are_harmless() {
     assert!(payloads.len() >= 100);
     for payload in payloads {
         safe(payload);
-        // In every kind of block as well.
+        // The same applies in every kind of block.
         safe(&format!(
             "> - 1. {payload}\n\n| {payload} |\n|-|\n| {payload} |\n\n# {payload}\n\n[^f]: {payload}\n\n[^f]"
         ));
@@ -772,7 +771,7 @@ fn what_is_too_deep_or_too_much_keeps_its_text() {
     );
 }
 
-/// The names and texts of the most expensive inputs, at full size or a fraction of it.
+/// Returns the names and texts of the most expensive inputs, at full size or at a fraction of it.
 fn floods(share: usize) -> Vec<(&'static str, String)> {
     let r = |text: &str, times: usize| text.repeat((times / share).max(1));
     vec![
@@ -1020,7 +1019,7 @@ fn a_list_of_references_is_a_section_of_that_name() {
 
 // ---- anything ---------------------------------------------------------------------------------------------
 
-/// Pieces that have a meaning to one of the parsers, so random texts are not mostly prose.
+/// Generates text from pieces that have a meaning to one of the parsers, so that random texts are not mostly prose.
 fn soup() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "a",

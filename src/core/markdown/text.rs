@@ -6,15 +6,15 @@ use crate::text::{escape, is_hidden};
 use ammonia::Url;
 use linkify::{LinkFinder, LinkKind};
 
-/// The maximum length of a linked address. Browsers and servers have similar limits.
+/// The maximum length of a linked address, in bytes. Browsers and servers have similar limits.
 const MAX_URL_BYTES: usize = 4096;
-/// The maximum length of a linked path.
+/// The maximum length of a linked path, in bytes.
 const MAX_PATH_BYTES: usize = 500;
 
 /// The number of `://` above which a word is searched in pieces. linkify restarts at each `://`, so a long word would
-/// take quadratic time.
+/// otherwise take quadratic time.
 const MAX_SCHEMES_PER_WORD: usize = 64;
-/// The length of these pieces.
+/// The length of the pieces in which a long word is searched.
 const PIECE_BYTES: usize = 2048;
 
 static FINDER: LazyLock<LinkFinder> = LazyLock::new(|| {
@@ -23,7 +23,7 @@ static FINDER: LazyLock<LinkFinder> = LazyLock::new(|| {
     finder
 });
 
-/// The byte ranges of `http` and `https` URLs in plain text, in order.
+/// Returns the byte ranges of `http` and `https` URLs in plain text, in order.
 ///
 /// A URL does not include trailing punctuation or an unbalanced closing bracket. It ends at East Asian punctuation,
 /// typographic quotes, an ellipsis or a hidden character.
@@ -46,14 +46,14 @@ pub(super) fn bare_urls(text: &str) -> Vec<Range<usize>> {
                 from = to;
             }
         }
-        // The separator is one character of unknown width.
+        // The separator is a single character of unknown width.
         start += word.len();
         start += text[start..].chars().next().map_or(0, char::len_utf8);
     }
     urls
 }
 
-/// The byte ranges of node ids such as `R3.A1a` in plain text, in order. The nodes may not exist.
+/// Returns the byte ranges of node ids such as `R3.A1a` in plain text, in order. The nodes may not exist.
 pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
     let mut ids = Vec::new();
     let mut before = None;
@@ -69,7 +69,7 @@ pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
         let suffix = tail[digits..].strip_prefix('.').unwrap_or_default();
         let length = suffix.bytes().take_while(u8::is_ascii_alphanumeric).count();
         let after = suffix[length..].chars().next();
-        // A file name such as `R2.A1.yaml` is not an id. A full stop at the end of a sentence is not part of the id.
+        // A file name such as `R2.A1.yaml` is not an id. A full stop at the end of a sentence is not part of an id.
         let is_file =
             suffix[length..].strip_prefix('.').is_some_and(|it| it.starts_with(char::is_alphanumeric));
         if digits == 0 || length == 0 || is_file || after.is_some_and(|c| c.is_alphanumeric() || c == '_') {
@@ -93,13 +93,13 @@ pub(super) struct FileLines<'t> {
     pub last: u32,
 }
 
-/// Mentions of files with lines in plain text, in order: `src/a.rs:12`, `src/a.rs:12-14`, `src/a.rs#L12-L14`,
-/// `a.rs:12:5` (line and column). The files may not exist.
+/// Returns the mentions of files with lines in plain text, in order: `src/a.rs:12`, `src/a.rs:12-14`,
+/// `src/a.rs#L12-L14`, `a.rs:12:5` (line and column). The files may not exist.
 pub(super) fn file_lines(text: &str) -> Vec<FileLines<'_>> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-./+@".contains(c);
     let mut found = Vec::new();
     let mut from = 0;
-    // The character between path and lines is rare, so search for it first.
+    // The character between the path and the lines is rare, so search for it first.
     while let Some(at) = text[from..].find([':', '#']).map(|at| from + at) {
         let (before, after) = (&text[from..at], &text[at..]);
         from = at + 1;
@@ -107,7 +107,7 @@ pub(super) fn file_lines(text: &str) -> Vec<FileLines<'_>> {
         let start = before
             .rfind(|c: char| !is_part(c))
             .map_or(0, |end| end + before[end..].chars().next().map_or(0, char::len_utf8));
-        // A path that continues to the left is part of an address, a version or a file in another repository.
+        // A path that continues to the left belongs to an address, a version or a file in another repository.
         let goes_on = text[..at - before.len() + start]
             .chars()
             .next_back()
@@ -124,7 +124,7 @@ pub(super) fn file_lines(text: &str) -> Vec<FileLines<'_>> {
     found
 }
 
-/// The lines at the beginning of a text, and their length in bytes: `:12`, `:12-14`, `:12:5`, `#L12-L14`.
+/// Returns the lines at the beginning of a text, and their length in bytes: `:12`, `:12-14`, `:12:5`, `#L12-L14`.
 pub(super) fn lines_at(text: &str) -> Option<(u32, u32, usize)> {
     let number = |text: &str| {
         let digits = text.bytes().take(8).take_while(u8::is_ascii_digit).count();
@@ -147,10 +147,10 @@ pub(super) fn lines_at(text: &str) -> Option<(u32, u32, usize)> {
     }
 }
 
-/// Returns true if this may be the path of a file below a project's root.
+/// Returns true if this may be the path of a file in a project.
 ///
-/// It must have an extension that begins with a letter, unlike network addresses, and must not leave the project. Node
-/// ids are not paths.
+/// Unlike a network address, it must have an extension that begins with a letter. It must not lead out of the project.
+/// Node ids are not paths.
 fn is_file_path(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let ending = name.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default();
@@ -168,7 +168,7 @@ pub(super) fn is_web_url(url: &str) -> bool {
         && rest.starts_with(|first: char| !matches!(first, '/' | '\\' | '?' | '#'))
 }
 
-/// The address as a browser would normalize it. `None` if it may not be linked.
+/// Returns the address as a browser would normalize it. Returns `None` if it must not be linked.
 pub(super) fn safe_url(url: &str) -> Option<String> {
     let url = url.trim();
     if url.len() > MAX_URL_BYTES
@@ -177,7 +177,7 @@ pub(super) fn safe_url(url: &str) -> Option<String> {
         return None;
     }
     if is_web_url(url) {
-        // Browsers treat a backslash as a slash, other programs do not. Such ambiguous addresses are not linked.
+        // Browsers treat a backslash as a slash, but other programs do not. Such ambiguous addresses are not linked.
         let before_query = url.split(['?', '#']).next().unwrap_or_default();
         if before_query.contains('\\') {
             return None;
@@ -194,7 +194,7 @@ pub(super) fn safe_url(url: &str) -> Option<String> {
 
 /// Appends ` name="value"`.
 pub(super) fn attribute_into(out: &mut String, name: &str, value: &str) {
-    // Writing to a `String` cannot fail.
+    // Writing to a `String` can't fail.
     let _ = write!(out, " {name}=\"{}\"", escape(value));
 }
 
