@@ -1,4 +1,4 @@
-//! Joins two conclusions of one investigation.
+//! Joins two conclusions of the same investigation.
 
 use std::collections::HashMap;
 
@@ -7,9 +7,9 @@ use super::order::join_lists;
 use super::{MergeDecision, three_way};
 use crate::domain::{Conclusion, NodeId};
 
-/// The conclusion in force with the others attached, and the decisions.
+/// Returns the conclusion in force with the others attached, and the decisions.
 ///
-/// `new_ids` maps renamed ids of each side. `went_on` states whether each side changed nodes.
+/// `new_ids` maps each side's renamed ids. `went_on` is true for each side that changed nodes.
 pub(super) fn join(
     mut ends: [Option<Conclusion>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
@@ -55,7 +55,7 @@ pub(super) fn join(
             )
         })
         .unwrap_or_default();
-    // A conclusion without text is an earlier version of one that was given text later.
+    // A conclusion without text is an earlier version of a conclusion whose text was added later.
     let texts: Vec<Conclusion> = ends.iter().filter(|end| end.conclusion.is_some()).cloned().collect();
     let has_text = |end: &Conclusion| texts.iter().any(|other| other.ended_at == end.ended_at);
     ends.retain(|end| end.conclusion.is_some() || !has_text(end));
@@ -69,7 +69,7 @@ pub(super) fn join(
     (Some(Conclusion { other_conclusions, ..first }), decided.into_iter().collect())
 }
 
-/// Updates the ids of current and former answers of a conclusion.
+/// Updates the ids of a conclusion's current and former answers.
 fn rename_in(end: &mut Conclusion, ids: &HashMap<NodeId, NodeId>) {
     let before = end.amended.iter_mut().flat_map(|amended| &mut amended.answers).flatten();
     for answer in end.answers.iter_mut().chain(before) {
@@ -80,15 +80,15 @@ fn rename_in(end: &mut Conclusion, ids: &HashMap<NodeId, NodeId>) {
     end.other_conclusions.iter_mut().for_each(|other| rename_in(other, ids));
 }
 
-/// A conclusion and the other conclusions attached to it, each before its amendments. The amendments contain their new
-/// texts.
+/// Returns a conclusion and the other conclusions attached to it, each before its amendments. The amendments contain
+/// the new texts.
 fn apart(end: &Conclusion) -> Vec<Conclusion> {
     let alone = Conclusion { other_conclusions: Vec::new(), ..end.clone() };
     let all = std::iter::once(alone).chain(end.other_conclusions.iter().cloned());
     all.map(|end| exchanged(end, true)).collect()
 }
 
-/// The conclusion with each amendment swapped with the current texts.
+/// Returns the conclusion with each amendment swapped with the current texts.
 fn exchanged(mut end: Conclusion, is_backwards: bool) -> Conclusion {
     let mut amended = std::mem::take(&mut end.amended);
     match is_backwards {
@@ -98,7 +98,8 @@ fn exchanged(mut end: Conclusion, is_backwards: bool) -> Conclusion {
     Conclusion { amended, ..end }
 }
 
-/// The identity of a conclusion, ignoring amendments: its time, and all other fields to distinguish simultaneous ones.
+/// Returns the identity of a conclusion, ignoring amendments: its time, and all other fields to distinguish
+/// simultaneous conclusions.
 fn key(end: &Conclusion) -> impl Ord + Clone + use<> {
     let core = Conclusion { amended: Vec::new(), ..end.clone() };
     (end.ended_at, end.concluded_at, format!("{core:?}"))

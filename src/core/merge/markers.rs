@@ -1,9 +1,9 @@
-//! Reads files with git's conflict markers, which result from merging by lines.
+//! Reads files with git conflict markers, which result from line-based merges.
 
-/// The sides of a file with conflict markers.
+/// The two sides of a file with conflict markers, and their common ancestor if included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sides {
-    /// The common ancestor. `None` unless git was configured to include it (`merge.conflictStyle`).
+    /// The text of the common ancestor. `None` unless git was configured to include it (`merge.conflictStyle`).
     pub base: Option<String>,
     /// The text above `=======`.
     pub ours: String,
@@ -20,7 +20,8 @@ enum ConflictPart {
     Theirs,
 }
 
-/// Splits text with conflict markers at the start of lines into its sides. `None` if there are no valid markers.
+/// Splits text with conflict markers at the start of lines into its sides. Returns `None` if there are no valid
+/// markers.
 pub fn sides(text: &str) -> Option<Sides> {
     let (mut sides, mut base, mut has_base) = (Sides::default(), String::new(), false);
     let (mut part, mut is_marked) = (ConflictPart::Both, false);
@@ -56,7 +57,8 @@ pub fn sides(text: &str) -> Option<Sides> {
     (is_marked && part == ConflictPart::Both).then_some(sides)
 }
 
-/// The marker character of a line: seven of it, followed by a space or nothing.
+/// Returns the marker character of a line if the line begins with exactly seven of them, followed by a space or
+/// nothing.
 fn marker(line: &str) -> Option<char> {
     let line = line.trim_end_matches(['\n', '\r']);
     let first = line.chars().next().filter(|first| "<|=>".contains(*first))?;

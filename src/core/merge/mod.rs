@@ -1,22 +1,22 @@
-//! Merges the additions of two clones into one tree: a pure three-way merge by node.
+//! Merges the additions from two clones into one tree. This is a pure three-way merge by node.
 //!
 //! 1. [`merge`] receives the files that differ between the three trees, and parses those that contain nodes.
-//! 2. `places` matches the nodes of both sides and assigns ids. If two proposals were made under one id, the earlier
-//!    one keeps it.
+//! 2. `places` matches the nodes of both sides and assigns ids. If two proposals were made under the same id, the
+//!    earlier proposal keeps it.
 //! 3. `node` joins the work of both sides on a node, and `end` joins their conclusions.
 //! 4. Comments, runs and attachments of both sides are kept and follow renamed nodes. Two attachments with the same
-//!    name and different contents get different names.
-//! 5. The list of withheld nodes follows renamed nodes as well.
+//!    name but different contents get different names.
+//! 5. The list of withheld nodes also follows renamed nodes.
 //! 6. Any other file is taken from the side that changed it. If both sides changed it, the merge is refused.
 //!
 //! # Guarantees
 //!
 //! - The result is the same from either side.
-//! - The result is the same in any order of three merges. The exception is ids, if somebody withdrew one of two
-//!   proposals made under one id. `places` explains why.
-//! - No text is lost, except that of a withdrawn proposal.
-//! - If anything cannot be decided, the whole merge is refused, and all conflicts are listed.
-//! - No rules of a method are applied. Missing steps and violations are detected when the merged tree is next read, as
+//! - The result of three merges is the same in any order, except that ids may differ if somebody withdrew one of two
+//!   proposals made under the same id. `places` explains why.
+//! - No text is lost, except the text of a withdrawn proposal.
+//! - If anything can't be decided, the whole merge is refused and all conflicts are listed.
+//! - The merge applies no ruleset. Missing steps and violations are detected when the merged tree is next read, as
 //!   after any commit.
 
 mod end;
@@ -44,18 +44,18 @@ use crate::yaml::YamlError;
 /// File contents by path.
 pub type FileMap = BTreeMap<String, Vec<u8>>;
 
-/// The input of a merge: the files of three trees, except those equal in all of them.
+/// The input of a merge: the files of three trees, except files that are identical in all of them.
 #[derive(Clone, Debug, Default)]
 pub struct Trees {
-    /// The common ancestor.
+    /// The files of the common ancestor.
     pub base: FileMap,
-    /// One side.
+    /// The files of one side.
     pub ours: FileMap,
-    /// The other side.
+    /// The files of the other side.
     pub theirs: FileMap,
-    /// Nodes whose files are equal in all three trees.
+    /// The nodes whose files are identical in all three trees.
     pub untouched: BTreeSet<NodeId>,
-    /// The node files of an existing merge of these trees, when that merge is being checked.
+    /// The node files from an existing merge of these trees, if that merge is being checked.
     ///
     /// A merge by another program may have given different ids to renamed proposals.
     pub made: FileMap,
@@ -64,9 +64,9 @@ pub struct Trees {
 /// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
-    /// The new contents of the given files. A given file that is absent here is deleted.
+    /// The new contents of the input files. An input file that is absent here is deleted.
     pub files: FileMap,
-    /// Decisions worth reporting, ordered by node.
+    /// The decisions worth reporting, ordered by node.
     pub decisions: Vec<MergeDecision>,
 }
 
@@ -74,52 +74,52 @@ pub struct Merged {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum MergeDecision {
-    /// A proposal was renamed, because an earlier one has the same id or because its parent was renamed.
+    /// A proposal was renamed, because an earlier proposal has the same id or because its parent was renamed.
     Renamed {
-        /// The old id.
+        /// The old id of the proposal.
         from: NodeId,
-        /// The new id.
+        /// The new id of the proposal.
         to: NodeId,
         /// The title of the proposal.
         title: String,
     },
-    /// Both sides researched a proposal. The earlier result is the node's result, and the others are stored as other
-    /// results.
+    /// Both sides researched a proposal. The earlier result becomes the node's result, and the others are stored as
+    /// other results.
     OtherResult {
-        /// The node.
+        /// The id of the node.
         node: NodeId,
         /// The number of other results.
         others: usize,
     },
-    /// The results have different states, and somebody must decide between them.
+    /// The node's results have different states, and somebody must decide between them.
     Contested {
-        /// The node.
+        /// The id of the node.
         node: NodeId,
-        /// The states, beginning with the current one.
+        /// The states of the results, beginning with the current state.
         states: Vec<StateName>,
     },
-    /// One side withdrew the proposal and the other researched it. The research is kept.
+    /// One side withdrew the proposal, and the other side researched it. The research is kept.
     Kept {
-        /// The node.
+        /// The id of the node.
         node: NodeId,
     },
-    /// Both sides changed the state. Both changes are kept, and the later one is in force.
+    /// Both sides changed the node's state. Both changes are kept, and the later one is in force.
     BothReclassified {
-        /// The node.
+        /// The id of the node.
         node: NodeId,
         /// The state in force.
         state: StateName,
     },
-    /// Both sides amended the texts. The later amendment is in force, and the earlier one is kept.
+    /// Both sides amended the node's texts. The later amendment is in force, and the earlier one is kept.
     BothAmended {
-        /// The node.
+        /// The id of the node.
         node: NodeId,
     },
     /// Two agents claimed the node. The earlier claim is in force.
     BothClaimed {
-        /// The node.
+        /// The id of the node.
         node: NodeId,
-        /// The agent whose claim is in force.
+        /// The id of the agent whose claim is in force.
         agent_id: String,
     },
     /// Both sides closed the investigation. The earlier conclusion is in force, and the others are kept.
@@ -127,12 +127,12 @@ pub enum MergeDecision {
         /// The number of other conclusions.
         others: usize,
     },
-    /// One side closed the investigation, and the other continued.
+    /// One side closed the investigation, and the other side continued it.
     EndedThenContinued,
 }
 
-/// Commit messages quote no text, because the node may be withheld. The alternate form (`#`), for people who merge,
-/// quotes titles.
+/// The plain form, for commit messages, does not quote any text, because the node may be withheld. The alternate form
+/// (`#`), for people who merge, quotes titles.
 impl fmt::Display for MergeDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -167,29 +167,29 @@ impl fmt::Display for MergeDecision {
     }
 }
 
-/// A file that cannot be merged.
+/// A file that can't be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct Conflict {
     /// The path of the file.
     pub path: String,
-    /// The reason.
+    /// The reason why the file can't be merged.
     pub reason: ConflictReason,
 }
 
-/// The reason why a file cannot be merged.
+/// The reason why a file can't be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConflictReason {
     /// Both sides changed the file.
     #[error("both sides have changed it")]
     BothChanged,
-    /// Both sides changed the file, and it cannot be parsed.
+    /// Both sides changed the file, and it can't be parsed.
     #[error("both sides have changed it, and it can't be read: {0}")]
     Unreadable(String),
     /// There is no free id for the node.
     #[error("the other side uses its id, and no free id is short enough")]
     NoFreeId,
-    /// The merged file cannot be written.
+    /// The merged file can't be written.
     #[error("{0}")]
     Unwritable(#[from] YamlError),
 }
@@ -198,7 +198,7 @@ pub enum ConflictReason {
 ///
 /// # Errors
 ///
-/// Returns all files that cannot be merged. Nothing is merged then.
+/// Returns all files that can't be merged. In this case, nothing is merged.
 pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     let sides = [&trees.base, &trees.ours, &trees.theirs];
     let paths: BTreeSet<&String> = sides.iter().flat_map(|side| side.keys()).collect();
@@ -247,7 +247,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
         if let (layout::README, Some(ours), Some(theirs)) = (path.as_str(), ours, theirs)
             && three_way(&base, &Some(ours), &Some(theirs)).is_none()
         {
-            // A generated page is regenerated later from the merged facts. A page written by somebody is kept.
+            // A generated page is regenerated later from the merged facts. A page written by a person is kept.
             let is_ours = |text: &&Vec<u8>| std::str::from_utf8(text).is_ok_and(readme::is_ours);
             let pages = [ours, theirs];
             if pages.iter().any(is_ours) {
@@ -303,10 +303,11 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     if conflicts.is_empty() { Ok(Merged { files, decisions }) } else { Err(conflicts) }
 }
 
-/// A merged file and its content, or `None` if it is deleted.
+/// A merged file's path and content. `None` if the file is deleted.
 type MergedFile = Result<Option<(String, Vec<u8>)>, Conflict>;
 
-/// The content of a merged file. If a side has the `same` facts, its text is kept, otherwise the facts are written.
+/// Returns a merged file. If a side has the same facts, one of the texts in `same` is used. Otherwise, the facts are
+/// written.
 fn file<'t>(
     sides: &[&'t FileMap; 3],
     path: String,
@@ -354,9 +355,9 @@ fn record<T: Record>(
     file(sides, path, same, || merged.write())
 }
 
-/// Merges a comment or a run, which follows its node if the node was renamed.
+/// Merges a comment or a run. The record follows its node if the node was renamed.
 ///
-/// `None` if both sides edited it differently.
+/// Returns `None` if both sides edited the record differently.
 fn join_record<T: Record>(
     mut versions: [Option<T>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
@@ -370,7 +371,7 @@ fn join_record<T: Record>(
     }
     let [base, ours, theirs] = versions;
     three_way(&base, &ours, &theirs).or_else(|| {
-        // If its node is gone, each side may have a different id for it.
+        // If the node is gone, each side may have a different id for it.
         let (mut ours, mut theirs) = ours.zip(theirs)?;
         let node = ours.node_mut().clone().min(theirs.node_mut().clone());
         ours.node_mut().clone_from(&node);
@@ -379,7 +380,7 @@ fn join_record<T: Record>(
     })
 }
 
-/// Merges the attachments, which follow their nodes.
+/// Merges the attachments, which follow renamed nodes.
 fn attachments(sides: &[&FileMap; 3], new_ids: &[HashMap<NodeId, NodeId>; 3]) -> FileMap {
     let mut versions: BTreeMap<(NodeId, AttachmentName), [Option<&Vec<u8>>; 3]> = BTreeMap::new();
     for (at, (side, new_ids)) in sides.iter().zip(new_ids).enumerate() {
@@ -395,7 +396,7 @@ fn attachments(sides: &[&FileMap; 3], new_ids: &[HashMap<NodeId, NodeId>; 3]) ->
     for ((node, name), [base, ours, theirs]) in versions {
         let kept = match three_way(&base, &ours, &theirs) {
             Some(content) => [content, None],
-            // Removed on one side and changed on the other: keep the remaining content.
+            // The attachment was removed on one side and changed on the other, so keep the remaining content.
             None => [ours, theirs],
         };
         let key = (node, name.without_case());
@@ -415,7 +416,7 @@ fn attachments(sides: &[&FileMap; 3], new_ids: &[HashMap<NodeId, NodeId>; 3]) ->
     files
 }
 
-/// Merges a value. `None` if both sides changed it to different values.
+/// Merges a value. Returns `None` if both sides changed it to different values.
 fn three_way<T: PartialEq + Clone>(base: &T, ours: &T, theirs: &T) -> Option<T> {
     if ours == theirs || base == theirs {
         Some(ours.clone())
@@ -426,7 +427,7 @@ fn three_way<T: PartialEq + Clone>(base: &T, ours: &T, theirs: &T) -> Option<T> 
     }
 }
 
-/// Parses a file in all three trees. Returns the error if one of them cannot be parsed.
+/// Parses a file in all three trees. Returns an error if one of the versions can't be parsed.
 fn read<T>(
     texts: [Option<&Vec<u8>>; 3],
     parse: impl Fn(&str) -> Result<T, YamlError>,

@@ -1,4 +1,4 @@
-//! Joins the work of both sides on a node whose id, parent and links are already those of the merged tree.
+//! Joins both sides' work on a node whose id, parent and links are already those in the merged tree.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use super::order::{interleave, join_lists};
 use super::{MergeDecision, three_way};
 use crate::domain::{Citation, Claim, Classification, Node, Reclassification};
 
-/// The merged node, absent if withdrawn, and the decisions. `None` if both sides manually edited the same text.
+/// Returns the merged node, which is absent if it was withdrawn, and the decisions. Returns `None` if both sides
+/// manually edited the same text.
 pub(super) fn join(
     base: Option<Node>,
     ours: Option<Node>,
@@ -53,7 +54,7 @@ pub(super) fn join(
     Some((Some(node), decisions))
 }
 
-/// The claim in force, which is the earlier one.
+/// Returns the claim in force, which is the earlier one if both sides changed the claim.
 fn join_claims(claims: [Option<Claim>; 3], node: &Node, decisions: &mut Vec<MergeDecision>) -> Option<Claim> {
     let [base, ours, theirs] = claims;
     three_way(&base, &ours, &theirs).unwrap_or_else(|| {
@@ -64,12 +65,12 @@ fn join_claims(claims: [Option<Claim>; 3], node: &Node, decisions: &mut Vec<Merg
     })
 }
 
-/// The title before any amendment.
+/// Returns the title before any amendment.
 pub(super) fn original_title(node: &Node) -> String {
     UnamendedNode::of(node).title
 }
 
-/// A node before its amendments. Each of these amendments contains its new texts instead of the earlier ones.
+/// A node before its amendments. Each of its amendments contains the new texts instead of the earlier texts.
 struct UnamendedNode {
     title: String,
     /// The node's own result, followed by the other results.
@@ -88,7 +89,7 @@ impl UnamendedNode {
         past
     }
 
-    /// Reapplies the amendments in order of time.
+    /// Reapplies the amendments in chronological order.
     fn bring_back(mut self, node: &mut Node) {
         self.exchange(node, false);
         node.title = self.title;
@@ -99,7 +100,7 @@ impl UnamendedNode {
         }
     }
 
-    /// Swaps each amendment with the current texts. Amendments are ordered by time. Ties keep their order.
+    /// Swaps each amendment with the current texts, in chronological order. Simultaneous amendments keep their order.
     fn exchange(&mut self, node: &Node, is_backwards: bool) {
         let mut all = Vec::new();
         for (at, result) in self.results.iter().enumerate() {
@@ -133,7 +134,7 @@ impl UnamendedNode {
     }
 }
 
-/// The results of both sides, earliest first.
+/// Returns the results from both sides, earliest first.
 fn join_results(
     base: Vec<Classification>,
     ours: Vec<Classification>,
@@ -144,7 +145,7 @@ fn join_results(
     let mut results = BTreeMap::new();
     let mut add = |result: Classification| {
         let (at, core) = (result.committed_at, order(&core(&result)));
-        // Distinguishes manual copies.
+        // The number distinguishes manual copies.
         let mut key = (at, core, 0);
         while results.contains_key(&key) {
             key.2 += 1;
@@ -189,12 +190,13 @@ fn join_results(
     Some(keys.iter().filter_map(|key| results.remove(key)).collect())
 }
 
-/// Returns true if both are the same result, ignoring later changes.
+/// Returns true if both values are the same result, ignoring later changes.
 fn is_same(one: &Classification, other: &Classification) -> bool {
     one.committed_at == other.committed_at && one.agent_id == other.agent_id && one.caller == other.caller
 }
 
-/// The common result of both sides, without later changes. `None` if they are different results.
+/// Returns the result that both sides share, without later changes. Returns `None` if the sides have different
+/// results.
 fn same_core(
     base: Option<&Classification>,
     ours: &Classification,
@@ -203,17 +205,18 @@ fn same_core(
     let (ours, theirs) = (core(ours), core(theirs));
     match base {
         Some(base) => three_way(&core(base), &ours, &theirs),
-        // Results are equal even if servers found different versions of cited files.
+        // Results are considered identical even if servers found different versions of cited files.
         None => (unpinned(&ours) == unpinned(&theirs)).then(|| std::cmp::min_by_key(ours, theirs, order)),
     }
 }
 
-/// The result without the data that servers added to its sources.
+/// Returns the result without the data that servers added to its sources.
 fn unpinned(result: &Classification) -> Classification {
     Classification { references: Citation::given(&result.references), ..result.clone() }
 }
 
-/// The result with the later changes of both sides. `None` if both sides edited the same amendment differently.
+/// Returns the result with the later changes from both sides. Returns `None` if both sides edited the same amendment
+/// differently.
 fn joined(
     core: Classification,
     base: Option<&Classification>,
@@ -221,7 +224,7 @@ fn joined(
     theirs: &Classification,
 ) -> Option<Classification> {
     let mut result = core;
-    // If only one side added to a list, its order is kept, whatever the clocks say.
+    // If only one side added to a list, its order is kept, regardless of the clocks.
     let before = base.map_or(&[][..], |base| &base.reclassified);
     result.reclassified = three_way(&before, &&*ours.reclassified, &&*theirs.reclassified)
         .map_or_else(|| join_changes(&result, [ours, theirs]), <[_]>::to_vec);
@@ -231,7 +234,7 @@ fn joined(
     Some(result)
 }
 
-/// A result as it was committed, without later changes.
+/// Returns a result as it was committed, without later changes.
 fn core(result: &Classification) -> Classification {
     Classification {
         reclassified: Vec::new(),
@@ -241,7 +244,7 @@ fn core(result: &Classification) -> Classification {
     }
 }
 
-/// The state changes of both sides. Each starts from the state that the previous one left.
+/// Returns the state changes from both sides. Each change starts from the state that the previous change left.
 fn join_changes(result: &Classification, [ours, theirs]: [&Classification; 2]) -> Vec<Reclassification> {
     let key = |change: &Reclassification| {
         let alone = Reclassification { from: change.to.clone(), ..change.clone() };
@@ -256,7 +259,8 @@ fn join_changes(result: &Classification, [ours, theirs]: [&Classification; 2]) -
     changes
 }
 
-/// The amendments of both sides, identified by `key`. `None` if both sides edited the same amendment differently.
+/// Returns the amendments from both sides, identified by `key`. Returns `None` if both sides edited the same amendment
+/// differently.
 pub(super) fn join_amended<T: Clone + PartialEq, K: Ord + Clone>(
     lists: [&[T]; 3],
     key: impl Fn(&T) -> K,
@@ -267,12 +271,12 @@ pub(super) fn join_amended<T: Clone + PartialEq, K: Ord + Clone>(
         .or_else(|| join_lists(lists, key, |base, our, their| three_way(base.unwrap_or(our), our, their)))
 }
 
-/// A sort key that orders simultaneous changes identically on every machine.
+/// Returns a sort key that orders simultaneous changes identically on every machine.
 fn order(result: &Classification) -> String {
     format!("{result:?}")
 }
 
-/// Reports decisions about merged results.
+/// Reports the decisions about merged results.
 fn note_results(first: &Classification, sides: &[&Node; 2], decisions: &mut Vec<MergeDecision>) {
     let node = || sides[0].id.clone();
     let others = first.other_results.len();

@@ -1,14 +1,14 @@
-//! Merges lists that both sides appended to: state changes, amendments, results, conclusions.
+//! Merges lists to which both sides appended: state changes, amendments, results and conclusions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Merges two lists without duplicates.
 ///
-/// The order of each list is preserved where they do not contradict each other. If neither list orders two entries, the
-/// smaller one comes first.
+/// The order of both lists is preserved unless they contradict each other. If neither list determines the order of two
+/// entries, the smaller entry comes first.
 ///
-/// The result is the same from either side and in any order of three, if all lists were made by appending and by this
-/// function.
+/// The result is the same from either side, and for three lists in any order, if all lists were created by appending
+/// and by this function.
 pub(super) fn interleave<K: Ord + Clone>(ours: &[K], theirs: &[K]) -> Vec<K> {
     let all = [ours, theirs].map(|list| list.iter().collect::<BTreeSet<_>>());
     let mut taken = BTreeSet::new();
@@ -23,7 +23,7 @@ pub(super) fn interleave<K: Ord + Clone>(ours: &[K], theirs: &[K]) -> Vec<K> {
         let next = match rest.map(<[K]>::first) {
             [None, None] => return merged,
             [Some(only), None] | [None, Some(only)] => only,
-            // Entries in only one list come before any shared entry that follows them.
+            // Entries that occur in only one list come before any shared entry that follows them.
             [Some(our), Some(their)] => match (all[1].contains(our), all[0].contains(their)) {
                 (false, true) => our,
                 (true, false) => their,
@@ -38,8 +38,8 @@ pub(super) fn interleave<K: Ord + Clone>(ours: &[K], theirs: &[K]) -> Vec<K> {
 /// The identity of an entry: its key, and the number of earlier entries with the same key.
 type Numbered<K> = (K, usize);
 
-/// Merges two lists of entries with keys. `join` merges an entry found in both lists, given its version in the base.
-/// `None` if `join` fails.
+/// Merges two lists of entries with keys. `join` merges an entry that occurs in both lists, given its version in the
+/// base. Returns `None` if `join` fails.
 pub(super) fn join_lists<T: Clone, K: Ord + Clone>(
     [base, ours, theirs]: [&[T]; 3],
     key: impl Fn(&T) -> K,

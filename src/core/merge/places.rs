@@ -1,22 +1,23 @@
 //! Matches nodes across the sides and assigns their ids in the merged tree.
 //!
-//! A proposal is identified by its original id, its time and its texts, none of which change with a result or a rename.
-//! Two proposals made under one id are two nodes. The earlier one keeps the id. The later one is renamed below the same
-//! parent, together with all nodes below it.
+//! A proposal is identified by its original id, its time and its texts, none of which change with a result or a
+//! rename. Two proposals made under the same id are two nodes. The earlier proposal keeps the id. The later proposal
+//! is renamed below the same parent, together with all nodes below it.
 //!
-//! For the result to be independent of the order of three merges, the new id depends only on the renamed proposal: its
-//! original id plus four digits or three letters. The next free id would depend on which trees were merged first, so it
-//! is left to future proposals. Renamed proposals keep their new ids, and all other proposals keep theirs.
+//! The new id consists of the proposal's original id plus four digits or three letters. It depends only on the renamed
+//! proposal, so the result of three merges is the same in any order. The next free id would depend on which trees were
+//! merged first, so it is left for future proposals. Renamed proposals keep their new ids, and all other proposals
+//! keep theirs.
 //!
-//! Of 10,000 pairs renamed from one id, one pair gets the same digits. Both proposals are then kept, and the order of
-//! merges decides which of them gets other digits. With fewer digits this would happen in every long investigation of a
-//! team. More digits would be hard to remember.
+//! About one in 10,000 pairs of proposals renamed from the same id gets the same digits. Both proposals are then kept,
+//! and the order of the merges decides which of them gets different digits. With fewer digits, this would happen in
+//! every long team investigation. More digits would be hard to remember.
 //!
-//! If somebody withdraws one of two proposals made under one id, the order of further merges may affect ids. A tree
-//! does not record which proposal caused a rename. In one order, a proposal was renamed because of the withdrawn one
-//! and returns to its original id. In another order, it was renamed because of both and keeps its new id. Two histories
-//! that require opposite results can lead to the same tree, so no rule can distinguish them. No text is lost, and
-//! clones that merge with each other have the same tree.
+//! If somebody withdraws one of two proposals made under the same id, the order of further merges may affect ids. A
+//! tree does not record which proposal caused a rename. In one order, a proposal was renamed because of the withdrawn
+//! proposal and returns to its original id. In another order, it was also renamed because of another proposal and
+//! keeps its new id. Two histories that require opposite results can lead to the same tree, so no rule can distinguish
+//! them. No text is lost, and clones that merge with each other have the same tree.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -25,21 +26,21 @@ use super::{Conflict, ConflictReason, MergeDecision};
 use crate::domain::{Author, Classification, Node, NodeId, Timestamp};
 use crate::format::layout;
 
-/// The nodes of base, ours and theirs whose files differ.
+/// The nodes whose files differ between base, ours and theirs.
 pub(super) struct Nodes {
     pub(super) sides: [BTreeMap<NodeId, Node>; 3],
-    /// Ids used by other files.
+    /// The ids used by other files.
     pub(super) taken: BTreeSet<NodeId>,
-    /// The nodes of an existing merge, when that merge is being checked.
+    /// The nodes from an existing merge, if that merge is being checked.
     pub(super) made: BTreeMap<NodeId, Node>,
 }
 
 /// The nodes of the merged tree.
 pub(super) struct JoinedNodes {
-    /// The merged nodes, each with the sides that have it and its ids there.
+    /// The merged nodes. Each node comes with the sides that have it and its id on each of these sides.
     pub(super) nodes: Vec<(Node, Vec<(usize, NodeId)>)>,
     pub(super) decisions: Vec<MergeDecision>,
-    /// For each side, the old and new ids of renamed nodes.
+    /// For each side, a map from the old ids of renamed nodes to the new ids.
     pub(super) new_ids: [HashMap<NodeId, NodeId>; 3],
 }
 
@@ -47,13 +48,14 @@ pub(super) struct JoinedNodes {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Parent {
     None,
-    /// A proposal, by its index.
+    /// A proposal, given by its index.
     Proposal(usize),
-    /// A node that is equal on all sides.
+    /// A node that is identical on all sides.
     Untouched(NodeId),
 }
 
-/// The identity of a proposal. If several proposals claim an id, the smallest identity gets it.
+/// The identity of a proposal. If several proposals claim the same id, the proposal with the smallest identity gets
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct ProposalIdentity {
     proposed_at: Timestamp,
@@ -62,7 +64,7 @@ struct ProposalIdentity {
     covers: Vec<String>,
     made_as: NodeId,
     parent: Parent,
-    /// Distinguishes manual copies of a proposal.
+    /// A number that distinguishes manual copies of a proposal.
     copy: usize,
 }
 
@@ -71,9 +73,9 @@ struct MergedProposal {
     identity: ProposalIdentity,
     sides: [Option<Node>; 3],
     is_present: bool,
-    /// Its id in an existing merge.
+    /// The id of the proposal in an existing merge.
     there: Option<NodeId>,
-    /// Its id in the merged tree.
+    /// The id of the proposal in the merged tree.
     id: NodeId,
 }
 
@@ -81,7 +83,7 @@ struct MergedProposal {
 ///
 /// # Errors
 ///
-/// Returns the nodes that cannot be joined and the nodes without a free id.
+/// Returns the nodes that can't be joined and the nodes for which there is no free id.
 pub(super) fn join(nodes: Nodes) -> Result<JoinedNodes, Vec<Conflict>> {
     let Nodes { sides, taken, made } = nodes;
     let mut proposals = match_proposals(sides, &made);
@@ -95,7 +97,7 @@ pub(super) fn join(nodes: Nodes) -> Result<JoinedNodes, Vec<Conflict>> {
     for proposal in proposals.iter().filter(|proposal| proposal.is_present) {
         let origins: Vec<(usize, NodeId)> =
             (1..3).filter_map(|side| Some((side, proposal.sides[side].as_ref()?.id.clone()))).collect();
-        // A rename that one side made earlier is not reported to that side again.
+        // A rename that a side made earlier is not reported to that side again.
         for from in ids_before(proposal).into_iter().filter(|from| *from != proposal.id) {
             let to = proposal.id.clone();
             joined.decisions.push(MergeDecision::Renamed {
@@ -120,11 +122,11 @@ pub(super) fn join(nodes: Nodes) -> Result<JoinedNodes, Vec<Conflict>> {
     if conflicts.is_empty() { Ok(joined) } else { Err(conflicts) }
 }
 
-/// The proposals of all sides. A parent's index is lower than those of its children.
+/// Returns the proposals from all sides. A parent's index is lower than those of its children.
 fn match_proposals(sides: [BTreeMap<NodeId, Node>; 3], made: &BTreeMap<NodeId, Node>) -> Vec<MergedProposal> {
     let mut proposals: Vec<MergedProposal> = Vec::new();
     let mut known: HashMap<ProposalIdentity, usize> = HashMap::new();
-    // If texts were edited manually, the base still identifies the proposal.
+    // If texts were edited manually, the proposal can still be identified by its version in the base.
     let mut in_base: HashMap<(NodeId, Timestamp, Parent), usize> = HashMap::new();
     let mut numbers: [HashMap<NodeId, usize>; 3] = Default::default();
     let mut nodes: Vec<(usize, Node)> = Vec::new();
@@ -132,13 +134,13 @@ fn match_proposals(sides: [BTreeMap<NodeId, Node>; 3], made: &BTreeMap<NodeId, N
         nodes.extend(of_side.into_values().map(|node| (side, node)));
     }
     nodes.sort_by(|(one, a), (other, b)| (a.round(), one, &a.id).cmp(&(b.round(), other, &b.id)));
-    // A parent belongs to an earlier round.
+    // A parent always belongs to an earlier round.
     for group in nodes.chunk_by(|(one, a), (other, b)| (a.round(), one) == (b.round(), other)) {
         let identified =
             |(side, node): &(usize, Node)| (identity_of(node, &numbers[*side]), *side, node.clone());
         let mut group: Vec<(ProposalIdentity, usize, Node)> = group.iter().map(identified).collect();
-        // Unchanged proposals come first. If two were made under one id at the same time, neither is an edited version
-        // of the other.
+        // Process unchanged proposals first. If two proposals were made under the same id at the same time, neither is
+        // an edited version of the other.
         group.sort_by_key(|(identity, ..)| !known.contains_key(identity));
         for (mut identity, side, node) in group {
             let is_free = |number: &&usize| proposals[**number].sides[side].is_none();
@@ -175,7 +177,7 @@ fn match_proposals(sides: [BTreeMap<NodeId, Node>; 3], made: &BTreeMap<NodeId, N
     proposals
 }
 
-/// The identity of a proposal, given the indexes of possible parents.
+/// Returns the identity of a proposal. `numbers` contains the indexes of possible parents.
 fn identity_of(node: &Node, numbers: &HashMap<NodeId, usize>) -> ProposalIdentity {
     let parent = match &node.parent {
         None => Parent::None,
@@ -195,7 +197,7 @@ fn identity_of(node: &Node, numbers: &HashMap<NodeId, usize>) -> ProposalIdentit
     }
 }
 
-/// Determines which proposals are in the merged tree. A removal by one side counts, unless the other side worked on the
+/// Determines which proposals are in the merged tree. A removal by one side counts unless the other side worked on the
 /// proposal or on a node below it.
 fn find_present(proposals: &mut [MergedProposal]) {
     for number in (0..proposals.len()).rev() {
@@ -208,7 +210,7 @@ fn find_present(proposals: &mut [MergedProposal]) {
     }
 }
 
-/// Returns true if a side made or researched the proposal, which keeps it whatever the other side did.
+/// Returns true if a side made or researched the proposal, and it is therefore kept regardless of the other side.
 fn is_kept_by(proposal: &MergedProposal, side: usize) -> bool {
     match (&proposal.sides[0], &proposal.sides[side]) {
         (_, None) => false,
@@ -217,10 +219,10 @@ fn is_kept_by(proposal: &MergedProposal, side: usize) -> bool {
     }
 }
 
-/// Assigns ids to the proposals of one round. Earlier rounds have theirs.
+/// Assigns ids to the proposals in one round. Proposals in earlier rounds already have their ids.
 fn place(proposals: &mut [MergedProposal], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Conflict> {
     let is_here = |proposal: &MergedProposal| proposal.id.round() == round;
-    // For each side, the ids of proposals that were renamed there or that the other side withdrew.
+    // For each side, the ids of proposals that were renamed on that side or withdrawn by the other side.
     let mut gone: [HashSet<&NodeId>; 3] = Default::default();
     for proposal in proposals.iter().filter(|proposal| is_here(proposal)) {
         let [base, ours, theirs] = &proposal.sides;
@@ -237,9 +239,9 @@ fn place(proposals: &mut [MergedProposal], round: u32, untouched: &BTreeSet<Node
         proposals.iter().enumerate().filter(|(_, proposal)| is_here(proposal) && proposal.is_present)
     {
         let made = made_step(proposals, proposal);
-        // The proposal was not renamed on this side, or the proposal that caused its rename is withdrawn or renamed as
-        // well. A side that has not worked on it does not count: if it had been withdrawn elsewhere, no trace of its
-        // rename would remain there.
+        // The proposal was not renamed on this side, or the proposal that caused the rename was itself withdrawn or
+        // renamed. A side that has not worked on the proposal does not count, because no trace of the rename would
+        // remain there if the proposal had been withdrawn elsewhere.
         let claims_on = |side: usize| {
             let node = proposal.sides[side].as_ref().filter(|_| is_kept_by(proposal, side))?;
             let own = below(node.parent.as_ref(), &node.id, made?)?;
@@ -256,8 +258,8 @@ fn place(proposals: &mut [MergedProposal], round: u32, untouched: &BTreeSet<Node
     let there = ids_there(proposals, &here, &taken);
     let mut places = Vec::new();
     let mut conflicts = Vec::new();
-    // Proposals with a right to their original id come first, then those renamed before, then those that must be
-    // renamed.
+    // Proposals with a right to their original id come first. They are followed by proposals renamed before, and then
+    // by proposals that must be renamed.
     let mut displaced = Vec::new();
     for (has_moved, number) in here {
         let proposal = &proposals[number];
@@ -266,7 +268,7 @@ fn place(proposals: &mut [MergedProposal], round: u32, untouched: &BTreeSet<Node
         let wanted =
             wanted.and_then(|step| below(parent_id(proposals, proposal).as_ref(), &proposal.id, step));
         let wanted = there.get(&number).cloned().or(wanted);
-        // A manually misplaced proposal stays where it is.
+        // A proposal that was manually misplaced stays where it is.
         match wanted.or_else(|| ids_before(proposal).into_iter().next()) {
             Some(id) if taken.insert(folded(&id)) => places.push((number, id)),
             _ => displaced.push(number),
@@ -291,10 +293,10 @@ fn place(proposals: &mut [MergedProposal], round: u32, untouched: &BTreeSet<Node
     conflicts
 }
 
-/// The ids that an existing merge, perhaps by another program, gave to these proposals.
+/// Returns the ids that an existing merge, perhaps by another program, gave to these proposals.
 ///
-/// Such an id is accepted if it is the original one, if the proposal already had it on a side, or if an earlier
-/// proposal claims the original one.
+/// Each id is accepted if it is the original id, if the proposal already had it on a side, or if an earlier proposal
+/// claims the original id.
 fn ids_there(
     proposals: &[MergedProposal],
     here: &[(bool, usize)],
@@ -322,21 +324,21 @@ fn ids_there(
     here.iter().filter_map(|(_, number)| Some((*number, there(*number)?))).collect()
 }
 
-/// The last step of an id, without the id of its parent.
+/// Returns the last step of an id, without the parent's id.
 fn step<'i>(id: &'i NodeId, parent: Option<&NodeId>) -> Option<&'i str> {
     id.suffix().strip_prefix(parent.map_or("", NodeId::suffix)).filter(|step| !step.is_empty())
 }
 
-/// The step that a side gave to a renamed proposal.
+/// Returns the step that a side assigned to a renamed proposal.
 fn moved_step<'s>(proposals: &'s [MergedProposal], proposal: &'s MergedProposal) -> Option<&'s str> {
     let (made, before) = (made_step(proposals, proposal)?, ids_before(proposal));
     let own = proposal.sides[1..].iter().flatten().filter(|node| before.contains(&node.id));
     own.filter_map(|node| step(&node.id, node.parent.as_ref())).filter(|step| *step != made).min()
 }
 
-/// The step that a proposal was made under. Its parent may have had another id then.
+/// Returns the step under which a proposal was made. Its parent may have had a different id at that time.
 ///
-/// `None` if no side has the proposal below a parent that fits its id.
+/// Returns `None` if no side has the proposal below a parent that matches its id.
 fn made_step<'s>(proposals: &'s [MergedProposal], proposal: &'s MergedProposal) -> Option<&'s str> {
     let made = &proposal.identity.made_as;
     let parent = match &proposal.identity.parent {
@@ -351,14 +353,14 @@ fn made_step<'s>(proposals: &'s [MergedProposal], proposal: &'s MergedProposal) 
     along
         .find(|step| made.suffix().ends_with(*step))
         .or_else(|| {
-            // Or it was renamed itself.
+            // The proposal itself was renamed.
             let parents = sides().filter_map(|node| node.parent.as_ref()).map(Some).chain([parent]);
             parents.filter_map(|parent| step(made, parent)).min_by_key(|step| step.len())
         })
         .or_else(|| Some(last_run(made)))
 }
 
-/// The letters or digits at the end of an id.
+/// Returns the letters or digits at the end of an id.
 fn last_run(id: &NodeId) -> &str {
     let suffix = id.suffix();
     let is_digit = suffix.ends_with(|last: char| last.is_ascii_digit());
@@ -366,7 +368,7 @@ fn last_run(id: &NodeId) -> &str {
     &suffix[before.len()..]
 }
 
-/// The id with this step below this parent, in the round of `own`. Roots have no parent.
+/// Returns the id for this step below this parent, in the round of `own`. Roots have no parent.
 fn below(parent: Option<&NodeId>, own: &NodeId, step: &str) -> Option<NodeId> {
     match parent {
         Some(parent) => parent.child(step).filter(|id| id.round() == own.round()),
@@ -374,11 +376,11 @@ fn below(parent: Option<&NodeId>, own: &NodeId, step: &str) -> Option<NodeId> {
     }
 }
 
-/// A new step for a proposal that cannot keep its own.
+/// Returns a new step for a proposal that can't keep its own.
 ///
-/// Digits are appended after a digit, letters after a letter, so ids of children continue with the other kind.
+/// Digits are appended after a digit and letters after a letter, so the ids of children continue with the other kind.
 fn other_step(made: &str, identity: &ProposalIdentity, attempt: u32) -> String {
-    // The FNV-1a hash.
+    // Compute the FNV-1a hash.
     let told = format!(
         "{} {} {} {} {attempt}",
         identity.proposed_at, identity.title, identity.planned_action, identity.copy
@@ -397,14 +399,14 @@ fn other_step(made: &str, identity: &ProposalIdentity, attempt: u32) -> String {
     letters
 }
 
-/// Ids that differ only in case name the same file on some systems.
+/// Returns the id in lower case. On some systems, ids that differ only in case name the same file.
 fn folded(id: &NodeId) -> String {
     id.as_str().to_ascii_lowercase()
 }
 
-/// The ids of a proposal before the merge: those given by a side that renamed it, otherwise the old one.
+/// Returns a proposal's ids before the merge: the new ids from the sides that renamed it, otherwise the old id.
 ///
-/// There are two if both sides renamed it, or if it has different ids without a base.
+/// There are two ids if both sides renamed the proposal, or if its ids differ and there is no base.
 fn ids_before(proposal: &MergedProposal) -> BTreeSet<NodeId> {
     let [base, ours, theirs] = proposal.sides.each_ref().map(|side| side.as_ref().map(|node| &node.id));
     let all: BTreeSet<NodeId> = [ours, theirs].into_iter().flatten().cloned().collect();
@@ -422,7 +424,7 @@ fn parent_id(proposals: &[MergedProposal], proposal: &MergedProposal) -> Option<
     }
 }
 
-/// For each side, the old and new ids of renamed nodes.
+/// Returns, for each side, a map from the old ids of renamed nodes to the new ids.
 fn new_ids(proposals: &[MergedProposal]) -> [HashMap<NodeId, NodeId>; 3] {
     let mut new_ids: [HashMap<NodeId, NodeId>; 3] = Default::default();
     for proposal in proposals.iter().filter(|proposal| proposal.is_present) {
@@ -434,7 +436,7 @@ fn new_ids(proposals: &[MergedProposal]) -> [HashMap<NodeId, NodeId>; 3] {
     new_ids
 }
 
-/// The node with the ids of the merged tree.
+/// Returns the node with the ids from the merged tree.
 fn renamed(
     mut node: Node,
     proposal: &MergedProposal,

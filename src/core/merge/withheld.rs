@@ -6,8 +6,8 @@ use super::three_way;
 use crate::domain::NodeId;
 use crate::format::withheld_file::WithheldList;
 
-/// Joins the lists of base, ours and theirs. If both sides changed an entry and only one withholds the node, it stays
-/// withheld.
+/// Joins the lists from base, ours and theirs. If both sides changed an entry and only one side withholds the node,
+/// the node stays withheld.
 pub(super) fn join(
     lists: &[Option<WithheldList>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
