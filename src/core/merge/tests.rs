@@ -1,4 +1,4 @@
-//! Random histories that diverge from one tree, and each case of the merge.
+//! Random histories that diverge from one tree, and tests for each case of the merge.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::domain::{
 };
 use crate::ruleset::rules::confirmation::stamp;
 
-/// A tree as values.
+/// The contents of a tree as values.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct TreeFiles {
     nodes: BTreeMap<NodeId, Node>,
@@ -120,7 +120,7 @@ impl TreeFiles {
         self.comments.insert(comment.id, comment);
     }
 
-    /// Each comment with its proposal.
+    /// Returns each comment with the action planned by its node.
     fn said(&self) -> BTreeMap<String, Option<String>> {
         let about = |id: &NodeId| self.nodes.get(id).map(|node| node.planned_action.clone());
         let all = self.comments.values();
@@ -131,7 +131,7 @@ impl TreeFiles {
         self.end = Some(Conclusion { conclusion: text.map(Into::into), ..Conclusion::new(time(at)) });
     }
 
-    /// All texts of the tree.
+    /// Returns all texts in the tree.
     fn texts(&self) -> BTreeSet<String> {
         let mut texts: BTreeSet<String> = self.files.values().cloned().collect();
         for node in self.nodes.values() {
@@ -198,7 +198,7 @@ fn trees(base: &TreeFiles, ours: &TreeFiles, theirs: &TreeFiles) -> Trees {
     Trees { base: only(&base), ours: only(&ours), theirs: only(&theirs), untouched, ..Trees::default() }
 }
 
-/// The merged tree. Asserts that it is the same from both sides.
+/// Returns the merged tree. Asserts that it is the same from both sides.
 fn merged(
     base: &TreeFiles,
     ours: &TreeFiles,
@@ -218,7 +218,7 @@ fn merged(
     Ok((TreeFiles::of(&merged.files), merged.decisions))
 }
 
-/// Merges values instead of files, from both sides. Much faster, for many random trees.
+/// Merges values instead of files, from both sides. This is much faster, for tests with many random trees.
 fn joined(base: &TreeFiles, ours: &TreeFiles, theirs: &TreeFiles) -> (TreeFiles, Vec<MergeDecision>) {
     let from_here = joined_from(base, ours, theirs);
     assert_eq!(from_here, joined_from(base, theirs, ours), "it depends on the side");
@@ -263,7 +263,7 @@ fn said(decisions: &[MergeDecision]) -> Vec<String> {
     decisions.iter().map(|decision| format!("{decision:#}")).collect()
 }
 
-/// A question with two researched roots and a pending proposal.
+/// Returns a question with two researched roots and a pending proposal.
 fn base() -> TreeFiles {
     let mut base = TreeFiles::default();
     base.propose("R1.A", None, "root", 0);
@@ -340,7 +340,7 @@ fn of_two_proposals_under_one_id_the_later_moves_with_all_below_it() {
             format!("R3.A3a renamed to {below} (below later)")
         ]
     );
-    // Work below the old id continues below the new one.
+    // Later work below the old id continues below the new id.
     let mut further = ours.clone();
     further.propose("R3.A3b", Some("R2.A3"), "more below later", 50);
     let (tree, decisions) = merged(&ours, &tree, &further).unwrap();
@@ -349,7 +349,7 @@ fn of_two_proposals_under_one_id_the_later_moves_with_all_below_it() {
     assert_eq!(said(&decisions), [format!("R3.A3b renamed to {more} (more below later)")]);
 }
 
-/// Agents choose their ids, so a step may mix letters and digits.
+/// Agents choose their own ids, so a step may mix letters and digits.
 #[test]
 fn nobody_is_moved_whose_id_nobody_else_has() {
     let (base, mut ours, mut theirs) = (base(), base(), base());
@@ -367,7 +367,8 @@ fn nobody_is_moved_whose_id_nobody_else_has() {
     }
 }
 
-/// The proposal of the base used to be mistaken for a manually edited version of the other and was given its result.
+/// The base's proposal used to be mistaken for a manually edited version of the other proposal and was given its
+/// result.
 #[test]
 fn two_proposals_of_one_instant_under_one_id_stay_two() {
     let (mut base, mut other) = (base(), base());
@@ -410,7 +411,7 @@ fn whoever_makes_way_takes_no_id_that_would_be_given_next() {
     assert_eq!(below(&later, &mut next), format!("R3{}a", &later[2..]));
 }
 
-/// The order of merges matters here. Nothing is lost, and clones that merge have the same tree.
+/// The order of the merges matters here. Nothing is lost, and clones that merge with each other have the same tree.
 #[test]
 fn two_that_make_way_with_the_same_digits_are_both_kept() {
     let side = |title: &str, at| {
@@ -443,8 +444,8 @@ fn two_that_make_way_with_the_same_digits_are_both_kept() {
     }
 }
 
-/// The order of merges matters here: a tree does not record which proposal caused a rename. Nothing is lost, and clones
-/// that merge have the same tree.
+/// The order of the merges matters here, because a tree does not record which proposal caused a rename. Nothing is
+/// lost, and clones that merge with each other have the same tree.
 #[test]
 fn whoever_takes_back_what_another_made_way_for_loses_nothing_by_the_order() {
     let mut story = Scenario::from(TreeFiles::default());
@@ -465,7 +466,7 @@ fn whoever_takes_back_what_another_made_way_for_loses_nothing_by_the_order() {
     assert_eq!(story.commits[one].0.texts(), trees[0].texts());
 }
 
-/// If the earlier proposal is withdrawn before the merge, nothing has to be renamed for it.
+/// If the earlier proposal is withdrawn before the merge, the later proposal does not have to be renamed.
 #[test]
 fn whoever_made_way_for_a_proposal_that_is_taken_back_has_its_own_id_again() {
     let (base, mut ours, mut theirs) = (base(), base(), base());
@@ -474,7 +475,7 @@ fn whoever_made_way_for_a_proposal_that_is_taken_back_has_its_own_id_again() {
     let (both, _) = merged(&base, &ours, &theirs).unwrap();
     let (all, _) = merged(&theirs, &both, &base).unwrap();
     assert_eq!(all, ours);
-    // The same applies if it had to be renamed for another withdrawn proposal.
+    // The same applies if the proposal had been renamed because of another withdrawn proposal.
     theirs.commit("R2.A3", "EXPLORE", "found earlier", 22);
     let mut first = base.clone();
     first.propose("R2.A3", Some("R1.A"), "first", 19);
@@ -486,8 +487,8 @@ fn whoever_made_way_for_a_proposal_that_is_taken_back_has_its_own_id_again() {
     assert_eq!(all, merged(&base, &moved, &ours).unwrap().0);
 }
 
-/// The id used to depend on which side was merged first: the one that withdrew the earlier proposal without knowing the
-/// later one, or the one that knew both.
+/// The id used to depend on which side was merged first: the side that withdrew the earlier proposal without knowing
+/// the later proposal, or the side that knew both.
 #[test]
 fn whoever_made_way_has_one_id_though_two_have_taken_back_what_it_made_way_for() {
     let (nothing, mut known, mut other) = (base(), base(), base());
@@ -520,7 +521,8 @@ fn whoever_made_way_and_was_taken_back_or_researched_elsewhere_has_one_id() {
     let again = story.add(moved, |tree| tree.propose("R1.A", None, "instead of the earlier", 40));
     let all = story.in_any_order([researched, again, taken_back]);
     assert_eq!(all.id_of("made"), "R1.A");
-    // The same applies if the node was researched under its new id and others withdraw the cause of its rename.
+    // The same applies if the node was researched under its new id and others withdraw the proposal that caused the
+    // rename.
     let researched = story.add(moved, |tree| {
         let id = tree.id_of("made");
         tree.commit(&id, "EXPLORE", "found", 30);
@@ -531,7 +533,7 @@ fn whoever_made_way_and_was_taken_back_or_researched_elsewhere_has_one_id() {
     assert_eq!(all.id_of("made"), "R1.A");
 }
 
-/// Older versions made such a merge: a proposal renamed on one side kept its new id.
+/// Older versions produced such merges: a proposal renamed on one side kept its new id.
 #[test]
 fn a_merge_that_left_a_proposal_where_it_had_moved_is_made_anew_as_it_is() {
     let mut story = Scenario::from(TreeFiles::default());
@@ -549,7 +551,8 @@ fn a_merge_that_left_a_proposal_where_it_had_moved_is_made_anew_as_it_is() {
     assert_ne!(merged(made, researched, again).unwrap().0, older);
 }
 
-/// Each withdrawn proposal had the id on one side. One was renamed because of the other only where both met.
+/// Each withdrawn proposal had the id on one side. One of them was renamed because of the other only where the two
+/// met.
 #[test]
 fn whoever_made_way_for_one_that_had_to_make_way_itself_has_one_id() {
     let mut story = Scenario::from(TreeFiles::default());
@@ -566,7 +569,7 @@ fn whoever_made_way_for_one_that_had_to_make_way_itself_has_one_id() {
     assert_eq!(all.id_of("third"), "R1.A");
 }
 
-/// Its step used to be mistaken for the letters of its parent's new id followed by its own.
+/// The proposal's step used to be mistaken for the letters of its parent's new id followed by its own letters.
 #[test]
 fn whoever_is_made_below_a_node_that_made_way_collides_as_any_other() {
     let mut story = Scenario::from(TreeFiles::default());
@@ -616,8 +619,8 @@ fn attachments_go_with_their_nodes_and_both_of_one_name_stay() {
 }
 
 proptest! {
-    /// Three clones attach files with few names to one node. In any order of merges, the result has the same files and
-    /// all contents.
+    /// Three clones attach files with a few different names to one node. In any order of merges, the result has the
+    /// same files and all contents.
     #[test]
     fn attachments_of_three_clones_are_the_same_in_any_order(
         given in prop::array::uniform3(prop::collection::btree_map("[abAB]\\.log", "[xyz]{1,2}", 0..4)),
@@ -713,7 +716,7 @@ fn a_proposal_that_was_researched_twice_keeps_both_results() {
     assert_eq!(result.amended[0].title.as_deref(), Some("title of ours"));
     assert!(result.is_contested());
     assert_eq!(said(&decisions), ["R2.A2 has a second result", "R2.A2 is contested: VALID against DEAD"]);
-    // A decision between them settles the conflict until there is a third result.
+    // A decision between the results settles the conflict until there is a third result.
     let mut settled = tree.clone();
     settled.reclassify("R2.A2", "DEAD", "looked at both", 40);
     settled.node("R2.A2").classification.as_mut().unwrap().reclassified.last_mut().unwrap().settles = 1;
@@ -771,7 +774,7 @@ fn amendments_stay_in_their_order_where_a_clock_was_set_back() {
     let (tree, _) = merged(&base, &ours, &theirs).unwrap();
     let node = &tree.nodes[&"R2.A1".parse().unwrap()];
     assert_eq!((node.title.as_str(), node.state().unwrap().as_str()), ("title two", "DEAD"));
-    // If both sides amended, the later amendment is in force and no text is lost.
+    // If both sides amended the node, the later amendment is in force and no text is lost.
     theirs.amend("R2.A1", "three", 43);
     let (tree, _) = merged(&base, &ours, &theirs).unwrap();
     assert_eq!(tree.node_title("R2.A1"), "title three");
@@ -837,8 +840,8 @@ fn results_that_both_sides_have_keep_their_place_where_a_clock_was_ahead() {
     assert_eq!(findings.collect::<Vec<_>>(), ["z, the first", "a, the second", "of ours", "of theirs"]);
 }
 
-/// Each amendment contains the text before it, even if that text is the same. Otherwise a third side between them would
-/// make the result depend on the order of merges.
+/// Each amendment contains the earlier text, even if that text is the same. Otherwise, a third side between the two
+/// would make the result depend on the order of the merges.
 #[test]
 fn two_amendments_that_say_the_same_are_both_known_to_a_third() {
     let base = base();
@@ -911,7 +914,7 @@ fn an_end_that_one_side_has_opened_again_is_kept_only_where_the_other_has_change
             )
         );
     }
-    // A conclusion attached to the reopened one has another author and is kept.
+    // A conclusion attached to the reopened conclusion has another author and is kept.
     let mut third = self::base();
     third.end(Some("third"), 52);
     let (both, _) = merged(&self::base(), &base, &third).unwrap();
@@ -919,7 +922,7 @@ fn an_end_that_one_side_has_opened_again_is_kept_only_where_the_other_has_change
     assert_eq!(texts(&merged(&base, &again, &both).unwrap().0), ["third", "second"]);
 }
 
-/// Amendments of all results of a node are undone in order of time. An earlier version used the wrong order.
+/// The amendments of all results of a node are undone in chronological order. An earlier version used the wrong order.
 #[test]
 fn an_amendment_comes_after_those_of_a_result_that_a_merge_has_put_beside() {
     let base = base();
@@ -1062,14 +1065,14 @@ fn what_somebody_has_written_by_hand_stays() {
     assert_eq!(conflicts[0].to_string(), "nodes/R2/R2.A1.yaml: both sides have changed it");
 }
 
-/// One step of a history: kind, place, time.
+/// One step of a history: its kind, place and time.
 type Op = (u8, prop::sample::Index, i64);
 
 fn history() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec((0..14u8, any::<prop::sample::Index>(), 0..40i64), 0..14)
 }
 
-/// The tree after these steps. Every text contains `who`, so it can be recognized.
+/// Returns the tree after these steps. Every text contains `who`, so it can be recognized.
 fn play(tree: &TreeFiles, ops: &[Op], who: &str, start: i64) -> TreeFiles {
     let mut tree = tree.clone();
     for (number, (op, index, at)) in ops.iter().enumerate() {
@@ -1098,7 +1101,7 @@ fn play(tree: &TreeFiles, ops: &[Op], who: &str, start: i64) -> TreeFiles {
             }
             5 => {
                 if let Some(id) = some(&committed) {
-                    // Some sides do the same as others.
+                    // Some steps are identical on several sides.
                     let reason = if index.index(4) == 0 { "alike" } else { &text };
                     tree.reclassify(id.as_str(), ["FOUND", "DEAD", "EXPLORE"][index.index(3)], reason, at);
                 }
@@ -1115,11 +1118,11 @@ fn play(tree: &TreeFiles, ops: &[Op], who: &str, start: i64) -> TreeFiles {
             }
             13 => match &mut tree.end {
                 Some(end) if end.conclusion.is_some() && index.index(3) > 0 => amend_end(end, &text, at),
-                // Closed again after more research.
+                // The investigation is closed again after more research.
                 end => *end = Some(Conclusion { conclusion: Some(text), ..Conclusion::new(time(at)) }),
             },
             7 => {
-                // Withdrawing one of two proposals made under one id makes the order of merges matter.
+                // Withdrawing one of two proposals made under the same id makes the order of the merges matter.
                 let made_as = |it: &Node| it.renamed_from.clone().unwrap_or_else(|| it.id.clone());
                 let shares = |it: &Node| {
                     let all = tree.nodes.values();
@@ -1152,7 +1155,7 @@ fn play(tree: &TreeFiles, ops: &[Op], who: &str, start: i64) -> TreeFiles {
     tree
 }
 
-/// The texts of proposals withdrawn by a side, and of the conclusion it reopened.
+/// Returns the texts of the proposals that a side withdrew and of the conclusion that it reopened.
 fn given_up(base: &TreeFiles, side: &TreeFiles) -> BTreeSet<String> {
     let gone = base.nodes.values().filter(|node| node.is_pending());
     let gone =
@@ -1248,7 +1251,7 @@ proptest! {
     }
 }
 
-/// Trees and their parents.
+/// The trees of all commits, each with its parents.
 struct Scenario {
     commits: Vec<(TreeFiles, Vec<usize>)>,
 }
@@ -1266,7 +1269,7 @@ impl Scenario {
         self.commits.len() - 1
     }
 
-    /// All three trees merged, in each order.
+    /// Merges all three trees, in each order.
     fn ends(&mut self, [a, b, c]: [usize; 3]) -> [usize; 3] {
         [[a, b, c], [b, c, a], [c, a, b]].map(|[one, other, last]| {
             let both = self.join(one, other);
@@ -1274,7 +1277,7 @@ impl Scenario {
         })
     }
 
-    /// The tree of all three. Asserts that the order of merges does not matter.
+    /// Returns the tree that contains all three. Asserts that the order of the merges does not matter.
     fn in_any_order(&mut self, heads: [usize; 3]) -> TreeFiles {
         let [all, other, third] = self.ends(heads).map(|end| self.commits[end].0.clone());
         assert_eq!(all, other);
@@ -1291,7 +1294,7 @@ impl Scenario {
         all
     }
 
-    /// The best common ancestors.
+    /// Returns the best common ancestors.
     fn bases(&self, one: usize, others: &[usize]) -> Vec<usize> {
         let behind: BTreeSet<usize> = others.iter().flat_map(|other| self.behind(*other)).collect();
         let common: Vec<usize> = self.behind(one).intersection(&behind).copied().collect();
@@ -1300,7 +1303,7 @@ impl Scenario {
         common.iter().filter(is_best).copied().collect()
     }
 
-    /// Like the store, merges several common ancestors first.
+    /// Merges several common ancestors first, like the store.
     fn common(&self, commits: &[usize]) -> TreeFiles {
         let mut tree = self.commits[commits[0]].0.clone();
         for (at, commit) in commits.iter().enumerate().skip(1) {
