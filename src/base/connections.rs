@@ -199,7 +199,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Counts a new connection. Closes an idle one if necessary; returns false if there is no room.
+    /// Counts a new connection, and closes an idle connection if necessary. Returns false if there is no room.
     fn enter(&mut self, network: IpAddr) -> bool {
         let here = self.networks.get(&network).map_or(0, |count| count.open);
         let fits = if here >= self.limits.network {
@@ -275,7 +275,7 @@ impl Connection {
     }
 }
 
-/// A protected connection.
+/// A connection that stays protected until this value is dropped.
 pub struct HeldConnection(Connection);
 
 impl Drop for HeldConnection {
@@ -292,7 +292,7 @@ impl Drop for HeldConnection {
     }
 }
 
-/// A counted connection.
+/// A connection that counts as open until this value is dropped.
 struct OpenConnection(Connection);
 
 impl OpenConnection {

@@ -1,7 +1,7 @@
 //! System-dependent functions. Each has one signature and one implementation per system.
 //!
-//! `unix` and `windows` cover the two families. `linux` contains features specific to Linux, and `other` contains
-//! their fallbacks.
+//! `unix` and `windows` cover the two families of systems. `linux` contains features specific to Linux, and `other`
+//! contains their fallbacks.
 
 #[cfg(target_os = "linux")]
 mod linux;

@@ -60,13 +60,13 @@ pub fn private_folder() -> DirBuilder {
     builder
 }
 
-/// Waits until a file is on disk. Also works for a folder if the system supports it.
+/// Waits until a file is stored on disk. Folders are also synced if the system supports this.
 ///
 /// # Errors
 ///
-/// Returns an error if the path can't be opened or written.
+/// Returns an error if the path can't be opened or synced.
 pub fn sync(path: &Path) -> io::Result<()> {
-    // Both files opened for reading and folders can be synced.
+    // Files and folders can be synced even if opened only for reading.
     File::open(path)?.sync_all()
 }
 

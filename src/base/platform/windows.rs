@@ -29,7 +29,7 @@ pub fn private_folder() -> DirBuilder {
     DirBuilder::new()
 }
 
-/// Only files opened for writing can be synced, and folders can't.
+/// Files must be opened for writing to be synced. Folders can't be synced.
 pub fn sync(path: &Path) -> io::Result<()> {
     if path.is_dir() { Ok(()) } else { File::options().write(true).open(path)?.sync_all() }
 }

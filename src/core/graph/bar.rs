@@ -50,7 +50,7 @@ pub struct BarKind {
 
 impl BarKind {
     /// Returns the kind for a role class, a state label and a verdict. The verdict is ignored unless the class is
-    /// `role-solution`. Besides role classes, `role-refutation` and `role-pending` (proposals) are known.
+    /// `role-solution`. Besides a role class, `class` may be `role-refutation` or `role-pending` (a proposal).
     pub fn of(class: &str, word: &str, verdict: Option<Verdict>) -> BarKind {
         let rank = ORDER.iter().position(|known| *known == class).unwrap_or(ORDER.len());
         let Some(verdict) = verdict.filter(|_| class == ORDER[0]) else {
@@ -73,7 +73,7 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// Counts nodes. They are given in preorder, each with its parent's index and its kind.
+    /// Counts the given nodes. The nodes must be in preorder, each with its parent's index and its kind.
     pub fn new(nodes: &[(Option<usize>, BarKind)]) -> Tallies {
         let kinds: BTreeSet<&BarKind> = nodes.iter().map(|(_, kind)| kind).collect();
         let kinds: Vec<BarKind> = kinds.into_iter().cloned().collect();
@@ -112,7 +112,7 @@ impl Tallies {
     }
 }
 
-/// Returns the bar of these nodes.
+/// Returns the bar for these nodes.
 pub fn bar(nodes: impl IntoIterator<Item = BarKind>) -> Vec<BarPart> {
     let mut kinds: Vec<BarKind> = nodes.into_iter().collect();
     kinds.sort_unstable();

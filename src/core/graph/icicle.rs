@@ -1,4 +1,4 @@
-//! An icicle diagram: one row per round, each node as wide as its number of leaves.
+//! An icicle diagram: one row per round, in which the width of a node is proportional to its number of leaves.
 //!
 //! Each cell has the pattern of its role and, if there is room, a label. Branches that would be too narrow are merged
 //! into one cell with a bar of their nodes by kind. Links above the cells lead to parts that have their own page. A
@@ -89,7 +89,8 @@ impl<'a> IcicleLayout<'a> {
         self.pages.items[item].depth - self.first
     }
 
-    /// Returns the number of rows used by merged branches: one for their number, and one per level within limits.
+    /// Returns the number of rows used by merged branches: one row for their number and, within limits, one row per
+    /// level.
     fn rows(&self, together: &PagePart) -> u32 {
         let last = self.pages.range(&together.tops).map(|item| self.row(item)).max().unwrap_or(0);
         let row = together.tops.first().map_or(0, |top| self.row(*top));
@@ -418,8 +419,8 @@ const PATTERNS: [(&str, &str, u8, &str); 8] = [
     ("proposed", "proposed", 4, "M0 1h2M2 3h2"),
 ];
 
-/// Returns a cell with the pattern and sign of a role, or of a proposal for `None`. Used in legends on pages that
-/// define the patterns.
+/// Returns a cell with the pattern and sign of a role, or of a proposal if `role` is `None`. Used in legends on pages
+/// that define the patterns.
 pub fn swatch(role: Option<Role>) -> Svg {
     let fill = match role {
         Some(Role::Solution) => " class=\"full\"",

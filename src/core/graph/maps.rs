@@ -7,9 +7,10 @@
 //! # Guarantees
 //!
 //! - Every page can be reached from the first page through links to parts.
-//! - A page is divided into branches with at most half of its nodes, except for a trunk longer than the rows of a page.
-//! - An icicle has about [`MOST_CELLS`] cells and about [`MOST_PARTS`] parts, whatever the shape of the tree.
-//! - Nothing recurses on the call stack.
+//! - A page is divided into branches that each contain at most half of its nodes, except for a trunk longer than the
+//!   rows of a page.
+//! - An icicle has about [`MOST_CELLS`] cells and about [`MOST_PARTS`] parts, regardless of the tree's shape.
+//! - No function recurses.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};

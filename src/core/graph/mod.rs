@@ -23,14 +23,14 @@
 //! | `.background`, `.legend` | the background and the head of a standalone picture |
 //! | `.edges > .edge` | an edge from parent to child; dashed with `.to-dead` or `.to-proposed` |
 //! | `.edge.on-path` | a thicker edge on the path to a checked answer |
-//! | `.edge.on-path.doubted` | the same, dashed, if the answer is contested or checked only by its author |
+//! | `.edge.on-path.doubted` | a dashed edge on the path to an answer that is contested or was checked only by its author |
 //! | `.cards > .card` | a card: `<a>`, or `<g>` if cards are not links |
 //! | `.card.role-…` | `role-open`, `role-awaitingConfirmation`, `role-solution`, `role-confirmation`, `role-theory`, `role-exhausted`, `role-deadEnd` |
 //! | `.card.proposed` | a proposal, which has no role; its outline is dashed |
 //! | `.card.confirmed`, `.card.self-checked`, `.card.unconfirmed`, `.card.contested` | an answer |
 //! | `.card.refuted` | a refuted node |
 //! | `.card.on-path` | a card on the path to a checked answer; `.doubted` as for edges |
-//! | `.card.best-answer` | the best answer of the picture |
+//! | `.card.best-answer` | the best answer in the picture |
 //! | `.card-box`, `.card-bar` | the outline of a card, and the bar at its left edge in the colour of the role |
 //! | `.card-id`, `.card-state`, `.card-title` | texts: the id, the label of the state (`Proposed` for a proposal), a line of the title |
 //! | `.card-note` | text: the verdict |
@@ -43,8 +43,8 @@
 //! | `.hatch` | a pattern, with the class of its role, `.doubt` or `.proposed` |
 //! | `.way`, `.cell-sign`, `.flag` | the line of the path in a cell, the sign of a verdict, and the flag at the best answer |
 //! | `svg.path.wide`, `svg.path.tall` | the path to an answer, for a window and for a phone |
-//! | `.line`, `.join`, `.twig` | its lines: the path itself, lines that join at its end, and lines that branch off; `.join` and `.twig` are also the classes of their texts |
-//! | `.stop.question`, `.step`, `.fold`, `.end` | its stops: a `.dot` and a `.found` text; at the end also a `.note` and a `.dot-sign` |
+//! | `.line`, `.join`, `.twig` | the lines of a path picture: the path itself, lines that join at its end, and lines that branch off; `.join` and `.twig` are also the classes of their texts |
+//! | `.stop.question`, `.step`, `.fold`, `.end` | the stops of a path picture: a `.dot` and a `.found` text; at the end also a `.note` and a `.dot-sign` |
 //! | `.line.…`, `.stop.…`, `.join.…`, `.twig.…` | the class of a verdict, `open` or `quiet` |
 //! | `.hit` | the clickable area of a stop or twig |
 //! | `.if-narrow`, `.if-wide` | one label in two lengths, for pages narrower than 86 rem and for all others |

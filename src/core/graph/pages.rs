@@ -45,7 +45,7 @@ pub(super) struct PageItem<'i> {
     pub state: String,
     /// The verdict on an answer or a refuted node. `None` for any other node.
     pub verdict: Option<Verdict>,
-    /// The best checked answer at or below this node.
+    /// The kind of the best checked answer at or below this node.
     pub way: Option<Way>,
     /// True if the node refutes its parent in a state that is otherwise used for confirmations.
     pub refutes: bool,

@@ -47,7 +47,7 @@ const SENTENCE: usize = 130;
 /// The links of the picture.
 #[derive(Clone, Copy)]
 pub struct PathLinks<'a> {
-    /// Returns the address of a node.
+    /// A function that returns the address of a node.
     pub node: &'a dyn Fn(&NodeId) -> String,
     /// The address of the question. `None` on the question's own page.
     pub question: Option<&'a str>,
@@ -106,7 +106,7 @@ impl Lane {
 #[derive(Debug, Default)]
 struct LaneStop {
     sort: Sort,
-    /// The indexes of the nodes in preorder. A fold has several nodes, and the question has none.
+    /// The preorder indexes of the nodes. A fold has several nodes, and the question has none.
     nodes: Vec<usize>,
     /// The finding to show.
     text: String,
@@ -187,7 +187,7 @@ impl BranchKind {
 /// Nodes of one kind that branch off a stop together.
 struct Branch {
     kind: BranchKind,
-    /// The indexes of the nodes in preorder.
+    /// The preorder indexes of the nodes.
     nodes: Vec<usize>,
     /// The node that represents the branch: the answer itself, the root of a subtree, or the parent of grouped leaves.
     at: usize,
@@ -296,7 +296,7 @@ where
     Some(LaneEnd { id: &newest.id, answer: None, class: "open", sign, words: words.to_owned() })
 }
 
-/// Returns the indexes in preorder of the nodes from the root to this node.
+/// Returns the preorder indexes of the nodes from the root to this node.
 fn way(pages: &Pages<'_>, id: &NodeId) -> Vec<usize> {
     let mut way: Vec<usize> = Vec::new();
     for node in pages.investigation.path(id) {
@@ -350,7 +350,7 @@ impl<'i> Sketch<'_, 'i> {
         }
         let (shared, from) = best;
         if shared == way.len() {
-            // This answer is on the path to another one.
+            // This answer is on the path to another answer.
             let end = self.end(end, way);
             let stop = &mut self.model.lanes[from.0].stops[from.1];
             if stop.sort == Sort::Step {

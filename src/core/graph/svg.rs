@@ -23,16 +23,16 @@ use crate::text::{counted, escape};
 
 pub use sign::sign;
 
-/// Returns the address of a node's card on the page with this number.
+/// A function that returns the address of a node's card on the page with this number.
 pub type PageHref<'a> = &'a dyn Fn(usize, &NodeId) -> String;
 
 /// Options for a picture.
 #[derive(Clone, Copy, Default)]
 pub struct SvgOptions<'a> {
-    /// Returns the link target of a card. If `None`, cards are not links.
+    /// A function that returns the link target of a card. If `None`, cards are not links.
     pub href: Option<&'a dyn Fn(&NodeId) -> String>,
-    /// Returns the address of a node's card on another page, for links to parts and back. If `None`, such links are
-    /// omitted.
+    /// A function that returns the address of a node's card on another page, for links to parts and back. If `None`,
+    /// such links are omitted.
     pub page_href: Option<PageHref<'a>>,
     /// If set, the picture is a complete file with a namespace, styles (light and dark), a background, a title and a
     /// legend for this ruleset.
@@ -137,7 +137,8 @@ const BOLD: f64 = 1.1;
 /// The size of the button before the root of a branch.
 const BUTTON: f64 = 24.0;
 const WAY_UP: f64 = 52.0;
-/// The font list contains only fonts installed on the reader's machine. The page's stylesheet may name others.
+/// The font list, which contains only fonts installed on the reader's machine. A page's stylesheet may name other
+/// fonts.
 pub(super) const FONTS: &str = "system-ui, -apple-system, &quot;Segoe UI&quot;, Roboto, &quot;Noto Sans&quot;, &quot;DejaVu Sans&quot;, sans-serif";
 
 /// All cards and their positions.

@@ -2,7 +2,7 @@
 
 use crate::text;
 
-/// The number of combining marks kept per letter. More would overflow the card.
+/// The number of combining marks kept per letter. More marks would overflow the card.
 const MARKS_KEPT: usize = 4;
 
 /// Returns the text on one line, with excess combining marks removed.

@@ -3,10 +3,10 @@
 //!
 //! # Guarantees
 //!
-//! - [`Parsed::to_html`] returns a balanced fragment that contains only the documented elements, attributes and classes.
-//!   Nothing in it runs scripts, loads resources, submits forms or applies styles. All ids begin with the caller's
-//!   prefix. Links lead to `http`, `https`, `mailto`, or an id of the same fragment. If a link is removed, its text is
-//!   kept.
+//! - [`Parsed::to_html`] returns a balanced fragment that contains only the documented elements, attributes and
+//!   classes. Nothing in it runs scripts, loads resources, submits forms or applies styles. All ids begin with the
+//!   caller's prefix. Links lead to `http`, `https`, `mailto`, or an id in the same fragment. If a link is removed,
+//!   its text is kept.
 //! - Raw HTML is shown as text.
 //! - Characters that hide or reorder text are made visible. Control characters become control pictures (`␀`). Bidi
 //!   overrides, isolates, zero-width spaces and tag characters become `�`. Joiners and plain direction marks are kept,

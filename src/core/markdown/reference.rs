@@ -11,7 +11,7 @@ use super::{
 };
 use crate::text::{first_bytes, is_hidden, one_line, shorten};
 
-/// The maximum length of a path or URL.
+/// The maximum length of a path or URL, in bytes.
 const MAX_TARGET_BYTES: usize = 4096;
 
 /// A placeholder for an underscore that the parser interpreted as emphasis (`src/__init__.py`), until it is known
@@ -24,13 +24,13 @@ const SEPARATORS: [&str; 5] = [" - ", " – ", " — ", " -- ", ": "];
 /// The maximum length of the part of an item that is searched for paths and their separator. Without a limit, an item
 /// consisting of paths would take quadratic time.
 const MAX_HEAD_BYTES: usize = 4096;
-/// The maximum length of a title, a description or a quote.
+/// The maximum length of a title, a description or a quote, in bytes.
 const MAX_TITLE_BYTES: usize = 1024;
 
 /// The maximum length of an unreadable line as shown to the author, in characters.
 const MAX_SHOWN: usize = 80;
 
-/// The first line, and the last line if there are several.
+/// A range of lines: the first line, and the last line if there are several lines.
 type Span = (u32, Option<u32>);
 
 /// A source cited by a finding.
@@ -270,7 +270,7 @@ impl ReferenceReader {
         }
     }
 
-    /// Ends the outermost item if that is the item that ends at this point.
+    /// Ends the outermost list item, unless a nested item ends at this point.
     fn end_item(&mut self) {
         let Some(outer) = self.outer.take_if(|outer| outer.containers == self.containers) else { return };
         if outer.found == self.found.len() && !says_none(&outer.text) {

@@ -3,7 +3,7 @@
 /// The two sides of a file with conflict markers, and their common ancestor if included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sides {
-    /// The text of the common ancestor. `None` unless git was configured to include it (`merge.conflictStyle`).
+    /// The text of the common ancestor. `None` if git was not configured to include it (`merge.conflictStyle`).
     pub base: Option<String>,
     /// The text above `=======`.
     pub ours: String,

@@ -3,7 +3,7 @@
 //! 1. [`merge`] receives the files that differ between the three trees, and parses those that contain nodes.
 //! 2. `places` matches the nodes of both sides and assigns ids. If two proposals were made under the same id, the
 //!    earlier proposal keeps it.
-//! 3. `node` joins the work of both sides on a node, and `end` joins their conclusions.
+//! 3. `node` joins both sides' work on a node, and `end` joins both conclusions.
 //! 4. Comments, runs and attachments of both sides are kept and follow renamed nodes. Two attachments with the same
 //!    name but different contents get different names.
 //! 5. The list of withheld nodes also follows renamed nodes.
@@ -12,8 +12,8 @@
 //! # Guarantees
 //!
 //! - The result is the same from either side.
-//! - The result of three merges is the same in any order, except that ids may differ if somebody withdrew one of two
-//!   proposals made under the same id. `places` explains why.
+//! - The result of merging three trees is the same in any order, except that ids may differ if somebody withdrew one
+//!   of two proposals made under the same id. `places` explains why.
 //! - No text is lost, except the text of a withdrawn proposal.
 //! - If anything can't be decided, the whole merge is refused and all conflicts are listed.
 //! - The merge applies no ruleset. Missing steps and violations are detected when the merged tree is next read, as

@@ -5,9 +5,9 @@
 //! is renamed below the same parent, together with all nodes below it.
 //!
 //! The new id consists of the proposal's original id plus four digits or three letters. It depends only on the renamed
-//! proposal, so the result of three merges is the same in any order. The next free id would depend on which trees were
-//! merged first, so it is left for future proposals. Renamed proposals keep their new ids, and all other proposals
-//! keep theirs.
+//! proposal, so three trees can be merged in any order with the same result. The next free id would depend on which
+//! trees were merged first, so it is left for future proposals. Renamed proposals keep their new ids, and all other
+//! proposals keep theirs.
 //!
 //! About one in 10,000 pairs of proposals renamed from the same id gets the same digits. Both proposals are then kept,
 //! and the order of the merges decides which of them gets different digits. With fewer digits, this would happen in

@@ -1303,7 +1303,7 @@ impl Scenario {
         common.iter().filter(is_best).copied().collect()
     }
 
-    /// Merges several common ancestors first, like the store.
+    /// Merges several common ancestors into one first, as the store does.
     fn common(&self, commits: &[usize]) -> TreeFiles {
         let mut tree = self.commits[commits[0]].0.clone();
         for (at, commit) in commits.iter().enumerate().skip(1) {

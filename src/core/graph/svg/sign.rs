@@ -13,7 +13,7 @@ pub(super) const SIZE: f64 = 9.0;
 
 const RING: &str = "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0";
 
-/// Returns the sign of a role, or of a proposal for `None`, as a separate picture for legends.
+/// Returns the sign of a role, or of a proposal if `role` is `None`, as a separate picture for legends.
 pub fn sign(role: Option<Role>) -> Svg {
     let mut markup = String::from(
         "<svg class=\"graph-sign\" width=\"12\" height=\"12\" viewBox=\"0 0 12 12\" aria-hidden=\"true\">",
@@ -23,7 +23,7 @@ pub fn sign(role: Option<Role>) -> Svg {
     Svg { markup, width: 12.0, height: 12.0 }
 }
 
-/// Draws the sign of a role, or of a proposal for `None`, centred on a point.
+/// Draws the sign of a role, or of a proposal if `role` is `None`, centred on a point.
 pub(in crate::graph) fn write(out: &mut String, role: Option<Role>, x: f64, y: f64) {
     let path = match role {
         None | Some(Role::Open) => RING,
