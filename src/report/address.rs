@@ -1,4 +1,4 @@
-//! The base address of a site, for absolute URLs in feeds, previews and canonical links, and the address of new issues.
+//! A site's base address, for absolute URLs in feeds, previews and canonical links, and a forge's address for new issues.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use crate::service::project::Forge;
 
 use crate::text::shorten;
 
-/// Parses an address that pages may show.
+/// Parses an address that may appear on pages.
 fn web_address(text: &str) -> Result<Url, &'static str> {
     let url = Url::parse(text.trim()).map_err(|_| "it is not a complete URL")?;
     if !matches!(url.scheme(), "http" | "https") {
@@ -65,10 +65,10 @@ impl FromStr for BaseUrl {
     }
 }
 
-/// The maximum length of an issue address. Servers refuse more than about 8,000 bytes.
+/// The maximum length of an issue address. Servers refuse addresses longer than about 8,000 bytes.
 const LONGEST: usize = 6_000;
 
-/// The page of a forge for new issues, which accepts a title and text: `https://github.com/owner/name/issues/new`.
+/// A forge's page for new issues, which accepts a title and text: `https://github.com/owner/name/issues/new`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssueUrl {
     url: Url,
@@ -82,7 +82,7 @@ pub struct IssueUrl {
 pub struct IssueUrlError(&'static str);
 
 impl IssueUrl {
-    /// Returns the page of a known forge.
+    /// Returns the forge's page for new issues, if it has one.
     pub(super) fn on(forge: &Forge) -> Option<IssueUrl> {
         forge.new_issue()?.parse().ok()
     }
@@ -130,7 +130,7 @@ impl FromStr for IssueUrl {
         if url.as_str().len() > LONGEST / 4 {
             return Err(IssueUrlError("it is too long"));
         }
-        // GitLab has different parameter names. GitHub, Gitea, Forgejo and Bitbucket share theirs.
+        // GitLab has different parameter names. GitHub, Gitea, Forgejo and Bitbucket use the same ones.
         let is_gitlab = url.path().contains("/-/issues/");
         let names = if is_gitlab { ["issue[title]", "issue[description]"] } else { ["title", "body"] };
         Ok(IssueUrl { url, names })

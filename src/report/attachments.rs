@@ -11,10 +11,10 @@ use super::svg;
 use crate::domain::{Attached, AttachmentName, Investigation, NodeId};
 use crate::text::{first_bytes, made_visible, without_case};
 
-/// The maximum size of text shown on a page, in bytes. The file contains the rest.
+/// The maximum size of text shown on a page, in bytes. The file contains the full text.
 const SHOWN: usize = 8 << 10;
 
-/// The maximum number of pixels of a picture. A small file can decode to a picture that fills all memory.
+/// The maximum number of pixels of a picture. Even a small file can decode to a picture that exhausts memory.
 const PIXELS_MAX: usize = 40_000_000;
 
 /// The maximum total size of pictures in a single-file report, in bytes.
@@ -24,22 +24,23 @@ const WITHIN: usize = 8 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct AttachmentView {
     pub name: String,
-    /// `12.5 kB`.
+    /// The size: `12.5 kB`.
     pub size: String,
     /// `picture`, `text`, `file`, or `absent` if it was omitted to limit the size.
     pub kind: &'static str,
     /// The address of the file, relative to the investigation's folder.
     pub href: Option<String>,
-    /// The size of a picture in pixels. A drawing may have none.
+    /// The width of a picture in pixels. Absent for drawings.
     pub width: Option<usize>,
+    /// The height of a picture in pixels. Absent for drawings.
     pub height: Option<usize>,
-    /// The beginning of text.
+    /// The beginning of the text.
     pub text: Option<String>,
     /// True if the text was truncated.
     pub is_cut: bool,
 }
 
-/// The attachments of an investigation: the data for pages, and the files of the site.
+/// The attachments of an investigation: the page data, and the files for the site.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AttachmentViews {
     of_nodes: HashMap<NodeId, Vec<AttachmentView>>,
@@ -96,7 +97,7 @@ fn view(name: &AttachmentName, bytes: u64) -> AttachmentView {
     }
 }
 
-/// Returns the data for a page, and the extension and contents of the site's file.
+/// Returns the page data, and the extension and contents of the file in the site.
 fn shown(view: AttachmentView, content: &[u8]) -> (AttachmentView, &'static str, Vec<u8>) {
     let text = std::str::from_utf8(content).ok().filter(|text| !text.contains('\0'));
     if let Some(drawing) = text.and_then(svg::sanitized) {
@@ -127,7 +128,7 @@ fn shown(view: AttachmentView, content: &[u8]) -> (AttachmentView, &'static str,
     }
 }
 
-/// Returns pictures as data URLs, by the addresses of their files. If not all fit, the smallest ones are included.
+/// Returns pictures as data URLs, keyed by file address. If not all of them fit, only the smallest are included.
 pub(super) fn pictures_within(files: &[(String, Vec<u8>)]) -> BTreeMap<String, String> {
     let mut pictures: Vec<_> =
         files.iter().filter_map(|(path, bytes)| Some((path, bytes, media_type(path)?))).collect();
@@ -142,7 +143,7 @@ pub(super) fn pictures_within(files: &[(String, Vec<u8>)]) -> BTreeMap<String, S
     within
 }
 
-/// Returns the media type of a picture by its extension, which only pictures have.
+/// Returns the media type for a picture's file extension. Other files never have these extensions.
 fn media_type(path: &str) -> Option<&'static str> {
     match path.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
         "png" => Some("image/png"),
@@ -152,7 +153,7 @@ fn media_type(path: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the name with the extension for the type of the file.
+/// Returns the name with the extension for the file type.
 fn with_ending(name: &str, ending: &str) -> String {
     let is_there = name.len() > ending.len()
         && name.get(name.len() - ending.len()..).is_some_and(|end| end.eq_ignore_ascii_case(ending));

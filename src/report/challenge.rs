@@ -6,19 +6,19 @@ use super::address::{BaseUrl, IssueUrl};
 use super::model::{Card, Header};
 use crate::text::{one_line, shorten};
 
-/// The maximum length of a title and of an excerpt, in characters.
+/// The maximum length of a title or an excerpt, in characters.
 const TITLE: usize = 200;
 
 /// The prepared texts for one node.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Challenge {
-    /// For people: a summary of the result, and room for the objection.
+    /// The text for people: a summary of the result, with room for the objection.
     pub objection: String,
-    /// The address of a new issue with this text, if the forge is known.
+    /// The address that opens a new issue with the text for people, if the forge is known.
     pub issue: Option<String>,
-    /// The address of an email with this text, if there is no issue page.
+    /// The address that opens an email with the text for people, if there is no issue page.
     pub mail: Option<String>,
-    /// For an agent connected to the investigation's server.
+    /// The text for an agent connected to the investigation's server.
     pub text: String,
 }
 

@@ -12,7 +12,7 @@ const LISTED: usize = 60;
 /// The maximum length of a title or a reason, in characters.
 const LENGTH: usize = 200;
 
-/// The headings in their order, with the verbs under each.
+/// The headings in order, with the verbs listed under each.
 const HEADINGS: [(&str, &[&str]); 6] = [
     ("Found", &["committed"]),
     ("Changed", &["reclassified", "amended"]),
@@ -22,7 +22,7 @@ const HEADINGS: [(&str, &[&str]); 6] = [
     ("Proposed, claimed, withdrawn", &["proposed", "claimed", "released", "withdrawn"]),
 ];
 
-/// Omitted fields of the end: times, and fields already shown.
+/// The conclusion fields to omit: times, and fields already shown.
 const UNTOLD: [&str; 3] = ["Ended", "Concluded later", CONCLUSION];
 
 /// Returns a summary of the changes between two states with the given names.
@@ -95,7 +95,7 @@ fn line(happening: &Happening) -> String {
     line + "\n"
 }
 
-/// Lists the changes of the end, starting with the conclusion.
+/// Lists the changes to the conclusion, starting with its text.
 fn end(diff: &Diff<'_>) -> Vec<String> {
     let Some(end) = &diff.end else { return Vec::new() };
     if end.what == "reopened" {

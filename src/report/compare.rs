@@ -1,9 +1,9 @@
 //! `compare.html`: the changes between two commits of one investigation, computed from the two states.
 //!
-//! 1. [`Comparison`] contains the earlier state and the relation of the two commits.
+//! 1. [`Comparison`] contains the earlier state and the relation between the two commits.
 //! 2. [`view`] sorts the nodes of a [`Diff`] into lists: proposed, committed, reclassified, changed, gone. A node can be in
 //!    several lists.
-//! 3. The page also compares the verdicts, the conclusion, the ruleset, the settings of the start and the errors in the files.
+//! 3. The page also compares the verdicts, the conclusion, the ruleset, the start settings and the file errors.
 
 use std::collections::BTreeSet;
 
@@ -29,45 +29,45 @@ const SHORT_VALUE: usize = 80;
 pub struct Comparison {
     /// The earlier state.
     pub before: Snapshot,
-    /// The relation of its commit to the commit shown.
+    /// The relation of the earlier commit to the commit shown.
     pub relation: Relation,
-    /// The requested names of the two commits: `ended/1`, `HEAD~3`.
+    /// The names of the two commits, as requested: `ended/1`, `HEAD~3`.
     pub names: [String; 2],
 }
 
-/// The page of changes.
+/// The comparison page.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct CompareView {
     pub before: Side,
     pub after: Side,
-    /// `same`, `forward`, `backward`, `diverged` or `unknown`.
+    /// The relation: `same`, `forward`, `backward`, `diverged` or `unknown`.
     pub relation: &'static str,
-    /// The end of the readable history and its reason, if the relation is unknown.
+    /// Where and why the readable history ends, if the relation is unknown.
     pub history_end: Option<String>,
-    /// The number of commits between the two along first parents, if the earlier one is on this path.
+    /// The number of first-parent steps from the later commit back to the earlier one, if they lead to it.
     pub commits: Option<usize>,
     /// The changes to review, riskiest first.
     pub review: Vec<ReviewItem>,
-    /// Nodes that became an answer, ceased to be one, or have a different verdict.
+    /// Nodes that became answers, ceased to be answers, or have a different verdict.
     pub answers: Vec<AnswerChange>,
-    /// Nodes proposed since and still pending.
+    /// Nodes proposed after the earlier state and still pending.
     pub proposed: Vec<SharedValue<Card>>,
-    /// Nodes committed since.
+    /// Nodes committed after the earlier state.
     pub committed: Vec<CommittedNode>,
     pub reclassified: Vec<ReclassifiedNode>,
     pub changed: Vec<ChangedNode>,
     pub gone: Vec<Gone>,
-    /// `ended`, `reopened` or `changed`; `None` if the conclusion is unchanged.
+    /// `ended`, `reopened` or `changed`, or `None` if the conclusion is unchanged.
     pub end: Option<&'static str>,
     pub conclusion: Vec<ComparedField>,
-    /// The full conclusion, if there was none before.
+    /// The full conclusion, if the earlier state has none.
     pub new_conclusion: Option<SafeHtml>,
     pub ruleset: Option<Difference>,
-    /// The changed settings of the start.
+    /// The changed start settings.
     pub facts: Vec<ComparedField>,
     pub faults_gone: Vec<String>,
     pub faults_new: Vec<String>,
-    /// True if the lists of changes are all empty.
+    /// True if all lists of changes are empty.
     pub nothing: bool,
 }
 
@@ -104,16 +104,16 @@ pub(super) struct ReviewNote {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct AnswerChange {
     pub node: NodeRef,
-    /// `not checked`, `no answer`.
+    /// The earlier standing: `not checked`, `no answer`.
     pub before: String,
     pub after: String,
 }
 
-/// A node committed since.
+/// A node committed after the earlier state.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct CommittedNode {
     pub card: SharedValue<Card>,
-    /// True if it existed as a proposal before.
+    /// True if it already existed as a proposal.
     pub was_proposed: bool,
 }
 
@@ -156,8 +156,8 @@ pub(super) struct ComparedField {
     pub difference: Option<Difference>,
 }
 
-/// Returns the page. `report` belongs to the later state. `place` returns the address of a node's page. Removed nodes link
-/// to the history.
+/// Returns the comparison page. `report` is for the later state. `place` returns the address of a node's page. Removed nodes
+/// link to the history.
 pub(super) fn view(
     input: &ReportInput,
     report: &Report,
@@ -261,7 +261,7 @@ impl CompareView {
             (None, None) => self.proposed.push(card.clone()),
             (Some(None), None) => fields.extend(of_proposal()),
             (before @ (None | Some(None)), Some(_)) => {
-                // The time of the proposal is omitted, since the commit is the news.
+                // The proposal time is omitted, since the news is the commit.
                 fields.extend(of_proposal().filter(|field| field.name != "Proposed"));
                 self.committed.push(CommittedNode { card: card.clone(), was_proposed: before.is_some() });
             }
@@ -333,7 +333,7 @@ fn answer(diff: &AnswerDiff, old_cards: &Cards<'_>, new_cards: &Cards<'_>) -> Op
     Some(AnswerChange { node, before: diff.before.clone(), after: diff.after.clone() })
 }
 
-/// Returns two short values, or the difference between two texts.
+/// Returns a changed field as two short values, or as the difference between two texts.
 fn field(field: &FieldDiff) -> ComparedField {
     let FieldDiff { name, before, after, .. } = field;
     let is_short = |text: &str| !text.contains('\n') && text.chars().nth(SHORT_VALUE).is_none();

@@ -1,4 +1,4 @@
-//! The difference between two states of an investigation, shared by `tot diff`, its Markdown output and the pages of changes.
+//! The difference between two states of an investigation, used by `tot diff`, its Markdown output and the comparison pages.
 //!
 //! Pure. The states are compared as stored and as judged by [`Assessment`]. Each surface formats the result itself.
 
@@ -24,11 +24,11 @@ pub struct Diff<'s> {
     pub nodes: Vec<NodeDiff<'s>>,
     /// The changes as events: nodes by id, followed by comments and attachments.
     pub happenings: Vec<Happening>,
-    /// Nodes that became an answer, ceased to be one, or have a different verdict.
+    /// Nodes that became answers, ceased to be answers, or have a different verdict.
     pub answers: Vec<AnswerDiff>,
-    /// The change of the end, if any.
+    /// The change to the conclusion, if any.
     pub end: Option<EndDiff>,
-    /// The changed settings of the start.
+    /// The changed start settings.
     pub facts: Vec<FieldDiff>,
     /// The ruleset before and after, or the reason why it can't be read. `None` if unchanged.
     pub ruleset: Option<[String; 2]>,
@@ -37,11 +37,11 @@ pub struct Diff<'s> {
 /// A changed node.
 #[derive(Clone, Debug)]
 pub struct NodeDiff<'s> {
-    /// `None` for a new node.
+    /// The node in the earlier state, or `None` for a new node.
     pub before: Option<&'s Arc<Node>>,
-    /// `None` for a removed node.
+    /// The node in the later state, or `None` for a removed node.
     pub after: Option<&'s Arc<Node>>,
-    /// The changed fields of a node that is in both states. Appended state changes are in `steps`.
+    /// The changed fields of a node that exists in both states. Appended state changes are in `steps`.
     pub fields: Vec<FieldDiff>,
     /// The appended state changes, oldest first.
     pub steps: &'s [Reclassification],
@@ -54,9 +54,9 @@ pub struct FieldDiff {
     pub name: &'static str,
     /// True if it belongs to the result rather than to the proposal.
     pub is_of_result: bool,
-    /// Empty for a new field.
+    /// The earlier value. Empty for a new field.
     pub before: String,
-    /// Empty for a removed field.
+    /// The later value. Empty for a removed field.
     pub after: String,
 }
 
@@ -71,7 +71,7 @@ pub struct AnswerDiff {
     pub after: String,
 }
 
-/// The change of the end.
+/// A change to the conclusion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndDiff {
     /// `ended`, `reopened` or `changed`.
@@ -115,7 +115,7 @@ impl<'s> Diff<'s> {
         }
     }
 
-    /// Returns true if the states are equal.
+    /// Returns true if the states are identical.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
             && self.happenings.is_empty()
@@ -155,7 +155,7 @@ impl FieldDiff {
     }
 }
 
-/// Returns the changed fields. The lists have the same names, or one of them is empty.
+/// Returns the changed fields. Both lists must have the same field names, unless one of them is empty.
 fn differing<'f>(
     old: Vec<view::NodeField<'f>>,
     new: Vec<view::NodeField<'f>>,

@@ -1,7 +1,7 @@
-//! The difference between two texts: added and removed lines, with the changed words marked. The only user of `similar`.
+//! The difference between two texts: added and removed lines, with the changed words marked. No other module uses `similar`.
 //!
-//! [`difference`] returns the data for the template macro `difference`. It does not use a clock, so equal texts produce equal
-//! bytes. Expensive comparisons are shown with less detail: lines without marked words.
+//! [`difference`] returns the data for the template macro `difference`. It does not use a clock, so identical texts produce
+//! identical bytes. If a comparison would be too expensive, changed words are not marked.
 
 use serde::Serialize;
 use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
@@ -10,10 +10,10 @@ use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 const CONTEXT: usize = 2;
 /// The maximum number of words in a passage with marked words.
 const MOST_WORDS: usize = 4_000;
-/// The maximum number of lines of both texts together. Longer texts are shown one after the other.
+/// The maximum total number of lines in both texts. Longer texts are shown one after the other.
 const MOST_LINES: usize = 40_000;
-/// The minimum percentage of unchanged bytes in a passage with marked words. Below it, the passage was replaced rather than
-/// changed.
+/// The minimum percentage of unchanged bytes in a passage with marked words. A passage with a lower percentage counts as
+/// replaced rather than changed.
 const LEAST_ALIKE: usize = 35;
 
 /// The difference between two texts.
@@ -30,7 +30,7 @@ pub struct Difference {
 /// The lines of one passage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChangedPassage {
-    /// The number of omitted unchanged lines before it.
+    /// The number of unchanged lines omitted before the passage.
     pub skipped: usize,
     /// The lines, with removed lines before added ones.
     pub lines: Vec<DifferenceLine>,
@@ -39,11 +39,11 @@ pub struct ChangedPassage {
 /// One line of either text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DifferenceLine {
-    /// The class for the style sheet: `same`, `added`, `removed`.
+    /// The CSS class: `same`, `added` or `removed`.
     pub class: &'static str,
-    /// ` `, `+`, `-`.
+    /// The line prefix: ` `, `+` or `-`.
     pub sign: &'static str,
-    /// The text in parts.
+    /// The text, split into parts.
     pub parts: Vec<LinePart>,
 }
 
@@ -56,7 +56,7 @@ pub struct LinePart {
     pub changed: bool,
 }
 
-/// Compares two texts. Equal texts have no passages.
+/// Compares two texts. Identical texts have no passages.
 pub fn difference(before: &str, after: &str) -> Difference {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let operations = match (old.len(), new.len()) {
@@ -111,7 +111,7 @@ impl DifferenceLine {
     }
 }
 
-/// Returns replaced lines: the removed ones, then the added ones, with changed words marked.
+/// Returns the removed lines followed by the added lines, with changed words marked.
 fn replaced(gone: &[&str], come: &[&str]) -> Vec<DifferenceLine> {
     let whole = |kind, lines: &[&str]| -> Vec<DifferenceLine> {
         lines.iter().map(|line| DifferenceLine::whole(kind, line)).collect()
@@ -135,7 +135,7 @@ fn replaced(gone: &[&str], come: &[&str]) -> Vec<DifferenceLine> {
     [removed, lines_of(LineKind::Added, &new, spans(DiffOp::new_range))].concat()
 }
 
-/// Splits lines into words. White space and line ends are words of their own.
+/// Splits lines into words. Whitespace and line ends count as words.
 fn words<'t>(lines: &[&'t str]) -> Vec<&'t str> {
     let mut words = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -150,7 +150,7 @@ fn words<'t>(lines: &[&'t str]) -> Vec<&'t str> {
         let mut start = 0;
         let mut last = None;
         for (index, c) in line.char_indices() {
-            // Each sign is a separate word.
+            // Each punctuation mark is a separate word.
             if last.is_some_and(|last| last != kind(c) || last == 2) {
                 words.push(&line[start..index]);
                 start = index;
@@ -191,7 +191,7 @@ fn lines_of(
 mod tests {
     use super::*;
 
-    /// A difference as text: `[…]` around changed words.
+    /// Returns a difference as text, with `[…]` around changed words.
     fn shown(before: &str, after: &str) -> String {
         let mut text = String::new();
         for passage in difference(before, after).passages {

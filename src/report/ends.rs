@@ -1,4 +1,4 @@
-//! The states in which an investigation was ended, with a page of the changes between each two.
+//! The states in which an investigation ended, and the pages that compare consecutive ones.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use crate::domain::NodeId;
 use crate::service::signoff::SignOffs;
 use crate::store::{HistoryEntry, Relation, Snapshot, Store, StoreError};
 
-/// The prefix of end tags.
+/// The prefix of the tags for ended states.
 const ENDED: &str = "ended/";
-/// The maximum number of ends to compare, newest first. Each is a full state to read and keep in memory.
+/// The maximum number of ended states to compare, newest first. Each one is read in full and kept in memory.
 const MOST_ENDS: usize = 6;
 
-/// A state in which the investigation was ended.
+/// A state in which the investigation ended.
 #[derive(Clone, Debug)]
 pub struct EndedState {
     /// Its tag: `ended/1`.
@@ -25,8 +25,8 @@ pub struct EndedState {
     pub snapshot: Snapshot,
 }
 
-/// Reads the states in which an investigation was ended, oldest first. Returns none if it was ended only once, and at most the
-/// newest six. Unreadable ones are skipped.
+/// Reads the states in which an investigation ended, oldest first. Returns at most the newest six, or none if the investigation
+/// ended only once. Unreadable states are skipped.
 ///
 /// # Errors
 ///
@@ -50,17 +50,17 @@ pub fn ends(store: &Store, folder: &Path, history: &[HistoryEntry]) -> Result<Ve
     Ok(ends)
 }
 
-/// A link to the page of changes between two ends.
+/// A link to the page that compares two ended states.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct BetweenEnds {
     pub from: String,
     pub to: String,
     pub href: String,
-    /// The time of the later end, as recorded by git.
+    /// The time of the later state, as recorded by git.
     pub at: Option<Time>,
 }
 
-/// Returns the links to these pages, newest first.
+/// Returns the links to the comparison pages, newest first.
 pub(super) fn links(input: &ReportInput) -> Vec<BetweenEnds> {
     let link = |pair: &[EndedState]| BetweenEnds {
         from: pair[0].name.clone(),
@@ -75,7 +75,7 @@ pub(super) fn links(input: &ReportInput) -> Vec<BetweenEnds> {
     input.ends.windows(2).rev().map(link).collect()
 }
 
-/// Returns the pages by path. `place` returns the address of a node's page, if the node still exists.
+/// Returns the comparison pages by path. `place` returns the address of a node's page, if the node still exists.
 pub(super) fn pages(
     input: &ReportInput,
     place: &dyn Fn(&NodeId) -> Option<String>,
@@ -95,7 +95,7 @@ pub(super) fn pages(
         };
         let comparison = Comparison {
             before: before.snapshot.clone(),
-            // The later end follows the earlier one along first parents.
+            // The later state follows the earlier one along first parents.
             relation: Relation::Forward,
             names: [before.name.clone(), after.name.clone()],
         };
@@ -104,7 +104,7 @@ pub(super) fn pages(
     })
 }
 
-/// Returns the file name for a pair of ends: `ended-1-2.html` for `ended/1` and `ended/2`.
+/// Returns the file name for a pair of ended states: `ended-1-2.html` for `ended/1` and `ended/2`.
 fn href(pair: &[EndedState]) -> String {
     let number = |end: &EndedState| end.name.trim_start_matches(ENDED).to_owned();
     format!("ended-{}-{}.html", number(&pair[0]), number(&pair[1]))

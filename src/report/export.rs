@@ -1,4 +1,4 @@
-//! One investigation as one file, in formats for other programs and people.
+//! Exports an investigation as a single file, in formats for people and other programs.
 
 use super::model::Report;
 use super::site::{assessed, document, ruleset_of};
@@ -9,7 +9,7 @@ use crate::graph::{self, Pages, SvgOptions};
 ///
 /// # Errors
 ///
-/// None in practice; see [`ReportError::Json`].
+/// Returns [`ReportError::Json`] if serialization fails, which does not happen in practice.
 pub fn data(input: &ReportInput) -> Result<Vec<u8>, ReportError> {
     json::file(input, &Report::of(input).cited, "investigation.json")
 }
@@ -31,17 +31,17 @@ pub fn html(input: &ReportInput, options: &SiteOptions) -> Result<SingleFile, Re
     document(input, &Templates::load(options)?)
 }
 
-/// Returns the tree for Graphviz.
+/// Returns the tree as a Graphviz graph.
 pub fn dot(input: &ReportInput) -> String {
     graph::dot(&assessed(&input.snapshot.investigation, &ruleset_of(input)))
 }
 
-/// Returns the tree for Mermaid, as used in READMEs.
+/// Returns the tree as a Mermaid diagram, as used in READMEs.
 pub fn mermaid(input: &ReportInput) -> String {
     graph::mermaid(&assessed(&input.snapshot.investigation, &ruleset_of(input)))
 }
 
-/// Returns the tree as a standalone picture.
+/// Returns the tree as a standalone SVG picture.
 pub fn svg(input: &ReportInput) -> String {
     let (investigation, ruleset) = (&input.snapshot.investigation, ruleset_of(input));
     let options = SvgOptions { standalone: Some(&ruleset), ..SvgOptions::default() };

@@ -1,7 +1,7 @@
 //! `feed.xml`: an Atom feed (RFC 4287) of the ended investigations.
 //!
 //! The id of an entry is derived from the id of its investigation, so it survives a move of the site. If an investigation is
-//! reopened and ended again, its entry is updated. Untrusted texts are plain text.
+//! reopened and ended again, its entry is updated. Untrusted text is written as plain text.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::text::escape;
 
 /// The file name.
 pub(super) const PATH: &str = "feed.xml";
-/// The title of the feed and of links to it.
+/// The title of the feed, also used for links to it.
 pub(super) const TITLE: &str = "Ended investigations";
 /// The maximum number of entries. Feed readers keep older ones.
 const LONGEST: usize = 100;
@@ -23,7 +23,7 @@ pub(super) fn feed(entries: &[SiteEntry], base: &BaseUrl, generator: &str) -> Ve
         entries.iter().filter_map(|entry| Some((entry.ended_at.as_ref()?.iso.as_str(), entry))).collect();
     ended.sort_by(|a, b| (b.0, &b.1.id).cmp(&(a.0, &a.1.id)));
     ended.truncate(LONGEST);
-    // Without an ended investigation, the feed uses the time of the newest change, so equal commits give equal bytes.
+    // If no investigation has ended, the feed uses the time of the newest change, so identical commits give identical bytes.
     let changed = entries.iter().map(|entry| entry.changed_at.iso.as_str()).max();
     let updated = ended.first().map(|(at, _)| *at).or(changed).unwrap_or("1970-01-01T00:00:00Z");
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n");

@@ -1,4 +1,4 @@
-//! The topics of `tot help` as a site in the style of a report.
+//! Builds a site from the `tot help` topics, in the style of a report.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ struct TopicLink<'a> {
     lead: &'a str,
 }
 
-/// Returns a page for each topic, and `index.html` with the list of topics.
+/// Returns a page for each topic, and an `index.html` that lists the topics.
 ///
 /// # Errors
 ///

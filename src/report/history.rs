@@ -1,4 +1,4 @@
-//! The commits: what each one changed, with links to the changed nodes.
+//! The commits and their changes, with links to the changed nodes.
 //!
 //! The state of a node before a commit is the state after the previous commit. Entries are therefore read oldest first, and
 //! each file is read once.
@@ -22,7 +22,7 @@ use crate::view::{NodeField, NodeView};
 
 /// The length of an abbreviated commit id.
 pub(super) const SHORT: usize = 10;
-/// The name of the pages' files.
+/// The base name of the page files.
 const NAME: &str = "history";
 /// The maximum number of commits on a page.
 const PER_PAGE: usize = 200;
@@ -30,7 +30,7 @@ const PER_PAGE: usize = 200;
 const MOST_FILES: usize = 12;
 /// The maximum length of a comment, in characters.
 const REASON: usize = 600;
-/// The maximum size of all compared texts together, in bytes.
+/// The maximum total size of the compared texts, in bytes.
 const MOST_COMPARED: usize = 8 << 20;
 
 /// All commits, newest first.
@@ -43,14 +43,15 @@ pub(super) struct History {
 /// One page of the timeline.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct HistoryPage<'a> {
-    /// Newest first.
+    /// The commits, newest first.
     pub entries: &'a [CommitEntry],
     /// The number of commits on all pages.
     pub commit_count: usize,
     #[serde(flatten)]
     pub pager: Pager,
-    /// The number of incomplete commits on all pages, and the address of the newest of them.
+    /// The number of incomplete commits on all pages.
     pub partial_count: usize,
+    /// The address of the newest incomplete commit.
     pub partial: Option<String>,
 }
 
@@ -67,8 +68,9 @@ pub(super) struct CommitEntry {
     pub tags: Vec<String>,
     pub is_merge: bool,
     pub happenings: Vec<HappeningView>,
-    /// Other changed files, including files of the user: some names, and the number of the rest.
+    /// Other changed files, including the user's own files. Long lists are truncated.
     pub files: Vec<String>,
+    /// The number of omitted files.
     pub more_files: usize,
     /// The parts of the commit that are unreadable or omitted.
     pub faults: Vec<String>,
@@ -89,20 +91,20 @@ pub(super) struct Trailer {
 /// A change made by a commit to a node or to the investigation.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct HappeningView {
-    /// `Proposed`, `Committed`, …
+    /// The verb: `Proposed`, `Committed`, …
     pub verb: &'static str,
-    /// The class for the style sheet: `proposed`, `committed`, …
+    /// The CSS class: `proposed`, `committed`, …
     pub class: &'static str,
-    /// The id and title of the node at the time. The node may have been removed since.
+    /// The id of the node at the time. The node may have been removed since.
     pub node: Option<String>,
     pub title: Option<String>,
-    /// The node now, if it still exists.
+    /// The node's current card, if the node still exists.
     pub card: Option<SharedValue<Card>>,
     pub from: Option<StateView>,
     pub to: Option<StateView>,
     /// The requested state, if it differs from `to`.
     pub requested: Option<StateView>,
-    /// The author of the change and the reason.
+    /// The author of the change.
     pub by: Option<String>,
     pub reason: Option<String>,
     /// Texts that are new, or too long to compare: `findings, 12 lines`.
@@ -114,7 +116,7 @@ pub(super) struct HappeningView {
 /// A text of a node changed by a commit.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct TextChange {
-    /// `Findings`, `Title`, …
+    /// The display name of the text: `Findings`, `Title`, …
     pub field: &'static str,
     pub difference: Difference,
 }
@@ -125,11 +127,11 @@ pub(super) struct CommitLink {
     pub short: String,
     pub href: String,
     pub at: Time,
-    /// The changes to this node.
+    /// The changes to the node.
     pub verbs: Vec<&'static str>,
 }
 
-/// Returns the commits of an input.
+/// Returns the commits for a report.
 pub(super) fn view(input: &ReportInput, cards: &Cards<'_>) -> History {
     let mut by_node: HashMap<NodeId, Vec<usize>> = HashMap::new();
     for (at, entry) in input.history.iter().enumerate() {
@@ -147,8 +149,8 @@ pub(super) fn view(input: &ReportInput, cards: &Cards<'_>) -> History {
     History { entries, by_node }
 }
 
-/// Returns the data of the slider in `assets/grown.js`: a call with the states and, for each commit from the oldest, its
-/// subject and the states of the nodes it touched.
+/// Returns the script with the data for the slider in `assets/grown.js`. It contains the states and, for each commit from the
+/// oldest, the subject and the states of the nodes that the commit touched.
 pub(super) fn grown(input: &ReportInput, cards: &Cards<'_>) -> String {
     let mut states: Vec<(String, &'static str)> = Vec::new();
     let mut changes = |entry: &HistoryEntry| -> Vec<(String, Option<String>, Option<usize>)> {
@@ -189,7 +191,7 @@ impl History {
         Some(href(at, &self.entries[at]))
     }
 
-    /// Returns the pages and their file names. There is always at least one.
+    /// Returns the pages and their file names. There is always at least one page.
     pub(super) fn pages(&self) -> impl Iterator<Item = (String, HistoryPage<'_>)> {
         let partial = || self.entries.iter().enumerate().filter(|(_, entry)| !entry.faults.is_empty());
         let (partial_count, newest) =
@@ -236,7 +238,7 @@ impl History {
     }
 }
 
-/// Returns the verb for an event, and its class.
+/// Returns the verb and the CSS class for an event.
 pub fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
     match happening {
         Happening::Started => ("Started", "started"),
@@ -303,7 +305,7 @@ fn commit<'h>(entry: &'h HistoryEntry, cards: &Cards<'_>, known: &mut HistorySta
         trailers: entry.trailers().into_iter().map(trailer).collect(),
         at: Time::of(entry.at),
         author: entry.author_name.clone(),
-        // Anybody can create a tag, so sign-offs are shown only after a check.
+        // Anybody can create a tag, so sign-offs are shown only after they are checked.
         tags: entry.tags.iter().filter(|tag| !is_sign_off(tag)).cloned().collect(),
         is_merge: entry.parents.len() > 1,
         happenings,
@@ -317,7 +319,7 @@ fn is_sign_off(tag: &str) -> bool {
     SIGN_OFFS.iter().any(|prefix| tag.starts_with(prefix))
 }
 
-/// Returns the other files changed by a commit, except those written by every start and every end.
+/// Returns the other files changed by a commit, except those written whenever an investigation starts or ends.
 fn other_files(entry: &HistoryEntry) -> Vec<String> {
     let whole = |happening: &Happening| {
         happening.node().is_none() && happening.comment().is_none() && happening.attachment().is_none()
@@ -325,14 +327,14 @@ fn other_files(entry: &HistoryEntry) -> Vec<String> {
     if entry.happenings.iter().any(whole) {
         return Vec::new();
     }
-    // Each change of an ended investigation also updates its README.
+    // Each change to an ended investigation also updates its README.
     let is_page = |path: &String| *path == layout::README && !entry.happenings.is_empty();
     let is_other =
         |path: &&String| matches!(layout::place(path), Place::Stray | Place::Other) && !is_page(path);
     entry.paths.iter().filter(is_other).cloned().collect()
 }
 
-/// Returns the changed texts of a node, and those that are new or too long to compare.
+/// Returns the changed texts of a node, and the texts that are new or too long to compare.
 fn compare(before: Option<&Node>, after: &Node, room: &mut usize) -> (Vec<TextChange>, Vec<String>) {
     let (mut changes, mut wrote) = (Vec::new(), Vec::new());
     let earlier: Vec<NodeField<'_>> = before.into_iter().flat_map(NodeView::fields).collect();

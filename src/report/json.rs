@@ -20,7 +20,7 @@ use crate::view::{AmendedConclusionView, NodeView};
 /// The version of the file format.
 const VERSION: u32 = 1;
 
-/// Returns the file for an input. `path` is its path in the site.
+/// Returns the data file for a report. `path` is the file's path in the site.
 pub(super) fn file(
     input: &ReportInput,
     references: &[CitedSource],
@@ -41,7 +41,7 @@ struct InvestigationJson<'a> {
     ruleset_file: Option<&'a str>,
     conclusion: Option<ConclusionJson<'a>>,
     faults: Vec<String>,
-    /// `running`, `ended`, `stoppedEarly`, `continued`.
+    /// The outcome: `running`, `ended`, `stoppedEarly` or `continued`.
     outcome: Outcome,
     /// The verdict on an ended investigation.
     verdict: Option<Cow<'static, str>>,
@@ -69,7 +69,7 @@ struct InvestigationJson<'a> {
     open_objections: Vec<String>,
     references: Vec<ReferenceData>,
     commits: Vec<CommitJson>,
-    /// The sign-offs with their validity at the time of writing.
+    /// The sign-offs, with their validity when the file was written.
     sign_offs: Vec<SignOffView<'a>>,
 }
 
@@ -106,7 +106,7 @@ struct ConclusionJson<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     not_covered: &'a [String],
     amended: Vec<AmendedConclusionView<'a>>,
-    /// Other ends, combined by a merge.
+    /// Other conclusions, combined by a merge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     other_conclusions: Vec<ConclusionJson<'a>>,
 }
@@ -136,7 +136,7 @@ struct StoppedJson {
     note: Option<String>,
 }
 
-/// A person's answer through the client. It is not a sign-off.
+/// A person's answer given through the client. It does not count as a sign-off.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AskedJson {
@@ -156,7 +156,7 @@ struct SolutionJson {
     confirmation: Grade,
     /// The nodes that confirm it, surest first.
     verified_by: Vec<String>,
-    /// The distances of these nodes from the answer, in words.
+    /// The distances of the confirming nodes from the answer, in words.
     distances: Vec<String>,
     /// The open objections to it or to a node it rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -166,7 +166,7 @@ struct SolutionJson {
     differing: Vec<String>,
     /// The grade of its evidence, in words.
     evidence: String,
-    /// The captured runs of its path, of itself and of the nodes that confirm it.
+    /// The captured runs for the answer, for its path and for the nodes that confirm it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     runs: Vec<String>,
     /// The runs whose rerun gave a different result.

@@ -3,38 +3,37 @@
 //! # How
 //!
 //! 1. `model` turns each [`ReportInput`] into typed data for the pages. `texts` reads the texts of each node once, `references`
-//!    collects citations, `history` the commits, `json` the data file, and `search` the data of the search.
-//! 2. `templates` ([`Templates`], the only user of minijinja) renders that data with `site-template/`, or with a folder that
-//!    replaces some of its files.
-//! 3. [`Builder`] assembles the pages of one investigation after the other, as relative paths and bytes. Everything up to
-//!    here is pure. `sites` is the index of several investigations. `feed` and `page_head` use the base URL, if there is
-//!    one. `diff` computes the difference between two commits, and `compare` is its page. It is also built between
-//!    consecutive `ends`. `challenge` prepares objections for the reader.
+//!    collects citations, `history` collects commits, and `json` and `search` build the data files.
+//! 2. `templates` ([`Templates`], the only module that uses minijinja) renders that data with `site-template/`. A user's folder
+//!    can replace some of its files.
+//! 3. [`Builder`] assembles the pages of one investigation at a time, as relative paths and bytes. Everything up to here is
+//!    pure. `sites` builds the index of several investigations. `feed` and `page_head` use the base URL, if there is one.
+//!    `diff` computes the difference between two commits, and `compare` shows it on a page, also for consecutive `ends`.
+//!    `challenge` prepares objections for the reader.
 //! 4. [`publish()`] reads each investigation ([`ReadOptions`]), builds its pages, and reuses unchanged output of an earlier run
-//!    (`parts`). It writes into a folder ([`Writing`]: first to a temporary folder, which is then renamed), or into memory,
-//!    from which [`mod@serve`] answers.
+//!    (`parts`). It writes to a folder (through [`Writing`], which renames a temporary folder), or to memory, from which
+//!    [`mod@serve`] answers requests.
 //!
 //! [`export`] returns single files of the site, and the investigation as one page.
 //!
 //! # Guarantees
 //!
-//! - The same input yields the same bytes. They do not depend on the clock, on paths of the machine or on the order of a
-//!   hash map.
-//! - Every untrusted text is escaped when printed. Unescaped text has the type `SafeHtml`, which is made only from Markdown
-//!   rendered by [`crate::markdown`] and from drawings of [`crate::graph`].
+//! - The same input yields the same bytes. The bytes do not depend on the clock, on local paths or on hash map order.
+//! - Untrusted text is always escaped when printed. Only values of type `SafeHtml` are printed unescaped. They are created only
+//!   from Markdown rendered by [`crate::markdown`] and from drawings made by [`crate::graph`].
 //! - Every link inside the site is relative, and pages load nothing from elsewhere. The Content-Security-Policy of each page
-//!   enforces it.
+//!   enforces this.
 //! - [`Writing`] removes only files written by an earlier run, and reuses only files that a rebuild would reproduce.
 //!
 //! # Adding a page
 //!
-//! 1. `src/report/model/references.rs`: the typed data of a page. This one is a small example.
+//! 1. `src/report/model/references.rs`: the typed data for the page. This file is a small example.
 //! 2. `src/report/model/mod.rs`: the module, and the data in `Report`.
 //! 3. `site-template/references.html`: the template.
 //! 4. `src/report/site.rs`: the context of the template, and the page with its path and title.
 //! 5. `site-template/base.html`: the link in the navigation.
-//! 6. `site-template/README.md`: a row for authors of templates.
-//! 7. `src/report/tests.rs`: the expected content. The browser tests find pages by themselves.
+//! 6. `site-template/README.md`: a row for template authors.
+//! 7. `src/report/tests.rs`: the expected content. The browser tests find new pages automatically.
 
 mod address;
 mod attachments;
@@ -101,17 +100,17 @@ pub struct ReportInput {
     pub snapshot: Snapshot,
     /// The commits up to that state, newest first.
     pub history: Vec<HistoryEntry>,
-    /// The requested revision, if it is not the newest commit. Every page then mentions it.
+    /// The requested revision, if it is not the newest commit. If present, every page mentions it.
     pub rev: Option<String>,
     /// The sign-offs and their validity.
     pub sign_offs: SignOffs,
-    /// The current state of the cited project files. Empty without a known project.
+    /// The current state of the cited project files. Empty if the project is unknown.
     pub evidence: ProjectEvidence,
     /// The contents of the attachments, within the size limit.
     pub attachments: Vec<Attached>,
-    /// The nodes with withheld texts. Their citations are unknown.
+    /// The nodes whose texts are withheld. Citations in withheld texts are unknown.
     pub withheld: BTreeSet<NodeId>,
-    /// The states in which it was ended, oldest first. Empty if it was ended only once.
+    /// The states in which the investigation ended, oldest first. Empty if it ended only once.
     pub ends: Vec<EndedState>,
 }
 
@@ -131,7 +130,7 @@ impl ReportInput {
 pub struct SiteContents {
     /// The investigations.
     pub inputs: Vec<ReportInput>,
-    /// The unreadable investigations, listed by the index.
+    /// The unreadable investigations, listed in the index.
     pub unreadable: Vec<UnreadableInvestigation>,
     /// The state to compare with, for a single investigation.
     pub comparison: Option<Comparison>,
@@ -150,7 +149,7 @@ pub struct SiteOptions {
     pub template: Option<PathBuf>,
     /// The base address for the feed and for absolute links, if known.
     pub base_url: Option<BaseUrl>,
-    /// The page of a forge for objections as issues.
+    /// The forge page where readers can file objections as issues.
     pub issue_url: Option<IssueUrl>,
     /// True if the pages are served. Served pages reload when the investigation changes.
     pub live: bool,
@@ -207,7 +206,7 @@ pub enum ReportError {
         #[source]
         source: serde_json::Error,
     },
-    /// The output folder contains something not written by an earlier run.
+    /// The output folder contains a file or folder that no earlier run wrote.
     #[error("{} is not empty, and {} in it was not written by this program, so nothing was changed: choose another \
         folder, or move that file away", out.display(), found.display())]
     Foreign {

@@ -18,10 +18,11 @@ use crate::report::templates::SharedValue;
 use crate::report::text_links;
 use crate::text::{one_line, shorten, telling_sentence};
 
-/// The maximum number of answers with a page, in the order of the first page.
+/// The maximum number of answers with a page, counted in first-page order.
 pub(super) const MOST: usize = 100;
-/// The number of steps shown at the start and at the end of a long path.
+/// The number of steps shown at the beginning of a long path.
 const FIRST_STEPS: usize = 4;
+/// The number of steps shown at the end of a long path.
 const LAST_STEPS: usize = 20;
 /// The maximum length of each list. The remaining entries are only counted.
 const MOST_BESIDE: usize = 3;
@@ -29,25 +30,25 @@ const MOST_VOICES: usize = 12;
 const MOST_CROSSING: usize = 12;
 const MOST_SOURCES: usize = 8;
 const MOST_CITING: usize = 6;
-/// The number of ruled-out nodes examined when looking for those nearest to a step.
+/// The number of ruled-out nodes to examine on each side of a step when looking for the nearest ones.
 const LOOKED_AT: usize = 64;
 
-/// The pages of answers.
+/// The answer pages.
 #[derive(Clone, Debug)]
 pub(in crate::report) struct AnswerPages {
-    /// Sorted as on the first page.
+    /// The pages, in first-page order.
     pub all: Vec<AnswerPage>,
     at: HashMap<NodeId, usize>,
 }
 
 impl AnswerPages {
-    /// Returns the link to an answer's page.
+    /// Returns the link to an answer's page, if there is one.
     pub(in crate::report) fn way(&self, node: &NodeId) -> Option<&WayLink> {
         Some(&self.all.get(*self.at.get(node)?)?.way)
     }
 }
 
-/// A link to the page of an answer.
+/// A link to an answer page.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct WayLink {
     /// The address relative to the investigation's folder.
@@ -56,7 +57,7 @@ pub(in crate::report) struct WayLink {
     pub steps: usize,
 }
 
-/// The page of one answer.
+/// An answer page.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct AnswerPage {
     pub card: SharedValue<Card>,
@@ -67,8 +68,9 @@ pub(in crate::report) struct AnswerPage {
     pub is_withheld: bool,
     /// The path from the question. The last step is the answer.
     pub steps: Vec<PathStep>,
-    /// The number of omitted steps, and the number of steps before the gap.
+    /// The number of steps omitted from a long path.
     pub skipped: usize,
+    /// The number of steps shown before the omitted ones.
     pub skipped_after: usize,
     /// The nodes that confirm it, surest first.
     pub confirming: ShortList<Voice>,
@@ -76,7 +78,7 @@ pub(in crate::report) struct AnswerPage {
     pub refuting: ShortList<Voice>,
     /// The open objections to the answer, to a step, or to a node that confirms the answer.
     pub objections: ShortList<Objecting>,
-    /// Commands behind the answer whose rerun gave a different result.
+    /// Commands supporting the answer whose reruns gave different results.
     pub differing_runs: ShortList<String>,
     /// Relations between steps and nodes elsewhere.
     pub crossing: ShortList<Crossing>,
@@ -105,18 +107,18 @@ impl<T> ShortList<T> {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct PathStep {
     pub card: SharedValue<Card>,
-    /// The number of the step, from 1.
+    /// The step number, starting at 1.
     pub number: usize,
-    /// Its finding in one sentence, or empty if the title already contains it.
+    /// The finding in one sentence. Empty if the title already contains it.
     pub sentence: String,
-    /// The evidence, or empty if it was not given separately from the findings.
+    /// The evidence. Empty if none was given separately from the findings.
     pub evidence: String,
     pub agent: Option<String>,
     pub at: Option<Time>,
     pub reference_count: usize,
     /// The number of commands run for it.
     pub commands: usize,
-    /// True if its results conflict and nobody has decided between them.
+    /// True if its results conflict and the conflict is unresolved.
     pub is_contested: bool,
     /// The number of warnings about its commit.
     pub warnings: usize,
@@ -151,11 +153,11 @@ pub(in crate::report) struct Voice {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Objecting {
     pub by: String,
-    /// True if it was written with the command line, according to its file.
+    /// True if it was written on the command line, according to its file.
     pub is_person: bool,
     /// The node objected to.
     pub card: SharedValue<Card>,
-    /// The beginning of its text.
+    /// The beginning of the objection.
     pub text: String,
     pub at: Time,
     /// The address of the objection.
@@ -171,13 +173,13 @@ pub(in crate::report) struct Crossing {
     pub to: SharedValue<Card>,
 }
 
-/// A source that several nodes cite.
+/// A source cited by several nodes.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct SharedSource {
     pub target: String,
     pub is_url: bool,
     pub title: Option<String>,
-    /// Its address on the page of sources.
+    /// Its address on the sources page.
     pub href: String,
     /// The nodes on this page that cite it.
     pub here: Vec<SharedValue<Card>>,
@@ -186,25 +188,25 @@ pub(in crate::report) struct SharedSource {
     pub more_elsewhere: usize,
 }
 
-/// A contributor and the nodes of each kind of contribution.
+/// A contributor, with the nodes for each kind of contribution.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct Hand {
     /// The name, or `None` for unnamed agents.
     pub name: Option<String>,
     pub found: Vec<SharedValue<Card>>,
     pub confirmed: Vec<SharedValue<Card>>,
-    /// Checks of its own answer.
+    /// The nodes in which the contributor checks its own answer.
     pub checked: Vec<SharedValue<Card>>,
     pub refuted: Vec<SharedValue<Card>>,
 }
 
-/// The data behind all arguments. Nodes are in preorder, so the descendants of a node follow it.
+/// The data shared by all answer pages. Nodes are in preorder, so the descendants of a node follow it.
 struct ArgumentReader<'r> {
     nodes: &'r [NodePage],
     at: HashMap<&'r NodeId, usize>,
     /// For each node, the index after its last descendant.
     end: Vec<usize>,
-    /// The ruled-out or refuted nodes, in preorder.
+    /// The ruled-out and refuted nodes, in preorder.
     ruled_out: Vec<usize>,
     /// The evidence of each node, in one sentence.
     evidence: HashMap<&'r NodeId, &'r str>,
@@ -240,7 +242,7 @@ impl<'r> ArgumentReader<'r> {
     }
 
     /// Returns the ruled-out nodes on branches that leave the path at the parent of a step, nearest first, and the number of
-    /// omitted ones.
+    /// omitted nodes.
     fn beside(&self, step: usize) -> ShortList<RuledOutNode> {
         let node = &self.nodes[step];
         let above = node.parent.as_ref().and_then(|parent| self.at.get(&parent.id));
@@ -284,7 +286,7 @@ impl Cards<'_> {
         (before < MOST).then(|| WayLink { href, steps: self.investigation.path(&card.id).len() })
     }
 
-    /// Returns the pages of the answers in the order of the first page, followed by refuted answers.
+    /// Returns the answer pages in first-page order, followed by those for refuted answers.
     pub(super) fn arguments(
         &self,
         nodes: &[NodePage],
@@ -430,7 +432,7 @@ impl Cards<'_> {
         self.objections_to(answer).filter_map(objecting).collect()
     }
 
-    /// Returns the sources that these nodes share with other nodes.
+    /// Returns the sources that both the given nodes and other nodes cite.
     fn shared_sources<'c>(
         &self,
         cards: impl Iterator<Item = &'c SharedValue<Card>>,
@@ -470,7 +472,7 @@ impl Cards<'_> {
     }
 }
 
-/// Returns the relations between steps and nodes not shown on the page. Links given as data come first.
+/// Returns the relations between steps and nodes not shown on the page. Structured links come before links in texts.
 fn crossing(reading: &ArgumentReader<'_>, steps: &[PathStep], shown: &HashSet<&NodeId>) -> Vec<Crossing> {
     let mut crossing = Vec::new();
     let mut known: HashSet<(&NodeId, &NodeId)> = HashSet::new();
@@ -493,7 +495,7 @@ fn crossing(reading: &ArgumentReader<'_>, steps: &[PathStep], shown: &HashSet<&N
     crossing
 }
 
-/// Returns the contributors in the order of their first step. Checks that do not count are excluded, since the page shows them
+/// Returns the contributors, ordered by their first step. Checks that do not count are excluded, since the page shows them
 /// elsewhere.
 fn hands(steps: &[PathStep], confirming: &[Voice], refuting: &[Voice]) -> Vec<Hand> {
     let mut hands: Vec<Hand> = Vec::new();

@@ -45,11 +45,11 @@ pub(in crate::report) struct ConfirmedBy {
 /// A state for display.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(in crate::report) struct StateView {
-    /// `EXPLORE`, or `proposed` while the node is pending.
+    /// The name: `EXPLORE`, or `proposed` while the node is pending.
     pub name: String,
     /// Its label: `Explored`.
     pub word: String,
-    /// `role-open`, `role-deadEnd`, …; `role-refutation`, `role-pending`, `role-unknown`.
+    /// The CSS class: `role-open`, `role-deadEnd`, …, or `role-refutation`, `role-pending` or `role-unknown`.
     pub class: &'static str,
     /// The name of its role, or empty if the role is unknown.
     pub label: &'static str,
@@ -61,13 +61,13 @@ pub(in crate::report) struct StateView {
 /// A point in time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::report) struct Time {
-    /// RFC 3339, for machines.
+    /// The time in RFC 3339 format, for machines.
     pub iso: String,
     /// The time to the minute: `2026-11-20 09:15 UTC`.
     pub text: String,
-    /// `2026-11-20`.
+    /// The date: `2026-11-20`.
     pub day: String,
-    /// `09:15 UTC`.
+    /// The time of day: `09:15 UTC`.
     pub clock: String,
 }
 
@@ -79,7 +79,7 @@ impl Time {
     }
 }
 
-/// Returns the class of a role for pages and drawings.
+/// Returns the CSS class of a role, for pages and drawings.
 fn role_class(role: Option<Role>) -> &'static str {
     match role {
         None => "role-unknown",
@@ -100,7 +100,7 @@ pub(in crate::report) struct Cards<'a> {
     pub(super) cards: HashMap<NodeId, SharedValue<Card>>,
     pub(super) cited: HashMap<NodeId, Vec<usize>>,
     pub(super) assessment: Assessment<'a>,
-    /// The nodes with withheld texts.
+    /// The nodes whose texts are withheld.
     pub(super) withheld: &'a BTreeSet<NodeId>,
 }
 
@@ -141,7 +141,7 @@ impl<'a> Cards<'a> {
     /// Returns the state of a node, now or at an earlier commit.
     pub(in crate::report) fn state_of(&self, node: &Node) -> StateView {
         match node.state() {
-            // The state otherwise confirms, but this node refutes its parent.
+            // This state normally confirms, but this node refutes its parent.
             Some(state) if self.rules.is_some_and(|rules| rules.is_refutation(node)) => StateView {
                 word: REFUTATION.to_owned(),
                 class: "role-refutation",
@@ -178,7 +178,7 @@ impl<'a> Cards<'a> {
         }
     }
 
-    /// Returns the kind of a node for a bar of states.
+    /// Returns the kind of a node for a state bar.
     pub(super) fn kind(&self, node: &Node) -> Option<BarKind> {
         let card = self.get(&node.id)?;
         Some(BarKind::of(card.state.class, &card.state.word, card.sure))
@@ -202,7 +202,7 @@ impl<'a> Cards<'a> {
         }
     }
 
-    /// Rewrites a message of a rule for people: replaces state names by labels, and field names by plain words.
+    /// Rewrites a rule's message for people, replacing state names with labels and field names with plain words.
     pub(super) fn in_words(&self, message: &str) -> String {
         let word = |word: &str| {
             let name = word
@@ -270,12 +270,12 @@ impl<'a> Cards<'a> {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct OpenEnd {
     pub card: SharedValue<Card>,
-    /// `2 children`.
+    /// The missing children: `2 children`.
     pub needs: String,
     pub has: u32,
 }
 
-/// Returns the path of each node's page. No two paths differ only in letter case, since some disks ignore it.
+/// Returns the path of each node's page. No two paths differ only in letter case, since some file systems ignore case.
 fn addresses(investigation: &Investigation) -> Vec<String> {
     let mut taken: HashMap<String, usize> = HashMap::new();
     investigation

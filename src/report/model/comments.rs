@@ -25,16 +25,16 @@ pub(in crate::report) struct Thread {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct CommentView {
     pub id: String,
-    /// `comment`, `objection`, `answer`, `resolution`.
+    /// The kind: `comment`, `objection`, `answer` or `resolution`.
     pub kind: &'static str,
-    /// The agent, or the git author name.
+    /// The name of the agent or of the git author.
     pub by: String,
-    /// True if it was written with the command line, according to its file.
+    /// True if it was written on the command line, according to its file.
     pub is_person: bool,
     pub client: Option<String>,
     pub at: Time,
     pub text: Option<SafeHtml>,
-    /// True if it is a resolution without effect, because the node's author wrote it.
+    /// True if it is a resolution that has no effect because the node's author wrote it.
     pub is_void: bool,
 }
 

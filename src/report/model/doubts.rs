@@ -17,13 +17,13 @@ use crate::text::{counted, first_sentence, one_line, sentence, shorten};
 /// The maximum length of a quoted comment or reason, in characters.
 const QUOTED: usize = 200;
 
-/// The page of notes.
+/// The notes page.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct Doubts {
     /// The groups with at least one doubt, closest to the conclusion first.
     pub places: Vec<DoubtPlace>,
     pub count: usize,
-    /// The doubts about the outcome and its basis that its verdict does not mention.
+    /// The doubts about the outcome and its basis that the verdict does not mention.
     #[serde(skip)]
     pub about: Vec<Doubt>,
     /// The number of other doubts by kind, most frequent first.
@@ -36,7 +36,7 @@ pub(in crate::report) struct Doubts {
 pub(in crate::report) struct NoteKind {
     /// `Overturned during the work`, or the meaning of a warning.
     pub label: String,
-    /// The code of a warning.
+    /// The warning code, if the kind is a warning.
     pub code: Option<String>,
     pub count: usize,
     /// The first group that contains this kind.
@@ -58,7 +58,7 @@ impl Doubt {
         }
     }
 
-    /// Returns whether the verdict on an answer already covers this doubt.
+    /// Returns true if the verdict on an answer already covers this doubt.
     fn is_graded(&self, is_near: bool) -> bool {
         let kinds = [DoubtKind::Unconfirmed, DoubtKind::SelfChecked, DoubtKind::Contested];
         kinds[..if is_near { 3 } else { 2 }].contains(&self.kind)
@@ -79,19 +79,19 @@ pub(in crate::report) struct DoubtPlace {
 pub(in crate::report) struct Doubt {
     #[serde(skip)]
     kind: DoubtKind,
-    /// The class for the style sheet: `contested`, `unconfirmed`, …
+    /// The CSS class: `contested`, `unconfirmed`, …
     pub class: &'static str,
-    /// The sign and the label of the kind. The label of a warning is the meaning of its code.
+    /// The sign for the kind.
     pub sign: &'static str,
     pub label: String,
     /// The node, or `None` for the investigation.
     pub card: Option<SharedValue<Card>>,
-    /// The text after the name of the node, with its leading blank or colon: ` cites no source.` A full sentence for the
-    /// investigation.
+    /// The text after the node name, including the leading space or colon: ` cites no source.` For the investigation, a full
+    /// sentence.
     pub text: String,
-    /// The code of a warning.
+    /// The warning code, if the kind is a warning.
     pub code: Option<String>,
-    /// The address of more details, relative to the investigation's folder.
+    /// The address of the details, relative to the investigation's folder.
     pub href: Option<String>,
 }
 
@@ -110,7 +110,7 @@ enum DoubtKind {
 }
 
 impl DoubtKind {
-    /// Returns the class, the sign and the label.
+    /// Returns the CSS class, the sign and the label.
     fn words(self) -> [&'static str; 3] {
         match self {
             DoubtKind::Contested => ["contested", "!", "Contested"],
@@ -145,7 +145,7 @@ impl DoubtGroup {
         DoubtGroup::Elsewhere,
     ];
 
-    /// Returns the key and the title. Without a conclusion based on answers, all answers count.
+    /// Returns the key and the title. If the conclusion names no answers, all answers count.
     fn words(self, is_bound: bool) -> (&'static str, &'static str) {
         match (self, is_bound) {
             (DoubtGroup::Whole, _) => ("whole", "The investigation"),
@@ -159,12 +159,12 @@ impl DoubtGroup {
     }
 }
 
-/// The distances of nodes from the answers of the conclusion.
+/// The distances of nodes from the answers behind the conclusion.
 struct Nearness {
     answers: HashSet<NodeId>,
     rests_on: HashSet<NodeId>,
     others: HashSet<NodeId>,
-    /// The number of steps in the tree to the nearest of these answers.
+    /// The number of steps in the tree from each node to the nearest answer.
     steps: HashMap<NodeId, usize>,
     /// True if the conclusion names its answers.
     is_bound: bool,
@@ -186,7 +186,7 @@ impl Nearness {
 }
 
 impl Cards<'_> {
-    /// Returns all doubts. Without rules no node is known to be an answer, but objections and refutations are still included.
+    /// Returns all doubts. Without rules, no node counts as an answer, but objections and refutations are still included.
     pub(super) fn doubts(&self, overview: &Overview, evidence: &ProjectEvidence) -> Doubts {
         let mut found = Vec::new();
         self.of_the_whole(overview, &mut found);
@@ -379,7 +379,7 @@ impl Cards<'_> {
         Doubts { places, count, about, elsewhere }
     }
 
-    /// Splits the notes that the verdict does not cover into those about the outcome and the counts of the others.
+    /// Returns the notes about the outcome that the verdict does not cover, and the number of other notes by kind.
     fn notes(&self, places: &[DoubtPlace]) -> (Vec<Doubt>, Vec<NoteKind>) {
         let whole: HashSet<&NodeId> = self.assessment.whole_nodes().iter().map(|node| &node.id).collect();
         let (mut about, mut kinds): (Vec<Doubt>, Vec<NoteKind>) = (Vec::new(), Vec::new());

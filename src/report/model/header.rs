@@ -13,7 +13,7 @@ use crate::report::texts::CARD_EXCERPT;
 use crate::report::{ReportInput, history};
 use crate::view::asked_line;
 
-/// The length up to which a question is shown in full at the top of a page, in characters.
+/// The maximum length of a question shown in full at the top of a page, in characters.
 const SHORT_QUERY: usize = 320;
 
 /// The data shown on every page of an investigation.
@@ -24,49 +24,53 @@ pub(in crate::report) struct Header {
     pub query: String,
     /// The beginning of the question, in one line.
     pub query_excerpt: String,
-    /// True if pages collapse the question.
+    /// True if pages show the question collapsed.
     pub query_is_long: bool,
     pub ended: bool,
     /// The requested revision and its time, if the report does not show the newest commit.
     pub as_of: Option<AsOf>,
     pub started_at: Time,
     pub ended_at: Option<Time>,
-    /// The dates of the start and the end, and the duration: `2 Nov 2026`, `3 h 55 min`.
+    /// The start date: `2 Nov 2026`.
     pub started_on: String,
     pub ended_on: Option<String>,
+    /// The duration: `3 h 55 min`.
     pub took: Option<String>,
     pub ended_by: Option<String>,
-    /// The client that ended it, as it names itself.
+    /// The name reported by the client that ended the investigation.
     pub ended_client: Option<String>,
-    /// The reason for stopping early, if it was stopped.
+    /// The reason for stopping early, if the investigation was stopped.
     pub stopped: Option<StoppedView>,
     /// A person's answer to the question of whether it may end, in one sentence. `None` if no person had to be asked.
     pub asked: Option<String>,
-    /// Other ends of the same investigation, combined by a merge.
+    /// Other conclusions of the same investigation, combined by a merge.
     pub other_ends: Vec<OtherEnd>,
-    /// True if research continued elsewhere after the end.
+    /// True if research continued elsewhere after the investigation ended.
     pub is_continued: bool,
-    /// The number of nodes with conflicting results that nobody has decided between.
+    /// The number of nodes with unresolved conflicts between their results.
     pub contested: usize,
     /// The number of unresolved objections.
     pub objections: usize,
     /// The number of contested answers.
     pub contested_answers: usize,
-    /// The number of notes, and the number of those about the outcome that its verdict does not mention.
+    /// The number of notes.
     pub notes: usize,
+    /// The number of notes about the outcome that the verdict does not mention.
     pub doubts: usize,
     /// True if it ended with a conclusion.
     pub has_conclusion: bool,
-    /// The time of the conclusion, if it was added after the end.
+    /// The time when the conclusion was added, if the investigation had already ended.
     pub concluded_at: Option<Time>,
     pub ruleset: String,
     pub mode: String,
     pub rounds: u32,
     pub committed: usize,
     pub pending: usize,
-    /// The numbers of answers, of confirmed answers, and of answers checked only by their authors.
+    /// The number of answers.
     pub answers: usize,
+    /// The number of confirmed answers.
     pub confirmed: usize,
+    /// The number of answers checked only by their authors.
     pub self_checked: usize,
     /// The verdict on the investigation, or on the best answer so far.
     pub sure: Option<Verdict>,
@@ -76,13 +80,13 @@ pub(in crate::report) struct Header {
     /// The commit shown.
     pub head: String,
     pub head_short: String,
-    /// The errors in its files.
+    /// The errors in the investigation's files.
     pub faults: Vec<String>,
-    /// True if the ruleset could be read. Without it no state has a role.
+    /// True if the ruleset could be read. Otherwise, no state has a role.
     pub has_rules: bool,
 }
 
-/// An end other than the one in force.
+/// A conclusion other than the one in force.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct OtherEnd {
     pub at: Time,
@@ -93,7 +97,7 @@ pub(in crate::report) struct OtherEnd {
 /// The reason for stopping an investigation before the rules were met.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct StoppedView {
-    /// `the budget was spent`, …
+    /// The reason: `the budget was spent`, …
     pub label: &'static str,
     pub note: Option<String>,
 }

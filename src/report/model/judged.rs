@@ -1,4 +1,4 @@
-//! The page of rules: the rules, and whether they are met.
+//! The rules page, which shows the rules and the extent to which they are met.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::domain::{Node, StateName};
 use crate::graph::REFUTATION;
 use crate::report::templates::SharedValue;
 
-/// The page of rules.
+/// The rules page.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Judged {
     pub rules: Option<Rules>,
@@ -41,10 +41,10 @@ pub(in crate::report) struct NodeWarning {
 }
 
 impl<'a> Cards<'a> {
-    /// Returns the states of the ruleset in its order, followed by other states of nodes.
+    /// Returns the node counts for the ruleset's states in order, followed by those for any other states in use.
     pub(super) fn state_counts(&self) -> Vec<StateCount> {
         let mut counts: BTreeMap<&StateName, usize> = BTreeMap::new();
-        // The state of a refuting node otherwise confirms, so it is counted separately.
+        // The state of a refuting node normally confirms, so refuting nodes are counted separately.
         let mut refutations: BTreeMap<&StateName, StateCount> = BTreeMap::new();
         for (node, state) in self.investigation.committed() {
             match self.get(&node.id).filter(|card| card.state.word == REFUTATION) {

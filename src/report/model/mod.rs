@@ -1,10 +1,10 @@
 //! The typed data of an investigation's pages, computed from a [`ReportInput`] alone.
 //!
-//! Addresses (`href`) are relative to the investigation's folder. Templates prefix them with the `root` of the page.
-//! Untrusted texts are plain strings, which templates escape. Rendered Markdown is [`SafeHtml`].
+//! Addresses (`href`) are relative to the investigation's folder. Templates prefix them with the page's `root`. Untrusted texts
+//! are plain strings, which templates escape. Rendered Markdown is [`SafeHtml`].
 //!
-//! Each page has a file with its data and their computation. `cards` has the shared parts: display forms of nodes and states,
-//! and lookups.
+//! Each page has a module with its data and the code that computes it. `cards` contains the shared parts: display forms of
+//! nodes and states, and lookups.
 
 mod argument;
 mod cards;
@@ -45,28 +45,28 @@ use crate::domain::{Node, NodeId};
 
 /// All pages of one investigation.
 pub(super) struct Report {
-    /// The data on every page.
+    /// The data shown on every page.
     pub header: SharedValue<Header>,
     /// The first page.
     pub overview: Overview,
-    /// The page of notes.
+    /// The notes page.
     pub doubts: Doubts,
-    /// The pages of answers.
+    /// The answer pages.
     pub arguments: AnswerPages,
-    /// The pages of all nodes, depth first.
+    /// The node pages, depth first.
     pub nodes: Vec<NodePage>,
     /// The tree as the rows of a nested list.
     pub outline: Vec<OutlineRow>,
-    /// The page of evidence.
+    /// The evidence page.
     pub references: References,
-    /// The standing of each node, stored by the browser. The tree page contains it. The first page loads it from a file to stay
-    /// small.
+    /// The standing of each node, which the browser stores. The tree page contains this text. The first page loads it from a
+    /// file to stay small.
     pub since: String,
-    /// The page of commits.
+    /// The commits page.
     pub history: History,
     /// The data of the history slider, as a script.
     pub grown: String,
-    /// The page of rules.
+    /// The rules page.
     pub judged: Judged,
     /// The sign-offs.
     pub sign_offs: SignOffsView,
