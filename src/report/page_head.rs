@@ -15,12 +15,12 @@ pub(super) struct PageHead {
     pub kind: &'static str,
     /// The title of the feed, if there is one.
     pub feed: Option<&'static str>,
-    /// The time of the last commit to the page's content, or `None` while that can still change.
+    /// The time of the last commit to the page's content, or `None` while the content can still change.
     pub modified: Option<String>,
 }
 
 impl PageHead {
-    /// Returns the metadata of a page of an investigation.
+    /// Returns the metadata of an investigation page.
     pub(super) fn plain(header: &Header, base: Option<&BaseUrl>, folder: &str, path: &str) -> PageHead {
         PageHead {
             canonical: base.map(|base| base.of(&format!("{folder}{path}"))),
@@ -30,7 +30,7 @@ impl PageHead {
         }
     }
 
-    /// Returns the metadata of a node's page.
+    /// Returns the metadata of a node page.
     pub(super) fn node(header: &Header, node: &NodePage, base: Option<&BaseUrl>, folder: &str) -> PageHead {
         PageHead {
             modified: node.committed_at.as_ref().map(|at| at.iso.clone()),

@@ -5,20 +5,21 @@ use serde::Serialize;
 /// One page of a list.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Pager {
-    /// The number of the page, from 1.
+    /// The page number, starting at 1.
     pub number: usize,
     pub page_count: usize,
-    /// The files of the adjacent pages.
+    /// The file name of the previous page.
     pub before: Option<String>,
+    /// The file name of the next page.
     pub after: Option<String>,
 }
 
-/// Returns the file of a page, counted from 1.
+/// Returns the file name of a page. Page numbers start at 1.
 pub(super) fn page_file(name: &str, number: usize) -> String {
     if number == 1 { format!("{name}.html") } else { format!("{name}-{number}.html") }
 }
 
-/// Returns the pages of a list and their files. There is always at least one.
+/// Returns the pages of a list and their file names. There is always at least one page.
 pub(super) fn pages(
     name: &'static str,
     items: usize,

@@ -1,7 +1,7 @@
-//! The output of an earlier run for each investigation, so unchanged investigations need not be rendered again.
+//! Records of the output for each investigation, so unchanged investigations need not be rendered again in the next run.
 //!
-//! A part is the set of files of one investigation, with a digest of its inputs: the state shown, and (`maker`, for all parts)
-//! the program, its templates and its options. [`super::Writing`] checks that the files are unmodified, and reuses them.
+//! A part is the set of files of one investigation, with a digest of the state shown. The digest `maker`, shared by all parts,
+//! covers the program, its templates and its options. [`super::Writing`] reuses the files if they are unmodified.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,9 +18,9 @@ use crate::service::project::ProjectEvidence;
 pub struct SitePart {
     /// A digest of the repository state shown.
     pub state: String,
-    /// True if equal states always produce these files.
+    /// True if identical states always produce these files.
     pub is_lasting: bool,
-    /// The key of that state for served pages.
+    /// The key of the shown state, for served pages.
     #[serde(skip)]
     pub shown: String,
     /// A digest of the state of the cited files, if there are any.
@@ -51,7 +51,7 @@ pub(super) struct Manifest {
 }
 
 impl FileMark {
-    /// Returns the mark of these bytes.
+    /// Returns the size and digest of a file with the given contents.
     pub fn of(bytes: &[u8]) -> FileMark {
         FileMark { size: bytes.len() as u64, digest: digest([bytes]) }
     }
@@ -89,7 +89,7 @@ pub(super) fn digest<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = T>) -> Stri
         hasher.update((text.len() as u64).to_le_bytes());
         hasher.update(text);
     }
-    // Half of the digest is enough against accidents, and keeps the manifest small.
+    // Half of the digest is enough to rule out accidental matches, and keeps the manifest small.
     hasher.finalize().iter().take(16).fold(String::new(), |mut hex, byte| {
         // Writing to a String cannot fail.
         let _ = write!(hex, "{byte:02x}");
@@ -107,7 +107,7 @@ pub(super) fn evidence(evidence: &ProjectEvidence) -> String {
 }
 
 /// Returns a digest of the inputs shared by all parts: the program, the templates, the options, whether there are several
-/// investigations, and further inputs of the caller.
+/// investigations, and any further inputs from the caller.
 pub(super) fn maker(program: &str, templates: &Templates, several: bool, more: &str) -> String {
     let options = super::SiteOptions { template: None, ..templates.options().clone() };
     let options = format!("{options:?} {several}");

@@ -1,8 +1,8 @@
 //! The pictures of an investigation, their files and the links between them.
 //!
-//! The first page shows the path to the answer, and the page of an answer the path to that answer. `graph.html` shows the whole
-//! graph: as cards, or as an icicle if there are many nodes. Each part of an icicle has its own page in `graph/`, named
-//! after its root. Each of these pictures is also a file: `graph.svg`, and `graph/NAME.svg` for the parts.
+//! The first page shows the path to the answer, and each answer page shows the path to its own answer. `graph.html` shows the
+//! whole graph as cards, or as an icicle if there are many nodes. Each part of an icicle has its own page in `graph/`, named
+//! after its root. The pictures of the graph are also written as files: `graph.svg`, and `graph/NAME.svg` for the parts.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,18 +24,20 @@ const MOST_ANSWERS: usize = 6;
 #[derive(Serialize)]
 pub(super) struct Drawing {
     svg: SafeHtml,
-    /// The minimum readable width and the remaining width up to full size, in CSS pixels.
+    /// The minimum readable width, in CSS pixels.
     readable_width: f64,
+    /// The remaining width up to full size, in CSS pixels.
     further_width: f64,
-    /// The number of nodes further down.
+    /// The number of hidden nodes further down.
     hidden: usize,
 }
 
 /// The path to an answer.
 #[derive(Serialize)]
 pub(super) struct PathDrawing {
-    /// The picture for a window, and the one for a phone.
+    /// The picture for a wide window.
     wide: SafeHtml,
+    /// The picture for a phone.
     tall: SafeHtml,
     /// The map of all nodes, if there are too many for cards.
     map: Option<SafeHtml>,
@@ -49,9 +51,9 @@ pub(super) struct PicturePage {
     /// The form: `cards` or `icicle`.
     kind: &'static str,
     drawing: Drawing,
-    /// The number of nodes in its part.
+    /// The number of nodes in the part shown.
     nodes: usize,
-    /// The root of its part, or `None` for the whole graph.
+    /// The root of the part shown, or `None` for the whole graph.
     root: Option<GraphLink>,
     /// `R2.A1 to R2.A40`, if the part covers only some children of its root.
     span: Option<String>,
@@ -59,35 +61,36 @@ pub(super) struct PicturePage {
     above: Vec<GraphLink>,
     before: Option<GraphLink>,
     after: Option<GraphLink>,
-    /// The best answer, and its place on the maps.
+    /// The best answer.
     best: Option<SharedValue<Card>>,
+    /// The place of the best answer on the maps.
     best_place: Option<GraphLink>,
     /// True if the maps show a path to a confirmed answer.
     has_confirmed_way: bool,
     /// True if the maps show a path to a contested or self-checked answer.
     has_doubted_way: bool,
-    /// The places of the other checked answers.
+    /// The places of the other checked answers on the maps.
     answers: Vec<GraphLink>,
     more_answers: usize,
-    /// The nodes as a list, for a map of cards.
+    /// The nodes as a list, for a map with cards.
     outline: Vec<OutlineRow>,
-    /// The parts, those with most answers first, for an icicle.
+    /// The parts of an icicle, those with the most answers first.
     branches: Vec<BranchRow>,
-    /// The nodes that are in no part, for an icicle.
+    /// The nodes that belong to no part of an icicle.
     alone: Vec<SharedValue<Card>>,
     more_alone: usize,
-    /// The path of the picture as a file, relative to the investigation's folder.
+    /// The path of the picture file, relative to the investigation's folder.
     file: String,
-    /// The signs of the roles by class. For an icicle, they have the patterns of its cells.
+    /// The role signs by CSS class. In an icicle, the signs have the patterns of its cells.
     signs: BTreeMap<&'static str, SafeHtml>,
-    /// The path of the script with the page of each node. `None` if there is only one page.
+    /// The path of the script that maps nodes to pages. `None` if there is only one page.
     places: Option<&'static str>,
 }
 
 /// A part of a map with its own page.
 #[derive(Serialize)]
 struct BranchRow {
-    /// `R2.A1`, or `R2.A1 to R2.A40`.
+    /// The label: `R2.A1`, or `R2.A1 to R2.A40`.
     label: String,
     /// The title of the root, or empty if there are several.
     title: String,
@@ -109,9 +112,9 @@ struct GraphLink {
 
 /// All pictures of an investigation.
 pub(super) struct Pictures<'i> {
-    /// The picture for the first page. `None` without nodes.
+    /// The picture for the first page. `None` if there are no nodes.
     pub(super) path: Option<PathDrawing>,
-    /// The pages by path. The first one is `graph.html`.
+    /// The pages by path. The first page is `graph.html`.
     pub(super) pages: Vec<(String, PicturePage)>,
     /// The picture files by path.
     pub(super) files: Vec<(String, Vec<u8>)>,
@@ -171,7 +174,7 @@ impl<'i> Pictures<'i> {
         Ok(Pictures { path: Some(path), pages, files, places, maps: drawn })
     }
 
-    /// Returns the path to an answer, for its page.
+    /// Returns the picture of the path to an answer, for the answer's page.
     pub(super) fn path_to(
         &self,
         answer: &NodeId,
@@ -189,7 +192,7 @@ impl<'i> Pictures<'i> {
     }
 }
 
-/// A script with the page of each node's card. It redirects links into `graph.html` to cards on other pages.
+/// The script that maps each node to the page with its card. It redirects links into `graph.html` to cards on other pages.
 const PLACES: &str = "graph/places.js";
 
 struct PageModels<'a, 'i> {
@@ -255,7 +258,7 @@ impl PageModels<'_, '_> {
         self.report.outline.get(*row).map(|row| row.card.clone())
     }
 
-    /// Returns the cards of a page as a nested list.
+    /// Returns the cards on a page as a nested list.
     fn outline(&self, page: &graph::MapPage) -> Vec<OutlineRow> {
         let rows: Vec<&OutlineRow> =
             self.drawn.shown(page).filter_map(|id| self.report.outline.get(*self.rows.get(id)?)).collect();
@@ -286,7 +289,7 @@ impl PageModels<'_, '_> {
         self.drawn.rows(page).into_iter().filter_map(row).collect()
     }
 
-    /// Returns the place of a node's card below its parent.
+    /// Returns a link to a node's card below its parent.
     fn place(&self, id: &NodeId) -> GraphLink {
         let href = self.places.get(id).cloned().unwrap_or_default();
         GraphLink { label: id.to_string(), title: self.title(id), href }
@@ -303,7 +306,7 @@ impl PageModels<'_, '_> {
         GraphLink { label, title, href: page_path(self.names, number) }
     }
 
-    /// Returns links to the pictures above this one, from the whole graph down.
+    /// Returns links to the pictures above the given one, from the whole graph down.
     fn above(&self, number: usize) -> Vec<GraphLink> {
         let up = |number: &usize| self.drawn.all().get(*number).and_then(|page| page.up);
         let mut above: Vec<GraphLink> =
@@ -329,7 +332,7 @@ impl Drawing {
     }
 }
 
-/// Returns the picture for a single-page document, which has a place for each node. `None` without nodes.
+/// Returns the picture for a single-page document, which has a place for each node. Returns `None` if there are no nodes.
 pub(super) fn of_document(
     assessment: &Assessment<'_>,
     href: &dyn Fn(&NodeId) -> String,
@@ -401,11 +404,11 @@ fn script(drawn: &Pages<'_>, names: &[String]) -> Result<Vec<u8>, serde_json::Er
     for (id, page) in drawn.homes() {
         places[page].1.push(id.as_str());
     }
-    // Ids and paths contain no characters with a meaning in scripts.
+    // Ids and paths contain no characters that are special in scripts.
     Ok(format!("window.graphPlaces={};\n", serde_json::to_string(&places)?).into_bytes())
 }
 
-/// Returns the signs of the roles by class.
+/// Returns the role signs by CSS class.
 fn signs(sign: fn(Option<Role>) -> graph::Svg) -> BTreeMap<&'static str, SafeHtml> {
     graph::ROLES
         .into_iter()

@@ -1,12 +1,12 @@
-//! Builds a site in a folder or in memory. Investigations are read, rendered and written one at a time on each core, and
-//! the output of an earlier run is reused.
+//! Builds a site in a folder or in memory. Each core reads, renders and writes one investigation at a time. Unchanged output
+//! from an earlier run is reused.
 //!
 //! # When a part is reused
 //!
-//! A part is reused if all its inputs are unchanged: the refs of the repository (the commit, its branch and tags, the
-//! boundary of a shallow clone), the state of the cited files, and the inputs of `parts::maker`. A part with other inputs
-//! is rebuilt each time. These are errors and gaps, which a fetch may fix, checked signatures, which depend on keys and the
-//! date, and commits other than the newest.
+//! A part is reused if all its inputs are unchanged: the refs of the repository (the commit, its branch and tags, the boundary
+//! of a shallow clone), the state of the cited files, and the inputs of `parts::maker`. A part is rebuilt each time if it has
+//! errors or gaps, which a fetch may fix, if it has checked signatures, which depend on keys and the date, or if it shows a
+//! commit other than the newest.
 //!
 //! The index and the feed are always rebuilt from the stored entries.
 
@@ -31,17 +31,17 @@ use crate::text::causes;
 pub struct Sources<'s> {
     /// Their folders.
     pub folders: &'s [PathBuf],
-    /// Investigations that only the index lists.
+    /// Investigations that are listed only in the index.
     pub missing: &'s [UnreadableInvestigation],
     /// The options for reading.
     pub reading: &'s ReadOptions,
-    /// A store whose caches are kept for the next time. Without it, each investigation is read with a temporary store.
+    /// A store whose caches are kept for the next run. If absent, each investigation is read with a temporary store.
     pub store: Option<&'s Store>,
 }
 
 /// The destination of a site, which may contain the parts of an earlier run.
 pub trait SiteTarget: Sync {
-    /// Returns the parts of an earlier run by the same maker.
+    /// Returns the parts that an earlier run with the same maker built.
     fn earlier(&self, maker: &str) -> &[SitePart];
 
     /// Writes a file to a path in the site.
@@ -51,7 +51,7 @@ pub trait SiteTarget: Sync {
     /// Returns an error if the path is not valid in a site, or if the file system fails.
     fn put(&self, path: &str, bytes: Vec<u8>) -> Result<FileMark, ReportError>;
 
-    /// Keeps the files of an earlier part. Returns false, and keeps nothing, if they were modified or removed since.
+    /// Keeps the files of an earlier part. Returns false and keeps none if any of them was modified or removed.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ pub trait Waiting: Sync {
     ///
     /// # Errors
     ///
-    /// Returns [`ReportError::Interrupted`] if it is not.
+    /// Returns [`ReportError::Interrupted`] if the site is no longer wanted.
     fn check(&self) -> Result<(), ReportError> {
         Ok(())
     }
@@ -80,29 +80,29 @@ impl Waiting for () {}
 /// A complete site.
 #[derive(Debug, Default)]
 pub struct Published {
-    /// The investigations. Without a maker, the next run rebuilds all of them.
+    /// The investigations. If `maker` is `None`, the next run rebuilds all of them.
     pub(super) parts: Vec<SitePart>,
     pub(super) maker: Option<String>,
     /// The files that belong to no part.
     pub(super) rest: FileMarks,
-    /// The number of parts unchanged since the earlier site.
+    /// The number of parts reused from the earlier site.
     pub kept: usize,
     /// The unreadable investigations.
     pub unreadable: Vec<UnreadableInvestigation>,
 }
 
 impl Published {
-    /// The number of investigations.
+    /// Returns the number of investigations shown.
     pub fn shown(&self) -> usize {
         self.parts.len()
     }
 
-    /// The number of files.
+    /// Returns the number of files.
     pub fn files(&self) -> usize {
         self.rest.len() + self.parts.iter().map(|part| part.files.len()).sum::<usize>()
     }
 
-    /// Returns the numbers of nodes and of commits.
+    /// Returns the number of nodes and the number of commits.
     pub fn told(&self) -> (usize, usize) {
         let entries = self.parts.iter().map(|part| &part.entry);
         entries.fold((0, 0), |(nodes, commits), it| (nodes + it.committed + it.pending, commits + it.commits))
@@ -119,11 +119,11 @@ impl Published {
     }
 }
 
-/// Builds the site in a folder, and replaces the site of an earlier run.
+/// Builds the site in a folder, replacing the site from an earlier run.
 ///
 /// # Errors
 ///
-/// Returns the errors of [`publish`], or an error if the folder contains anything else.
+/// Returns an error if [`publish`] fails, or if the folder contains anything else.
 pub fn publish_into(
     out: &Path,
     sources: Sources<'_>,
@@ -220,12 +220,12 @@ static PROGRAM: LazyLock<Option<String>> = LazyLock::new(|| {
     Some(parts::digest([std::fs::read(program).ok()?]))
 });
 
-/// Returns the inputs from the reading options that affect pages.
+/// Returns the reading options that affect pages, as text.
 fn surroundings(reading: &ReadOptions) -> String {
     format!("{:?} {:?}", reading.signers.is_some(), reading.evidence([]).forge)
 }
 
-/// Returns the name of an unreadable investigation: that of its folder.
+/// Returns the folder name, which stands in for the title of an unreadable investigation.
 fn name_of(folder: &Path) -> String {
     // `.` has a name only in its absolute form.
     let full = folder.canonicalize();
@@ -233,13 +233,13 @@ fn name_of(folder: &Path) -> String {
     name.map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Formats an error for a page, without paths of this machine.
+/// Formats an error for a page, without local paths.
 fn without_place(error: &ReportReadError, folder: &Path) -> String {
     let hint = error.hint().map(|hint| format!(". {hint}")).unwrap_or_default();
     format!("{}{hint}", causes(error)).replace(&folder.display().to_string(), &name_of(folder))
 }
 
-/// Returns for each investigation the reason to skip it, if an earlier one has the same id.
+/// Returns, for each investigation, the reason to skip it if an earlier one has the same id.
 fn twins<'w>(subjects: &'w [SiteSubject<'w>]) -> Vec<Option<String>> {
     let mut known: HashMap<SessionId, &SiteSubject<'w>> = HashMap::new();
     let twin = |subject: &'w SiteSubject<'w>| {
@@ -257,7 +257,7 @@ struct SiteSubject<'s> {
     store: &'s Store,
     /// The digest of its state, if known.
     state: Option<String>,
-    /// True if its pages depend only on that state.
+    /// True if its pages depend only on its state.
     is_lasting: bool,
     /// The id, or `None` if it can't be read. Reading the investigation then reports the error.
     id: Option<SessionId>,
@@ -265,7 +265,7 @@ struct SiteSubject<'s> {
 
 /// The outcome for one of several investigations.
 enum Made {
-    /// The part, and whether it comes from the earlier site.
+    /// The part, and true if it comes from the earlier site.
     Part(Box<SitePart>, bool),
     Unreadable(String),
 }
@@ -274,7 +274,7 @@ enum Made {
 struct SiteWork<'w, T> {
     sources: Sources<'w>,
     builder: Builder<'w>,
-    /// The parts of the earlier site by state.
+    /// The earlier site's parts by state.
     earlier: HashMap<&'w str, &'w SitePart>,
     target: &'w T,
     waiting: &'w dyn Waiting,
@@ -293,7 +293,7 @@ impl<T: SiteTarget> SiteWork<'_, T> {
         subject
     }
 
-    /// Returns the part of the earlier site for the same state.
+    /// Returns the earlier site's part for the same state, if there is one.
     fn known(&self, subject: &SiteSubject<'_>) -> Option<&SitePart> {
         let state = subject.state.as_deref().filter(|_| subject.is_lasting)?;
         self.earlier.get(state).copied()
@@ -327,7 +327,7 @@ impl<T: SiteTarget> SiteWork<'_, T> {
         Ok(Made::Part(Box::new(self.make(subject, &input, None)?), false))
     }
 
-    /// Reuses the part of the earlier site if a rebuild would produce the same files.
+    /// Reuses the earlier site's part if a rebuild would produce the same files.
     fn kept(&self, subject: &SiteSubject<'_>) -> Result<Option<SitePart>, ReportError> {
         self.waiting.check()?;
         let Some(part) = self.known(subject) else { return Ok(None) };
@@ -373,14 +373,14 @@ impl<T: SiteTarget> SiteWork<'_, T> {
     }
 }
 
-/// Returns a digest of the state of an investigation.
+/// Returns a digest of an investigation's state.
 fn state(store: &Store, folder: &Path) -> Option<String> {
     let standing = store.refs(folder).ok()?;
     Some(parts::digest([format!("{standing:?}")]))
 }
 
-/// Returns true if equal states always produce this input: nothing is missing that may appear later, and no signature was
-/// checked against current keys.
+/// Returns true if identical states always produce this input. This requires that nothing is missing that may appear later, and
+/// that no signature was checked against current keys.
 fn follows_from_state(input: &ReportInput) -> bool {
     let snapshot = &input.snapshot;
     let is_whole = snapshot.faults.is_empty() && snapshot.ruleset.is_ok();

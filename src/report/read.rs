@@ -1,4 +1,4 @@
-//! Reads an investigation for a report. All commands and tools that show one use this module.
+//! Reads an investigation for a report. All commands and tools that show an investigation use this module.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -15,17 +15,17 @@ use crate::store::{Since, Snapshot, Store, StoreError};
 pub struct ReadOptions {
     /// The revision to show, if not the newest commit.
     pub rev: Option<String>,
-    /// Two commits to compare. The second one is shown.
+    /// Two commits to compare. The second commit is shown.
     pub range: Option<Range>,
     /// The repository under investigation, where cited files are checked.
     pub project: Option<Project>,
-    /// The forge with its files, if the remote does not tell.
+    /// The forge that hosts the project's files, if the remote does not identify it.
     pub forge: Option<Forge>,
     /// Nodes to withhold, in addition to those on the list.
     pub withhold: Vec<NodeId>,
     /// Uses the committed list of withheld nodes even if it has uncommitted changes.
     pub ignore_uncommitted: bool,
-    /// The keys for checking sign-offs. Without them no sign-off is valid.
+    /// The keys for checking sign-offs. Without keys, no sign-off is valid.
     pub signers: Option<Signers>,
 }
 
@@ -89,7 +89,7 @@ impl ReadOptions {
         ProjectEvidence { forge: self.forge.clone().or(found.forge), ..found }
     }
 
-    /// Reads an investigation without its withheld texts, and the state to compare it with.
+    /// Reads an investigation without its withheld texts, and the state to compare it with, if requested.
     ///
     /// # Errors
     ///

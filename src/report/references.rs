@@ -10,7 +10,7 @@ use crate::text::one_line;
 /// A source and the nodes that cite it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CitedSource {
-    /// A URL or a path.
+    /// The URL or path.
     pub target: String,
     /// True if it is a URL that may become a link: `http` or `https`.
     pub is_url: bool,
@@ -31,7 +31,7 @@ impl CitedSource {
     }
 }
 
-/// Returns all references in the order of their first mention.
+/// Returns all references in order of first mention.
 pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, NodeTexts>) -> Vec<CitedSource> {
     let mut references: Vec<CitedSource> = Vec::new();
     let mut known: HashMap<(bool, String), usize> = HashMap::new();
@@ -69,7 +69,7 @@ pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, Nod
     references
 }
 
-/// Returns a source given as data as if the findings had mentioned it.
+/// Converts a source given as structured data to a mention, as if the findings had mentioned it.
 fn mention(citation: &Citation) -> Mention {
     let kind = if is_web(&citation.target) { MentionKind::Url } else { MentionKind::Path };
     let first = citation.lines.as_deref().map(|lines| lines.split('-').next().unwrap_or_default());

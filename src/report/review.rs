@@ -243,7 +243,7 @@ impl Notes {
     }
 }
 
-/// Returns whether a change reverses a node by closing or reopening it, or by making it or unmaking it an answer.
+/// Returns true if a change reverses a node: it closes or reopens the node, or the node becomes or ceases to be an answer.
 fn is_turn(from: &StateName, to: &StateName, rules: Option<&EffectiveRules>) -> bool {
     match rules {
         Some(rules) => rules.role(from) != rules.role(to),

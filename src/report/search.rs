@@ -1,8 +1,8 @@
-//! The data of a site's search, as a script, since pages on `file://` may not fetch.
+//! A site's search data, as a script because pages on `file://` can't fetch files.
 //!
-//! A page loads it when the search is first used. A browser searches all of it within milliseconds
-//! (`tests/browser/README.md` has figures), so there is no index. Beyond [`MOST_CHARACTERS`], the text of each node is
-//! truncated to its share, and the page says so. Ids and titles are never truncated.
+//! A page loads it when the search is first used. A browser searches all of it within milliseconds (`tests/browser/README.md`
+//! has figures), so there is no index. If the texts exceed [`MOST_CHARACTERS`], each node's text is truncated to its share, and
+//! the page says so. Ids and titles are never truncated.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ pub(super) type SearchText = (&'static str, String);
 /// The argument of the function defined by `assets/search.js`.
 #[derive(Serialize)]
 struct Data<'a> {
-    /// The length that texts were truncated to, or 0 if none was.
+    /// The length to which texts were truncated, or 0 if none were.
     cut: usize,
     /// The label, the class and the meaning of each state in use.
     states: Vec<(&'a str, &'a str, &'a str)>,
@@ -37,12 +37,12 @@ struct Data<'a> {
     found: Vec<FoundPlace<'a>>,
 }
 
-/// A list in JSON: id, title, address, index in `states`, verdict on an answer, and the texts, each with its index in `fields`.
-/// Entries other than nodes have no id and no state.
+/// A search entry, which is a list in JSON: id, title, address, index in `states`, verdict on an answer, and the texts, each
+/// with its index in `fields`. Entries other than nodes have no id and no state.
 #[derive(Serialize)]
 struct FoundPlace<'a>(&'a str, &'a str, String, Option<usize>, Option<Verdict>, Vec<(usize, &'a str)>);
 
-/// Returns the script for an input. `path` is its path in the site.
+/// Returns the search script for a report. `path` is the script's path in the site.
 pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<Vec<u8>, ReportError> {
     let share = share(report.nodes.len());
     let investigation = input.snapshot.investigation.as_ref();
@@ -108,7 +108,7 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
 /// A title, an address and a text about the investigation.
 type OfTheWhole = (&'static str, String, SearchText);
 
-/// Returns the comments on nodes, by id, and those on the investigation.
+/// Returns the comments on nodes by node id, and the comments on the investigation.
 fn comments(investigation: &Investigation) -> (HashMap<String, Vec<SearchText>>, Vec<OfTheWhole>) {
     let (mut of_nodes, mut whole) = (HashMap::<String, Vec<SearchText>>::new(), Vec::new());
     let most = (MOST_CHARACTERS / investigation.comments().count().max(1)).min(MOST_OF_ONE);
@@ -123,12 +123,12 @@ fn comments(investigation: &Investigation) -> (HashMap<String, Vec<SearchText>>,
     (of_nodes, whole)
 }
 
-/// Returns the number of characters for each of that many nodes.
+/// Returns the maximum number of characters per node, given the number of nodes.
 pub(super) fn share(nodes: usize) -> usize {
     (MOST_CHARACTERS / nodes.max(1)).min(MOST_OF_ONE)
 }
 
-/// Returns the searched texts of a node, besides its id, its title and its comments: everything pages show.
+/// Returns the searchable texts of a node, which are all that pages show except its id, its title and its comments.
 pub(super) fn texts(node: &Node, findings: &markdown::Parsed, most: usize) -> Vec<SearchText> {
     let view = NodeView::stored(node);
     let mut said = Room { said: Vec::new(), left: most };
@@ -189,8 +189,8 @@ impl Room {
     }
 }
 
-/// Returns a script that calls a function with JSON. Characters that could end a script, or be read as HTML, are escaped.
-/// They occur only in strings.
+/// Returns a script that calls a function with JSON. Characters that could end a script or be read as HTML are escaped. They
+/// occur only inside strings.
 pub(super) fn script(function: &str, json: &str) -> String {
     let mut script = String::with_capacity(json.len() + 64);
     script.push_str(function);

@@ -1,4 +1,4 @@
-//! Serves a site over HTTP, from memory, to people on this machine. Besides `mcp::http` the only user of axum.
+//! Serves a site over HTTP, from memory, to people on this machine. Only this module and `mcp::http` use axum.
 //!
 //! # Guarantees
 //!
@@ -6,12 +6,12 @@
 //! - Only GET and HEAD are accepted, and no request changes anything.
 //! - A request must name its host as an IP address or `localhost`. This defeats DNS rebinding, in which another site's name
 //!   resolves to this machine.
-//! - Connections are limited, also per client, and slow ones are closed.
-//! - Headers forbid other sites to read, embed or frame an answer.
+//! - The number of connections is limited in total and per client, and slow connections are closed.
+//! - Headers forbid other sites to read, embed or frame a response.
 //!
 //! # How a page learns of a new state
 //!
-//! It requests `/-/shown?not=STATE`. The answer is 200 once that state is outdated, or 204 after a timeout. The pages of an
+//! It requests `/-/shown?not=STATE`. The response is 200 once that state is outdated, or 204 after a timeout. The pages of an
 //! investigation know its state, and the index knows a digest of all states.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,10 +35,10 @@ use crate::base::platform::Signals;
 
 /// The path where pages wait for a new state.
 const SHOWN: &str = "/-/shown";
-/// The timeout of such a request. Some clients give up on a silent connection after a minute.
+/// The timeout of a request for a new state. Some clients give up on a silent connection after a minute.
 const PATIENCE: Duration = Duration::from_secs(25);
 
-/// A browser opens six connections at a time, and keeps idle ones.
+/// The connection limits. A browser opens six connections at a time, and keeps idle ones open.
 const LIMITS: Limits =
     Limits { all: 500, network: 250, head: Duration::from_secs(10), write: Duration::from_secs(30) };
 
@@ -87,7 +87,7 @@ impl SiteTarget for NextServed<'_> {
 
     fn put(&self, path: &str, bytes: Vec<u8>) -> Result<FileMark, ReportError> {
         let mark = FileMark::of(&bytes);
-        // Only hexadecimal digits, so it is a valid header value.
+        // The digest contains only hexadecimal digits, so it is a valid header value.
         let tag = HeaderValue::from_str(&format!("\"{}\"", mark.digest));
         let tag = tag.unwrap_or(HeaderValue::from_static("\"\""));
         self.insert(path, ServedFile { kind: content_type(path), bytes: bytes.into(), tag });
@@ -135,7 +135,7 @@ impl Served {
 pub struct Publisher(watch::Sender<Arc<Served>>);
 
 impl Publisher {
-    /// Starts with a site.
+    /// Creates a publisher that starts with the given site.
     pub fn new(first: Served) -> Publisher {
         Publisher(watch::Sender::new(Arc::new(first)))
     }
@@ -198,7 +198,7 @@ async fn respond(State(mut shown): State<watch::Receiver<Arc<Served>>>, request:
     response
 }
 
-/// Returns the refusal of an invalid request.
+/// Returns the response that refuses an invalid request, or `None` if the request is valid.
 fn refusal(request: &Request) -> Option<Response> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let allowed = [(header::ALLOW, "GET, HEAD")];
@@ -230,7 +230,7 @@ async fn wait_for_another(shown: &mut watch::Receiver<Arc<Served>>, uri: &Uri) -
     let is_another = |served: &Arc<Served>| !served.states.contains(&known);
     match tokio::time::timeout(PATIENCE, shown.wait_for(is_another)).await {
         Ok(Ok(_)) => "Another state is shown.\n".into_response(),
-        // There was no change, or there is no publisher any more.
+        // There was no change, or the publisher is gone.
         Ok(Err(_)) | Err(_) => StatusCode::NO_CONTENT.into_response(),
     }
 }

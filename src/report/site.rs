@@ -1,4 +1,4 @@
-//! Assembles the pages: from inputs to a map of relative paths and bytes.
+//! Assembles the pages from the inputs, as a map of relative paths to bytes.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,23 +30,24 @@ use crate::ruleset::rules::states::as_words;
 use crate::ruleset::schema::{EndRules, VERSION};
 use crate::ruleset::{EffectiveRules, Role, Ruleset, State};
 
-/// The policy of every page, which may load only files of the site. It is in a `meta` element to work with `file://` and with
-/// hosts that don't send headers.
+/// The policy of every page, which allows only files of the site to be loaded. It is set in a `meta` element so it also works
+/// with `file://` and on hosts that don't send headers.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
      img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
 /// The script for served pages only.
 pub const RELOAD_SCRIPT: &str = "assets/reload.js";
-/// The maximum number of nodes shown in full in a single-file report. With 10,000 nodes it would be too large to mail.
+/// The maximum number of nodes shown in full in a single-file report. With 10,000 nodes, the file would be too large to email.
 const MOST_IN_ONE_FILE: usize = 2_000;
 /// The maximum number of nodes shown in full on the print page.
 const MOST_PRINTED: usize = 1_000;
 /// The maximum number of commits on the print page.
 const MOST_COMMITS: usize = 300;
 
-/// Returns the site as a map of relative paths and bytes. Pure: equal inputs give equal sites.
+/// Returns the site as a map of relative paths to bytes. This function is pure, so identical inputs give identical sites.
 ///
-/// The pages of a single investigation are at the root. Several investigations have a folder each, named by id, and an index.
+/// The pages of a single investigation are at the root. Several investigations each have a folder named by id, and there is an
+/// index.
 ///
 /// # Errors
 ///
@@ -81,7 +82,7 @@ pub fn site(
 /// Receives a file of the site: its relative path and its bytes. A later file replaces an earlier one with the same path.
 pub type Put<'p> = dyn FnMut(&str, Vec<u8>) -> Result<(), ReportError> + 'p;
 
-/// Builds a site one investigation at a time, so only one need be in memory. Several threads may share a builder.
+/// Builds a site one investigation at a time, so only one needs to be in memory. Several threads may share a builder.
 #[derive(Debug)]
 pub struct Builder<'t> {
     templates: &'t Templates,
@@ -89,7 +90,7 @@ pub struct Builder<'t> {
 }
 
 impl<'t> Builder<'t> {
-    /// Creates a builder. With several investigations each has a folder, and there is an index.
+    /// Creates a builder. With several investigations, each has a folder, and there is an index.
     pub fn new(templates: &'t Templates, several: bool) -> Builder<'t> {
         Builder { templates, several }
     }
@@ -98,7 +99,7 @@ impl<'t> Builder<'t> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of `put`.
+    /// Returns an error if `put` fails.
     pub fn assets(&self, put: &mut Put<'_>) -> Result<(), ReportError> {
         let is_served = self.templates.options().live;
         let wanted = |path: &&String| is_served || *path != RELOAD_SCRIPT;
@@ -108,14 +109,15 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    /// Builds the files of one investigation. `progress` receives the numbers of finished pages and of all pages of nodes.
+    /// Builds the files of one investigation. `progress` receives the number of finished node pages and the total number of
+    /// node pages.
     ///
-    /// The files depend only on the input, the templates and the options, and on no other investigation. Served pages know
-    /// their state by `shown`.
+    /// The files depend only on the input, the templates and the options, never on another investigation. `shown` identifies
+    /// the state to served pages.
     ///
     /// # Errors
     ///
-    /// Returns an error if a template fails, or the errors of `put`.
+    /// Returns an error if a template or `put` fails.
     pub fn investigation(
         &self,
         input: &ReportInput,
@@ -135,7 +137,7 @@ impl<'t> Builder<'t> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a template fails, or the errors of `put`.
+    /// Returns an error if a template or `put` fails.
     pub fn rest(
         &self,
         mut entries: Vec<SiteEntry>,
@@ -205,7 +207,7 @@ struct SitesPage<'a> {
     sites: &'a SitesView<'a>,
 }
 
-/// The context of a page of an investigation. Only the data of its template is set.
+/// The template context of an investigation page. Only the data that the template uses is set.
 #[derive(Serialize)]
 struct InvestigationPage<'a, T: Serialize> {
     site: Site<'a>,
@@ -250,7 +252,7 @@ enum PageContent<'a> {
         node: &'a NodePage,
         /// The address of its card on the graph.
         on_graph: &'a str,
-        /// The page of the path to it, if it is an answer.
+        /// The link to its answer page, if it is an answer.
         way: Option<&'a WayLink>,
         /// The prepared objections, or `None` for a proposal.
         challenge: Option<Challenge>,
@@ -278,8 +280,9 @@ struct PrintContent<'a> {
     path: &'a Option<PathDrawing>,
     outline: &'a [OutlineRow],
     nodes: Vec<PrintNode<'a>>,
-    /// The newest commits, newest first, and the total number of commits.
+    /// The newest commits, newest first.
     commits: &'a [CommitEntry],
+    /// The total number of commits.
     commit_count: usize,
     references: &'a References,
     judged: &'a Judged,
@@ -541,7 +544,7 @@ pub(super) fn ruleset_of(input: &ReportInput) -> Cow<'_, Ruleset> {
     }
 }
 
-/// Assesses an investigation under such a ruleset.
+/// Assesses an investigation under the given ruleset.
 pub(super) fn assessed<'a>(investigation: &'a Investigation, ruleset: &'a Ruleset) -> Assessment<'a> {
     Assessment::new(investigation, Some(EffectiveRules::new(ruleset, investigation.meta())))
 }

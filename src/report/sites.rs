@@ -32,7 +32,7 @@ pub(super) struct SitesView<'a> {
     pub counts: Counts,
 }
 
-/// A summary of an investigation. It is stored for the next run, which may not read the investigation again.
+/// A summary of an investigation. It is stored for the next run, which may reuse it without rereading the investigation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SiteEntry {
     pub(super) id: String,
@@ -75,7 +75,7 @@ pub struct SiteEntry {
     pub(super) sign_offs: Vec<SignOffCount>,
     /// The errors in its files.
     pub(super) faults: Vec<String>,
-    /// The class for the style sheet: the class of the verdict, `unanswered` or `unknown`.
+    /// The CSS class: the class of the verdict, `unanswered` or `unknown`.
     pub(super) sure: Cow<'static, str>,
     /// The beginning of its conclusion, or empty if there is none.
     pub(super) conclusion: String,
@@ -91,7 +91,7 @@ pub(super) struct BestAnswer {
     pub href: String,
 }
 
-/// The number of sign-offs of the same validity.
+/// The number of sign-offs with the same validity.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SignOffCount {
     pub mark: SignOffMark,
@@ -110,12 +110,12 @@ pub(super) struct Counts {
 }
 
 impl SiteEntry {
-    /// The id of the investigation.
+    /// Returns the id of the investigation.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Returns the entry of an input. `folder` contains its pages, and is empty or ends in `/`.
+    /// Returns the entry for a report. `folder` contains the report's pages, and is empty or ends in `/`.
     pub(super) fn of(input: &ReportInput, report: &Report, folder: &str) -> SiteEntry {
         let header = &report.header;
         let end = input.snapshot.investigation.conclusion();
@@ -189,7 +189,7 @@ fn sign_offs(sign_offs: &SignOffs) -> Vec<SignOffCount> {
 }
 
 impl<'a> SitesView<'a> {
-    /// Sorts the entries, and returns the index.
+    /// Sorts the entries and returns the index.
     pub(super) fn of(
         entries: &'a mut [SiteEntry],
         unreadable: &'a [UnreadableInvestigation],

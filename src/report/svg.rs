@@ -4,7 +4,7 @@
 //! expensive for a browser are refused. Pages show the result with `<img>`, which does not run scripts or load resources. The
 //! guarantees protect readers who open the file itself.
 //!
-//! Limits: `<style>` elements are removed, with the colours defined there. There are no animations, filters or embedded
+//! Limits: `<style>` elements are removed, along with the colours they define. There are no animations, filters or embedded
 //! pictures.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -51,14 +51,14 @@ pub(super) fn sanitized(text: &str) -> Option<String> {
     if is_too_costly(text) {
         return None;
     }
-    // Drawing programs write a document type. It is not loaded.
+    // Drawing programs write a document type declaration. The document type is not loaded.
     let options = ParsingOptions { allow_dtd: true, nodes_limit: NODES_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).ok()?;
     let root = document.root_element();
     if !is_kept(root) || root.tag_name().name() != "svg" || !is_shallow(root, DEPTH_MAX) {
         return None;
     }
-    // Nested uses would multiply the elements drawn at each level.
+    // Nested `use` elements would multiply the elements drawn at each level.
     let uses = |node: Node<'_, '_>| node.descendants().filter(|it| it.has_tag_name((SVG, "use"))).count();
     let usable: HashSet<&str> = root
         .descendants()
@@ -77,8 +77,8 @@ fn is_kept(node: Node<'_, '_>) -> bool {
     node.tag_name().namespace() == Some(SVG) && ELEMENTS.split(' ').any(|it| it == node.tag_name().name())
 }
 
-/// Returns true for text that is too expensive to parse: entities, which can expand to large text, and elements with very many
-/// attributes, which the parser compares with each other.
+/// Returns true if the text is too large, or if it is too expensive to parse: entities can expand to large text, and the parser
+/// compares all attributes of an element with each other.
 fn is_too_costly(text: &str) -> bool {
     let has_entities = text.as_bytes().windows(8).any(|part| part.eq_ignore_ascii_case(b"<!entity"));
     let mut attributes = text.split('<').map(|element| element.matches('=').count());
@@ -90,8 +90,8 @@ fn is_shallow(node: Node<'_, '_>, depth: usize) -> bool {
     depth > 0 && node.children().all(|child| is_shallow(child, depth - 1))
 }
 
-/// Returns the number of elements drawn in addition to those written: the target of each `use`, and for each clipped
-/// element its clip path.
+/// Returns the number of elements drawn in addition to those written. These belong to the target of each `use` and the clip
+/// path of each clipped element.
 fn drawn(root: Node<'_, '_>) -> usize {
     let mut sizes: HashMap<&str, usize> = HashMap::new();
     for node in root.descendants() {
@@ -131,7 +131,7 @@ fn write(node: Node<'_, '_>, usable: &HashSet<&str>, out: &mut String) {
     out.push_str(&format!("</{name}>"));
 }
 
-/// Returns the reference of an element within the drawing, as written (`#a`) and as an id.
+/// Returns an element's reference to another part of the drawing, both as written (`#a`) and as an id.
 fn target<'a>(node: Node<'a, '_>) -> Option<(&'a str, &'a str)> {
     let address = node.attribute("href").or_else(|| node.attribute((XLINK, "href")))?;
     Some((address, address.strip_prefix('#')?))
@@ -157,7 +157,7 @@ fn attributes<'a>(node: Node<'a, '_>, usable: &HashSet<&str>) -> BTreeMap<&'a st
     kept
 }
 
-/// Returns true if a value has no references outside the drawing.
+/// Returns true if a value has no references to anything outside the drawing.
 fn is_harmless(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let refers = lower.matches("url").count();

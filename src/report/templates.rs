@@ -1,6 +1,6 @@
-//! The template set and its data types. The only user of minijinja.
+//! The template set and its data types. No other module uses minijinja.
 //!
-//! - The built-in set is part of the binary. Files in the user's folder replace files with the same path, or are added.
+//! - The built-in set is part of the binary. Files in the user's folder are added to it, or replace files with the same path.
 //! - All templates are compiled when the set is loaded, so errors are reported before anything is written.
 //! - Printing a missing or absent value is an error. It never leaves a gap on a page.
 //! - All output is escaped except [`SafeHtml`]. No template needs the filter `safe`.
@@ -22,10 +22,10 @@ use super::{ReportError, SiteOptions, parts};
 use crate::markdown;
 use crate::text::escape;
 
-/// The maximum number of instructions for a page, which stops endless loops. A page of 10,000 nodes needs a tenth. Unit
-/// tests have small pages, and some wait for the limit.
+/// The maximum number of instructions for a page, which stops endless loops. A page with 10,000 nodes needs a tenth of it. The
+/// limit is lower in unit tests, where pages are small and some run into it.
 const FUEL: u64 = if cfg!(test) { 10_000_000 } else { 100_000_000 };
-/// The maximum size of a page. 10,000 nodes on one page need a tenth.
+/// The maximum size of a page. A page with 10,000 nodes needs a tenth of it.
 const LARGEST_PAGE: usize = 256 << 20;
 /// The maximum size of a file in a user's template.
 const LARGEST: u64 = 16 << 20;
@@ -33,7 +33,7 @@ const LARGEST: u64 = 16 << 20;
 const LARGEST_SET: u64 = 64 << 20;
 /// The maximum number of files and folders in a user's template.
 const MOST_ENTRIES: usize = 10_000;
-/// The maximum depth of folders in a user's template.
+/// The maximum folder depth in a user's template.
 const DEEPEST: usize = 8;
 /// The guide for template authors. It is not part of a site.
 const GUIDE: &str = "README.md";
@@ -56,7 +56,7 @@ pub struct Templates {
 pub struct TemplateError {
     /// The file: a path in the user's folder, or `site-template/NAME` for a built-in one.
     pub file: String,
-    /// The line, from 1, if known.
+    /// The line number, starting at 1, if known.
     pub line: Option<usize>,
     /// The problem.
     pub reason: String,
@@ -85,7 +85,7 @@ impl Templates {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_debug(true);
         environment.set_fuel(Some(FUEL));
-        // The default delimiters can't fail. Without this setting, pages would only have more blank lines.
+        // Building with the default delimiters can't fail. Without these settings, pages would only have more blank lines.
         let syntax =
             SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
         environment.set_syntax(syntax.unwrap_or_default());
@@ -117,7 +117,7 @@ impl Templates {
         Ok(templates)
     }
 
-    /// Returns the paths and contents of the built-in files, as a start for custom templates.
+    /// Returns the paths and contents of the built-in files, as a starting point for custom templates.
     pub fn built_in() -> impl Iterator<Item = (String, &'static [u8])> {
         let mut files = Vec::new();
         collect(&BUILT_IN, &mut files);
@@ -157,7 +157,7 @@ impl Templates {
     }
 
     fn explain(&self, error: &minijinja::Error) -> TemplateError {
-        // Each including template wraps the error once. The innermost error has the place.
+        // Each including template wraps the error once. The innermost error has the location.
         let mut place = error;
         let mut source = std::error::Error::source(error);
         while let Some(inner) = source {
@@ -188,7 +188,7 @@ impl Templates {
     }
 }
 
-/// A page being rendered, up to [`LARGEST_PAGE`].
+/// A page being rendered, limited to [`LARGEST_PAGE`] bytes.
 struct PageBytes(Vec<u8>);
 
 impl io::Write for PageBytes {
@@ -345,8 +345,8 @@ fn plain(text: &str) -> String {
     plain + rest
 }
 
-/// Splits text at the first code span: before, inside and after. As in Markdown, a run of backticks is closed by a run of
-/// the same length, and an unclosed one is text.
+/// Splits text at the first code span: before, inside and after. As in Markdown, a run of backticks is closed by a run of the
+/// same length, and an unclosed run is plain text.
 fn next_code(text: &str) -> Option<(&str, &str, &str)> {
     let mut open = next_run(text, 0);
     while let Some((start, inner)) = open {
@@ -380,8 +380,8 @@ fn collect(folder: &'static Dir<'static>, files: &mut Vec<(String, &'static [u8]
     }
 }
 
-/// Collects the files of a user's template. It may come from a stranger, so only regular files in the folder are read,
-/// within limits.
+/// Collects the files of a user's template. The template may come from a stranger, so only regular files in its folder are
+/// read, within limits.
 struct OwnFiles {
     /// The resolved folder. No file outside it is read.
     root: PathBuf,

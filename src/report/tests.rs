@@ -208,7 +208,7 @@ fn a_reader_can_have_each_result_challenged() {
     let node = page(&files, "nodes/R2.A1.html");
     let (_, mail) = node.split_once("href=\"mailto:?subject=Objection%20to%20R2.A1%3A%20").unwrap();
     assert!(mail.split_once('"').unwrap().0.contains("&amp;body=Investigation%3A%20"), "{mail}");
-    // A forge is recognized from the project's remote.
+    // The forge is recognized by the project's remote.
     let mut input = unfinished();
     input.evidence.forge = Forge::of("git@gitlab.com:o/n.git");
     let node = page(&render(&[input]), "nodes/R2.A1.html");
@@ -617,7 +617,7 @@ fn the_names_and_the_example_of_the_guide_work() {
         let names = section.split('`').skip(1).step_by(2).filter(|name| {
             name.contains('.') && name.chars().all(|c| c.is_ascii_lowercase() || "._".contains(c))
         });
-        // Even a test for an unknown name is an error.
+        // Even testing an unknown name is an error.
         names.map(|name| format!("{{% if {name} %}}{{% endif %}}")).collect()
     };
     let every = of("On every page") + &of("On every page of an investigation");
@@ -844,7 +844,7 @@ fn a_conclusion_that_came_after_the_end_says_so() {
     let page = page(&files, "index.html");
     let (_, after) = page.split_once("added after the end").unwrap();
     assert!(after.contains(&Time::of(time(300)).text) && page.contains("It sorts."), "{page}");
-    // The texts before an amendment are shown too.
+    // The texts from before an amendment are shown too.
     for shown in
         ["Conclusion amended", "editor-2", "client-5/1.0", "It was hasty.", "<strong>does not</strong> sort"]
     {
@@ -1222,7 +1222,7 @@ fn the_style_sheet_has_the_colours_of_the_graph() {
     }
 }
 
-/// An explicit choice of dark colours equals those of a dark system.
+/// The dark colours chosen explicitly are the same as those on a dark system.
 #[test]
 fn the_dark_colours_are_the_same_by_choice() {
     let style = page(&render(&[empty()]), "assets/style.css");
@@ -1245,7 +1245,7 @@ fn the_colours_can_be_told_apart_in_both_schemes() {
             style[from..].split(&format!("--{name}: #")).nth(1).unwrap_or_else(|| panic!("no --{name}"));
         u32::from_str_radix(&line[..6], 16).unwrap()
     };
-    // The formula of WCAG 2.2.
+    // The WCAG 2.2 formula.
     let luminance = |colour: u32| {
         let part = |shift: u32| {
             let value = f64::from((colour >> shift) & 0xff) / 255.0;
@@ -1429,7 +1429,7 @@ fn node(id: &str, state: &str, title: &str, findings: &str) -> Node {
     node
 }
 
-/// A file as cited.
+/// Returns a cited file.
 fn pin() -> Pin {
     Pin {
         path: "src/sort.rs".to_owned(),
@@ -1549,7 +1549,7 @@ fn cited_files_stand_beside_the_claim_as_they_were() {
     assert!(page(drifted(to)).contains("moved to <code class=\"break\">src/&lt;b&gt;.rs</code>"));
 }
 
-/// An investigation stopped early, whose node R3.A1a has every field.
+/// Returns an investigation that was stopped early and whose node R3.A1a has every field.
 fn backed() -> ReportInput {
     let caller = |number: u8| Caller {
         person: None,
@@ -1708,7 +1708,7 @@ fn hostile(node: &Node, evil: &str) -> Node {
     node
 }
 
-/// The sample with comments and objections, one of them open.
+/// Returns the sample with comments and objections, one of which is open.
 fn discussed(text: &str) -> ReportInput {
     let mut input = sample();
     let comment = |number: u8, node: Option<&str>, kind, reply_to: Option<u8>, agent: Option<&str>| {
@@ -1745,10 +1745,10 @@ fn discussed(text: &str) -> ReportInput {
     input
 }
 
-/// Creates the kind of a run from the run it refers to and its result.
+/// Creates a run's kind from the run it refers to and the result.
 type RunOf = fn(RunId, Ran) -> RunKind;
 
-/// A run with `text` in each free text.
+/// Returns a run with `text` in each free-text field.
 fn run(number: u8, node: Option<&str>, what: RunOf, of: u8, text: &dyn Fn(&str) -> String) -> Arc<Run> {
     let id = |number: u8| format!("01989c3e-7f2a-7000-8000-0000000001{number:02x}").parse().unwrap();
     let ran = Ran {
@@ -1801,7 +1801,7 @@ fn judged(of: RunId, _: Ran) -> RunKind {
     RunKind::Judged { of, holds: true }
 }
 
-/// The sample with `text` in each free text.
+/// Returns the sample with `text` in each free-text field.
 fn all_texts(text: &str) -> ReportInput {
     let mut input = sample();
     let old = Arc::unwrap_or_clone(input.snapshot.investigation);
@@ -2065,7 +2065,7 @@ fn unfinished() -> ReportInput {
     input(meta, nodes.into_iter().map(Arc::new).collect(), None)
 }
 
-/// Texts changed by hand in every commit are compared only until that costs too much.
+/// Texts changed by hand in every commit are compared only until the comparisons become too expensive.
 #[test]
 fn a_long_text_that_is_edited_again_and_again_does_not_fill_the_memory() {
     let mut input = edited();
@@ -2104,7 +2104,7 @@ fn the_first_page_of_the_history_tells_where_something_is_left_out() {
     assert!(entries.contains("What came before is not there."));
 }
 
-/// The sample with a text changed by hand afterwards.
+/// Returns the sample with a text changed by hand afterwards.
 fn edited() -> ReportInput {
     let mut input = sample();
     let id: NodeId = "R2.A1".parse().unwrap();
@@ -2156,7 +2156,7 @@ fn large(number: usize) -> ReportInput {
     input(meta(7, "A large one", "How does it look?"), nodes.into_iter().map(Arc::new).collect(), None)
 }
 
-/// An investigation with one commit per round and call.
+/// Returns an investigation with one commit per round and call.
 fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> ReportInput {
     let id = meta.id;
     let mut happenings = vec![(0, vec![Happening::Started], format!("Start {}", meta.title))];

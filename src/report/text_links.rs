@@ -1,4 +1,4 @@
-//! Turns node ids and file references in texts into links. Rendered texts contain a mark for each, since their page and the
+//! Turns node ids and file references in texts into links. Rendered texts contain a mark for each link, since the page and the
 //! nodes are not yet known. When a page is complete, its marks become links or plain text.
 
 use std::collections::HashMap;
@@ -9,15 +9,16 @@ use crate::domain::{Lines, Pin};
 use crate::service::project::Forge;
 use crate::text::escape;
 
-/// The markup that [`crate::markdown`] writes around a mark: before the target, which is followed by `">` and the text, and
-/// after.
+/// The markup that [`crate::markdown`] writes before the target of a node mark. The target is followed by `">` and the text.
 const NODE: &str = "<a class=\"node-ref\" href=\"#node:";
+/// The markup before the target of a file mark.
 const FILE: &str = "<a class=\"file-ref\" href=\"#file:";
+/// The markup after the text of a mark.
 const CLOSE: &str = "</a>";
 /// The length of a commit id in a tooltip.
 const SHORT: usize = 10;
 
-/// The targets of links in texts. The default has none.
+/// The targets of links in texts. The default has no targets.
 #[derive(Default)]
 pub(super) struct TextLinks<'r> {
     /// The cards by id.
@@ -36,7 +37,8 @@ pub(super) fn nodes_in(html: &str) -> impl Iterator<Item = &str> {
 /// The page that contains the links.
 #[derive(Clone, Copy)]
 pub(super) enum From<'p> {
-    /// A page at this path from the investigation's folder. A node's page does not link to itself.
+    /// Any other page. `root` is the path from the page to the investigation's folder. The page of the node `own` does not link
+    /// to itself.
     Page { root: &'p str, own: Option<&'p str> },
     /// The print page, which contains all nodes.
     Print,
@@ -56,7 +58,7 @@ impl<'r> TextLinks<'r> {
         }
     }
 
-    /// Replaces the marks of a page by links.
+    /// Replaces the marks on a page with links.
     pub fn put_into(&self, page: Vec<u8>, from: From<'_>) -> Vec<u8> {
         let Ok(text) = std::str::from_utf8(&page) else { return page };
         let mut out = String::with_capacity(text.len());
@@ -88,8 +90,8 @@ impl<'r> TextLinks<'r> {
         Some(format!("<a class=\"node-ref\" href=\"{href}\" title=\"{title}\"{about}>{shown}</a>"))
     }
 
-    /// Returns the address of a reference such as `12-14:src/a.rs`, at the commit of its citation. The page's own node takes
-    /// precedence. An uncited file is linked at the newest commit if its folder is given.
+    /// Returns the address of a reference such as `12-14:src/a.rs`, at the commit of its citation. Citations by the page's own
+    /// node take precedence. An uncited file is linked at the newest commit if its folder is given.
     fn file(&self, target: &str, shown: &str, from: From<'_>) -> Option<String> {
         let forge = self.forge?;
         let (lines, path) = target.split_once(':')?;
@@ -151,7 +153,7 @@ fn name(path: &str) -> &str {
 
 /// Returns the first mark: the text before it, its kind, its target, its text, and the text after it.
 fn next_mark(text: &str) -> Option<(&str, &'static str, &str, &str, &str)> {
-    // Search for the common beginning only once, since most pages are long and have few marks.
+    // Search once for the prefix that all marks share, since most pages are long and have few marks.
     let mut from = 0;
     loop {
         let at = from + text[from..].find("<a class=\"")?;

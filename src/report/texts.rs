@@ -13,7 +13,7 @@ use crate::view::{BackingText, BackingTexts, NodeView, TextBody};
 
 /// The maximum length of a finding on a card, in characters.
 pub(super) const CARD_EXCERPT: usize = 220;
-/// The level of the highest heading in a text of a node's page.
+/// The level of the highest heading in a text on a node page.
 const HEADING_LEVEL: u8 = 3;
 /// The maximum number of threads.
 const THREADS: usize = 8;
@@ -26,11 +26,11 @@ pub(super) struct NodeTexts {
     pub planned_action: Option<SafeHtml>,
     pub findings: Option<SafeHtml>,
     pub texts: Vec<TextHtml>,
-    /// The sources of the findings.
+    /// The sources mentioned in the findings.
     pub mentions: Vec<Mention>,
     /// True if the findings contain a list of references.
     pub lists_references: bool,
-    /// The searched texts, besides its id, its title and its comments.
+    /// The searchable texts, except the node's id, title and comments.
     pub search: Vec<search::SearchText>,
 }
 
@@ -40,12 +40,12 @@ pub(super) struct TextHtml {
     /// The name of the field in the node's file.
     pub key: &'static str,
     pub heading: &'static str,
-    /// The text, or else the list.
+    /// The text, unless the field is a list.
     pub text: Option<SafeHtml>,
     pub list: Vec<SafeHtml>,
 }
 
-/// Returns the texts that are not blank. `suffix` ends the ids of their headings, and is unique in the site.
+/// Renders the texts that are not blank. `suffix` is appended to the heading ids, and is unique in the site.
 pub(super) fn html(texts: &BackingTexts<'_>, suffix: &str, heading_level: u8) -> Vec<TextHtml> {
     let html = |text: &BackingText<'_>| {
         let prefix = format!("{}-{suffix}", text.key);
@@ -61,7 +61,7 @@ pub(super) fn html(texts: &BackingTexts<'_>, suffix: &str, heading_level: u8) ->
     texts.iter().filter_map(html).collect()
 }
 
-/// Reads the texts of all nodes, with several threads.
+/// Reads the texts of all nodes in several threads.
 pub(super) fn read(investigation: &Investigation) -> HashMap<NodeId, NodeTexts> {
     let nodes: Vec<&Node> = investigation.nodes().map(AsRef::as_ref).collect();
     let share = search::share(nodes.len());
@@ -77,7 +77,7 @@ pub(super) fn excerpt(node: &Node) -> String {
 
 fn texts(node: &Node, share: usize) -> NodeTexts {
     let classification = node.classification.as_ref();
-    // Unique across pages, since the print page contains all nodes.
+    // The prefix is unique across pages, since the print page contains all nodes.
     let prefix = |what: &str| format!("{what}-{}", node.id);
     let findings = markdown::Parsed::new(classification.map_or("", |c| &c.findings));
     NodeTexts {

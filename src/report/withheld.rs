@@ -5,12 +5,12 @@ use std::path::Path;
 use crate::service::withhold::{List, Withheld, WithheldError};
 use crate::store::{Snapshot, Store};
 
-/// Reads the list of the newest commit and resolves its entries. It applies to every state shown.
+/// Reads the list in the newest commit and resolves its entries. The list applies to every state shown.
 ///
 /// # Errors
 ///
-/// Returns an error if the list can't be read, if it names something that was never a node, or if it has uncommitted
-/// changes that are not to be ignored.
+/// Returns an error if the list can't be read, if it names something that was never a node, or if it has uncommitted changes
+/// and `ignore_uncommitted` is false.
 pub fn withheld(store: &Store, folder: &Path, ignore_uncommitted: bool) -> Result<Withheld, WithheldError> {
     let text = store.withheld(folder)?;
     if !ignore_uncommitted && store.has_uncommitted_list(folder)? {
@@ -23,7 +23,7 @@ pub fn withheld(store: &Store, folder: &Path, ignore_uncommitted: bool) -> Resul
     let snapshot = store.load(folder)?;
     let history = store.history(&snapshot)?;
     match list.clone().follow(&snapshot, &history, &[]) {
-        // It may be a node from the other side of a merge, whose commits are not in the history.
+        // The entry may name a node from the other side of a merge, whose commits are not in the history.
         Err(WithheldError::Stranger(_)) => {
             let others = history.iter().flat_map(|entry| entry.parents.iter().skip(1));
             let others = others.filter_map(|parent| store.load_at(folder, &parent.to_string()).ok());

@@ -1,21 +1,22 @@
 //! Writes a site: first to a temporary folder, which is then renamed.
 //!
 //! 1. [`Writing::begin`] examines the folder and the output of an earlier run.
-//! 2. As a [`SiteTarget`], it writes each file when it is built, from several threads, and reuses files of the earlier site.
+//! 2. As a [`SiteTarget`], it writes each file as soon as it is built, from several threads, and reuses files of the earlier
+//!    site.
 //! 3. [`Writing::finish`] replaces the old site with the new one.
 //!
 //! # Guarantees
 //!
 //! - A folder is replaced only if it is empty, or if an earlier run wrote every file in it. The marker lists these files.
 //!   Anything else (a `.git`, a `CNAME`) is refused before anything is written.
-//! - The old site is removed only after the new one has replaced it. If an error occurs before, the old one stays. A reused
-//!   file is shared by both sites until then, and is never written to.
+//! - The old site is removed only after the new one has replaced it. If an error occurs before that, the old site stays in
+//!   place. Until then, both sites share each reused file, which is never written to.
 //! - A file that was changed after the earlier run is reused only if its bytes are the same.
 //!
 //! # Limits
 //!
-//! Between the two renames, neither site is in place for a moment. A killed run leaves a folder `.NAME.tot-…` next to it that
-//! contains the sites, and the next successful run removes that folder. A replacement file is not detected if it has the same
+//! For a moment between the two renames, neither site is in place. A killed run leaves a folder `.NAME.tot-…` with the sites
+//! next to the output folder, and the next successful run removes it. A replacement file is not detected if it has the same
 //! size and is older than the site.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,15 +40,15 @@ const HEADLINE: &str = "Written by tot-report 1. This folder is replaced by its 
 /// Files left behind by desktops.
 const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
 
-/// The maximum wait for another process that writes the report, several times the duration for a large report.
+/// The maximum wait for another process that is writing the report. Writing a large report takes a fraction of this time.
 pub const LOCK_WAIT: Duration = Duration::from_secs(60);
 
-/// Opens the lock file for writing an investigation's report into a shared folder. The lock of a process that dies is released.
+/// Opens the lock file for writing an investigation's report into a shared folder. If the process dies, its lock is released.
 ///
 /// # Errors
 ///
-/// Returns an error if the folder is a git repository, where no report belongs, if something else has the path, or if the file
-/// system fails.
+/// Returns an error if the folder is a git repository, where no report belongs, if something other than a file exists at the
+/// path, or if the file system fails.
 pub fn lock_file(folder: &Path, id: SessionId) -> io::Result<File> {
     if folder.join(".git").exists() {
         return Err(io::Error::other("it is a git repository"));
@@ -75,7 +76,7 @@ pub fn write(site: &BTreeMap<String, Vec<u8>>, out: &Path) -> Result<(), ReportE
     writing.finish(&published)
 }
 
-/// A site being written. Unless it is finished, all of it is removed.
+/// A site being written. It is removed unless it is finished.
 #[derive(Debug)]
 #[must_use]
 pub struct Writing {
@@ -83,7 +84,7 @@ pub struct Writing {
     parent: PathBuf,
     /// The prefix of the temporary folders for sites with this name.
     prefix: String,
-    /// Contains the new site, and the old one during the exchange.
+    /// The folder that contains the new site and, during the exchange, the old one.
     folder: TemporaryFolder,
     aside: PathBuf,
     /// The earlier site, if there is one.
@@ -99,7 +100,7 @@ struct Earlier {
 }
 
 impl Writing {
-    /// Begins a site at `out`.
+    /// Begins writing a site to `out`.
     ///
     /// # Errors
     ///
@@ -111,7 +112,7 @@ impl Writing {
             Err(error) if error.kind() == ErrorKind::NotFound => false,
             Err(source) => return Err(failed("look at", out)(source)),
         };
-        // Replaces the folder itself rather than a link to it. `.` has a name only in its absolute form.
+        // Replace the folder itself rather than a link to it. `.` has a name only in its absolute form.
         let out =
             if standing { fs::canonicalize(out).map_err(failed("look at", out))? } else { out.to_owned() };
         if standing {
@@ -167,7 +168,7 @@ impl Writing {
             marker.push_str(&path);
             marker.push('\n');
         }
-        // The marker is written last: any file changed later is newer.
+        // Write the marker last, so any file changed later is newer.
         self.write(MARKER, marker.as_bytes())?;
         let old = self.earlier.is_some().then(|| self.folder.path().join("old"));
         let placed = put_in_place(&self.aside, &self.out, old.as_deref());
@@ -200,13 +201,13 @@ impl SiteTarget for Writing {
     }
 
     fn keep(&self, part: &SitePart) -> Result<bool, ReportError> {
-        // Checks all files before taking the first.
+        // Check all files before reusing the first.
         if !part.files.iter().all(|(path, mark)| check_path(path).is_ok() && self.is_as_written(path, mark)) {
             return Ok(false);
         }
         for path in part.files.keys() {
             let (from, to) = (self.out.join(path), self.aside.join(path));
-            // A hard link, if the file system supports them.
+            // Use a hard link if the file system supports it.
             let made = make(&to, || fs::hard_link(&from, &to));
             made.or_else(|_| fs::copy(&from, &to).map(drop)).map_err(failed("reuse", &from))?;
         }
@@ -258,14 +259,14 @@ fn holds_sites_alone(folder: &Path) -> bool {
     entries.all(|entry| is_ours(&entry)) && (!old.exists() || check_own(&old, &old).is_ok())
 }
 
-/// Moves the new site into place, and an existing one to `old` before that.
+/// Moves an existing site to `old`, then moves the new site into place.
 fn put_in_place(aside: &Path, out: &Path, old: Option<&Path>) -> Result<(), ReportError> {
     let place = || fs::rename(aside, out).map_err(failed("rename the new site to", out));
     let Some(old) = old else { return place() };
     fs::rename(out, old).map_err(failed("move the old site away from", out))?;
     // Files added since the run began are not removed.
     check_own(old, out).and_then(|()| place()).map_err(|error| {
-        // Moves it back: an old site is better than none.
+        // Move the old site back, since it is better than none.
         let _ = fs::rename(old, out);
         match error {
             ReportError::Foreign { out, found } => {
@@ -277,7 +278,7 @@ fn put_in_place(aside: &Path, out: &Path, old: Option<&Path>) -> Result<(), Repo
     })
 }
 
-/// Checks that an earlier run wrote everything in the folder. Messages call the folder `out`.
+/// Checks that an earlier run wrote everything in the folder. Error messages refer to the folder as `out`.
 fn check_own(folder: &Path, out: &Path) -> Result<(), ReportError> {
     let marker = folder.join(MARKER);
     // Reading another kind of file, such as a named pipe, might block forever.
@@ -304,7 +305,7 @@ fn check_folder(out: &Path, folder: &Path, prefix: &str, own: &BTreeSet<String>)
         let entry = entry.map_err(failed("read", folder))?;
         let path = entry.path();
         let name = entry.file_name().to_string_lossy().into_owned();
-        // A link is foreign whatever its target, so the type is that of the entry itself.
+        // A link is foreign regardless of its target, so check the type of the entry itself.
         let kind = entry.file_type().map_err(failed("look at", &path))?;
         let within = format!("{prefix}{name}");
         if kind.is_dir()

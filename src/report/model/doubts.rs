@@ -82,6 +82,7 @@ pub(in crate::report) struct Doubt {
     /// The CSS class: `contested`, `unconfirmed`, …
     pub class: &'static str,
     /// The sign for the kind.
+    /// The label of the kind, or the meaning of the warning code.
     pub sign: &'static str,
     pub label: String,
     /// The node, or `None` for the investigation.
@@ -89,7 +90,7 @@ pub(in crate::report) struct Doubt {
     /// The text after the node name, including the leading space or colon: ` cites no source.` For the investigation, a full
     /// sentence.
     pub text: String,
-    /// The warning code, if the kind is a warning.
+    /// The warning code, if the doubt is a warning.
     pub code: Option<String>,
     /// The address of the details, relative to the investigation's folder.
     pub href: Option<String>,

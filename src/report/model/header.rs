@@ -33,6 +33,7 @@ pub(in crate::report) struct Header {
     pub ended_at: Option<Time>,
     /// The start date: `2 Nov 2026`.
     pub started_on: String,
+    /// The end date.
     pub ended_on: Option<String>,
     /// The duration: `3 h 55 min`.
     pub took: Option<String>,

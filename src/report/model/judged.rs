@@ -1,4 +1,4 @@
-//! The rules page, which shows the rules and the extent to which they are met.
+//! The rules page, which shows the rules and whether they are met.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The page of a node.
+//! Node pages.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ use crate::report::texts::{NodeTexts, TextHtml, html};
 use crate::service::project::{Drift, ProjectEvidence};
 use crate::view::{self, AmendmentView, ChangeOrigin, ChangeView, NodeView, OtherResult, caller_line};
 
-/// The page of a node.
+/// A node page.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct NodePage {
     pub card: SharedValue<Card>,
@@ -38,13 +38,13 @@ pub(in crate::report) struct NodePage {
     pub next: Option<SharedValue<Card>>,
     /// The planned title, if the finding is shown as the heading.
     pub title: Option<String>,
-    /// The values of the varying factor that it covers.
+    /// The values of the varying factor that the node covers.
     pub covers: Vec<String>,
     pub agent: Option<String>,
-    /// The client used, as it names itself.
+    /// The name that the client reported for itself.
     pub client: Option<String>,
     pub proposed_at: Time,
-    /// The start of the research, according to the agent.
+    /// The time when the research began, according to the agent.
     pub began_at: Option<Time>,
     pub committed_at: Option<Time>,
     /// The state at commit time, if it was changed later.
@@ -53,11 +53,11 @@ pub(in crate::report) struct NodePage {
     pub converted: Option<Conversion>,
     pub planned_action: Option<SafeHtml>,
     pub findings: Option<SafeHtml>,
-    /// The evidence of the findings.
+    /// The evidence for the findings.
     pub texts: Vec<TextHtml>,
     pub warnings: Vec<NodeWarning>,
     pub reclassified: Vec<StateChange>,
-    /// The nodes that confirm an answer, surest first.
+    /// The nodes that confirm it, if it is an answer, surest first.
     pub confirmed_by: Vec<ConfirmedBy>,
     /// The children that refute it.
     pub refuted_by: Vec<SharedValue<Card>>,
@@ -71,9 +71,9 @@ pub(in crate::report) struct NodePage {
     pub more_runs: usize,
     /// The commands that the agent reports.
     pub commands: Vec<Command>,
-    /// The sources given as data.
+    /// The sources given as structured data.
     pub sources: Vec<SourceView>,
-    /// The cited project files, as they were at the time.
+    /// The cited project files, as they were when cited.
     pub cited_files: Vec<SourceView>,
     /// Earlier versions of its texts, oldest first.
     pub amended: Vec<Amended>,
@@ -81,9 +81,9 @@ pub(in crate::report) struct NodePage {
     pub renamed_from: Option<String>,
     /// Nodes proposed with this id until a merge renamed them.
     pub renamed_to: Vec<SharedValue<Card>>,
-    /// The claimant and the expiry of the claim, while the node is pending.
+    /// The claimant and the claim's expiry, while the node is pending.
     pub claim: Option<String>,
-    /// True if its results have different states and nobody has decided between them.
+    /// True if its results have different states and the conflict is unresolved.
     pub is_contested: bool,
     /// Other agents' results for the same proposal.
     pub other_results: Vec<OtherResultView>,
@@ -92,7 +92,8 @@ pub(in crate::report) struct NodePage {
     pub attachments: Vec<AttachmentView>,
     /// The children still required.
     pub owes: Option<OpenEnd>,
-    /// The sources. Those already listed in the findings or given as data are included only if other nodes cite them too.
+    /// The cited sources. A source already listed in the findings or given as structured data is included only if other nodes
+    /// cite it too.
     pub references: Vec<NodeReference>,
     /// True if the findings contain a list of sources.
     pub lists_references: bool,
@@ -104,34 +105,34 @@ pub(in crate::report) struct NodePage {
     pub search: Vec<SearchText>,
 }
 
-/// The maximum number of siblings on each side of a node, and half the maximum number of children.
+/// The maximum number of siblings on each side of a node. The maximum number of children is twice as high.
 const MOST_BESIDE: usize = 8;
 
 /// The neighbourhood of a node. The lists are short, since every node page shows one.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Neighbourhood {
-    /// The number of omitted siblings before those listed.
+    /// The number of siblings omitted before the listed ones.
     pub before: usize,
     /// The node itself and its nearest siblings.
     pub siblings: Vec<SharedValue<Card>>,
-    /// The number of omitted siblings after those listed.
+    /// The number of siblings omitted after the listed ones.
     pub after: usize,
     pub children: Vec<SharedValue<Card>>,
     /// The number of omitted children.
     pub more_children: usize,
 }
 
-/// A link between the node and another node.
+/// A link between a node and another node.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct LinkView {
-    /// `supports`, `is contradicted by`, …
+    /// The relation: `supports`, `is contradicted by`, …
     pub what: &'static str,
     pub id: String,
     /// The other node, or `None` if it is missing.
     pub card: Option<SharedValue<Card>>,
 }
 
-/// A source given as data, or a file named in a text.
+/// A source given as structured data, or a file named in a text.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct SourceView {
     pub target: String,
@@ -145,7 +146,7 @@ pub(in crate::report) struct SourceView {
     pub file: Option<CitedFile>,
 }
 
-/// A project file when it was cited, and its state now.
+/// A project file as it was when cited, and its current state.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct CitedFile {
     /// The path relative to the project root.
@@ -168,7 +169,7 @@ pub(in crate::report) struct CitedFile {
     pub now: Option<String>,
 }
 
-/// A later change of a node's texts, with the previous texts.
+/// A later change to a node's texts, with the previous texts.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Amended {
     pub at: Time,
@@ -188,7 +189,7 @@ pub(in crate::report) struct Amended {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Before {
     pub heading: &'static str,
-    /// Plain text, or empty if the part was added.
+    /// The text as plain text. Empty if the part was added by the change.
     pub text: String,
 }
 
@@ -201,18 +202,18 @@ pub(in crate::report) struct OtherResultView {
     pub committed_at: Time,
     pub headline: Option<String>,
     pub findings: Option<SafeHtml>,
-    /// The remaining stored fields, with their headings.
+    /// The other stored fields, with their headings.
     pub fields: Vec<(&'static str, String)>,
 }
 
-/// A commit stored with a different state than requested.
+/// The states of a commit that was stored with a different state than requested.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Conversion {
     pub requested: StateView,
     pub stored: StateView,
 }
 
-/// A later state change of a node.
+/// A later change to a node's state.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct StateChange {
     pub card: SharedValue<Card>,
@@ -220,7 +221,7 @@ pub(in crate::report) struct StateChange {
     pub to: StateView,
     pub at: Time,
     pub agent: Option<String>,
-    /// The client used, as it names itself.
+    /// The name that the client reported for itself.
     pub client: Option<String>,
     /// The child that caused the change.
     pub child: Option<SharedValue<Card>>,
@@ -237,7 +238,7 @@ pub(in crate::report) struct NodeReference {
     pub is_url: bool,
     pub title: Option<String>,
     pub lines: Vec<u32>,
-    /// Its address on the page of sources.
+    /// Its address on the sources page.
     pub href: String,
     /// The number of other nodes that cite it.
     pub others: usize,
@@ -399,7 +400,7 @@ impl<'a> Cards<'a> {
         NodeView::stored(node).other_results.into_iter().enumerate().filter_map(view).collect()
     }
 
-    /// Returns the links of each node, in both directions.
+    /// Returns the incoming and outgoing links of each node.
     fn linked(&self) -> HashMap<NodeId, Vec<LinkView>> {
         let mut linked: HashMap<NodeId, Vec<LinkView>> = HashMap::new();
         let mut add = |node: &NodeId, what, other: &NodeId| {
@@ -464,7 +465,7 @@ fn is_given(node: &Node, target: &str) -> bool {
     node.classification.iter().flat_map(|it| &it.references).any(|citation| citation.target == target)
 }
 
-/// Returns the sources that were given as data, or those named in texts.
+/// Returns the sources given as structured data, or, if `are_named`, the files named in texts.
 fn sources(result: Option<&Classification>, evidence: &ProjectEvidence, are_named: bool) -> Vec<SourceView> {
     let citations = result.into_iter().flat_map(|result| &result.references);
     let wanted = citations.filter(|citation| citation.named_in.is_some() == are_named);

@@ -27,8 +27,9 @@ use crate::text::{counted, one_line, shorten, telling_sentence};
 
 /// The maximum length of the lead, in characters.
 const LEAD: usize = 480;
-/// The length up to which the rest of the conclusion is shown expanded.
+/// The maximum length at which the rest of the conclusion is shown expanded, in characters.
 const OPEN: usize = 3_000;
+/// The maximum number of lines at which the rest of the conclusion is shown expanded.
 const OPEN_LINES: usize = 50;
 /// The maximum number of commands shown on the first page.
 const SHOWN: usize = 6;
@@ -42,10 +43,11 @@ pub(in crate::report) struct Overview {
     pub found: String,
     /// The heading and the verdict.
     pub top: TopView,
-    /// The verdict in one or two sentences, and its details.
+    /// The verdict in one or two sentences.
     pub sentence: String,
+    /// The details of the verdict.
     pub verdict: Vec<VerdictLineView>,
-    /// The best answer. `None` if there is no answer, or if the conclusion does not name the one it rests on.
+    /// The best answer. `None` if there is no answer, or if the conclusion does not name the answer it rests on.
     pub best: Option<Solution>,
     /// The answers the conclusion rests on.
     pub bound: Vec<BoundView>,
@@ -55,19 +57,21 @@ pub(in crate::report) struct Overview {
     pub others: Vec<Other>,
     pub context: Option<SafeHtml>,
     pub conclusion: Option<SafeHtml>,
-    /// The lead of the conclusion, or the findings of the best answer if there is no conclusion.
+    /// The lead of the conclusion, or of the best answer's findings if there is no conclusion.
     pub lead: Lead,
-    /// The rest of the conclusion, and whether the first page collapses it.
+    /// The rest of the conclusion.
     pub rest: Option<SafeHtml>,
+    /// True if the first page collapses the rest of the conclusion.
     pub rest_is_long: bool,
     /// The captured runs and the citations behind the outcome.
     pub evidence: EvidenceInShort,
-    /// The notes on the best answer and its path, and the number of notes elsewhere by kind.
+    /// The notes on the best answer and its path.
     pub notes: Vec<Doubt>,
+    /// The number of other notes, by kind.
     pub notes_elsewhere: Vec<NoteKind>,
     /// The nodes by kind.
     pub bar: Vec<BarPart>,
-    /// The later changes of the conclusion, with the previous text.
+    /// The later changes to the conclusion, with the previous texts.
     pub conclusion_amended: Vec<AmendedConclusionHtml>,
     /// The answers that are not refuted, best first.
     pub solutions: Vec<Solution>,
@@ -98,7 +102,7 @@ pub(in crate::report) struct Other {
     pub card: SharedValue<Card>,
     pub sign: &'static str,
     pub class: &'static str,
-    /// `checked only by its author`, `a theory, not tested`.
+    /// The standing in words: `checked only by its author`, `a theory, not tested`.
     pub words: String,
 }
 
@@ -110,7 +114,7 @@ pub(in crate::report) struct EvidenceInShort {
     pub more_runs: usize,
     /// The number of commands reported by agents.
     pub commands: usize,
-    /// The numbers of cited places by state.
+    /// The number of cited places in each state.
     pub places: Vec<PlaceCount>,
     /// The total number of sources.
     pub sources: usize,
@@ -119,10 +123,10 @@ pub(in crate::report) struct EvidenceInShort {
 /// The number of cited places in one state.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct PlaceCount {
-    /// `12 cited places`.
+    /// The label: `12 cited places`.
     pub label: String,
     pub words: &'static str,
-    /// For the style sheet: `same`, `differs`, `quiet`.
+    /// The CSS class: `same`, `differs` or `quiet`.
     pub class: &'static str,
 }
 
@@ -132,7 +136,7 @@ pub(in crate::report) struct Solution {
     pub card: SharedValue<Card>,
     /// The nodes that confirm it, surest first.
     pub confirmed_by: Vec<ConfirmedBy>,
-    /// The evidence, or else the findings.
+    /// The evidence, or the findings if there is no separate evidence.
     pub evidence: String,
     /// The first sentence of the evidence.
     pub in_short: String,
@@ -141,16 +145,16 @@ pub(in crate::report) struct Solution {
     pub has_commands: bool,
     /// True if its texts are withheld from the report. Its citations are then unknown.
     pub is_withheld: bool,
-    /// The page of the path to it, or `None` for answers beyond the maximum number of pages.
+    /// The link to its answer page, or `None` for answers beyond the maximum number of pages.
     pub way: Option<WayLink>,
 }
 
 /// The heading of the first page and its verdict.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::report) struct TopView {
-    /// `Conclusion`, `Best answer so far`, …
+    /// The kind of heading: `Conclusion`, `Best answer so far`, …
     pub what: Cow<'static, str>,
-    /// `confirmed by Ada`, or empty without a verdict.
+    /// The verdict in words: `confirmed by Ada`. Empty if there is no verdict.
     pub words: String,
     /// The heading if there is no best answer.
     pub heading: String,
@@ -158,10 +162,10 @@ pub(in crate::report) struct TopView {
     pub sign: Cow<'static, str>,
 }
 
-/// Limits of the verdict, from one source.
+/// The limits of the verdict from one source.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct LimitsView {
-    /// `Not covered`, `R3.A1a did not try`.
+    /// The label: `Not covered`, `R3.A1a did not try`.
     pub label: String,
     pub texts: Vec<String>,
 }
@@ -170,15 +174,15 @@ pub(in crate::report) struct LimitsView {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct BoundView {
     pub id: String,
-    /// `part of the answer`.
+    /// The role of the answer: `part of the answer`.
     pub label: &'static str,
     pub sure: Verdict,
     pub words: String,
-    /// `None` if the node is missing.
+    /// The node, or `None` if it is missing.
     pub card: Option<SharedValue<Card>>,
 }
 
-/// The beginning of a text, with its formatting or as plain text. Both are absent for an empty text.
+/// The beginning of a text, with its formatting or as plain text. Both fields are absent if the text is empty.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct Lead {
     pub html: Option<SafeHtml>,
@@ -209,7 +213,7 @@ pub(in crate::report) struct BlockerView {
     pub card: Option<SharedValue<Card>>,
 }
 
-/// A later change of the conclusion, with the previous text.
+/// A later change to the conclusion, with the previous text.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct AmendedConclusionHtml {
     pub at: Time,
@@ -325,7 +329,7 @@ impl<'a> Cards<'a> {
         }
     }
 
-    /// Adds the links of a page to a line of the verdict.
+    /// Adds page links to a line of the verdict.
     fn verdict_line(&self, line: VerdictLine, solutions: &[Solution]) -> VerdictLineView {
         let by = solutions.iter().flat_map(|solution| &solution.confirmed_by);
         let by = by.filter(|_| line.subject == VerdictSubject::Checked);
@@ -466,17 +470,17 @@ impl Overview {
     }
 }
 
-/// Returns the evidence in short, or the findings if no separate evidence was given.
+/// Returns the evidence in brief, or the findings if no separate evidence was given.
 fn evidence_of(node: &Node, card: &Card) -> String {
     if node.classification.is_none() {
         return String::new();
     }
     let evidence = given_evidence(node).unwrap_or_else(|| card.excerpt.clone());
-    // The texts of a withheld node are all the same, and the title already contains them.
+    // All texts of a withheld node are identical, and the title already shows them.
     if evidence == card.title { String::new() } else { evidence }
 }
 
-/// Returns the evidence in short, if any was given separately from the findings.
+/// Returns the evidence in brief, if any was given separately from the findings.
 pub(super) fn given_evidence(node: &Node) -> Option<String> {
     let classification = node.classification.as_ref()?;
     // Evidence from a later change takes precedence over evidence from the commit.

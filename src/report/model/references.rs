@@ -1,4 +1,5 @@
-//! The evidence: captured runs, and the cited sources with the nodes that cite them. Many sources are split over several pages.
+//! The evidence pages: captured runs, and the cited sources with the nodes that cite them. Long lists of sources are split over
+//! several pages.
 
 use std::collections::HashSet;
 
@@ -11,12 +12,13 @@ use crate::report::pager::{self, Pager, page_file};
 use crate::report::templates::SharedValue;
 use crate::service::project::{Drift, ProjectEvidence};
 
-/// The name of the pages' files.
+/// The base name of the page files.
 const NAME: &str = "references";
 /// The maximum number of sources on a page.
 const PER_PAGE: usize = 200;
 
-/// The sources of the findings. Those cited by a confirmed answer come first, the others in the order of their first mention.
+/// The sources of the findings. Sources cited by a confirmed answer come first, followed by the others in order of first
+/// mention.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct References {
     /// The runs, oldest first.
@@ -25,14 +27,14 @@ pub(in crate::report) struct References {
     pub more_runs: usize,
     pub urls: Vec<ReferenceView>,
     pub paths: Vec<ReferenceView>,
-    /// The number of sources that a confirmed answer cites.
+    /// The number of sources cited by a confirmed answer.
     pub confirmed: usize,
 }
 
 /// A source and the nodes that cite it.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct ReferenceView {
-    /// The number of the source, from 1, across both lists. Its anchor is `ref-NUMBER`.
+    /// The source number, starting at 1, across both lists. Its anchor is `ref-NUMBER`.
     pub number: usize,
     pub target: String,
     pub is_url: bool,
@@ -40,7 +42,7 @@ pub(in crate::report) struct ReferenceView {
     /// The confirmed answers that cite it.
     pub confirmed: Vec<SharedValue<Card>>,
     pub cited_by: Vec<CitingNode>,
-    /// The worst state of the file in the project today: `unchanged`, `changed`, …
+    /// The worst current state of the cited file in the project: `unchanged`, `changed`, …
     pub drift: Option<&'static str>,
 }
 
@@ -51,8 +53,9 @@ pub(in crate::report) struct ReferencesPage<'a> {
     pub more_runs: usize,
     pub urls: &'a [ReferenceView],
     pub paths: &'a [ReferenceView],
-    /// The numbers of sources on all pages.
+    /// The number of URLs on all pages.
     pub url_count: usize,
+    /// The number of paths on all pages.
     pub path_count: usize,
     pub confirmed: usize,
     #[serde(flatten)]
@@ -65,7 +68,7 @@ pub(in crate::report) fn href(number: usize) -> String {
 }
 
 impl References {
-    /// Returns the pages and their file names. There is always at least one.
+    /// Returns the pages and their file names. There is always at least one page.
     pub(in crate::report) fn pages(&self) -> impl Iterator<Item = (String, ReferencesPage<'_>)> {
         pager::pages(NAME, self.urls.len() + self.paths.len(), PER_PAGE).map(move |(file, pager)| {
             let [from, to] = [pager.number - 1, pager.number].map(|pages| pages * PER_PAGE);

@@ -1,11 +1,11 @@
-//! A ruleset for people: its states as a table, and its rules as the sentences that agents receive too.
+//! A ruleset for people: its states as a table, and its rules as the same sentences that agents receive.
 
 use serde::Serialize;
 
 use super::cards::{Cards, StateView};
 use crate::ruleset::{EffectiveRules, rules};
 
-/// A ruleset for people.
+/// A ruleset in a form for people.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Rules {
     pub name: String,

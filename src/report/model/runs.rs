@@ -1,4 +1,4 @@
-//! Captured runs: on node pages, and all of them on the page of evidence.
+//! Captured runs, as shown on node pages and on the evidence page.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::report::difference::{Difference, difference};
 use crate::report::templates::SharedValue;
 use crate::text::{first_bytes, last_bytes, one_line, shorten};
 
-/// The maximum size of an output on a page, in bytes. `investigation.json` contains all that is stored.
+/// The maximum size of an output on a page, in bytes. `investigation.json` contains the full stored output.
 const SHOWN: usize = 8 << 10;
 /// The maximum length of a command in a list, in characters.
 const COMMAND: usize = 80;
@@ -27,8 +27,8 @@ pub(in crate::report) struct RunView {
     pub id: String,
     /// Its node, or `None` if it belongs to the investigation or to a missing node.
     pub card: Option<SharedValue<Card>>,
-    /// The address of its output relative to the investigation's folder. If the node's page lists only newer runs, the
-    /// address of the node; `None` if the page of evidence shows the run in full.
+    /// The address of the output relative to the investigation's folder, or the address of the node if its page lists only
+    /// newer runs. `None` if the evidence page shows the run in full.
     pub href: Option<String>,
     /// The command as shell input, shortened.
     pub command: String,
@@ -37,9 +37,9 @@ pub(in crate::report) struct RunView {
     /// Its standing in words: `not rerun yet`.
     pub standing: String,
     pub in_short: &'static str,
-    /// For the style sheet: `same`, `differs`, `quiet`.
+    /// The CSS class: `same`, `differs` or `quiet`.
     pub class: &'static str,
-    /// `exit 0`, `signal 9`, `timed out`, `not run: …`.
+    /// The outcome: `exit 0`, `signal 9`, `timed out` or `not run: …`.
     pub ended: String,
     pub seconds: String,
     pub by: String,
@@ -52,7 +52,7 @@ pub(in crate::report) struct RunView {
     pub commit: Option<String>,
     /// The number of files that differed from the commit.
     pub changed: usize,
-    /// `linux x86_64, 2 CPUs`.
+    /// The system: `linux x86_64, 2 CPUs`.
     pub system: String,
     pub expectations: Vec<ExpectationView>,
     pub output: OutputView,
@@ -85,7 +85,7 @@ pub(in crate::report) struct OutputView {
 /// A rerun.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct RepeatView {
-    /// `same`, `differs`, `could not run`.
+    /// The verdict: `same`, `differs` or `could not run`.
     pub verdict: &'static str,
     pub ended: String,
     pub by: String,
@@ -101,7 +101,7 @@ pub(in crate::report) struct RepeatView {
     pub judgements: Vec<JudgementView>,
 }
 
-/// A judgement of a difference.
+/// A judgement on a difference.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct JudgementView {
     pub holds: bool,
@@ -110,7 +110,7 @@ pub(in crate::report) struct JudgementView {
     pub reason: String,
 }
 
-/// The maximum number of runs on the page of evidence. Runs without a node are limited as on a node's page.
+/// The maximum number of node runs on the evidence page. Runs without a node have the same limit as on a node page.
 const LISTED: usize = 200;
 
 /// All runs of an investigation, oldest first.
@@ -119,7 +119,7 @@ pub(in crate::report) type RunViews = BTreeMap<RunId, SharedValue<RunView>>;
 impl Cards<'_> {
     /// Returns all runs.
     pub(super) fn runs(&self) -> RunViews {
-        // The node of each run: its own, or else the first whose result names it.
+        // The node for each run: the run's own node, or the first node whose result names the run.
         let mut places: HashMap<RunId, &NodeId> = HashMap::new();
         let mut shown: HashSet<(RunId, &NodeId)> = HashSet::new();
         for node in self.investigation.nodes() {
@@ -142,7 +142,7 @@ impl Cards<'_> {
         self.assessment.runs().map(view).collect()
     }
 
-    /// Returns the runs that the page of evidence lists.
+    /// Returns the runs listed on the evidence page.
     pub(super) fn listed_runs(&self, runs: &RunViews) -> Vec<SharedValue<RunView>> {
         let is_whole = |run: &CapturedRun<'_>| runs.get(&run.run.id).is_some_and(|view| view.card.is_none());
         let (whole, of_nodes): (Vec<_>, Vec<_>) = self.assessment.runs().partition(|run| is_whole(run));

@@ -15,7 +15,7 @@ const TEXT: usize = 2_000;
 /// The sign-offs.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct SignOffsView {
-    /// Sorted by their claimed times, newest first.
+    /// The sign-offs, sorted by claimed time, newest first.
     pub all: Vec<SignOffCard>,
     /// The number of sign-offs that were not checked.
     pub left_out: usize,
@@ -33,13 +33,13 @@ pub(in crate::report) struct SignOffCard {
     /// The address of the commit, if the history shows it.
     pub href: Option<String>,
     pub tag: String,
-    /// The reason why it does not count, in one sentence.
+    /// The reason why the sign-off does not count, in one sentence.
     pub reason: Option<String>,
     /// The person's comment.
     pub text: String,
-    /// The changes since, in one sentence.
+    /// The changes since the sign-off, in one sentence.
     pub since: Option<String>,
-    /// The open points at the time, in one sentence. `None` if the tag does not list them.
+    /// The points open at the time of the sign-off, in one sentence. `None` if the tag does not list them.
     pub open: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub(in crate::report) struct SignOffCard {
 pub(in crate::report) struct SignOffMark {
     /// `Approved`, `Rejected`, or the reason why it does not count: `Approval, not checked`.
     pub label: Cow<'static, str>,
-    /// For the style sheet: `valid`, `rejected`, `stale`, `unsigned`, `unchecked`, `invalid`.
+    /// The CSS class: `valid`, `rejected`, `stale`, `unsigned`, `unchecked` or `invalid`.
     pub class: Cow<'static, str>,
 }
 

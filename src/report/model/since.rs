@@ -1,4 +1,4 @@
-//! The standing of each node in a few letters. The reader's browser stores it and compares it at the next visit.
+//! The standing of each node, encoded in a few letters. The reader's browser stores it and compares it on the next visit.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use super::cards::{Card, Cards};
 use crate::assess::Verdict;
 
 impl Cards<'_> {
-    /// Returns the standings as `c3.A1a;o1.A 2.A1,A2`: for each standing its letter, then the suffixes of the ids by round.
-    /// (No id contains a separator.)
+    /// Returns the standings as `c3.A1a;o1.A 2.A1,A2`: the letter of each standing, followed by the id suffixes by round. No id
+    /// contains a separator.
     pub(super) fn since(&self) -> String {
         let mut standings: BTreeMap<char, BTreeMap<u32, Vec<&str>>> = BTreeMap::new();
         for node in self.investigation.nodes() {
@@ -24,7 +24,7 @@ impl Cards<'_> {
     }
 }
 
-/// Returns the letter of a node's standing. Keep in step with `assets/since.js`.
+/// Returns the letter of a node's standing. Keep in sync with `assets/since.js`.
 fn standing(card: &Card) -> char {
     match (card.sure, card.state.class) {
         (Some(Verdict::Contested), _) => 'x',

@@ -1,5 +1,5 @@
-//! All surfaces agree on the verdict on each answer and on the investigation. Random investigations, as calls, edits by hand
-//! and merges may leave them, are rendered, and a reader for each surface is compared with the assessment.
+//! Tests that all surfaces agree on the verdict on each answer and on the investigation. The tests render random investigations
+//! that calls, manual edits and merges may produce, and compare each surface with the assessment.
 //!
 //! [`SURFACES`] lists every kind of file of a site, with its reader or the reason why it contains no verdict. Unlisted kinds
 //! fail the test. `tests/it/surfaces.rs` does the same for replies, screens and exports of a real repository.
@@ -31,16 +31,16 @@ struct Step {
     by: usize,
 }
 
-/// The node of an objection, and the person who resolves it, if any.
+/// The node objected to, and the person who resolves the objection, if any.
 type Said = (usize, Option<usize>);
 
-/// An end: whether it is early, the answers it names and their roles, and whether research continued.
+/// A conclusion: true if it is early, the answers it names and their roles, and true if research continued.
 type Ended = (bool, Vec<(usize, usize)>, bool);
 
 /// A captured run: its node, its author, and its reruns with their outcomes and judgements.
 type Captured = (usize, usize, Vec<(usize, usize, Option<bool>)>);
 
-/// The events on one side of a merge: the nodes, the objections and the end.
+/// The events on one side of a merge: the nodes, the objections and the conclusion.
 type Branch = (Vec<Step>, Vec<Said>, Option<Ended>);
 
 const STATES: [&str; 6] = ["EXPLORE", "FOUND", "FOUND", "VERIFY", "VERIFY", "DEAD"];
@@ -66,7 +66,7 @@ fn nodes(steps: &[Step], side: i64) -> Vec<Node> {
             None => "R1.A".to_owned(),
             Some(parent) => format!("R{}.{}{at}", parent.round() + 1, parent.suffix()),
         };
-        // Of two different proposals with the same id, a merge renames one.
+        // A merge renames one of two different proposals with the same id.
         let proposed_at = time(if step.parent > 3 { side } else { 0 });
         let mut node = Node::new(id.parse().unwrap(), parent, format!("Title of {id}"), proposed_at);
         let when = time(10 * at as i64 + 1 + side);
@@ -170,7 +170,7 @@ fn files_of(input: &ReportInput) -> merge::FileMap {
     all.map(|(path, text)| (path, text.unwrap().into_bytes())).collect()
 }
 
-/// Merges both sides. Returns the first one if the merge is refused.
+/// Merges both sides. Returns the first side if the merge is refused.
 fn merged(base: &ReportInput, ours: ReportInput, theirs: &ReportInput) -> ReportInput {
     let [base, own, theirs] = [base, &ours, theirs].map(files_of);
     let differs = |path: &String| base.get(path) != own.get(path) || own.get(path) != theirs.get(path);
@@ -205,7 +205,7 @@ fn merged(base: &ReportInput, ours: ReportInput, theirs: &ReportInput) -> Report
     with_comments(nodes, comments, conclusion)
 }
 
-/// Returns runs for some of these nodes.
+/// Returns runs for some of the given nodes.
 fn runs(nodes: &[NodeId], captured: &[Captured]) -> Vec<Arc<Run>> {
     let mut runs: Vec<Arc<Run>> = Vec::new();
     let mut add = |node: &NodeId, by: usize, what: RunKind| {
@@ -246,7 +246,7 @@ fn runs(nodes: &[NodeId], captured: &[Captured]) -> Vec<Arc<Run>> {
     runs
 }
 
-/// Builds one side or the merge of two, with edits by hand and captured runs.
+/// Builds one side, or the merge of two, with manual edits and captured runs.
 fn of(ours: Branch, theirs: Option<Branch>, by_hand: &[usize], captured: &[Captured]) -> ReportInput {
     let mut input = branch(&ours, 0);
     if let Some((steps, said, end)) = theirs {
@@ -270,7 +270,7 @@ fn of(ours: Branch, theirs: Option<Branch>, by_hand: &[usize], captured: &[Captu
     input
 }
 
-/// Shared steps have equal times on both sides.
+/// Gives shared steps the same times on both sides.
 fn at_the_same_time(base: &ReportInput, mut theirs: ReportInput) -> ReportInput {
     let facts = Arc::unwrap_or_clone(theirs.snapshot.investigation);
     let earlier = base.snapshot.investigation.nodes().filter_map(|old| {
@@ -504,7 +504,7 @@ fn first_page(case: &Case<'_>) -> Read {
     Ok(())
 }
 
-/// Reads the verdicts of all answers in the picture of the path, in both shapes. It must show no other answers.
+/// Reads the verdicts of all answers in both shapes of the path picture, which must show no other answers.
 fn path_to(page: &str, ends: &[(&NodeId, Verdict, Cow<'_, str>)]) -> Read {
     let picture = between(page, "<div class=\"path-box\">", "</div>");
     let shapes: Vec<&str> = picture.split("<svg class=\"graph path ").skip(1).collect();
@@ -527,7 +527,7 @@ fn path_to(page: &str, ends: &[(&NodeId, Verdict, Cow<'_, str>)]) -> Read {
     Ok(())
 }
 
-/// Reads the top of the first page, of the print page or of the single file.
+/// Reads the top of the first page, the print page or the single file.
 fn top_of(case: &Case<'_>, page: &str) -> Read {
     let top = between(page, "<section class=\"answer ", "</section>");
     let (headline, verdict) = top.split_once("<div class=\"verdict ").unwrap();
@@ -801,7 +801,7 @@ fn page_for_forges(case: &Case<'_>) -> Read {
     Ok(())
 }
 
-/// Compares the commit of an end with the pages.
+/// Compares the commit that ended the investigation with the pages.
 fn end_commit(case: &Case<'_>) -> Read {
     let end = Conclusion { conclusion: Some("It is so.".into()), ..Conclusion::new(time(999)) };
     let event = Event::Ended { conclusion: Arc::new(end) };

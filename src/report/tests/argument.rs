@@ -1,11 +1,11 @@
-//! The page of an answer.
+//! Tests of answer pages.
 
 use super::*;
 use crate::service::withhold::List;
 
 const ANSWER: &str = "answers/R4.A1a1.html";
 
-/// Returns the text of the section with a heading of that id.
+/// Returns the text of the section whose heading has the given id.
 fn section(page: &str, id: &str) -> String {
     let (_, rest) = page.split_once(&format!(" id=\"{id}\"")).unwrap_or_else(|| panic!("no {id} in {page}"));
     let section = rest.split("</section>").next().unwrap_or_default();
@@ -88,7 +88,7 @@ fn what_refutes_an_answer_stands_against_it() {
     assert!(!super::page(&files, "index.html").contains("that led to it"));
 }
 
-/// An investigation whose steps name nodes elsewhere.
+/// Returns an investigation whose steps name nodes elsewhere.
 pub(super) fn crossed() -> ReportInput {
     with_nodes(vec![
         node("R1.A", "EXPLORE", "Why?", "Profiled, as R2.A2 says; and again R2.A2. Not R9.X."),

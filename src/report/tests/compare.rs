@@ -1,8 +1,8 @@
-//! The page of changes between two commits.
+//! Tests of the page that compares two commits.
 
 use super::*;
 
-/// Renders the page of changes between two states.
+/// Renders the page that compares two states.
 fn compared(before: &ReportInput, after: &ReportInput, relation: Relation) -> String {
     let comparison = Comparison {
         before: before.snapshot.clone(),
@@ -37,7 +37,7 @@ fn only(id: &'static str, change: impl Fn(&mut Node)) -> impl FnMut(Node) -> Opt
     }
 }
 
-/// The sample before its last reclassification.
+/// Returns the sample before its last reclassification.
 pub(super) fn before_a_reclassification() -> ReportInput {
     let last_one_undone = only("R2.A3", |node| {
         node.classification.as_mut().unwrap().reclassified.pop();
@@ -212,7 +212,7 @@ fn what_strangers_write_stays_text_when_it_is_compared() {
     }
 }
 
-/// The sample, ended both before and after its last reclassification.
+/// Returns the sample, ended both before and after its last reclassification.
 pub(super) fn ended_twice() -> ReportInput {
     let end = |number: u32, input: ReportInput| EndedState {
         name: format!("ended/{number}"),
@@ -252,7 +252,7 @@ fn what_changed_from_one_end_to_the_next_has_a_page() {
     {
         assert!(conclusion.contains(shown), "{shown}: {conclusion}");
     }
-    // It has no page any more.
+    // The removed proposal no longer has a page.
     assert!(section(&page, "gone").contains("R2.A9") && !page.contains("nodes/R2.A9"));
     let once = ReportInput { ends: Vec::new(), ..ended_twice() };
     assert!(!render(&[once]).contains_key("ended-1-2.html"));

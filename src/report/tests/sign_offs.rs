@@ -34,7 +34,7 @@ fn sign_off(input: &ReportInput, number: usize, state: SignOffState) -> SignOff 
     }
 }
 
-/// An investigation with a sign-off of each validity.
+/// Returns an investigation with a sign-off of each validity.
 pub(super) fn signed_off() -> ReportInput {
     let mut input = sample();
     let states = [

@@ -130,7 +130,7 @@ fn the_feed_has_what_atom_asks_for() {
     assert_eq!(child(root, "id"), "https://example.org/reports/feed.xml");
     let entries: Vec<_> = root.children().filter(|node| node.has_tag_name(atom("entry"))).collect();
     assert_eq!(entries.len(), 2, "only what ended");
-    // The newest end is the first entry, and has the time of the feed.
+    // The first entry is for the investigation that ended last, and has the same time as the feed.
     assert_eq!(child(root, "updated"), child(entries[0], "updated"));
     assert!(child(entries[0], "updated") > child(entries[1], "updated"));
     for entry in &entries {
@@ -147,7 +147,7 @@ fn the_feed_has_what_atom_asks_for() {
     assert!(child(entries[1], "summary").contains("without optimiser statistics"));
 }
 
-/// The elements of RFC 4287, each with its allowed number and attributes.
+/// The RFC 4287 elements, each with its allowed number and attributes.
 #[test]
 fn the_feed_is_valid_by_its_standard() {
     type Child = (&'static str, usize, usize, &'static [&'static str]);
@@ -197,7 +197,7 @@ fn the_feed_is_valid_by_its_standard() {
                 }
                 "id" => drop(url::Url::parse(text).unwrap()),
                 "link" => drop(url::Url::parse(element.attribute("href").unwrap()).unwrap()),
-                // Text constructs with type text contain no elements.
+                // Text constructs of type `text` contain no elements.
                 "title" | "summary" | "generator" => {
                     assert!(!text.is_empty() && element.children().all(|child| child.is_text()), "{name}");
                 }

@@ -10,7 +10,7 @@ use crate::service::withhold::{List, Withheld, WithheldError};
 const SECRET: &str = "Quetzalcoatl";
 const NODE: &str = "R4.A1a1";
 
-/// A text with the secret.
+/// Returns a text with the secret.
 fn text(what: &str) -> String {
     format!("The {what} of {SECRET} is `{SECRET}`, see https://{SECRET}.example.org/{SECRET}")
 }
@@ -109,7 +109,7 @@ fn comment(number: u8, node: Option<&str>, reply_to: Option<u8>, text: &str) -> 
     })
 }
 
-/// A run with the secret in each of its texts.
+/// Returns a run with the secret in each of its texts.
 fn run(number: u8, node: Option<&str>, what: RunOf, of: u8) -> Arc<Run> {
     let mut run = super::run(number, node, what, of, &text);
     if let RunKind::Captured(ran) | RunKind::Repeated { ran, .. } = &mut Arc::make_mut(&mut run).what {
@@ -118,11 +118,11 @@ fn run(number: u8, node: Option<&str>, what: RunOf, of: u8) -> Arc<Run> {
     run
 }
 
-/// The sample with the secret in each text of one node, and in the commits about it.
+/// Returns the sample with the secret in each text of one node and in the commits about the node.
 fn secret() -> ReportInput {
     let mut input = sample();
     let old = input.snapshot.investigation.as_ref();
-    // A run of the node, its rerun and judgement, and a run that only the node's result names.
+    // A run for the node, its rerun and judgement, and a run that only the node's result names.
     let runs = [
         run(1, Some(NODE), captured, 0),
         run(2, Some(NODE), repeated, 1),
@@ -275,7 +275,7 @@ fn what_is_withheld_is_in_no_byte_of_a_site() {
     list.add(NODE.parse().unwrap(), "Anna", Some("names a customer"));
     let withheld = followed(list, &input).unwrap();
     input.withhold(&withheld);
-    // The text was already there before.
+    // The earlier state already contains the text.
     before.snapshot = secret().snapshot;
     withheld.hide(&mut before.snapshot);
     let files = files(&input, &before);
