@@ -26,7 +26,7 @@ pub(super) struct AttachmentView {
     pub name: String,
     /// The size: `12.5 kB`.
     pub size: String,
-    /// `picture`, `text`, `file`, or `absent` if it was omitted to limit the size.
+    /// The kind: `picture`, `text`, `file`, or `absent` if the attachment was omitted to limit the size.
     pub kind: &'static str,
     /// The address of the file, relative to the investigation's folder.
     pub href: Option<String>,
@@ -49,7 +49,7 @@ pub(super) struct AttachmentViews {
 }
 
 impl AttachmentViews {
-    /// Returns the attachments of an investigation with the given contents.
+    /// Returns the attachments of an investigation, given their contents.
     pub fn of(investigation: &Investigation, contents: &[Attached]) -> AttachmentViews {
         let contents: HashMap<_, _> = contents.iter().map(|file| ((&file.node, &file.name), file)).collect();
         let mut all = AttachmentViews::default();

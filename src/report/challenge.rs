@@ -14,9 +14,9 @@ const TITLE: usize = 200;
 pub(super) struct Challenge {
     /// The text for people: a summary of the result, with room for the objection.
     pub objection: String,
-    /// The address that opens a new issue with the text for people, if the forge is known.
+    /// The address that opens a new issue containing `objection`, if the forge is known.
     pub issue: Option<String>,
-    /// The address that opens an email with the text for people, if there is no issue page.
+    /// The address that opens an email containing `objection`, if there is no issue page.
     pub mail: Option<String>,
     /// The text for an agent connected to the investigation's server.
     pub text: String,

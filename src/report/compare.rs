@@ -57,7 +57,7 @@ pub(super) struct CompareView {
     pub reclassified: Vec<ReclassifiedNode>,
     pub changed: Vec<ChangedNode>,
     pub gone: Vec<Gone>,
-    /// `ended`, `reopened` or `changed`, or `None` if the conclusion is unchanged.
+    /// The kind of change: `ended`, `reopened` or `changed`. `None` if the conclusion is unchanged.
     pub end: Option<&'static str>,
     pub conclusion: Vec<ComparedField>,
     /// The full conclusion, if the earlier state has none.
@@ -95,7 +95,7 @@ pub(super) struct ReviewItem {
 /// A reason to review a node.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ReviewNote {
-    /// `contested`, `unconfirmed`, `objection`, …
+    /// The risk: `contested`, `unconfirmed`, `objection`, …
     pub risk: &'static str,
     pub text: String,
 }

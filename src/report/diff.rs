@@ -74,7 +74,7 @@ pub struct AnswerDiff {
 /// A change to the conclusion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndDiff {
-    /// `ended`, `reopened` or `changed`.
+    /// The kind of change: `ended`, `reopened` or `changed`.
     pub what: &'static str,
     /// The changed fields.
     pub fields: Vec<FieldDiff>,

@@ -93,7 +93,7 @@ use crate::service::signoff::SignOffs;
 use crate::service::withhold::Withheld;
 use crate::store::{HistoryEntry, Snapshot};
 
-/// The input of the report of one investigation.
+/// The input for the report on one investigation.
 #[derive(Clone, Debug)]
 pub struct ReportInput {
     /// The state at one commit.
@@ -125,7 +125,7 @@ impl ReportInput {
     }
 }
 
-/// The input of a site.
+/// The input for a site.
 #[derive(Clone, Debug, Default)]
 pub struct SiteContents {
     /// The investigations.

@@ -106,8 +106,8 @@ pub(super) fn evidence(evidence: &ProjectEvidence) -> String {
     digest(drift)
 }
 
-/// Returns a digest of the inputs shared by all parts: the program, the templates, the options, whether there are several
-/// investigations, and any further inputs from the caller.
+/// Returns a digest of the inputs shared by all parts: the program, the templates, the options, the flag `several`, and any
+/// further inputs from the caller.
 pub(super) fn maker(program: &str, templates: &Templates, several: bool, more: &str) -> String {
     let options = super::SiteOptions { template: None, ..templates.options().clone() };
     let options = format!("{options:?} {several}");

@@ -4,8 +4,8 @@
 //! # When a part is reused
 //!
 //! A part is reused if all its inputs are unchanged: the refs of the repository (the commit, its branch and tags, the boundary
-//! of a shallow clone), the state of the cited files, and the inputs of `parts::maker`. A part is rebuilt each time if it has
-//! errors or gaps, which a fetch may fix, if it has checked signatures, which depend on keys and the date, or if it shows a
+//! of a shallow clone), the state of the cited files, and the inputs of `parts::maker`. However, a part is always rebuilt if it
+//! has errors or gaps, which a fetch may fix, if it has checked signatures, which depend on keys and the date, or if it shows a
 //! commit other than the newest.
 //!
 //! The index and the feed are always rebuilt from the stored entries.

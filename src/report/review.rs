@@ -243,7 +243,7 @@ impl Notes {
     }
 }
 
-/// Returns true if a change reverses a node: it closes or reopens the node, or the node becomes or ceases to be an answer.
+/// Returns true if a change closes or reopens a node, makes it an answer, or stops it from being an answer.
 fn is_turn(from: &StateName, to: &StateName, rules: Option<&EffectiveRules>) -> bool {
     match rules {
         Some(rules) => rules.role(from) != rules.role(to),

@@ -7,12 +7,12 @@
 //! - A request must name its host as an IP address or `localhost`. This defeats DNS rebinding, in which another site's name
 //!   resolves to this machine.
 //! - The number of connections is limited in total and per client, and slow connections are closed.
-//! - Headers forbid other sites to read, embed or frame a response.
+//! - Headers prevent other sites from reading, embedding or framing a response.
 //!
 //! # How a page learns of a new state
 //!
-//! It requests `/-/shown?not=STATE`. The response is 200 once that state is outdated, or 204 after a timeout. The pages of an
-//! investigation know its state, and the index knows a digest of all states.
+//! It requests `/-/shown?not=STATE`. The response is 200 once that state is outdated, or 204 after a timeout. Each page knows
+//! its investigation's state, and the index knows a digest of all states.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -30,7 +30,7 @@ use crate::ruleset::rules::states::as_words;
 use crate::ruleset::schema::{EndRules, VERSION};
 use crate::ruleset::{EffectiveRules, Role, Ruleset, State};
 
-/// The policy of every page, which allows only files of the site to be loaded. It is set in a `meta` element so it also works
+/// The policy of every page, which allows only files from the site to be loaded. It is set in a `meta` element so it also works
 /// with `file://` and on hosts that don't send headers.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
      img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'";
@@ -161,7 +161,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    /// Returns the data about the site for its pages.
+    /// Returns the site data for the pages.
     pub(super) fn site<'s>(&'s self, shown: &'s str) -> Site<'s> {
         let options = self.templates.options();
         Site {

@@ -77,8 +77,8 @@ fn is_kept(node: Node<'_, '_>) -> bool {
     node.tag_name().namespace() == Some(SVG) && ELEMENTS.split(' ').any(|it| it == node.tag_name().name())
 }
 
-/// Returns true if the text is too large, or if it is too expensive to parse: entities can expand to large text, and the parser
-/// compares all attributes of an element with each other.
+/// Returns true if the text is too large or too expensive to parse. Entities can expand to large text, and the parser compares
+/// all attributes of an element with each other.
 fn is_too_costly(text: &str) -> bool {
     let has_entities = text.as_bytes().windows(8).any(|part| part.eq_ignore_ascii_case(b"<!entity"));
     let mut attributes = text.split('<').map(|element| element.matches('=').count());
@@ -90,7 +90,7 @@ fn is_shallow(node: Node<'_, '_>, depth: usize) -> bool {
     depth > 0 && node.children().all(|child| is_shallow(child, depth - 1))
 }
 
-/// Returns the number of elements drawn in addition to those written. These belong to the target of each `use` and the clip
+/// Returns the number of elements drawn in addition to those written, which come from the target of each `use` and the clip
 /// path of each clipped element.
 fn drawn(root: Node<'_, '_>) -> usize {
     let mut sizes: HashMap<&str, usize> = HashMap::new();

@@ -23,7 +23,7 @@ use crate::markdown;
 use crate::text::escape;
 
 /// The maximum number of instructions for a page, which stops endless loops. A page with 10,000 nodes needs a tenth of it. The
-/// limit is lower in unit tests, where pages are small and some run into it.
+/// limit is lower in unit tests, where pages are small and some tests run into it.
 const FUEL: u64 = if cfg!(test) { 10_000_000 } else { 100_000_000 };
 /// The maximum size of a page. A page with 10,000 nodes needs a tenth of it.
 const LARGEST_PAGE: usize = 256 << 20;

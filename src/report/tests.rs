@@ -1158,7 +1158,7 @@ fn many_sources_stand_on_several_pages() {
     }
 }
 
-/// The page of 9,500 nodes once had 85,000 elements.
+/// A page with 9,500 nodes once had 85,000 elements.
 #[test]
 fn a_source_that_hundreds_cite_names_a_few_of_them() {
     let one = |at: usize| {

@@ -37,8 +37,8 @@ pub(super) fn nodes_in(html: &str) -> impl Iterator<Item = &str> {
 /// The page that contains the links.
 #[derive(Clone, Copy)]
 pub(super) enum From<'p> {
-    /// Any other page. `root` is the path from the page to the investigation's folder. The page of the node `own` does not link
-    /// to itself.
+    /// A page other than the print page. `root` is the path from the page to the investigation's folder. The page of the node
+    /// `own` does not link to itself.
     Page { root: &'p str, own: Option<&'p str> },
     /// The print page, which contains all nodes.
     Print,

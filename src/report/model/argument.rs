@@ -1,4 +1,4 @@
-//! The page of one answer: the path from the question to it, the nodes that confirm or refute it, and its relations to the rest
+//! Answer pages: the path from the question to the answer, the nodes that confirm or refute it, and its relations to the rest
 //! of the investigation.
 
 use std::cmp::Reverse;

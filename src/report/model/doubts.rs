@@ -34,7 +34,7 @@ pub(in crate::report) struct Doubts {
 /// The number of notes of one kind.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct NoteKind {
-    /// `Overturned during the work`, or the meaning of a warning.
+    /// The label: `Overturned during the work`, or the meaning of a warning.
     pub label: String,
     /// The warning code, if the kind is a warning.
     pub code: Option<String>,

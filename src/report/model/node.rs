@@ -189,7 +189,7 @@ pub(in crate::report) struct Amended {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Before {
     pub heading: &'static str,
-    /// The text as plain text. Empty if the part was added by the change.
+    /// The previous text as plain text. Empty if there was none.
     pub text: String,
 }
 
@@ -206,7 +206,7 @@ pub(in crate::report) struct OtherResultView {
     pub fields: Vec<(&'static str, String)>,
 }
 
-/// The states of a commit that was stored with a different state than requested.
+/// A requested state and the different state that was stored.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Conversion {
     pub requested: StateView,
