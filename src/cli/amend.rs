@@ -87,19 +87,19 @@ fn completed(mut call: ToolArguments, arguments: &AmendArguments) -> ToolArgumen
     call
 }
 
-/// Parses a draft. The text below the head belongs to the named node, or else to the conclusion.
+/// Parses a draft. The text below the head becomes the findings if the head names a node, and the conclusion otherwise.
 fn of_text(text: &str) -> Result<ToolArguments, draft::DraftError> {
     let fields = draft::single(text, "findings")?;
     if fields.contains_key("nodeId") { Ok(fields) } else { draft::single(text, "conclusion") }
 }
 
-/// Parses a draft of the conclusion. Without a head, all the text is the conclusion.
+/// Parses a conclusion draft. Without a head, the entire text is the conclusion.
 fn of_conclusion(text: &str) -> Result<ToolArguments, draft::DraftError> {
     let whole = || fields([("conclusion", json!(text.trim()))]);
     Ok(draft::with_head(text, "conclusion")?.unwrap_or_else(whole))
 }
 
-/// Opens the texts in the user's editor, and amends the changed ones.
+/// Opens the texts in the user's editor and amends those that were changed.
 fn edit(subject: &WorkTarget, node: Option<&NodeId>, arguments: &AmendArguments) -> ExitResult {
     let reason = arguments.message.as_deref().unwrap_or_default();
     let draft = match node {
@@ -143,7 +143,7 @@ fn edit(subject: &WorkTarget, node: Option<&NodeId>, arguments: &AmendArguments)
 fn lines(reply: &Value) -> String {
     let parts: Vec<&str> = list(reply, "amended").filter_map(Value::as_str).collect();
     let changed = match (word(reply, "nodeId"), parts.as_slice()) {
-        // The message of the reply covers this case.
+        // The reply's message covers this case.
         (_, []) => String::new(),
         ("", _) => "amended the conclusion\n".to_owned(),
         (node, parts) => one_line(&format!("amended {node}: {}", parts.join(", "))) + "\n",

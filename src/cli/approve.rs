@@ -1,4 +1,4 @@
-//! `tot approve`: a person's sign-off of a commit.
+//! `tot approve`: signs off a commit as a person.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ To sign with an SSH key:
   git config --global gpg.format ssh
   git config --global user.signingkey ~/.ssh/id_ed25519.pub";
 
-/// The result, as JSON.
+/// The JSON output of `tot approve`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ApproveDocument {
@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &ApproveArguments) -> CommandResult {
     stored(say(&said))
 }
 
-/// Signs the committed state. The work tree must be unchanged.
+/// Signs the committed state. The work tree must have no uncommitted changes.
 pub(super) fn sign(
     store: &Store,
     snapshot: &Snapshot,
@@ -103,7 +103,7 @@ pub(super) fn sign(
     Ok(ApproveDocument { tag, decision, commit: snapshot.head.to_string(), signed: is_signed, open })
 }
 
-/// Refuses a changed work tree: the person may have looked at the changes, but only the commit is signed.
+/// Returns an error if the work tree has changes: the person may have reviewed them, but only the commit is signed.
 fn refuse_changed(git: &GitProgram, path: &Path) -> CommandResult {
     // A bare repository has no work tree.
     let changed = if path.join(".git").exists() { git.changed_files(path)? } else { Vec::new() };

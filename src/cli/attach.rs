@@ -19,7 +19,7 @@ use crate::ruleset::ATTACHMENT_MAX;
 use crate::service::Service;
 use crate::text::{counted, one_line};
 
-/// The highest limit that can be set. Every reader accepts files up to this size.
+/// The maximum value of `--max-bytes`. All readers accept files up to this size.
 pub(super) const MOST: u64 = 8 << 20;
 
 /// Attach files to a committed node: a log, a plot, the output of a command. They become part of the investigation, in one
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &AttachArguments) -> CommandResult {
     stored(say(&lines.collect::<String>()))
 }
 
-/// Reads a file, and returns its content with its name in the repository.
+/// Reads a file and returns its content and its name in the repository.
 pub(super) fn read(
     file: &str,
     name: Option<&str>,
@@ -105,7 +105,7 @@ pub(super) fn read(
         _ => Box::new(File::open(path).map_err(failed)?),
     };
     let mut content = Vec::new();
-    // One byte above the limit shows that the file is too long.
+    // One byte more than the limit reveals a file that is too large.
     input.take(most + 1).read_to_end(&mut content).map_err(failed)?;
     if content.len() as u64 > most {
         return Err(format!(

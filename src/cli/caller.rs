@@ -1,4 +1,4 @@
-//! The caller of a writing command: the person set in git, or the agent whose shell runs the command.
+//! Identifies the caller of a writing command: the person configured in git, or the agent whose shell runs the command.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use super::print::tell;
 use crate::domain::Caller;
 use crate::store::{Store, StoreError};
 
-/// Environment variables that agents set for their commands: the variable, the agent, and the variable with the session id. An
-/// agent that hides these variables passes for a person, as in git itself.
+/// Environment variables that agents set for their commands. Each entry contains the variable, the agent, and the variable with
+/// the session id. An agent that hides these variables passes for a person, as in git itself.
 const AGENTS: &[(&str, &str, Option<&str>)] = &[
     ("CLAUDECODE", "claude-code", Some("CLAUDE_CODE_SESSION_ID")),
     ("CODEX_THREAD_ID", "codex", Some("CODEX_THREAD_ID")),
@@ -16,11 +16,11 @@ const AGENTS: &[(&str, &str, Option<&str>)] = &[
     ("GEMINI_CLI", "gemini-cli", Some("GEMINI_SESSION_ID")),
     ("OPENCODE", "opencode", None),
 ];
-/// The variable by which any agent can name itself. It takes precedence.
+/// The variable in which any agent can state its name. It takes precedence over the names in [`AGENTS`].
 const ANY_AGENT: &str = "AI_AGENT";
 
-/// Returns the caller of a command in this investigation. A person without a name is stored without one: a shared default name
-/// would turn all such people into one person.
+/// Returns the caller of a command in this investigation. If git does not know the person's name, none is stored: a shared
+/// default name would make all unnamed people look like one person.
 pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     if let Some(agent) = agent(variable) {
@@ -35,7 +35,7 @@ pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
     Ok(Caller::of_person(name, email))
 }
 
-/// Returns the agent that these variables identify.
+/// Returns the agent identified by these variables.
 fn agent(variable: impl Fn(&str) -> Option<String>) -> Option<Caller> {
     let known = AGENTS.iter().find(|(marker, ..)| variable(marker).is_some());
     let client = variable(ANY_AGENT).or_else(|| known.map(|(_, name, _)| (*name).to_owned()))?;

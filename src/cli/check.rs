@@ -61,7 +61,7 @@ struct CheckReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     head: Option<String>,
     findings: Vec<CheckEntry>,
-    /// The state of cited files; absent unless requested.
+    /// The states of the cited files, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     references: Option<Vec<CheckedReference>>,
 }
@@ -71,22 +71,22 @@ struct CheckReport {
 #[serde(rename_all = "camelCase")]
 struct CheckedReference {
     node: String,
-    /// The cited file. Its lines are in `lines`.
+    /// The path of the cited file. The cited lines are in `lines`.
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<Lines>,
     state: &'static str,
-    /// Its current place, if it moved.
+    /// The current location of the cited lines, if they moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     now: Option<Now>,
-    /// The line printed for people.
+    /// The line printed without `--json`.
     #[serde(skip)]
     shown: String,
     #[serde(skip)]
     is_lost: bool,
 }
 
-/// The current place of moved lines.
+/// The current location of moved lines.
 #[derive(Serialize)]
 struct Now {
     path: String,
@@ -108,7 +108,7 @@ struct CheckEntry {
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     suggestion: Option<String>,
-    /// The line printed for people.
+    /// The line printed without `--json`.
     #[serde(skip)]
     shown: String,
 }
@@ -151,7 +151,7 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitResult {
     Ok(passed(errors == 0 && !(arguments.strict && is_lost)))
 }
 
-/// Returns the repositories that a path or an id names. Unreadable ones are included, because they must be reported.
+/// Returns the repositories that a path or an id refers to, including unreadable ones, which must be reported.
 fn folders(place: &Location, path: &Path) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
     if is_repository(path) {
         return Ok(vec![path.to_owned()]);
@@ -196,7 +196,7 @@ fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> CheckR
     }
 }
 
-/// Returns the quotes that do not match the cited lines of the project file as it was when cited.
+/// Returns a finding for each quote that differs from the cited lines as they were when cited.
 fn misquoted(investigation: &Investigation, project: &Project) -> Vec<Finding> {
     let results = investigation
         .committed()
@@ -277,7 +277,7 @@ fn fault(path: &str, code: Code, message: String) -> CheckEntry {
 }
 
 fn entry(folder: &str, finding: Finding) -> CheckEntry {
-    // The finding may name a tool; people need the command.
+    // The suggestion may name a tool, but people need the command.
     let finding = Finding { suggestion: finding.suggestion.as_deref().map(spoken), ..finding };
     let separator = if finding.path.is_some() { "/" } else { "@" };
     CheckEntry {

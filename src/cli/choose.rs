@@ -1,4 +1,4 @@
-//! `tot use`: the default investigation of other commands.
+//! `tot use`: sets the default investigation for other commands.
 
 use std::fs;
 use std::io::ErrorKind;

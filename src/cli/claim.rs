@@ -1,4 +1,4 @@
-//! `tot claim` and `tot release`: claims on proposals.
+//! `tot claim` and `tot release`: claim proposals and release them.
 
 use std::sync::Arc;
 
@@ -73,12 +73,12 @@ pub(super) fn release(arguments: &ReleaseArguments) -> CommandResult {
     tell(&written, &nodes, arguments.common.json)
 }
 
-/// The nodes of a command, with everything needed to write.
+/// The nodes given to a command, with everything needed to write claims.
 struct ClaimSubject {
     service: Service,
     session: String,
     nodes: Vec<NodeId>,
-    /// The author of commits in the repository, if git knows one.
+    /// The commit author configured in git, if any.
     author: Option<String>,
     caller: Caller,
 }

@@ -3,8 +3,8 @@
 //! This module knows where each client stores its configuration, and how to add an entry to an existing file. It also
 //! contains the texts that teach agents the method: a skill, and a paragraph for `AGENTS.md`.
 //!
-//! Pure: it maps text to text. Everything else in a file is preserved, including comments and order. An existing entry of
-//! the same name is replaced only on request.
+//! Pure: it maps text to text. Everything else in a file is preserved, including comments and order. An existing entry
+//! with the same name is replaced only on request.
 //!
 //! The paths and formats follow each client's documentation. All clients read skills from `.agents/skills`, except Claude
 //! Code, which uses `.claude/skills`, and Claude Desktop, which does not read skills from a folder.
@@ -40,8 +40,8 @@ pub enum Client {
 /// The location of a client's file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigFile {
-    /// A path in the project folder: the first of these that exists, or else the first. It is shared by everyone who works
-    /// on the project.
+    /// Candidate paths in the project folder. The first one that exists is used, or the first one if none exists. The
+    /// file is shared by everyone who works on the project.
     Project(&'static [&'static str]),
     /// A path in the user's home folder.
     Home(&'static str),
@@ -82,7 +82,7 @@ impl Client {
         }
     }
 
-    /// Returns the terminal program whose presence shows that the client is installed, if it has one.
+    /// Returns the client's terminal program, if it has one. Its presence shows that the client is installed.
     pub fn program(self) -> Option<&'static str> {
         match self {
             Client::ClaudeCode => Some("claude"),
@@ -126,7 +126,7 @@ impl Client {
         !matches!(self, Client::ClaudeDesktop | Client::Windsurf)
     }
 
-    /// Returns the nested keys of the server map in the configuration file.
+    /// Returns the nested keys that lead to the server map in the configuration file.
     fn keys(self) -> &'static [&'static str] {
         match self {
             Client::VsCode => &["servers"],
@@ -142,14 +142,14 @@ impl Client {
 pub struct ServerEntry {
     /// The server's name in the client.
     pub name: String,
-    /// The program.
+    /// The program to run.
     pub command: String,
-    /// The arguments of the program.
+    /// The program's arguments.
     pub arguments: Vec<String>,
 }
 
 impl ServerEntry {
-    /// Returns whether the entry starts this server: `tot-mcp` or `tot mcp`, directly or through a wrapper, or its image.
+    /// Returns whether the entry starts this server: `tot-mcp`, `tot mcp` or its image, directly or through a wrapper.
     pub fn is_ours(&self) -> bool {
         let words = std::iter::once(&self.command).chain(&self.arguments).map(|word| {
             let file = word.rsplit(['/', '\\']).next().unwrap_or(word);
@@ -163,7 +163,7 @@ impl ServerEntry {
     }
 }
 
-/// The edit of a file.
+/// An edit to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
     /// No change: the file already has the entry.
@@ -174,7 +174,7 @@ pub enum Edit {
     Conflict(String),
 }
 
-/// Why an entry can't be added to a file.
+/// The reason why an entry can't be added to a file.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The file is not valid JSON.
@@ -183,22 +183,22 @@ pub enum SetupError {
     /// The file is not valid TOML.
     #[error("it is not valid TOML: {0}")]
     Toml(#[from] toml_edit::TomlError),
-    /// A key is duplicated. Clients differ in which of the two they use.
+    /// A key occurs twice. Clients differ in which occurrence they use.
     #[error("it has `{0}` twice")]
     DuplicateKey(String),
-    /// The value for the servers is not a map.
+    /// The value of the server key is not a map.
     #[error("its `{0}` is not a map of server names to servers")]
     NotATable(&'static str),
 }
 
 /// Adds an entry to the text of a configuration file.
 ///
-/// `present` is the current text, or `None` if the file does not exist. An entry of the same name is replaced only if
+/// `present` is the current text, or `None` if the file does not exist. An entry with the same name is replaced only if
 /// `replace` is true.
 ///
 /// # Errors
 ///
-/// Returns an error if the text is invalid, or the value for the servers is not a map.
+/// Returns an error if the text is invalid, a key occurs twice, or the value of the server key is not a map.
 pub fn add_entry(
     client: Client,
     present: Option<&str>,
@@ -211,16 +211,16 @@ pub fn add_entry(
     }
 }
 
-/// Returns the text of a file that contains only the entry.
+/// Returns the text of a configuration file that contains only the entry.
 pub fn new_file(client: Client, entry: &ServerEntry) -> String {
     match add_entry(client, None, entry, false) {
         Ok(Edit::Write(text)) => text,
-        // An empty file has no errors and no entries.
+        // Adding an entry to an empty file neither fails nor conflicts.
         Ok(Edit::None | Edit::Conflict(_)) | Err(_) => String::new(),
     }
 }
 
-/// Returns the servers in the text of a client's configuration file.
+/// Returns the servers listed in the text of a client's configuration file.
 ///
 /// # Errors
 ///
@@ -256,7 +256,7 @@ pub fn servers(client: Client, present: &str) -> Result<Vec<ServerEntry>, SetupE
     Ok(servers.properties().into_iter().filter_map(entry).collect())
 }
 
-/// Parses a JSON file. Returns its byte order mark, its root, and the map of servers, which is created if missing.
+/// Parses a JSON file. Returns the byte order mark, the root and the server map, which is created if missing.
 fn json_servers(client: Client, present: &str) -> Result<(&'static str, CstRootNode, CstObject), SetupError> {
     // Some editors write a byte order mark. Clients accept it, so it is preserved.
     let (mark, text) = match present.strip_prefix('\u{feff}') {
@@ -264,7 +264,7 @@ fn json_servers(client: Client, present: &str) -> Result<(&'static str, CstRootN
         None => ("", present),
     };
     let text = if text.trim().is_empty() { "{}\n" } else { text };
-    // Editors allow comments and trailing commas in such files, but no other extensions.
+    // Editors allow comments and trailing commas in these files, but no other extensions.
     let options = ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -331,7 +331,7 @@ fn add_json_entry(
     Ok(Edit::Write(format!("{mark}{root}")))
 }
 
-/// The keys of an existing entry that say how and where to start the server. They contradict the new entry and are
+/// Keys that specify how and where an existing entry starts the server. They contradict the new entry, so they are
 /// removed. Other keys, such as environment variables, are preserved.
 const CONTRADICTING: &[&str] = &[
     "type",
@@ -345,7 +345,7 @@ const CONTRADICTING: &[&str] = &[
     "bearer_token_env_var",
 ];
 
-/// Returns an error for a duplicate key, which programs interpret differently.
+/// Returns an error if the object contains the key twice, because programs interpret duplicates differently.
 fn reject_duplicate(object: &CstObject, key: &str) -> Result<(), SetupError> {
     let is_it = |member: &CstObjectProp| {
         member.name().and_then(|name| name.decoded_value().ok()).is_some_and(|name| name == key)
@@ -356,8 +356,8 @@ fn reject_duplicate(object: &CstObject, key: &str) -> Result<(), SetupError> {
     }
 }
 
-/// Returns whether this object maps names directly to servers, as in OpenCode 1. OpenCode 2 reads such files too, but a file
-/// can't mix both formats.
+/// Returns whether this object maps names directly to servers, as in OpenCode 1. OpenCode 2 reads such files too, but a
+/// file can't mix the two formats.
 fn maps_servers(client: Client, place: &CstObject) -> bool {
     client == Client::OpenCode
         && place.properties().iter().any(|member| {
@@ -369,7 +369,7 @@ fn maps_servers(client: Client, place: &CstObject) -> bool {
         })
 }
 
-/// Returns the members of the entry in JSON.
+/// Returns the JSON members of the entry.
 fn json_entry(client: Client, entry: &ServerEntry) -> Vec<(&'static str, Value)> {
     let command = Value::from(entry.command.as_str());
     let mut members = Vec::new();
@@ -385,7 +385,7 @@ fn json_entry(client: Client, entry: &ServerEntry) -> Vec<(&'static str, Value)>
         members.push(("command", words.collect()));
     } else {
         members.push(("command", command));
-        // Every example in the Copilot CLI documentation has arguments.
+        // Every example in the Copilot CLI documentation has `args`.
         if !entry.arguments.is_empty() || client == Client::CopilotCli {
             members.push(("args", Value::from(entry.arguments.clone())));
         }
@@ -415,7 +415,7 @@ fn add_toml_entry(
     let servers = file
         .entry(key)
         .or_insert_with(|| {
-            // Avoids an empty `[mcp_servers]` header, since it contains only tables.
+            // An implicit table avoids an empty `[mcp_servers]` header, since the table contains only tables.
             let mut table = Table::new();
             table.set_implicit(true);
             Item::Table(table)
@@ -458,7 +458,7 @@ fn add_toml_entry(
     Ok(Edit::Write(if is_dos { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text }))
 }
 
-/// Returns whether a table has the values of the entry and no contradicting keys.
+/// Returns whether a table has the entry's values and no contradicting keys.
 fn has_entry(existing: &dyn TableLike, entry: &ServerEntry) -> bool {
     let arguments = existing.get("args").map_or_else(|| Some(Vec::new()), words);
     let contradicts = |key: &&str| *key != "args" && existing.contains_key(key);
@@ -478,14 +478,16 @@ pub const SKILL: &str = include_str!("../../.packaging/claude-code/skills/invest
 const BEGIN: &str = "<!-- tree-of-thoughts: by `tot setup agents-md` -->";
 const END: &str = "<!-- /tree-of-thoughts -->";
 
-/// Adds the paragraph on investigations to the text of an `AGENTS.md`. `server` is the server's name in the clients, and
-/// `root` is the folder of investigations.
+/// Adds the paragraph about investigations to the text of an `AGENTS.md`. `server` is the server's name in the clients,
+/// and `root` is the investigations folder.
 ///
-/// Returns [`Edit::Conflict`] if the text between the marks differs and `replace` is false, since somebody may have edited it.
+/// Returns [`Edit::Conflict`] if the text between the marks differs and `replace` is false, since a user may have
+/// edited it.
 pub fn add_paragraph(present: Option<&str>, server: &str, root: &str, replace: bool) -> Edit {
     let present = present.unwrap_or_default();
     let paragraph = paragraph(server, root);
-    // Uses the last start mark before the end mark. An earlier start mark without an end belongs to the user's text.
+    // Uses the last start mark before the end mark. An earlier start mark without an end mark belongs to the user's
+    // text.
     let range = present.find(END).and_then(|end| {
         let begin = present[..end].rfind(BEGIN)?;
         Some(begin..end + END.len())
@@ -637,12 +639,12 @@ mod tests {
             add_paragraph(Some(&changed), "tot", "investigations", true),
             Edit::Write(text.clone() + "after\n")
         );
-        // If an end mark was removed, the text before the next start mark is the user's.
+        // If an end mark was removed, the text before the next start mark belongs to the user.
         let two = format!("{}mine\n{text}", text.replace(END, ""));
         assert!(
             matches!(add_paragraph(Some(&two), "x", "investigations", true), Edit::Write(text) if text.contains("mine\n# Ours"))
         );
-        // A start mark without an end mark is the user's text.
+        // A start mark without an end mark belongs to the user's text.
         let cut = "<!-- tree-of-thoughts: by `tot setup agents-md` -->\nmine\n";
         assert!(
             matches!(add_paragraph(Some(cut), "tot", "investigations", true), Edit::Write(text) if text.starts_with(cut))

@@ -38,9 +38,9 @@ struct CloneEntry {
     branch: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    /// Whether the folder existed before.
+    /// Whether the folder already existed.
     present: bool,
-    /// Warnings for people.
+    /// Human-readable warnings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! `tot comment`, `tot object` and `tot resolve`: a person's comments.
+//! `tot comment`, `tot object` and `tot resolve`: write a person's comments.
 
 use std::path::Path;
 
@@ -137,11 +137,11 @@ pub(super) struct CommentRequest<'a> {
     pub kind: CommentKind,
     pub node: Option<&'a NodeId>,
     pub reply_to: Option<&'a str>,
-    /// Without a message, standard input is read, or the editor opens at a terminal.
+    /// The text. If absent, it is read from standard input, or from an editor at a terminal.
     pub message: Option<&'a str>,
 }
 
-/// Writes the comment as one commit.
+/// Writes the comment in one commit.
 pub(super) fn write(
     place: &Location,
     path: &Path,
@@ -185,8 +185,8 @@ pub(super) fn write(
     Ok(written)
 }
 
-/// Finds the comment with this id, or the only one whose id begins or ends with `part`. For a resolution, finds an open objection,
-/// also by its node.
+/// Finds the only comment whose id begins or ends with `part`. For a resolution, only open objections are searched, and `part`
+/// can also be the node's id.
 fn find(
     investigation: &Investigation,
     kind: CommentKind,

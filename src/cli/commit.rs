@@ -66,7 +66,7 @@ fn of_text(text: &str) -> Result<ToolArguments, draft::DraftError> {
     draft::batch(text, "results", "findings")
 }
 
-/// Reads the results of all files into one call. A result without a node belongs to the node on the command line.
+/// Reads the results in all files into one call. A result that names no node belongs to the node on the command line.
 fn of_files(files: &[String], node: Option<&NodeId>) -> Result<ToolArguments, String> {
     let mut results = Vec::new();
     for file in files {
@@ -93,7 +93,7 @@ fn of_files(files: &[String], node: Option<&NodeId>) -> Result<ToolArguments, St
     Ok(ToolArguments::from_iter([("results".to_owned(), Value::Array(results))]))
 }
 
-/// Returns the pending node with this id, or the first one.
+/// Returns the pending node with this id. Without an id, returns the first pending node.
 fn pending<'a>(subject: &'a WorkTarget, id: Option<&NodeId>) -> Result<&'a Node, String> {
     let all: Vec<&Node> = subject.investigation().pending().map(AsRef::as_ref).collect();
     let found = all.iter().find(|node| id.is_none_or(|id| node.id == *id)).copied();
@@ -130,7 +130,7 @@ fn edit(subject: &WorkTarget, node: &Node) -> ExitResult {
         state_lines(&rules, &states),
     );
     let assessment = subject.standing.assessment();
-    // The draft of a node that may confirm an answer asks for caveats.
+    // The draft for a node that may confirm an answer asks for caveats.
     let has_answer = node.parent.as_ref().is_some_and(|parent| {
         assessment.answer(parent).is_some() || assessment.awaiting.iter().any(|it| it.id == *parent)
     });
@@ -156,7 +156,7 @@ fn edit(subject: &WorkTarget, node: &Node) -> ExitResult {
     subject.call_edited("tot_commit", edited, read, lines)
 }
 
-/// Returns a line for each state, with its meaning and its requirements.
+/// Formats one line per state, with its meaning and requirements.
 pub(super) fn state_lines(rules: &EffectiveRules<'_>, states: &[&State]) -> String {
     let line = |state: &&State| {
         let (name, meaning) = (state.name.to_string(), one_line(&state.meaning));
@@ -165,7 +165,7 @@ pub(super) fn state_lines(rules: &EffectiveRules<'_>, states: &[&State]) -> Stri
     states.iter().map(line).collect()
 }
 
-/// Returns the lines of a commit's reply.
+/// Formats the reply to a commit.
 pub(super) fn lines(reply: &Value) -> String {
     let committed = list(reply, "committed").map(|it| {
         let asked = it["requestedState"].as_str().map(|state| format!(" ({state} was requested)"));

@@ -1,4 +1,4 @@
-//! `tot diff`: the difference between two commits, for the terminal or as Markdown.
+//! `tot diff`: compares two commits, for the terminal or as Markdown.
 
 use clap::Args;
 use serde::Serialize;
@@ -57,10 +57,10 @@ struct DiffDocument {
     attached: Vec<DiffAttachment>,
     #[serde(skip_serializing_if = "Option::is_none")]
     conclusion: Option<BeforeAfter>,
-    /// Other changes of the end.
+    /// Changes to the conclusion's fields other than its text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     end: Vec<ChangedField>,
-    /// Changes of the start, which only manual edits can make.
+    /// Changes to the start settings, which only manual edits can make.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     facts: Vec<ChangedField>,
     ruleset_changed: bool,
@@ -82,7 +82,7 @@ struct DiffComment {
     /// Absent for a comment on the whole investigation.
     #[serde(skip_serializing_if = "Option::is_none")]
     node_id: Option<String>,
-    /// The verb used in the history: `objected`, `resolved`.
+    /// The verb used in the history, such as `objected` or `resolved`.
     what: String,
     by: String,
     text: String,
@@ -102,17 +102,17 @@ struct DiffAttachment {
 #[serde(rename_all = "camelCase")]
 struct NodeDifference {
     node_id: String,
-    /// `added`, `changed`, `gone`.
+    /// `added`, `changed` or `gone`.
     change: &'static str,
     title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     state_before: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     state_after: Option<String>,
-    /// The reason stated for the new state.
+    /// The reason given for the new state.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// The changed fields of a node that existed before.
+    /// The changed fields. Empty for an added or removed node.
     fields: Vec<ChangedField>,
     #[serde(skip)]
     line: NodeLine,
@@ -164,7 +164,7 @@ fn document(diff: &Diff<'_>) -> DiffDocument {
         };
         let node = of.node()?;
         let state = |node: Option<&std::sync::Arc<Node>>| Some(node?.state()?.to_string());
-        // Fields that only report other changes are left out.
+        // Leaves out fields that only report other changes.
         let is_told = |field: &&FieldDiff| ![CHANGES_OF_STATE, CHANGES_OF_TEXTS].contains(&field.name);
         Some(NodeDifference {
             node_id: node.id.to_string(),
@@ -250,7 +250,7 @@ fn shown(document: &DiffDocument, names: [&str; 2], screen: Screen) -> String {
             text.push_str(&screen.prose(reason, 4));
         }
         for field in &node.fields {
-            // A new result is left to `tot show`; its state is in the line.
+            // `tot show` prints new results; the line already contains the state.
             if node.state_before.is_none() && field.texts.before.is_empty() {
                 continue;
             }
@@ -300,7 +300,7 @@ fn shown_field(field: &ChangedField) -> String {
     format!("    {}\n{}", styled(QUIET, field.name), texts(&field.texts))
 }
 
-/// Compares two strings line by line. Changed words are in brackets, as in git's word diff.
+/// Compares two texts line by line, with changed words in brackets, as in git's word diff.
 fn texts(texts: &BeforeAfter) -> String {
     if texts.before.is_empty() {
         return coloured("+", &plain_lines(&texts.after, 0));

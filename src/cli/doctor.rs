@@ -30,7 +30,7 @@ Examples:
 enum CheckStatus {
     /// No problem.
     Ok,
-    /// Missing, but not needed by everyone.
+    /// Something is missing that not everyone needs.
     Note,
     /// A problem to fix.
     Wrong,
@@ -136,8 +136,8 @@ fn server() -> DoctorCheck {
     }
 }
 
-/// Checks the clients: those that start this server, those that start another one under its name, those with an unreadable
-/// configuration, and installed ones that do not start it.
+/// Checks the clients. Reports the clients that start this server, that start another server under its name, or whose
+/// configuration is unreadable, and installed clients that do not start this server.
 fn clients() -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     let mut without = Vec::new();

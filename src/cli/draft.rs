@@ -1,6 +1,6 @@
 //! Parses the drafts of `tot commit`, `tot amend` and `tot propose` into tool arguments. Pure.
 //!
-//! A result is Markdown with a YAML head. Its fields have the names of the tool's arguments:
+//! A result is Markdown with a YAML head, whose fields are named after the tool's arguments:
 //!
 //! ```text
 //! ---
@@ -10,7 +10,7 @@
 //! The plan changed.
 //! ```
 //!
-//! In an editor it is plain text instead, where colons, quotes and indents have no special meaning:
+//! In an editor, a result is plain text instead, in which colons, quotes and indents have no special meaning:
 //!
 //! ```text
 //! # R2.A1 Read the slow query log
@@ -25,7 +25,7 @@
 //! The plan changed.
 //! ```
 //!
-//! Any other draft is YAML or JSON: the tool's arguments, the list in them, or one entry of that list.
+//! Any other draft is YAML or JSON. It contains the tool's arguments, the list in those arguments, or one entry of that list.
 
 use std::collections::BTreeMap;
 
@@ -34,16 +34,16 @@ use serde_json::{Map, Value, json};
 use crate::domain::NodeId;
 use crate::yaml::{self, YamlError};
 
-/// Arguments of a tool by name.
+/// A tool's arguments, by name.
 pub(super) type ToolArguments = Map<String, Value>;
 
 /// An error from parsing a draft.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum DraftError {
-    /// The fields, or the draft, are not valid YAML.
+    /// The head or the entire draft is not valid YAML.
     #[error("{0}. Quote text that contains `: ` or ` #`, or begins with a mark such as `-`")]
     Yaml(YamlError),
-    /// The field of the text below the head is also in the head.
+    /// The head contains the field that the text below it already supplies.
     #[error("`{0}` is in the head, but the text below the head is the same field: give only one of them")]
     Twice(&'static str),
     /// YAML converted a string, so its original form is lost.
@@ -62,11 +62,11 @@ impl From<YamlError> for DraftError {
     }
 }
 
-/// The labelled lines at the top of a plain draft, with their fields.
+/// The labels at the top of a plain draft, with their fields.
 const LINES: [(&str, &str); 4] =
     [("State", "state"), ("Headline", "headline"), ("Title", "title"), ("Reason", "reason")];
 
-/// The sections below the labelled lines. The last section extends to the end, whatever headings it contains.
+/// The sections below the labelled lines. The last section extends to the end of the draft, whatever headings it contains.
 const SECTIONS: [(&str, &str); 5] = [
     ("Evidence", "evidence"),
     ("Alternatives", "alternativesConsidered"),
@@ -75,7 +75,7 @@ const SECTIONS: [(&str, &str); 5] = [
     ("Conclusion", "conclusion"),
 ];
 
-/// The fields that are lists. Each unindented line begins an item.
+/// The fields that contain lists. Each unindented line begins an item.
 const LISTS: [&str; 2] = ["alternativesConsidered", "caveats"];
 
 /// The subject line of a conclusion's plain draft.
@@ -115,7 +115,7 @@ fn plain(text: &str) -> Option<ToolArguments> {
     (node.is_some() || about == CONCLUSION).then(|| of_plain(node.as_ref(), rest))
 }
 
-/// Parses the edited draft of a node or the conclusion. The subject line may have been changed.
+/// Parses the edited draft of a node or the conclusion, even if its subject line was changed.
 pub(super) fn edited(text: &str, node: Option<&NodeId>) -> Result<ToolArguments, DraftError> {
     match with_head(text, body_of(node))? {
         Some(fields) => Ok(fields),
@@ -181,7 +181,8 @@ fn items(text: &str) -> Vec<String> {
     items
 }
 
-/// Parses the nodes of a plain draft. Each line is a title, optionally preceded by an id; indented lines below are its task.
+/// Parses the nodes in a plain draft. Each line is a title, optionally preceded by an id. Indented lines below it are the node's
+/// task.
 pub(super) fn titles(text: &str) -> Vec<Value> {
     let mut nodes: Vec<Value> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -229,7 +230,7 @@ pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<ToolArg
     Ok(None)
 }
 
-/// Parses a batch of entries: one entry with a head, or YAML or JSON as the tool accepts it, with the entries in `list`.
+/// Parses a batch: one entry with a head, or YAML or JSON as the tool accepts it. The entries go in the field named `list`.
 pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<ToolArguments, DraftError> {
     let one = |value: Value| ToolArguments::from_iter([(list.to_owned(), value)]);
     if let Some(fields) = plain(text).map_or_else(|| with_head(text, body), |fields| Ok(Some(fields)))? {
@@ -252,17 +253,17 @@ pub(super) fn single(text: &str, body: &'static str) -> Result<ToolArguments, Dr
     }
 }
 
-/// Parses YAML or JSON, and refuses converted strings.
+/// Parses YAML or JSON, and rejects strings that YAML converted.
 fn read(text: &str) -> Result<Value, DraftError> {
     let value: Value = yaml::from_text(text)?;
     texts_in("", &value)?;
     Ok(value)
 }
 
-/// Refuses values that YAML has rounded or converted, such as a version `1.10`, or `No`. No field of a draft takes a fraction, and
-/// few take a boolean.
+/// Rejects values that YAML rounded or converted, such as the version `1.10` or the word `No`. Draft fields never contain
+/// fractions, and few contain booleans.
 fn texts_in(key: &str, value: &Value) -> Result<(), DraftError> {
-    /// The boolean arguments of the tools.
+    /// The boolean tool arguments.
     const YES_OR_NO: [&str; 2] = ["refutes", "claimed"];
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -289,7 +290,7 @@ fn given(fields: ToolArguments) -> ToolArguments {
     fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
 }
 
-/// Trims blank lines around the text. The indent of the first line stays, because it is significant in Markdown.
+/// Trims blank lines around the text. The first line keeps its indent, which is significant in Markdown.
 fn trimmed(text: &str) -> String {
     let begin = text.split_inclusive('\n').take_while(|line| line.trim().is_empty());
     let blank: usize = begin.map(str::len).sum();

@@ -1,6 +1,6 @@
-//! Opens git's editor for the user's text, on a template with a comment.
+//! Opens git's editor on a template with a comment, for the user to write text.
 //!
-//! Guarantee: no text is lost. If text is refused, its file remains, and later files get other names.
+//! No text is ever lost: if text is refused, its file is kept, and later files get other names.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, IsTerminal};
@@ -11,13 +11,13 @@ use super::is_person;
 use crate::service::remote::{GitProgram, RemoteError};
 use crate::text::made_visible;
 
-/// The prefix of the lines above refused text that give the reason.
+/// The prefix of the lines above refused text that state the reason.
 const REASON: &str = "#! ";
 
 /// git's scissors line. Everything below it is ignored.
 pub(super) const SCISSORS: &str = "# ------------------------ >8 ------------------------";
 
-/// The maximum number of times that the editor opens for one text.
+/// The maximum number of times the editor opens for one text.
 pub(super) const TRIES: usize = 5;
 
 /// Text from the editor, and the file that keeps it until it is stored.
@@ -27,7 +27,7 @@ pub(super) struct Edited {
     file: PathBuf,
     /// The comment shown below the text.
     help: String,
-    /// The command that reads the file, up to the file name.
+    /// The command that reads the file, without the file name at its end.
     again: String,
 }
 
@@ -59,7 +59,7 @@ impl Edited {
         format!("{}. Once it is fixed: {} {file}", self.place(), self.again)
     }
 
-    /// Reopens the editor, with the reason above the text. Returns whether the text was changed.
+    /// Reopens the editor with the reason above the text. Returns whether the text was changed.
     pub(super) fn again(&mut self, reason: &str) -> Result<bool, Box<dyn std::error::Error>> {
         let (written, ran) = self.open(reason)?;
         let is_other = ran.is_ok() && !written.is_empty() && written != self.text;
@@ -83,12 +83,13 @@ impl Edited {
     }
 }
 
-/// Opens an editor on `text`, with `help` below it as a comment. The file is `name` in `folder`, with a number added if that
-/// exists. `again` is the command that reads the file, up to the file name.
+/// Opens an editor on `text`, with `help` below it as a comment. The file is `name` in `folder`, with a number added if that name
+/// is taken. `again` is the command that reads the file, without the file name at its end.
 ///
 /// # Errors
 ///
-/// Fails without a terminal or an editor, if the editor fails, and with [`Unchanged`] if the text is empty or unchanged.
+/// Returns an error if there is no terminal or editor, or the editor fails. Returns [`Unchanged`] if the text is empty or
+/// unchanged.
 pub(super) fn write(
     folder: &Path,
     name: &str,
@@ -128,7 +129,7 @@ fn commented(line: &str) -> String {
     format!("{}\n", format!("# {}", made_visible(line)).trim_end())
 }
 
-/// Creates a new file, with a number in its name if necessary.
+/// Creates a new file, with a number in its name if the name is taken.
 fn create(folder: &Path, name: &str) -> std::io::Result<PathBuf> {
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "md"));
     for number in 1.. {

@@ -57,7 +57,7 @@ pub(super) struct Binding {
 }
 
 impl Binding {
-    /// Returns the fields of the options that were given.
+    /// Returns the fields for the options that were given.
     pub(super) fn fields(&self) -> ToolArguments {
         let alone = if self.answer.len() == 1 { "main" } else { "part" };
         let named =

@@ -62,7 +62,7 @@ enum ExportFormat {
     Html,
 }
 
-/// An error from exporting.
+/// An export error.
 #[derive(Debug, thiserror::Error)]
 enum ExportError {
     #[error("a bundle is not text for a terminal: name a file with -o, or redirect it with >")]
@@ -93,7 +93,7 @@ pub(super) fn run(arguments: &ExportArguments) -> CommandResult {
     match &arguments.output {
         Some(file) => std::fs::write(file, &bytes)
             .map_err(|source| format!("cannot write {}: {source}", file.display()).into()),
-        // Text written by others must not control the terminal. A file gets it unchanged.
+        // Text written by others must not control the terminal. It is written to files unchanged.
         None if io::stdout().is_terminal() => say(&made_visible(&String::from_utf8(bytes)?)),
         None => {
             let mut stdout = io::stdout().lock();

@@ -1,12 +1,12 @@
-//! The output of `tot --help`: the commands grouped by purpose. clap cannot group subcommands, so the list is written out here.
-//! A test checks that it is complete.
+//! The output of `tot --help`: the commands grouped by purpose. clap cannot group subcommands, so the list is written out here. A
+//! test checks that the list is complete.
 
 use anstyle::Style;
 use clap::builder::Str;
 use clap::builder::styling::Styles;
 use clap::{Arg, Command};
 
-/// Commands, and the line that describes them.
+/// Commands with the line that describes them.
 type HelpRow = (&'static [&'static str], &'static str);
 
 /// The commands by purpose.
@@ -91,12 +91,12 @@ pub(super) fn template() -> String {
             commands print one JSON document: `tot help scripts`."
 }
 
-/// Writes the usage line as people expect it, `[ID] NODE`: clap does not know that the first value of a list is optional. Each
-/// list that may begin with an investigation is the argument `what`.
+/// Replaces the usage line with the one that people expect, such as `[ID] NODE`, since clap does not know that the first value in
+/// a list is optional. Every list that may begin with an investigation is an argument named `what`.
 pub(super) fn with_plain_usage(command: Command) -> Command {
     let given = |arg: &Arg| {
         let names = arg.get_value_names().filter(|_| arg.get_id() == "what")?;
-        // A required list has this many values after the investigation.
+        // The number of values that a required list has after the investigation.
         let least = arg.get_num_args().filter(|_| arg.is_required_set()).map(|number| number.min_values());
         let first = least.map(|_| "[ID]".to_owned());
         let name = |(number, name): (usize, &Str)| match least.is_some_and(|least| number < least) {
@@ -147,7 +147,7 @@ mod tests {
         options.extend(["help", "version"]);
         let text = template();
         options.iter().for_each(|option| assert!(text.contains(&format!("--{option}")), "{option}"));
-        // No option is listed that clap does not accept there.
+        // clap accepts every listed option there.
         let listed = OPTIONS.iter().flat_map(|(names, _)| names.split([' ', ',']));
         for option in listed.filter_map(|word| word.strip_prefix("--")) {
             assert!(options.contains(&option), "{option}");

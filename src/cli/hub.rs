@@ -11,10 +11,10 @@ use crate::service::sync::clone::clone;
 use crate::store::Store;
 use crate::text::one_line;
 
-/// The prefix of the temporary folders' names.
+/// The prefix of temporary folder names.
 const PREFIX: &str = "tot-hub-";
 
-/// The clones. They are removed on drop.
+/// A hub's clones, which are removed on drop.
 pub(super) struct Hub {
     /// The folder with the clones.
     pub folder: TemporaryFolder,

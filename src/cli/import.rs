@@ -17,7 +17,7 @@ use crate::service::sync::SyncError;
 use crate::service::sync::import::{Imported, Unbundled, bundle, facts};
 use crate::text::{counted, one_line};
 
-/// The size limit of a JSON file, larger than any readable investigation.
+/// The size limit for JSON files, larger than any readable investigation.
 const MOST: u64 = 1 << 30;
 /// The maximum number of findings printed for one investigation.
 const FINDINGS: usize = 20;
@@ -74,7 +74,7 @@ struct ImportSummary {
     head: String,
     nodes: usize,
     commits: usize,
-    /// Whether the folder existed before.
+    /// Whether the folder already existed.
     present: bool,
     findings: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Signals: stops this program, or passes the signal to another program.
+//! Handles signals: stops this program, or passes the signal on to another program.
 
 use std::io;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ const STATUS: i32 = 130;
 pub(super) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Starts watching.
+    /// Starts watching for signals.
     pub(super) fn watch() -> io::Result<Interrupt> {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
-            // The order matters: the handler that ends the program reads the flag of an earlier signal.
+            // The order matters: the handler that ends the program reads the flag set by an earlier signal.
             flag::register_conditional_shutdown(signal, STATUS, Arc::clone(&asked))?;
             flag::register(signal, Arc::clone(&asked))?;
         }
@@ -36,12 +36,12 @@ impl Interrupt {
     }
 }
 
-/// Signals to pass on to another program. While they are watched, they no longer end this one.
+/// Signals to pass on to another program. While they are watched, they do not end this program.
 #[derive(Debug)]
 pub(super) struct Passed(Vec<(i32, Arc<AtomicBool>)>);
 
 impl Passed {
-    /// Starts watching.
+    /// Starts watching for signals.
     pub(super) fn watch() -> io::Result<Passed> {
         let signals = [SIGINT, SIGTERM].into_iter().chain(HANGUP);
         let watched = signals.map(|signal| {
@@ -51,16 +51,16 @@ impl Passed {
         watched.collect::<io::Result<_>>().map(Passed)
     }
 
-    /// Takes a signal that arrived since the last call.
+    /// Returns a signal that arrived since the last call, if any.
     pub(super) fn take(&self) -> Option<i32> {
         self.0.iter().find(|(_, asked)| asked.swap(false, Ordering::Relaxed)).map(|(signal, _)| *signal)
     }
 }
 
-/// Waits for another program at the terminal, such as a pager. Until it ends, Ctrl-C ends only that program, as with git.
+/// Waits for another program at the terminal, such as a pager. Until it exits, Ctrl-C ends only that program, as with git.
 pub(super) fn left_to_another<T>(wait: impl FnOnce() -> T) -> T {
     let is_over = Arc::new(AtomicBool::new(false));
-    // By default, Ctrl-C would end both.
+    // By default, Ctrl-C would end both programs.
     let _ = flag::register_conditional_default(SIGINT, Arc::clone(&is_over));
     let outcome = wait();
     is_over.store(true, Ordering::Relaxed);
