@@ -97,16 +97,17 @@ struct ListedInvestigation {
     /// The most certain answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<NodeLine>,
-    /// The first step required before the end.
+    /// The first step required before the investigation can end.
     #[serde(skip_serializing_if = "Option::is_none")]
     owed: Option<String>,
     open_objections: usize,
     /// The newest sign-off and its validity.
     #[serde(skip_serializing_if = "Option::is_none")]
     sign_off: Option<String>,
-    /// The number of commits to push and to pull, as of the last sync.
+    /// The number of commits to push, as of the last sync.
     #[serde(skip_serializing_if = "Option::is_none")]
     ahead: Option<usize>,
+    /// The number of commits to pull, as of the last sync.
     #[serde(skip_serializing_if = "Option::is_none")]
     behind: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -287,7 +288,7 @@ fn marks(entry: &ListedInvestigation) -> Vec<(Style, String)> {
     marks
 }
 
-/// Joins the marks with dots. Starts a new line when one is full; `taken` columns are used by the indent.
+/// Joins the marks with dots, and starts a new line when one is full. The indent takes up `taken` columns.
 fn in_lines(marks: &[(Style, String)], screen: Screen, taken: usize) -> Vec<String> {
     let room = screen.columns.map_or(usize::MAX, |all| all.saturating_sub(taken));
     let mut lines: Vec<String> = Vec::new();
@@ -308,7 +309,7 @@ fn in_lines(marks: &[(Style, String)], screen: Screen, taken: usize) -> Vec<Stri
     lines
 }
 
-/// Returns the prefix length that distinguishes these ids, at least eight.
+/// Returns the prefix length that makes these ids distinguishable, at least eight.
 fn unique(ids: &[&str]) -> usize {
     let mut sorted = ids.to_vec();
     sorted.sort_unstable();

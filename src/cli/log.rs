@@ -1,4 +1,4 @@
-//! `tot log`: the history of an investigation, a node or a branch.
+//! `tot log`: shows the history of an investigation, a node or a branch.
 
 use clap::Args;
 use serde::Serialize;
@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &LogArguments) -> CommandResult {
     let (id, of) = parse_subject(&arguments.what);
     let place = arguments.common.place();
     let snapshot = place.store.load(&place.folder(id)?)?;
-    // Older commits than needed are not read.
+    // Commits older than needed are not read.
     let mut left = arguments.number;
     let history = place.store.history_until(&snapshot, |entry| {
         left = left.map(|left| left - u64::from(fits(entry, &of)));
@@ -125,7 +125,7 @@ fn parse_subject(what: &[String]) -> (Option<&str>, LogSubject) {
     }
 }
 
-/// Returns whether the node begins the branch or is below it. `A12` is not below `A1`.
+/// Returns whether the node is the first of the branch or below it. `A12` is not below `A1`.
 fn is_in(node: &NodeId, branch: &str) -> bool {
     let Some(rest) = node.suffix().strip_prefix(branch) else { return false };
     let ends_in_digit = branch.ends_with(|c: char| c.is_ascii_digit());

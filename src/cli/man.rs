@@ -1,4 +1,4 @@
-//! `tot man`: manual pages for all commands and help topics.
+//! `tot man`: writes manual pages for all commands and help topics.
 
 use std::fs;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ pub(super) fn run(ManArguments { dir }: &ManArguments) -> CommandResult {
     say(&format!("{written} in {0}: man -M {0} tot\n", dir.display()))
 }
 
-/// Returns the number of pages of a command and its subcommands.
+/// Returns the number of pages for a command and its subcommands.
 fn pages(command: &clap::Command) -> usize {
     1 + command.get_subcommands().filter(|it| !it.is_hide_set()).map(pages).sum::<usize>()
 }
@@ -49,7 +49,7 @@ fn topic(name: &str, text: &str) -> String {
     page.control("TH", [&format!("tot-{name}"), "7", " ", "tot", "Tree of Thoughts"]);
     page.control("SH", ["NAME"]);
     page.text([roman(format!("tot-{name} - {}", title(text)))]);
-    // The lines of a paragraph, joined before they are written.
+    // The lines of the current paragraph, joined before they are written.
     let mut paragraph: Vec<&str> = Vec::new();
     let mut is_block = false;
     for line in text.lines().skip(1).chain([""]) {

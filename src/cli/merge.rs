@@ -1,4 +1,4 @@
-//! `tot merge --resolve`: merges node by node what git could not merge.
+//! `tot merge --resolve`: merges, node by node, what git could not merge.
 
 use std::path::Path;
 
@@ -37,17 +37,17 @@ Examples:
   git pull; tot merge --resolve     in an investigation's folder, after git reported CONFLICT
   tot merge --resolve 0196          after `tot check` reported conflict markers";
 
-/// The result, as JSON.
+/// The JSON output of `tot merge`.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MergeDocument {
-    /// Absent if there was nothing to do.
+    /// The merge commit. Absent if there was nothing to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
     /// The files whose committed version had conflict markers.
     files: Vec<String>,
     decisions: Vec<MergeDecision>,
-    /// The branch with the work tree as it was during the aborted merge.
+    /// The branch that keeps the work tree as it was during the aborted merge.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<String>,
 }
@@ -93,7 +93,7 @@ pub(super) fn run(arguments: &MergeArguments) -> CommandResult {
     say(&text)
 }
 
-/// Aborts the merge in progress, and merges by node.
+/// Aborts the merge in progress and merges node by node.
 fn merge_by_node(
     store: &Store,
     git: &GitProgram,

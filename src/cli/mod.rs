@@ -1,5 +1,4 @@
-//! The command lines of the three binaries: parses arguments and returns an exit status. No other part of the library prints to
-//! stdout.
+//! The command lines of the three binaries: argument parsing and exit statuses. No other part of the library prints to stdout.
 
 mod amend;
 mod approve;
@@ -86,7 +85,7 @@ use crate::text::{causes, made_visible, one_line, shorten};
 #[command(name = "tot", version, disable_help_subcommand = true)]
 struct Tot {
     /// Folder of the investigations; also accepted after the command
-    // Not global: only the commands that use it pass it on, and the others refuse it.
+    // Not global: only the commands that use this option accept it.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// When to print in colour. `auto` means at a terminal, unless NO_COLOR is set, or always with CLICOLOR_FORCE
@@ -96,7 +95,7 @@ struct Tot {
     command: TotCommand,
 }
 
-// Each command is documented at its arguments: a line here would replace that documentation in --help.
+// Each command is documented on its arguments. A comment here would replace that documentation in `--help`.
 #[derive(Subcommand)]
 enum TotCommand {
     Amend(amend::AmendArguments),
@@ -326,17 +325,17 @@ fn passed(is_ok: bool) -> ExitCode {
     if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Returns the command line of `tot`, with the help text of [`help`].
+/// Returns the clap command for `tot`, with the help text from [`help`].
 fn command() -> clap::Command {
     on_screen(Tot::command().help_template(help::template()).mut_subcommands(help::with_plain_usage))
 }
 
-/// Sets the help width to the terminal's. In a pipe, each paragraph is one line.
+/// Sets the help width to the terminal width. In a pipe, each paragraph is one line.
 fn on_screen(command: clap::Command) -> clap::Command {
     command.term_width(print::columns().unwrap_or(0))
 }
 
-/// Parses the arguments, and sets the colour mode. Returns the name of the command with the arguments.
+/// Parses the arguments and sets the colour mode. Returns the command's name and the parsed arguments.
 fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<(String, Tot), ExitCode> {
     let parsed = command().try_get_matches_from(arguments).and_then(|matches| {
         let tot = Tot::from_arg_matches(&matches)?;
@@ -365,7 +364,7 @@ fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, 
     parsed.and_then(|matches| T::from_arg_matches(&matches)).map_err(explained)
 }
 
-/// Prints clap's message, and returns the exit status.
+/// Prints clap's message and returns the exit status.
 fn explained(error: clap::Error) -> ExitCode {
     // Help and version are not errors and go to stdout; clap distinguishes them.
     let _ = error.print();
@@ -382,10 +381,10 @@ fn misused(reason: impl ToString) -> Box<dyn std::error::Error> {
     Box::new(Misused(reason.to_string()))
 }
 
-/// Returns the exit status. Prints an error with its causes on stderr, and as JSON under `--json`.
+/// Returns the exit status. Prints an error and its causes on stderr, and with `--json` also as JSON.
 fn finish(name: &str, outcome: CommandResult) -> ExitCode {
     let Err(error) = outcome else { return ExitCode::SUCCESS };
-    // A closed pipe, such as by `head`, is not a failure.
+    // A pipe closed by a program such as `head` is not a failure.
     if error
         .downcast_ref::<std::io::Error>()
         .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
@@ -433,7 +432,7 @@ struct ErrorDetails {
     code: Option<String>,
 }
 
-/// A refused call, as an error: each reason with its suggestion, naming commands instead of tools.
+/// The error for a refused call: each reason with its suggestion, naming commands instead of tools.
 #[derive(Debug)]
 struct Refused(Vec<Diagnostic>);
 
@@ -474,7 +473,7 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     hint.map(|hint| work::spoken(&hint))
 }
 
-/// Returns a hint on an investigation that was not found. A sentence in place of an id was meant for `-m`.
+/// Returns a hint for an investigation that was not found. A sentence given instead of an id was meant for `-m`.
 fn find_hint(error: &FindError) -> Option<String> {
     match error {
         FindError::NotFound { id, .. } if id.contains(' ') => {
@@ -583,7 +582,7 @@ fn run_demo(arguments: &DemoArguments) -> CommandResult {
     ))
 }
 
-/// Returns the first of `name`, `name-2`, `name-3` … that does not exist yet.
+/// Returns the first of `name`, `name-2`, `name-3`, … that does not exist yet.
 fn free_name(name: &str) -> PathBuf {
     let numbered = (2..).map(|number| PathBuf::from(format!("{name}-{number}")));
     std::iter::once(PathBuf::from(name)).chain(numbered).find(|path| !path.exists()).unwrap_or_default()
@@ -606,7 +605,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// The minimum time that a line is shown: nobody reads faster, and terminals are slow.
+    /// The minimum time for which a line is shown: nobody reads faster, and terminals are slow.
     const MINIMUM: Duration = Duration::from_millis(100);
 
     fn new() -> Self {

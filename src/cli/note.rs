@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
         Some(state) => state.clone(),
         None => meant(&subject, parent.as_ref())?,
     };
-    // The first line is the title, or else the headline.
+    // The first line becomes the title of a new node, or the headline of a pending one.
     let line =
         shorten(&one_line(text.trim().lines().next().unwrap_or_default().trim_start_matches('#')), 120);
     let line = line.trim();
@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &NoteArguments) -> ExitResult {
         return subject.call("tot_commit", fields([results]), lines);
     }
     let node = json!({"id": id.as_str(), "parent": parent.as_ref().map(NodeId::as_str), "title": line});
-    // One call stores all of it or nothing.
+    // A single call stores either everything or nothing.
     let call = fields([results, ("nodes", json!([node])), ("strategy", json!("owed"))]);
     subject.call("tot_step", call, lines)
 }

@@ -1,4 +1,4 @@
-//! `tot open`: opens an investigation's site in the browser, and renders it first if missing or outdated.
+//! `tot open`: opens an investigation's site in the browser, after rendering it if it is missing or outdated.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, IsTerminal};
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &OpenArguments) -> CommandResult {
     let service = Service::new(place.store.root().to_owned(), World::Machine, None);
     let site = service.site().join(investigation.meta().id.to_string());
     let progress = Progress::new();
-    // A server of this root, or another command, may be writing the site.
+    // A server for this root, or another command, may be writing the site.
     let lock = report::lock_file(service.site(), investigation.meta().id)
         .map_err(|error| format!("{} can't be used for the site: {error}", service.site().display()))?;
     wait_for(&lock, &progress)?;

@@ -1,4 +1,4 @@
-//! The investigations that a command works on: the root, and ids or parts of ids.
+//! Finds the investigations that a command works on, from the root and from ids or parts of ids.
 
 use std::path::{Path, PathBuf};
 
@@ -105,12 +105,12 @@ impl Location {
         }
     }
 
-    /// Returns the file that names the chosen investigation.
+    /// Returns the path of the file that names the chosen investigation.
     pub(super) fn chosen_file(&self) -> PathBuf {
         self.store.root().join(CHOSEN)
     }
 
-    /// Formats the request to choose: lists the newest investigations, each by a unique part of its id.
+    /// Formats the request to choose an investigation: lists the newest ones, each by a unique part of its id.
     fn which(&self, folders: &[PathBuf]) -> String {
         let names = |folder: &PathBuf| {
             let meta = self.store.load(folder).ok()?.investigation.meta().clone();
@@ -135,7 +135,7 @@ impl Location {
         (LEAST..id.len()).filter_map(|end| id.get(..end)).find(is_only).unwrap_or(id)
     }
 
-    /// Returns the store of an existing root. A missing root means a mistyped name or the wrong current folder.
+    /// Returns the store if the root exists. A missing root indicates a mistyped name or the wrong current folder.
     pub(super) fn existing(&self) -> Result<&Store, String> {
         let root = self.store.root();
         match root.is_dir() {
@@ -160,8 +160,8 @@ impl Location {
         }
     }
 
-    /// Returns the folders for these ids or parts of ids. Without any, returns the investigation around the current folder, or
-    /// else all in the root. Also returns whether these are all.
+    /// Returns the folders for these ids or parts of ids. Without ids, returns the investigation around the current folder, or
+    /// all in the root if there is none. The second value is true if all were returned.
     pub(super) fn folders(&self, ids: &[String]) -> Result<(Vec<PathBuf>, bool), Box<dyn std::error::Error>> {
         self.existing()?;
         if !ids.is_empty() {

@@ -12,7 +12,7 @@ use super::{CommandResult, is_person};
 use crate::service::remote::GitProgram;
 use crate::text::{self, is_hidden, made_visible, wrap};
 
-/// Sets the colour mode: always, never, or by the terminal, `NO_COLOR` and `CLICOLOR_FORCE`.
+/// Sets the colour mode: always, never, or as the terminal, `NO_COLOR` and `CLICOLOR_FORCE` require.
 pub(super) fn set_colour(asked: Asked) {
     let choice = match asked {
         Asked::Auto => ColorChoice::Auto,
@@ -42,7 +42,7 @@ pub(super) fn say(text: &str) -> CommandResult {
     Ok(stdout.flush()?)
 }
 
-/// Turns a failure to print into an error that says that the change is stored.
+/// Turns a printing error into one that says that the change is stored.
 pub(super) fn stored(said: CommandResult) -> CommandResult {
     said.map_err(|error| match error.downcast::<io::Error>() {
         // A closed pipe is not a failure.
@@ -52,7 +52,7 @@ pub(super) fn stored(said: CommandResult) -> CommandResult {
     })
 }
 
-/// Prints lines on stderr. Control characters in them are made visible, and a closed stderr is not a failure.
+/// Prints lines on stderr, with control characters made visible. A closed stderr is not a failure.
 pub(super) fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{}", wrapped(&made_visible(text), columns_of(&io::stderr())).trim_end());
 }
@@ -62,14 +62,14 @@ pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks on stderr, and reads a line as the answer. Returns `None` at the end of input.
+/// Asks a question on stderr and reads a line as the answer. Returns `None` at the end of input.
 pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
     write!(io::stderr(), "{} ", made_visible(question))?;
     let mut answer = String::new();
     Ok((io::stdin().read_line(&mut answer)? > 0).then(|| answer.trim().to_ascii_lowercase()))
 }
 
-/// Prints a JSON document. Control and hidden characters are escaped. They occur only in strings, so programs read the same
+/// Prints a JSON document, with control and hidden characters escaped. They occur only in strings, so programs read the same
 /// values.
 pub(super) fn say_json(document: &impl Serialize) -> CommandResult {
     let document = serde_json::to_string_pretty(document)?;
@@ -86,7 +86,7 @@ pub(super) fn say_json(document: &impl Serialize) -> CommandResult {
     say(&text)
 }
 
-/// Prints to stdout, through the user's pager if that is a terminal, as git does.
+/// Prints to stdout, through the user's pager if stdout is a terminal, as git does.
 pub(super) fn page(text: &str) -> CommandResult {
     if !io::stdout().is_terminal() {
         return say(text);
@@ -109,7 +109,7 @@ pub(super) fn columns() -> Option<usize> {
     columns_of(&io::stdout())
 }
 
-/// Returns the width of the terminal, or `COLUMNS`. Returns `None` in a pipe.
+/// Returns the value of `COLUMNS`, or the terminal width if it is not set. Returns `None` in a pipe without `COLUMNS`.
 fn columns_of(stream: &impl IsTerminal) -> Option<usize> {
     let said =
         std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);

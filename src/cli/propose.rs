@@ -149,8 +149,8 @@ fn nothing_owed(subject: &WorkTarget) -> String {
     }
 }
 
-/// Fills in the parents of nodes that have an id, and the ids of nodes that have none. The latter go below `below`, or else to
-/// the default place.
+/// Fills in the parents of nodes with an id, and the ids of nodes without one. A node without an id is placed below `below`, or
+/// in the default place if that is `None`.
 fn complete(
     subject: &WorkTarget,
     call: &mut ToolArguments,
@@ -185,7 +185,7 @@ fn complete(
     Ok(())
 }
 
-/// Returns the default parent of a new node; `None` means a root.
+/// Returns the default parent for a new node, or `None` if the node becomes a root.
 pub(super) fn place(
     subject: &WorkTarget,
     state: Option<&StateName>,
@@ -202,7 +202,7 @@ pub(super) fn place(
     })?)
 }
 
-/// Returns an unused id below the parent, or for a root.
+/// Returns an unused id for a child of `parent`, or for a root if there is no parent.
 pub(super) fn fresh(subject: &WorkTarget, ids: &mut Ids, parent: Option<&NodeId>) -> Result<NodeId, String> {
     let (investigation, rules) = (subject.investigation(), subject.standing.rules());
     let allowed = rules.ruleset().roots.ids.as_deref().filter(|_| !rules.recovery_required(investigation));

@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &ReclassifyArguments) -> ExitResult {
 
 fn lines(reply: &Value) -> String {
     let changed = match (word(reply, "previousState"), word(reply, "newState")) {
-        // The message of the reply covers this case.
+        // The reply's message covers this case.
         (before, after) if before == after => String::new(),
         (before, after) => one_line(&format!("{} was {before} and is {after}", word(reply, "nodeId"))) + "\n",
     };

@@ -149,7 +149,7 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> CommandResult {
     if all && !add.own {
         let (url, root) = (remote::whole_address(&add.url), place.store.root());
         place.store.prepare()?;
-        // A second remote is only for the investigations that it was added to.
+        // A second remote applies only to the investigations that it was added to.
         let other = sync::default_remote(&git, root)?.is_some_and(|default| default.name != add.name);
         if other {
             return tell(&folders, &text);

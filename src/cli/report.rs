@@ -1,4 +1,4 @@
-//! `tot report` and `tot-report`: write a site, or serve it.
+//! `tot report` and `tot-report`: write or serve a site.
 
 use std::path::{Path, PathBuf};
 
@@ -21,8 +21,8 @@ use crate::service::project::{Forge, Project};
 use crate::store::{FindError, Store};
 
 /// The memory limit for custom templates. A stranger's template could double a string until memory is exhausted, and minijinja
-/// counts steps, not bytes. Beyond the limit the allocator ends the program before anything of the site is written. 10,000 nodes
-/// need a sixth of it.
+/// counts steps, not bytes. Beyond the limit, the allocator ends the program before any part of the site is written. A site with
+/// 10,000 nodes needs a sixth of the limit.
 const MOST_MEMORY: u64 = 4 << 30;
 
 /// Render investigations as a static site: the pages of each, and an index if there are several.
@@ -156,7 +156,7 @@ pub(super) fn run_in_root(command: &InRootArguments) -> CommandResult {
     write(&paths, arguments)
 }
 
-/// Returns the path if it exists, or else the folder of the investigation with this id or part of an id.
+/// Returns the path if it exists. Otherwise returns the folder of the investigation with this id or part of an id.
 fn path_or_id(place: &Location, given: &Path) -> Result<PathBuf, FindError> {
     let Some(id) = given.to_str().filter(|_| !given.exists()) else { return Ok(given.to_owned()) };
     match place.store.find(id) {
@@ -288,14 +288,14 @@ pub(super) fn note_unreadable(unreadable: &[UnreadableInvestigation]) {
 
 /// The investigations to read.
 pub(super) struct SiteSource {
-    /// The given folders: of one investigation, or of several.
+    /// The given folders. Each is an investigation or contains several.
     paths: Vec<PathBuf>,
-    /// Investigations that could not be cloned. The index names them.
+    /// Investigations that could not be cloned, which the index names.
     missing: Vec<UnreadableInvestigation>,
     reading: ReadOptions,
 }
 
-/// Returns the folders at a path: the investigation's own, or those in it.
+/// Returns the path itself if it is an investigation, otherwise the investigation folders in it.
 fn folders_of(path: &Path) -> Vec<PathBuf> {
     if is_repository(path) { vec![path.to_owned()] } else { Store::new(path).folders() }
 }

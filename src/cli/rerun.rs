@@ -3,7 +3,7 @@
 //! 1. [`chosen`] selects the runs.
 //! 2. Each command is shown in full and confirmed, unless `--yes` was given.
 //! 3. The command runs in a temporary work tree of the project, or in place.
-//! 4. All reruns of one call are stored as one commit.
+//! 4. All reruns of one call are stored in one commit.
 
 mod chosen;
 mod words;
@@ -39,8 +39,9 @@ use crate::service::runs::{
 use crate::service::{Service, Standing};
 use crate::text::{one_line, visible};
 
-/// The minimum time limit in seconds of a command captured without one, and the factor by which its first duration is multiplied.
+/// The minimum time limit, in seconds, for a command captured without a time limit.
 const LEAST_LIMIT: u64 = 600;
+/// The time limit for a command captured without one, as a multiple of its first duration.
 const TIMES: u64 = 10;
 /// The exit status that shells report for a program ended by Ctrl-C.
 const INTERRUPTED: u8 = 130;
@@ -111,22 +112,22 @@ Examples:
 enum Where {
     /// At the recorded commit, with the recorded changes.
     Recorded,
-    /// In the project as it is.
+    /// In place, in the project as it is now.
     Here,
     /// At this commit of the project.
     At(String),
 }
 
-/// The reruns, as JSON.
+/// The JSON output of `tot rerun`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RerunDocument<'a> {
     id: String,
     runs: Vec<RerunEntry<'a>>,
-    /// `The conclusion no longer holds: …`; absent if nothing contradicts the conclusion.
+    /// A sentence that begins with `The conclusion no longer holds: `. Absent if nothing contradicts the conclusion.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_longer: Option<String>,
-    /// Absent if nothing was stored.
+    /// The commit with the reruns. Absent if nothing was stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
 }
@@ -138,10 +139,10 @@ struct RerunEntry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<&'a NodeId>,
     command: &'a [String],
-    /// Absent for a run that was only shown.
+    /// The verdict. Absent for a run that was only shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<RunVerdict>,
-    /// The commit that the command ran at.
+    /// The commit at which the command ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<&'a str>,
     /// An earlier judgement of the same difference: `holds` or `fails`.
@@ -160,7 +161,7 @@ struct RerunResult<'a> {
     at: Option<String>,
     again: Ran,
     verdict: RunVerdict,
-    /// An earlier judgement of the same difference, and whether the evidence holds according to it.
+    /// An earlier judgement of the same difference, and whether it found that the evidence holds.
     known: Option<(&'a Run, bool)>,
 }
 
@@ -306,7 +307,7 @@ struct Again<'a> {
     arguments: &'a RerunArguments,
     world: World,
     place: Where,
-    /// The project around the current folder, with git for it.
+    /// Git and the project around the current folder.
     project: Option<(GitProgram, Project)>,
     /// The current state of the project, if commands run in place.
     state: Option<ProjectState>,
@@ -347,7 +348,7 @@ impl<'a> Again<'a> {
         Ok(Again { arguments, world, place, project, state, here, signals })
     }
 
-    /// Reruns the commands one after another, and returns whether the user interrupted. Reruns that finished earlier count.
+    /// Reruns the commands one after another. Returns whether the user interrupted; finished reruns are kept in `repeated`.
     fn repeat<'r>(
         &self,
         chosen: &[&'r CapturedRun<'r>],
@@ -394,7 +395,7 @@ impl<'a> Again<'a> {
         }
     }
 
-    /// Reruns a command. Returns the commit that it ran at, the result, and whether the user interrupted.
+    /// Reruns a command. Returns the commit at which it ran, the result, and whether the user interrupted.
     fn once(&self, first: &Ran) -> Result<(Option<String>, Ran, bool), Box<dyn Error>> {
         let started_at = self.world.now()?;
         let limit = first.timeout.unwrap_or_else(|| {
@@ -424,7 +425,7 @@ impl<'a> Again<'a> {
         Ok((at, again, captured.interrupted.is_some()))
     }
 
-    /// Reruns a command where it belongs, and returns the project state there.
+    /// Reruns a command in the place that the options specify, and returns the project state there.
     fn captured(&self, first: &Ran, limit: Duration) -> Result<(Option<ProjectState>, Captured), String> {
         let Some(recorded) = &first.project else {
             return Ok((None, self.run_in(&self.here, None, first, limit)?));

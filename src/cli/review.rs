@@ -57,7 +57,7 @@ Examples:
   tot review 0196 --since ended/1   what is new since the first end
   tot review 0196 --mark --print    print what is new, and mark it as seen";
 
-/// The changes, as JSON.
+/// The JSON output of `tot review`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ReviewDocument<'a> {
@@ -66,7 +66,7 @@ struct ReviewDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
     head: String,
-    /// The certainty of the conclusion, or of the best answer so far: `Conclusion, stopped early`.
+    /// The certainty of the conclusion, or of the best answer so far, such as `Conclusion, stopped early`.
     verdict: String,
     items: &'a [ReviewEntry],
 }
@@ -213,7 +213,7 @@ impl Look<'_> {
         say("Marked as seen.\n")
     }
 
-    /// Signs off the reviewed commit if nothing was committed since. Returns the message to show.
+    /// Signs off the reviewed commit if nothing has been committed since. Returns the message to show.
     fn approve(&self) -> Result<String, Box<dyn std::error::Error>> {
         let now = self.place.store.load(self.path)?;
         let has_moved = now.head != self.after.head;
@@ -293,7 +293,7 @@ fn block(item: &ReviewEntry, screen: Screen) -> String {
     text
 }
 
-/// Asks a question, and returns whether the answer was `y`.
+/// Asks a question and returns whether the answer was `y`.
 fn agrees(question: &str) -> Result<bool, Box<dyn std::error::Error>> {
     say(&format!("{question} [y/n]? "))?;
     let key = pressed()?;

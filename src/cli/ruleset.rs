@@ -106,7 +106,8 @@ fn check(files: &[PathBuf]) -> CommandResult {
     }
 }
 
-/// Returns the errors in a file. An investigation's ruleset.yaml has another name than its ruleset, and may equal a built-in one.
+/// Returns the errors in a file. An investigation's ruleset.yaml is not named after its ruleset, and may be identical to a
+/// built-in one.
 fn faults_of(path: &Path, text: &str) -> Vec<FileProblem> {
     let file = path.display().to_string();
     if path.file_name().is_some_and(|name| name == layout::RULESET) {
@@ -116,7 +117,7 @@ fn faults_of(path: &Path, text: &str) -> Vec<FileProblem> {
     Library::with([(file.as_str(), text)]).err().unwrap_or_default()
 }
 
-/// Reads the built-in rulesets and every `*.yaml` in the folder. Returns the errors of all files if there are any.
+/// Reads the built-in rulesets and every `*.yaml` file in the folder. Returns the errors in all files if there are any.
 fn library(folder: &Path) -> Result<Library, Box<dyn std::error::Error>> {
     let unreadable = |error| format!("can't read the ruleset folder {}: {error}", folder.display());
     let mut paths = Vec::new();

@@ -27,10 +27,11 @@ use crate::service::runs::{CaptureRequest, Captured, CommandInput, Expected, Sin
 use crate::text::one_line;
 use crate::yaml;
 
-/// The exit statuses that shells use for a missing command and, plus the signal's number, for a command ended by a signal. The last
-/// is the status that timeout(1) uses after the time limit.
+/// The exit status that shells report for a missing command.
 const NOT_RUN: i32 = 127;
+/// The exit status that shells report for a command ended by a signal, minus the signal's number.
 const SIGNALLED: i32 = 128;
+/// The exit status that timeout(1) reports after the time limit.
 const TIMED_OUT: i32 = 124;
 
 /// Run a command and store its output and exit status, as evidence that anyone can rerun with tot rerun.
@@ -140,7 +141,7 @@ struct Prepared {
     signals: Passed,
 }
 
-/// Reports all errors before the command runs, because it may take long.
+/// Prepares the run. All errors are reported before the command starts, because it may take long.
 fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dyn Error>> {
     let (id, node) = id_and_node(&arguments.what)?;
     if !arguments.attach.is_empty() && node.is_none() {

@@ -1,6 +1,6 @@
-//! Terminal output of commands that only read. Pure: everything follows from values and the terminal's width. The text always
-//! contains styles; printing removes them if they are disabled. Stored text is shown only through [`one_line`], [`to_terminal`] or
-//! [`plain_lines`], so no control character reaches the terminal.
+//! Formats the terminal output of commands that only read. Pure: the output depends only on values and the terminal width. The
+//! text always contains styles; printing removes them if they are disabled. Stored text is shown only through [`one_line`],
+//! [`to_terminal`] or [`plain_lines`], so no control character reaches the terminal.
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -19,8 +19,9 @@ pub(super) const DOUBT: Style = AnsiColor::Yellow.on_default();
 pub(super) const BAD: Style = AnsiColor::Red.on_default();
 pub(super) const NAME: Style = AnsiColor::Cyan.on_default();
 
-/// The width of prose if the terminal's is unknown, and the maximum width. Longer lines are hard to read.
+/// The width of prose if the terminal width is unknown.
 const PROSE: usize = 80;
+/// The maximum width of prose, since longer lines are hard to read.
 const MOST_PROSE: usize = 100;
 
 /// Formats text in a style.
@@ -35,13 +36,13 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Formats text on one line, cut to the room after `taken` columns. In a pipe nothing is cut.
+    /// Formats text on one line, cut to fit after `taken` columns. In a pipe, nothing is cut.
     pub(super) fn rest(self, text: &str, taken: usize) -> String {
         let line = one_line(text);
         self.columns.map_or_else(|| line.clone(), |all| fit(&line, all.saturating_sub(taken).max(8)))
     }
 
-    /// Wraps text to the room after `taken` columns. In a pipe it stays one line.
+    /// Wraps text to fit after `taken` columns. In a pipe, it stays on one line.
     pub(super) fn wrapped(self, text: &str, taken: usize) -> Vec<String> {
         wrap(&one_line(text), self.columns.map_or(usize::MAX, |all| all.saturating_sub(taken).max(8)))
     }
@@ -73,7 +74,7 @@ pub(super) fn section(heading: &str, text: &str) -> String {
     }
 }
 
-/// Returns the style of a state by its role. Proposals have no role, and a quiet style.
+/// Returns the style for a state's role. Proposals have no role and get a quiet style.
 pub(super) fn role_style(role: Option<Role>) -> Style {
     match role {
         None => QUIET,
@@ -92,14 +93,14 @@ pub(super) fn role_style(role: Option<Role>) -> Style {
 #[serde(rename_all = "camelCase")]
 pub(super) struct NodeLine {
     pub node_id: String,
-    /// Absent for a pending node.
+    /// The state. Absent for a pending node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     pub title: String,
-    /// For an answer: `confirmed`, `self-checked`, `unconfirmed`, `contested` or `refuted`. Absent for other nodes.
+    /// The certainty of an answer: `confirmed`, `self-checked`, `unconfirmed`, `contested` or `refuted`. Absent for other nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sure: Option<&'static str>,
-    /// Whether the node's results differ, or it is a contested answer.
+    /// True if the node's results differ, or the node is a contested answer.
     pub contested: bool,
     #[serde(skip)]
     pub role: Option<Role>,
@@ -150,7 +151,7 @@ impl NodeLine {
     }
 }
 
-/// Returns the style of a verdict.
+/// Returns the style for a verdict.
 pub(super) fn verdict_style(verdict: Verdict) -> Style {
     match verdict {
         Verdict::Refuted => BAD,

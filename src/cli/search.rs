@@ -16,8 +16,9 @@ use crate::store::{Snapshot, Store};
 use crate::text::{counted, one_line};
 use crate::view::NodeView;
 
-/// The number of characters shown before the first match, and in total.
+/// The number of characters shown before the first match.
 const BEFORE: usize = 16;
+/// The number of characters in an excerpt.
 const AROUND: usize = 160;
 
 /// Search all investigations in the root for words: questions, conclusions, everything stored about nodes, and comments. Exits with
@@ -50,7 +51,7 @@ struct SearchMatch {
     node_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<String>,
-    /// The name of the field, as on the node's page.
+    /// The name of the field, as shown on the node's page.
     field: &'static str,
     excerpt: String,
     /// The byte ranges of the words in the excerpt.
@@ -142,7 +143,7 @@ fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<SearchMatch> {
     found
 }
 
-/// Returns the text around the first word, and the places of all words in it. Returns `None` unless all words occur.
+/// Returns the text around the first word, and the positions of all words in that text. Returns `None` if a word is missing.
 fn excerpt(text: &str, words: &[String]) -> Option<(String, Vec<(usize, usize)>)> {
     let lower = text.to_lowercase();
     if !words.iter().all(|word| lower.contains(word.as_str())) {
@@ -184,7 +185,7 @@ fn excerpt(text: &str, words: &[String]) -> Option<(String, Vec<(usize, usize)>)
     Some((excerpt, marked))
 }
 
-/// Finds a lower-case word in the text, by characters.
+/// Finds a lower-case word in the text. Positions are counted in characters.
 fn find(text: &[char], word: &str, from: usize) -> Option<usize> {
     let starts = |at: usize| {
         let mut rest = text[at..].iter().flat_map(|c| c.to_lowercase());

@@ -1,4 +1,4 @@
-//! `tot-report --serve`: serves the site from memory, and renders an investigation again when it has new commits.
+//! `tot-report --serve`: serves the site from memory, and re-renders an investigation when it has new commits.
 //!
 //! A thread checks the heads of the repositories, which is cheap. Only investigations with a changed head are read and rendered.
 //! Errors are reported on stderr, and the last good site stays available.
@@ -95,13 +95,13 @@ fn listen(
 struct LiveSite {
     source: SiteSource,
     options: SiteOptions,
-    /// The store. It caches what was read.
+    /// The store, which caches what it has read.
     store: Store,
     state: String,
 }
 
 impl LiveSite {
-    /// Returns a key for the state of all repositories.
+    /// Returns a key that represents the state of all repositories.
     fn look(&self) -> Result<String, Box<dyn std::error::Error>> {
         let mut hasher = DefaultHasher::new();
         for folder in self.source.folders()? {

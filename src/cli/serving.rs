@@ -1,4 +1,4 @@
-//! The options of `tot-mcp` for its log and for HTTP.
+//! The log and HTTP options of `tot-mcp`.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -17,7 +17,7 @@ use crate::service::Service;
 use crate::service::background::{Background, SyncReport};
 use crate::service::sharing::SyncMessage;
 
-/// The last part of `--help`.
+/// The last part of the `--help` text.
 pub(super) const EXAMPLES: &str = "\
 Examples:
   The client starts the server itself and talks to it over stdio. In its configuration:
@@ -174,7 +174,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     let hint = "give an address and a port, like 127.0.0.1:8080";
     let found: Vec<SocketAddr> =
         text.to_socket_addrs().map_err(|fault| format!("{fault}; {hint}"))?.collect();
-    // `localhost` often has both kinds of addresses, and clients told 127.0.0.1 do not try IPv6.
+    // `localhost` often has IPv4 and IPv6 addresses, and clients configured with 127.0.0.1 do not try IPv6.
     let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
     first.copied().ok_or_else(|| hint.to_owned())
 }

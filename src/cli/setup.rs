@@ -77,7 +77,7 @@ enum ClientName {
 }
 
 impl ClientName {
-    /// Returns the client; `None` means `AGENTS.md`.
+    /// Returns the client, or `None` for `AGENTS.md`.
     fn client(self) -> Option<Client> {
         match self {
             ClientName::ClaudeCode => Some(Client::ClaudeCode),
@@ -131,7 +131,7 @@ pub(super) fn run(arguments: &SetupArguments) -> CommandResult {
     }
 }
 
-/// Handles all installed clients: asks for each at a terminal, and otherwise prints the command for each.
+/// Handles all installed clients. At a terminal, asks about each; otherwise prints the command for each.
 fn all(arguments: &SetupArguments) -> CommandResult {
     let clients = ClientName::value_variants().iter().filter_map(|known| Some((*known, known.client()?)));
     let mut found = Vec::new();
@@ -185,7 +185,7 @@ fn is_installed(client: Client) -> Result<bool, &'static str> {
     Ok(client.program().and_then(on_path).is_some() || resolve(client.folder())?.is_dir())
 }
 
-/// Finds a program by its name.
+/// Finds a program on PATH by name.
 pub(super) fn on_path(program: &str) -> Option<PathBuf> {
     let suffixes = platform::PROGRAM_SUFFIXES;
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -217,7 +217,8 @@ fn write_paragraph(arguments: &SetupArguments, file: &Path) -> CommandResult {
     change(file, arguments.replace, "paragraph", put, &said)
 }
 
-/// Writes the result of `put`, and prints `said`. A different existing `what` is replaced only with `--replace` or after asking.
+/// Writes the result of `put` and prints `said`. An existing `what` that differs is replaced only with `--replace` or after
+/// asking.
 fn change(
     file: &Path,
     replace: bool,
@@ -311,7 +312,7 @@ pub(super) fn clients() -> Vec<SetUp> {
     ClientName::value_variants().iter().filter_map(of).collect()
 }
 
-/// Returns the remaining step in the client.
+/// Returns the step that remains to be done in the client.
 fn hint(client: Client) -> &'static str {
     match client {
         Client::ClaudeCode => "It asks for permission once, when it starts in this folder.",
@@ -344,8 +345,8 @@ fn entry(arguments: &SetupArguments, client: Client) -> Result<ServerEntry, Box<
     Ok(ServerEntry { name: arguments.name.clone(), command, arguments: words })
 }
 
-/// Returns the program to start. In a shared file, its bare name if PATH has it. Otherwise its path, because desktop programs do
-/// not get the shell's PATH.
+/// Returns the program to start and its arguments. In a shared file, the program is a bare name if it is on PATH. Otherwise, it
+/// is a path, because desktop programs do not inherit the shell's PATH.
 fn program(shared: bool) -> Result<(String, Vec<String>), Box<dyn std::error::Error>> {
     let server = format!("tot-mcp{}", std::env::consts::EXE_SUFFIX);
     if shared && on_path("tot-mcp").is_some() {
@@ -407,7 +408,7 @@ fn ask(question: &str, default: bool) -> std::io::Result<bool> {
     }))
 }
 
-/// Asks before replacing. Without a terminal, returns an error that names the options.
+/// Asks whether to replace `what`. Without a terminal, returns an error that names the options.
 fn may_replace(what: &str) -> Result<bool, Box<dyn std::error::Error>> {
     if !can_ask() {
         return Err(format!(

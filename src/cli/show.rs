@@ -105,15 +105,15 @@ struct ShowAnswer<'a> {
     refuted_by: Vec<String>,
 }
 
-/// A node that confirms an answer, and how much that is worth.
+/// A node that confirms an answer, with the weight of that confirmation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShowConfirmation<'a> {
     node_id: String,
     grade: Grade,
-    /// The distance from the answer, in a line.
+    /// The distance from the answer, as a line of text.
     distance: String,
-    /// What the confirmation did not try.
+    /// The limits of the confirmation: what it did not try.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     caveats: &'a [String],
     #[serde(skip)]
@@ -129,7 +129,7 @@ struct ShowBlocker {
     message: String,
 }
 
-/// A node of the tree.
+/// A node in the tree.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShowEntry {
@@ -279,7 +279,7 @@ fn shown(document: &ShowDocument<'_>, assessment: &Assessment<'_>, screen: Scree
     }
     let answer = |answer: &ShowAnswer<'_>| {
         let mut text = format!("  {}\n", answer.line.text(screen, 2));
-        // A confirmation weaker than the answer's verdict says so.
+        // A verdict is added to confirmations that are weaker than the answer's verdict.
         let by = answer.confirmed_by.iter().map(|by| match Some(by.verdict) == answer.line.verdict {
             true => by.node_id.clone(),
             false => format!("{} ({})", by.node_id, by.verdict.label()),

@@ -102,7 +102,7 @@ pub(super) fn run(arguments: &StartArguments) -> ExitResult {
     })
 }
 
-/// Asks for the ruleset; `None` means the default.
+/// Asks for the ruleset. Returns `None` for the default.
 fn method() -> Result<Option<String>, Box<dyn std::error::Error>> {
     for (name, what, ruleset) in METHODS {
         tell(&format!("  {name:<10}{what} ({})", ruleset.unwrap_or(builtin::DEFAULT)));

@@ -46,7 +46,7 @@ Examples:
   tot sync --index         also update the list that a forge shows first
   tot sync --rejoin        after someone rewrote the remote, and you know why";
 
-/// The results, as JSON.
+/// The JSON output of `tot sync`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SyncDocument<'a> {
@@ -116,7 +116,7 @@ pub(super) fn run(arguments: &SyncArguments) -> ExitResult {
             !outcome.done.is_nothing() && place.store.wants_upkeep(&outcome.path).unwrap_or(false)
         };
         let grown: Vec<_> = outcomes.iter().filter(has_grown).map(|outcome| outcome.path.clone()).collect();
-        // If maintenance can't be started, the repositories only stay larger than necessary.
+        // If maintenance can't be started, the repositories merely stay larger than necessary.
         let _ = git.maintain(&grown);
     }
     let indexes = if arguments.index { syncing.index(&outcomes) } else { Vec::new() };
@@ -213,7 +213,7 @@ fn lines(outcomes: &[SyncOutcome], investigations: usize, failed: usize, dry_run
     )
 }
 
-/// Formats the error with its hint. Messages from a remote are on separate lines.
+/// Formats the error with its hint, and puts messages from a remote on separate lines.
 pub(super) fn shown(error: &SyncError) -> String {
     match error.hint() {
         Some(hint) => format!("{error}\n  {hint}."),

@@ -1,6 +1,6 @@
-//! `tot help`: topics that no single command explains, and the help of commands. If a topic and a command have the same name, the
-//! topic is shown and refers to the command's `--help`. A topic is a Markdown file in `help/`. Each is also a page of `tot man`, and
-//! a test parses every command in it.
+//! `tot help`: explains topics that no single command covers, and shows the help for commands. If a topic and a command have the
+//! same name, the topic is shown and refers to the command's `--help`. A topic is a Markdown file in `help/`. Each topic is also
+//! a page of `tot man`, and a test parses every command in it.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use crate::markdown::to_terminal;
 use crate::report;
 use crate::text::{causes, counted, one_line};
 
-/// The topics: name and Markdown text. The text's first line is the title.
+/// The topics, each with its name and Markdown text. The first line of the text is the title.
 pub(super) const TOPICS: &[report::Topic<'_>] = &[
     ("method", include_str!("help/method.md")),
     ("server", include_str!("help/server.md")),
@@ -117,7 +117,7 @@ mod tests {
         words
     }
 
-    /// Returns the commands in blocks and in backquotes that begin with `tot`.
+    /// Returns the commands that begin with `tot`, from blocks and backquotes.
     fn commands(text: &str) -> Vec<&str> {
         let is_one = |line: &&str| *line == "tot" || line.starts_with("tot ");
         let (blocks, prose): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("    "));
@@ -131,7 +131,7 @@ mod tests {
             let commands = commands(text);
             assert!(commands.len() > 4, "{name} shows none");
             for line in commands {
-                // The mere name of a command need not be a complete call.
+                // A command's name alone need not be a complete call.
                 let words = words(line);
                 let all = command();
                 let is_named =

@@ -42,7 +42,7 @@ Examples:
   tot verify 0196 --allowed-signers team/allowed_signers
   tot verify --json | jq '.signOffs[] | select(.state == \"valid\") | .signer'";
 
-/// Returns git and the file of allowed keys.
+/// Returns git and the file with the allowed keys.
 pub(super) fn signers(allowed: Option<&Path>) -> Result<Signers, Box<dyn std::error::Error>> {
     if let Some(file) = allowed {
         // An unreadable file would otherwise make all sign-offs appear unchecked.
@@ -91,7 +91,7 @@ fn lines(found: &SignOffs, screen: Screen) -> String {
 
 /// Formats a sign-off: its state, and the details beside it.
 fn block(it: &SignOff, screen: Screen) -> String {
-    /// The width of the state.
+    /// The width of the state column.
     const STATE: usize = 11;
     let commit = it.commit.to_string();
     let at = it.at.map(Timestamp::to_minute).map(|at| format!(", {at}")).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! The shared part of the commands that call a tool: `tot start`, `next`, `propose`, `commit`, `reclassify`, `amend` and `end`.
+//! Shared code for the commands that call a tool: `tot start`, `next`, `propose`, `commit`, `reclassify`, `amend` and `end`.
 //!
 //! 1. The command builds the tool's arguments from options, a file, or text written in an editor.
-//! 2. The tool runs in this process, with the same refusals, messages and codes as for agents. The commit's author is git's, and the
-//!    stored caller is a person, see [`super::caller`].
-//! 3. The reply is printed, as JSON with `--json` and otherwise in lines. A refusal exits with status 1.
+//! 2. The tool runs in this process, with the same refusals, messages and codes as for agents. The commit's author comes from
+//!    git, and the stored caller from [`super::caller`].
+//! 3. The reply is printed as lines, or as JSON with `--json`. A refusal exits with status 1.
 
 use std::fs;
 use std::io::{self, IsTerminal, Read};
@@ -69,7 +69,7 @@ impl LocalTools {
         )
     }
 
-    /// Opens the root with additional rulesets. New investigations are shared as git's configuration says.
+    /// Opens the root with additional rulesets. New investigations are shared as configured in git.
     pub(super) fn starting(
         arguments: &WorkArguments,
         rulesets: &RulesetFolder,
@@ -100,14 +100,14 @@ impl LocalTools {
         can_ask() && !self.json
     }
 
-    /// Calls the tool, and returns its reply.
+    /// Calls the tool and returns its reply.
     fn ask(&self, tool: &str, arguments: ToolArguments, caller: Caller) -> io::Result<Answered> {
         let around = around_the_only(&arguments);
         let reply = tools::call(&self.service, tool, Value::Object(arguments), caller)?.content;
         Ok(Answered { reply, around })
     }
 
-    /// Calls the tool, and prints its reply. `lines` formats the reply without `--json`.
+    /// Calls the tool and prints its reply. `lines` formats the reply without `--json`.
     pub(super) fn call(
         &self,
         tool: &str,
@@ -126,7 +126,7 @@ impl LocalTools {
         lines: impl FnOnce(&Value) -> String,
     ) -> ExitResult {
         let (reply, is_done) = (&answered.reply, answered.is_done());
-        // A repeated call succeeds without writing, and then the file is the only copy of the text.
+        // A repeated call succeeds without writing; the file is then the only copy of the text.
         let is_stored = is_done && reply["commit"].is_string();
         if is_stored {
             edited.into_iter().for_each(Edited::stored);
@@ -158,7 +158,7 @@ impl LocalTools {
 /// A tool's reply.
 struct Answered {
     reply: Value,
-    /// The path prefix of fields in the only entry.
+    /// The path prefix of the only entry's fields, if the call has a single entry.
     around: Option<String>,
 }
 
@@ -175,8 +175,8 @@ impl Answered {
     }
 }
 
-/// Returns whether a new conclusion was dropped because another is stored. Agents repeat calls, so for them this is only a warning.
-/// A person would take it for done.
+/// Returns whether a new conclusion was dropped because another one is stored. Agents repeat calls, so they only get a warning. A
+/// person would think that the new conclusion was stored.
 fn is_unheard(reply: &Value) -> bool {
     list(reply, "warnings").any(|warning| Code::AlreadyEnded == word(warning, "code"))
 }
@@ -212,7 +212,7 @@ impl WorkTarget {
         })
     }
 
-    /// Calls the tool, and prints its reply. `lines` formats the reply without `--json`.
+    /// Calls the tool and prints its reply. `lines` formats the reply without `--json`.
     pub(super) fn call(
         &self,
         tool: &str,
@@ -249,7 +249,8 @@ impl WorkTarget {
         self.tell(&self.ask(tool, arguments)?, Some(&edited), lines)
     }
 
-    /// Opens an editor on a file in the git folder. `command` with `rest` and the file repeats the call without an editor.
+    /// Opens an editor on a file in the git folder. Running `command` with `rest` and the file repeats the call without an
+    /// editor.
     pub(super) fn edit(
         &self,
         (command, rest): (&str, &str),
@@ -260,19 +261,19 @@ impl WorkTarget {
         editor::write(&self.path.join(".git"), name, text, help, self.command(command, rest))
     }
 
-    /// Formats a command as the user would type it here, with the investigation's id if that was given.
+    /// Formats a command as the user would type it here, with the investigation's id if one was given.
     pub(super) fn command(&self, name: &str, rest: &str) -> String {
         let words = [Some(name), self.named.as_deref(), Some(rest).filter(|rest| !rest.is_empty())];
         one_line(&words.into_iter().flatten().collect::<Vec<_>>().join(" "))
     }
 }
 
-/// Splits the arguments into an investigation's id and the rest: a node, files.
+/// Splits the arguments into an investigation's id and the rest, such as a node or files.
 pub(super) fn id_and_rest(what: &[String]) -> (Option<&str>, &[String]) {
     split_id(what, |word| is_node(word) || is_file(word))
 }
 
-/// Returns whether a word names a file, whether or not that file exists. A sentence, such as "It was fast.", does not.
+/// Returns whether a word names a file, existing or not. A sentence such as "It was fast." does not.
 pub(super) fn is_file(word: &str) -> bool {
     let is_path = word.contains(['.', '/', '\\']) && !word.contains(char::is_whitespace);
     word == "-" || is_path || Path::new(word).is_file()
@@ -291,7 +292,7 @@ pub(super) fn read(file: &str) -> Result<String, String> {
     read.map_err(|error| format!("cannot read {}: {error}", one_line(file)))
 }
 
-/// Reads standard input, unless it is a terminal, where an editor can open.
+/// Reads standard input. Returns `None` if it is a terminal, where an editor can open.
 pub(super) fn piped() -> Result<Option<String>, String> {
     if std::io::stdin().is_terminal() { Ok(None) } else { read("-").map(Some) }
 }
@@ -306,7 +307,7 @@ pub(super) fn fields<const N: usize>(given: [(&str, Value); N]) -> ToolArguments
         .collect()
 }
 
-/// Phrases of the tools that only agents understand, with replacements for people.
+/// Phrases in tool messages that only agents understand, with replacements for people.
 const SPOKEN: &[(&str, &str)] = &[
     (" (parent: null)", ""),
     ("tot_propose for round", "`tot propose --next` for round"),
@@ -374,7 +375,7 @@ const SPOKEN: &[(&str, &str)] = &[
     ("tot_step", "tot propose --next"),
 ];
 
-/// Replaces the phrases of the tools by those of the commands.
+/// Replaces the tools' phrases with those of the commands.
 pub(super) fn spoken(text: &str) -> String {
     // For roots, the tool's name and its object form one sentence, which would read as a command.
     let text = match text.contains(" (parent: null)") {
@@ -387,12 +388,12 @@ pub(super) fn spoken(text: &str) -> String {
     alike.iter().fold(text, |text, name| text.replace(&format!("tot_{name}"), &format!("tot {name}")))
 }
 
-/// Returns the text of a field; empty if it is absent.
+/// Returns the text of a field, or an empty string if it is absent.
 pub(super) fn word<'a>(entry: &'a Value, field: &str) -> &'a str {
     entry[field].as_str().unwrap_or_default()
 }
 
-/// Returns the entries of a list; empty if it is absent.
+/// Returns the entries of a list, or none if the list is absent.
 pub(super) fn list<'a>(reply: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
     reply[field].as_array().into_iter().flatten()
 }
@@ -431,7 +432,8 @@ pub(super) fn next_of(id: &str, lines: &str) -> String {
     lines.lines().map(named).collect()
 }
 
-/// Returns the path prefix of the fields of a call's only entry. People give that entry without the list around it.
+/// Returns the path prefix of the only entry's fields, if the call has a single entry. People give such an entry without the list
+/// around it.
 fn around_the_only(arguments: &ToolArguments) -> Option<String> {
     let is_only =
         |list: &&str| arguments.get(*list).and_then(Value::as_array).is_some_and(|it| it.len() == 1);
@@ -502,7 +504,7 @@ mod tests {
         );
     }
 
-    /// The snapshots in that test contain every refusal and warning.
+    /// The snapshots in `every.rs` contain every refusal and warning.
     #[test]
     fn no_refusal_speaks_to_a_person_in_the_words_of_the_tools() {
         let all = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/rules/every.rs");

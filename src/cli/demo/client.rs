@@ -19,7 +19,7 @@ pub(super) struct DemoClient {
     number: u64,
 }
 
-/// Has this program store a run of the story, at the time of the clock file.
+/// Has this program store a run from the story, at the time in the clock file.
 pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &StoryCall) -> Result<(), DemoError> {
     let file = clock.with_extension("run");
     let io = |source| DemoError::Io { path: file.clone(), source };
@@ -46,7 +46,7 @@ pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &StoryCal
     Err(DemoError::Server { action: format!("could not store a run: {}", errors.trim()), source: None })
 }
 
-/// Returns a command of this program with a fixed identity, to make all runs produce equal commits.
+/// Returns a command that runs this program with a fixed identity, so that all demos produce identical commits.
 fn own(name: &str, root: &Path, clock: &Path) -> Result<Command, DemoError> {
     let mut command = Command::new(std::env::current_exe().map_err(not_started)?);
     command
@@ -97,7 +97,7 @@ impl DemoClient {
         Ok(serde_json::from_str(text).unwrap_or_default())
     }
 
-    /// Closes the server's input, as clients do, and waits until it exits.
+    /// Closes the server's input, as clients do, and waits until the server exits.
     pub(super) fn finish(mut self) -> Result<(), DemoError> {
         drop(self.input.take());
         let status = self.child.wait().map_err(|source| DemoError::Server {
@@ -142,7 +142,7 @@ impl DemoClient {
 
 impl Drop for DemoClient {
     fn drop(&mut self) {
-        // Does not leave the server running after an error.
+        // Stops the server even after an error.
         drop(self.input.take());
         let _ = self.child.wait();
     }

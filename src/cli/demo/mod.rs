@@ -1,7 +1,7 @@
 //! Plays a complete investigation through the real server.
 //!
-//! The server is a child process, this program's own `mcp` command. Calls go over stdio, and the result is an ordinary
-//! investigation.
+//! The server is this program's own `mcp` command, in a child process. Calls go over stdio, and the result is an
+//! ordinary investigation.
 //!
 //! `story.yaml` lists an agent's calls with their times. Times and identities are fixed, so every run produces the same
 //! commits. A reply that differs from the story stops the demo.
@@ -39,11 +39,11 @@ pub struct Played {
     pub rejected: usize,
     /// The path of an interesting node's file.
     pub a_node: String,
-    /// The tag of the conclusion.
+    /// The tag that marks the conclusion.
     pub tag: String,
 }
 
-/// Why the demo stopped early.
+/// The reason why the demo stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     /// The folder is not empty.
@@ -52,7 +52,7 @@ pub enum DemoError {
     /// The server failed.
     #[error("the server {action}")]
     Server {
-        /// The server's failure, as a predicate.
+        /// The failure, phrased as a predicate.
         action: String,
         /// The cause, if known.
         #[source]
@@ -94,7 +94,7 @@ struct Story {
 #[serde(deny_unknown_fields)]
 struct StoryCall {
     at: String,
-    /// The calling session. The lead's by default.
+    /// The calling session. Defaults to the lead's.
     #[serde(default = "lead")]
     session: String,
     tool: String,
@@ -122,7 +122,7 @@ pub fn play(dir: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
     std::fs::create_dir_all(dir).map_err(io)?;
     let clock = dir.join(".clock");
     let outcome = play_calls(dir, &clock, progress);
-    // A remaining clock file does no harm.
+    // A leftover clock file does no harm.
     let _ = std::fs::remove_file(&clock);
     outcome
 }

@@ -1,10 +1,10 @@
-//! Selects the runs to repeat, and words what a difference means. Pure.
+//! Selects the runs to repeat, and describes what a difference means. Pure.
 
 use crate::assess::{Assessment, CapturedRun};
 use crate::domain::{NodeId, RunId};
 use crate::text::{first_sentence, one_line, shorten};
 
-/// The maximum number of characters of a quoted sentence.
+/// The maximum number of characters in a quoted sentence.
 const SENTENCE_MAX: usize = 300;
 
 /// The runs to repeat.
@@ -18,7 +18,7 @@ pub(super) enum Wanted<'a> {
     Answers,
 }
 
-/// Returns the captured runs, each once, oldest first.
+/// Returns the wanted runs without duplicates, oldest first.
 pub(super) fn chosen<'s, 'a>(assessment: &'s Assessment<'a>, wanted: Wanted<'_>) -> Vec<&'s CapturedRun<'a>> {
     let mut chosen: Vec<&CapturedRun<'a>> = match wanted {
         Wanted::All => assessment.runs().collect(),
@@ -30,7 +30,7 @@ pub(super) fn chosen<'s, 'a>(assessment: &'s Assessment<'a>, wanted: Wanted<'_>)
     chosen
 }
 
-/// Returns a sentence on what no longer holds, if the answers rest on one of these differing runs.
+/// Returns a sentence about what no longer holds, if the answers rest on one of these differing runs.
 pub(super) fn no_longer(
     assessment: &Assessment<'_>,
     mut differing: impl Iterator<Item = RunId>,

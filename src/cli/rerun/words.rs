@@ -1,4 +1,4 @@
-//! The texts that `tot rerun` prints about a run. Pure. Hidden characters are made visible.
+//! Formats what `tot rerun` prints about a run. Pure. Hidden characters are made visible.
 
 use super::{RerunResult, Where};
 use crate::cli::run::missed;
@@ -8,8 +8,9 @@ use crate::domain::run::{Output, Ran, RunVerdict};
 use crate::report::difference::difference;
 use crate::text::{counted, made_visible, one_line, shorten};
 
-/// The maximum number of lines shown of a difference, and of characters in a line.
+/// The maximum number of lines shown of a difference.
 const LINES_MAX: usize = 40;
+/// The maximum number of characters shown of a line.
 const LINE_MAX: usize = 200;
 /// The maximum number of changed files named before a command runs.
 const FILES_MAX: usize = 20;
@@ -21,7 +22,7 @@ pub(super) fn description(run: &Run, ran: &Ran, place: &Where) -> String {
     let node = run.node.as_ref().map_or("the investigation", |node| node.as_str());
     let who = one_line(run.author.label());
     let heading = format!("Run {} of {node}, captured by {who} on {}", run.id, run.at.to_minute());
-    // Otherwise a carriage return would look like a space.
+    // A carriage return would otherwise look like a space.
     let command = plain_lines(&ran.line().replace('\r', "\u{240D}"), 4);
     let folder =
         ran.folder.as_deref().map(|folder| format!(", folder {}", one_line(folder))).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One node: everything stored about it, and what other nodes and people say about it.
+//! Shows one node: everything stored about it, and what other nodes and people say about it.
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub(super) struct NodeDocument<'a> {
     confirmed_by: Vec<ShowConfirmation<'a>>,
     refuted_by: Vec<String>,
     comments: Vec<&'a Comment>,
-    /// The runs for the node, and the runs that its results name.
+    /// The runs for the node, and the runs that the node's results name.
     runs: Vec<RunEntry>,
     attachments: Vec<&'a str>,
 }
@@ -61,7 +61,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
             // The headline is already shown as the title.
             HEADLINE => String::new(),
             COMMANDS => section(&format!("{COMMANDS} reported by the agent"), &plain_lines(&field.value, 2)),
-            // Rendered as Markdown, its fields would be one paragraph.
+            // As Markdown, its fields would be one paragraph.
             OTHER_RESULTS => section(field.name, &lines(&field.value, screen)),
             name => section(name, &screen.prose(&field.value, 2)),
         });
@@ -113,8 +113,9 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
     text + &section("Facts", &facts)
 }
 
-/// The maximum number of output lines shown, and of characters in them.
+/// The maximum number of output lines shown.
 const OUTPUT: usize = 8;
+/// The maximum number of output characters shown.
 const OUTPUT_CHARACTERS: usize = 2_000;
 /// The maximum number of reruns and expectations shown.
 const AGAIN: usize = 5;
@@ -149,8 +150,9 @@ fn lines(text: &str, screen: Screen) -> String {
     text.lines().map(wrapped).collect()
 }
 
-/// The width of a fact's name, and the column of its value.
+/// The width of a fact's name.
 const NAME: usize = 20;
+/// The column of a fact's value.
 const BEFORE: usize = NAME + 4;
 
 /// Formats a fact's name with its value.

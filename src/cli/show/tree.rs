@@ -106,7 +106,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, extent: TreeExtent, screen: Scr
     text
 }
 
-/// Returns the branch lines before a node. Outer ones are cut if they would leave no room for the node.
+/// Returns the branch lines before a node. Outer lines are cut if they would leave no room for the node.
 fn within(prefix: &str, screen: Screen) -> String {
     let most = screen.columns.map_or(usize::MAX, |all| all / 2);
     let length = prefix.chars().count();
@@ -137,8 +137,8 @@ const FEW: usize = 20;
 /// The maximum number of nodes of each kind in a folded tree.
 const SHOWN: usize = 20;
 
-/// Returns the nodes of a folded tree. For each kind, some are chosen: answers, theories, nodes that await confirmation, and refuted,
-/// contested or proposed nodes. The nodes that confirm or refute these, and the paths to all of them, are included.
+/// Returns the nodes in a folded tree: some answers, theories, nodes that await confirmation, and refuted, contested or proposed
+/// nodes. The nodes that confirm or refute these, and the paths to all of them, are included.
 fn what_matters(assessment: &Assessment<'_>) -> HashSet<NodeId> {
     let investigation = assessment.investigation;
     let pending: Vec<_> = investigation.pending().collect();
