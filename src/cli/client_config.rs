@@ -3,8 +3,8 @@
 //! This module knows where each client stores its configuration, and how to add an entry to an existing file. It also
 //! contains the texts that teach agents the method: a skill, and a paragraph for `AGENTS.md`.
 //!
-//! Pure: it maps text to text. Everything else in a file is preserved, including comments and order. An existing entry
-//! with the same name is replaced only on request.
+//! The module is pure: it maps text to text. Existing content is preserved, including comments and order. An existing
+//! entry with the same name is replaced only on request.
 //!
 //! The paths and formats follow each client's documentation. All clients read skills from `.agents/skills`, except Claude
 //! Code, which uses `.claude/skills`, and Claude Desktop, which does not read skills from a folder.
@@ -52,7 +52,7 @@ pub enum ConfigFile {
 }
 
 impl Client {
-    /// Returns the name shown to people.
+    /// Returns the display name.
     pub fn name(self) -> &'static str {
         match self {
             Client::ClaudeCode => "Claude Code",
@@ -97,7 +97,7 @@ impl Client {
         }
     }
 
-    /// Returns the folder that the client creates on its first run. Its presence also shows that the client is installed.
+    /// Returns the folder that the client creates on its first run. Its presence shows that the client is installed.
     pub fn folder(self) -> ConfigFile {
         match self {
             Client::ClaudeCode => ConfigFile::Home(".claude"),
@@ -149,7 +149,7 @@ pub struct ServerEntry {
 }
 
 impl ServerEntry {
-    /// Returns whether the entry starts this server: `tot-mcp`, `tot mcp` or its image, directly or through a wrapper.
+    /// Returns whether the entry starts this server: `tot-mcp`, `tot mcp` or the image, directly or through a wrapper.
     pub fn is_ours(&self) -> bool {
         let words = std::iter::once(&self.command).chain(&self.arguments).map(|word| {
             let file = word.rsplit(['/', '\\']).next().unwrap_or(word);
@@ -396,7 +396,7 @@ fn json_entry(client: Client, entry: &ServerEntry) -> Vec<(&'static str, Value)>
     members
 }
 
-/// Converts a string or a list of strings.
+/// Converts a string or a list of strings to a [`CstInputValue`].
 fn json_input(value: &Value) -> CstInputValue {
     match value {
         Value::Array(items) => CstInputValue::Array(items.iter().map(json_input).collect()),
@@ -415,7 +415,7 @@ fn add_toml_entry(
     let servers = file
         .entry(key)
         .or_insert_with(|| {
-            // An implicit table avoids an empty `[mcp_servers]` header, since the table contains only tables.
+            // An implicit table avoids an empty `[mcp_servers]` header, since it contains only tables.
             let mut table = Table::new();
             table.set_implicit(true);
             Item::Table(table)

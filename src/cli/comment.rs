@@ -137,7 +137,7 @@ pub(super) struct CommentRequest<'a> {
     pub kind: CommentKind,
     pub node: Option<&'a NodeId>,
     pub reply_to: Option<&'a str>,
-    /// The text. If absent, it is read from standard input, or from an editor at a terminal.
+    /// The comment's text. If absent, it is read from standard input, or from an editor at a terminal.
     pub message: Option<&'a str>,
 }
 
@@ -186,7 +186,7 @@ pub(super) fn write(
 }
 
 /// Finds the only comment whose id begins or ends with `part`. For a resolution, only open objections are searched, and `part`
-/// can also be the node's id.
+/// can also be the id of the node objected to.
 fn find(
     investigation: &Investigation,
     kind: CommentKind,

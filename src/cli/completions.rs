@@ -1,4 +1,4 @@
-//! `tot completions`: shell completion scripts.
+//! `tot completions`: prints shell completion scripts.
 
 use clap::Args;
 use clap_complete::Shell;

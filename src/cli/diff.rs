@@ -79,7 +79,7 @@ struct ChangedAnswer {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DiffComment {
-    /// Absent for a comment on the whole investigation.
+    /// The node commented on. Absent for a comment on the whole investigation.
     #[serde(skip_serializing_if = "Option::is_none")]
     node_id: Option<String>,
     /// The verb used in the history, such as `objected` or `resolved`.
@@ -102,7 +102,7 @@ struct DiffAttachment {
 #[serde(rename_all = "camelCase")]
 struct NodeDifference {
     node_id: String,
-    /// `added`, `changed` or `gone`.
+    /// The kind of change: `added`, `changed` or `gone`.
     change: &'static str,
     title: String,
     #[serde(skip_serializing_if = "Option::is_none")]

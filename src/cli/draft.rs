@@ -78,7 +78,7 @@ const SECTIONS: [(&str, &str); 5] = [
 /// The fields that contain lists. Each unindented line begins an item.
 const LISTS: [&str; 2] = ["alternativesConsidered", "caveats"];
 
-/// The subject line of a conclusion's plain draft.
+/// The subject line of a plain conclusion draft.
 pub(super) const CONCLUSION: &str = "The conclusion";
 
 /// Formats fields as a plain draft.
@@ -203,7 +203,7 @@ pub(super) fn titles(text: &str) -> Vec<Value> {
     nodes
 }
 
-/// Parses a draft with a head. The text below the head becomes the field `body`. Returns `None` if there is no head.
+/// Parses a draft with a head. The text below the head becomes the field that `body` names. Returns `None` if there is no head.
 pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<ToolArguments>, DraftError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start_matches(['\n', '\r']);
     let mut lines = text.split_inclusive('\n');
@@ -230,7 +230,7 @@ pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<ToolArg
     Ok(None)
 }
 
-/// Parses a batch: one entry with a head, or YAML or JSON as the tool accepts it. The entries go in the field named `list`.
+/// Parses a batch: one entry with a head, or YAML or JSON as the tool accepts it. The entries go in the field that `list` names.
 pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<ToolArguments, DraftError> {
     let one = |value: Value| ToolArguments::from_iter([(list.to_owned(), value)]);
     if let Some(fields) = plain(text).map_or_else(|| with_head(text, body), |fields| Ok(Some(fields)))? {
@@ -253,7 +253,7 @@ pub(super) fn single(text: &str, body: &'static str) -> Result<ToolArguments, Dr
     }
 }
 
-/// Parses YAML or JSON, and rejects strings that YAML converted.
+/// Parses YAML or JSON and rejects strings that YAML converted.
 fn read(text: &str) -> Result<Value, DraftError> {
     let value: Value = yaml::from_text(text)?;
     texts_in("", &value)?;

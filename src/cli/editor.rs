@@ -37,7 +37,7 @@ pub(super) struct Edited {
 pub(super) struct Unchanged;
 
 impl Edited {
-    /// Removes the file, after the text was stored.
+    /// Removes the file after the text has been stored.
     pub(super) fn stored(&self) {
         let _ = fs::remove_file(&self.file);
     }
@@ -52,7 +52,7 @@ impl Edited {
         format!("Your text is kept in {}", self.file.display())
     }
 
-    /// Returns a sentence that names the file with the text, and the command to continue from there.
+    /// Returns a sentence that names the file with the text and the command to continue from it.
     pub(super) fn kept(&self) -> String {
         let file = self.file.display().to_string();
         let file = if file.contains(char::is_whitespace) { format!("'{file}'") } else { file };

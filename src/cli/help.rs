@@ -147,7 +147,7 @@ mod tests {
         options.extend(["help", "version"]);
         let text = template();
         options.iter().for_each(|option| assert!(text.contains(&format!("--{option}")), "{option}"));
-        // clap accepts every listed option there.
+        // clap accepts every listed option.
         let listed = OPTIONS.iter().flat_map(|(names, _)| names.split([' ', ',']));
         for option in listed.filter_map(|word| word.strip_prefix("--")) {
             assert!(options.contains(&option), "{option}");

@@ -13,7 +13,7 @@ use crate::report::ReportError;
 /// The exit status that shells report for a program ended by Ctrl-C.
 const STATUS: i32 = 130;
 
-/// A flag set by Ctrl-C or SIGTERM. After the first signal, work stops at its next step and cleans up. The second signal ends the
+/// A flag set by Ctrl-C or SIGTERM. After the first signal, work stops at its next step and cleans up. A second signal ends the
 /// program immediately.
 #[derive(Debug)]
 pub(super) struct Interrupt(Arc<AtomicBool>);

@@ -309,7 +309,7 @@ fn in_lines(marks: &[(Style, String)], screen: Screen, taken: usize) -> Vec<Stri
     lines
 }
 
-/// Returns the prefix length that makes these ids distinguishable, at least eight.
+/// Returns the prefix length at which these ids are distinguishable, at least eight.
 fn unique(ids: &[&str]) -> usize {
     let mut sorted = ids.to_vec();
     sorted.sort_unstable();

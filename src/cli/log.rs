@@ -64,7 +64,7 @@ struct LogCommit {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LogChange {
-    /// `proposed`, `committed`, …
+    /// The verb, such as `proposed` or `committed`.
     what: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     node_id: Option<String>,
@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &LogArguments) -> CommandResult {
     let (id, of) = parse_subject(&arguments.what);
     let place = arguments.common.place();
     let snapshot = place.store.load(&place.folder(id)?)?;
-    // Commits older than needed are not read.
+    // Reading stops once there are enough commits.
     let mut left = arguments.number;
     let history = place.store.history_until(&snapshot, |entry| {
         left = left.map(|left| left - u64::from(fits(entry, &of)));
@@ -125,7 +125,7 @@ fn parse_subject(what: &[String]) -> (Option<&str>, LogSubject) {
     }
 }
 
-/// Returns whether the node is the first of the branch or below it. `A12` is not below `A1`.
+/// Returns whether the node is the top node of the branch or below it. `A12` is not below `A1`.
 fn is_in(node: &NodeId, branch: &str) -> bool {
     let Some(rest) = node.suffix().strip_prefix(branch) else { return false };
     let ends_in_digit = branch.ends_with(|c: char| c.is_ascii_digit());

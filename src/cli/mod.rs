@@ -310,7 +310,7 @@ type CommandResult = Result<(), Box<dyn std::error::Error>>;
 /// The exit status of a command, or its error.
 type ExitResult = Result<ExitCode, Box<dyn std::error::Error>>;
 
-/// Returns the exit status of a command that either succeeds or fails with an error.
+/// Returns the exit status for a command that either succeeds or fails with an error.
 fn done(result: CommandResult) -> ExitResult {
     result.map(|()| ExitCode::SUCCESS)
 }
@@ -320,7 +320,7 @@ fn value_name(value: impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// Returns the exit status of a command that reports problems.
+/// Returns the exit status for a command that reports problems.
 fn passed(is_ok: bool) -> ExitCode {
     if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -473,7 +473,7 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     hint.map(|hint| work::spoken(&hint))
 }
 
-/// Returns a hint for an investigation that was not found. A sentence given instead of an id was meant for `-m`.
+/// Returns a hint for an investigation that was not found. A sentence given instead of an id was probably meant for `-m`.
 fn find_hint(error: &FindError) -> Option<String> {
     match error {
         FindError::NotFound { id, .. } if id.contains(' ') => {

@@ -1,4 +1,4 @@
-//! Finds the investigations that a command works on, from the root and from ids or parts of ids.
+//! Finds the root and the investigations that a command works on.
 
 use std::path::{Path, PathBuf};
 
@@ -161,7 +161,7 @@ impl Location {
     }
 
     /// Returns the folders for these ids or parts of ids. Without ids, returns the investigation around the current folder, or
-    /// all in the root if there is none. The second value is true if all were returned.
+    /// all in the root if there is none. The second value is true in the latter case.
     pub(super) fn folders(&self, ids: &[String]) -> Result<(Vec<PathBuf>, bool), Box<dyn std::error::Error>> {
         self.existing()?;
         if !ids.is_empty() {

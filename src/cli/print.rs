@@ -12,7 +12,7 @@ use super::{CommandResult, is_person};
 use crate::service::remote::GitProgram;
 use crate::text::{self, is_hidden, made_visible, wrap};
 
-/// Sets the colour mode: always, never, or as the terminal, `NO_COLOR` and `CLICOLOR_FORCE` require.
+/// Sets the colour mode: always, never, or automatic, based on the terminal, `NO_COLOR` and `CLICOLOR_FORCE`.
 pub(super) fn set_colour(asked: Asked) {
     let choice = match asked {
         Asked::Auto => ColorChoice::Auto,
@@ -42,7 +42,7 @@ pub(super) fn say(text: &str) -> CommandResult {
     Ok(stdout.flush()?)
 }
 
-/// Turns a printing error into one that says that the change is stored.
+/// Extends a printing error to say that the change is stored.
 pub(super) fn stored(said: CommandResult) -> CommandResult {
     said.map_err(|error| match error.downcast::<io::Error>() {
         // A closed pipe is not a failure.
@@ -69,8 +69,8 @@ pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
     Ok((io::stdin().read_line(&mut answer)? > 0).then(|| answer.trim().to_ascii_lowercase()))
 }
 
-/// Prints a JSON document, with control and hidden characters escaped. They occur only in strings, so programs read the same
-/// values.
+/// Prints a JSON document, with control and hidden characters escaped. These characters occur only in strings, so programs read
+/// the same values.
 pub(super) fn say_json(document: &impl Serialize) -> CommandResult {
     let document = serde_json::to_string_pretty(document)?;
     let mut text = String::with_capacity(document.len() + 1);

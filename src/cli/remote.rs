@@ -1,4 +1,4 @@
-//! `tot remote`: lists and adds the remotes of investigations.
+//! `tot remote`: lists and adds investigation remotes.
 
 use std::path::{Path, PathBuf};
 
@@ -59,7 +59,7 @@ struct AddArguments {
     own: bool,
 }
 
-/// A remote of an investigation.
+/// An investigation's remote.
 #[derive(Serialize)]
 struct RemoteEntry {
     path: String,

@@ -318,7 +318,7 @@ impl SiteSource {
         Ok(())
     }
 
-    /// Returns the folders of the investigations.
+    /// Returns the investigation folders.
     pub(super) fn folders(&self) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
         let mut folders = Vec::new();
         for path in &self.paths {

@@ -348,7 +348,7 @@ impl<'a> Again<'a> {
         Ok(Again { arguments, world, place, project, state, here, signals })
     }
 
-    /// Reruns the commands one after another. Returns whether the user interrupted; finished reruns are kept in `repeated`.
+    /// Reruns the commands one after another. Returns whether the user interrupted them. Finished reruns are added to `repeated`.
     fn repeat<'r>(
         &self,
         chosen: &[&'r CapturedRun<'r>],
@@ -395,7 +395,7 @@ impl<'a> Again<'a> {
         }
     }
 
-    /// Reruns a command. Returns the commit at which it ran, the result, and whether the user interrupted.
+    /// Reruns a command. Returns the commit at which it ran, the result, and whether the user interrupted it.
     fn once(&self, first: &Ran) -> Result<(Option<String>, Ran, bool), Box<dyn Error>> {
         let started_at = self.world.now()?;
         let limit = first.timeout.unwrap_or_else(|| {

@@ -159,7 +159,7 @@ impl Look<'_> {
         lines.concat().join("\n") + "\n"
     }
 
-    /// Shows the items one by one, and handles the keys.
+    /// Shows the items one by one and handles the keys.
     fn walk(&self, items: &[ReviewEntry], mark: bool) -> CommandResult {
         let git = GitProgram::find(is_person())?;
         say(&format!("{}\n", self.head(items)))?;

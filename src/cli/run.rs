@@ -29,7 +29,7 @@ use crate::yaml;
 
 /// The exit status that shells report for a missing command.
 const NOT_RUN: i32 = 127;
-/// The exit status that shells report for a command ended by a signal, minus the signal's number.
+/// The exit status that shells report for a command ended by a signal, before the signal's number is added.
 const SIGNALLED: i32 = 128;
 /// The exit status that timeout(1) reports after the time limit.
 const TIMED_OUT: i32 = 124;
@@ -131,7 +131,7 @@ struct Prepared {
     session: String,
     caller: Caller,
     service: Service,
-    /// The folder of the investigations.
+    /// The investigations folder.
     root: PathBuf,
     node: Option<NodeId>,
     folder: PathBuf,
@@ -141,7 +141,7 @@ struct Prepared {
     signals: Passed,
 }
 
-/// Prepares the run. All errors are reported before the command starts, because it may take long.
+/// Prepares the run. All errors are reported before the command starts, because it may run for a long time.
 fn prepare(arguments: &RunArguments) -> Result<(Prepared, Vec<Expected>), Box<dyn Error>> {
     let (id, node) = id_and_node(&arguments.what)?;
     if !arguments.attach.is_empty() && node.is_none() {

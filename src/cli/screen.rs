@@ -29,7 +29,7 @@ pub(super) fn styled(style: Style, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{style}{text}{style:#}") }
 }
 
-/// The terminal's width; `None` in a pipe.
+/// The terminal's width, or `None` in a pipe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Screen {
     pub columns: Option<usize>,
@@ -47,7 +47,7 @@ impl Screen {
         wrap(&one_line(text), self.columns.map_or(usize::MAX, |all| all.saturating_sub(taken).max(8)))
     }
 
-    /// Formats Markdown, indented.
+    /// Formats Markdown with an indent.
     pub(super) fn prose(self, markdown: &str, indent: usize) -> String {
         let width = self.columns.unwrap_or(PROSE).min(MOST_PROSE).saturating_sub(indent);
         indented(&to_terminal(markdown, width), indent)

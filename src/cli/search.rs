@@ -153,7 +153,7 @@ fn excerpt(text: &str, words: &[String]) -> Option<(String, Vec<(usize, usize)>)
     let characters: Vec<char> = line.chars().collect();
     let first = words.iter().filter_map(|word| find(&characters, word, 0)).min().unwrap_or(0);
     let mut from = first.saturating_sub(BEFORE);
-    // Begin at a word.
+    // The excerpt begins at a word.
     while from > 0 && from < first && !characters[from - 1].is_whitespace() {
         from += 1;
     }

@@ -94,7 +94,7 @@ impl ClientName {
     }
 }
 
-/// Checks a server name. All clients must accept it.
+/// Checks a server name, which all clients must accept.
 fn name(text: &str) -> Result<String, String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if text.is_empty() || text.len() > 64 || !text.chars().all(fits) {
@@ -372,7 +372,7 @@ fn home() -> Result<PathBuf, &'static str> {
         .ok_or("no home folder to find the settings in: set HOME")
 }
 
-/// Returns the folder with Codex's settings.
+/// Returns the Codex settings folder.
 fn codex_home() -> Result<PathBuf, &'static str> {
     match std::env::var_os("CODEX_HOME").filter(|folder| !folder.is_empty()) {
         Some(folder) => Ok(folder.into()),
@@ -380,7 +380,7 @@ fn codex_home() -> Result<PathBuf, &'static str> {
     }
 }
 
-/// Returns the folder with this user's application settings.
+/// Returns this user's application settings folder.
 fn settings() -> Result<PathBuf, &'static str> {
     let (variable, in_home) = platform::SETTINGS;
     let named = variable.and_then(std::env::var_os).map(PathBuf::from).filter(|folder| folder.is_absolute());
@@ -423,7 +423,7 @@ fn may_replace(what: &str) -> Result<bool, Box<dyn std::error::Error>> {
 /// permissions.
 fn write(file: &Path, text: &str) -> Result<(), String> {
     let fault = |error: std::io::Error| format!("can't write {}: {error}", file.display());
-    // A dangling link is not replaced either.
+    // Symbolic links, even dangling ones, are not replaced.
     let is_there = file.symlink_metadata().is_ok();
     let target = if is_there { file.canonicalize().map_err(fault)? } else { file.to_owned() };
     let folder = match target.parent() {

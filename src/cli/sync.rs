@@ -1,4 +1,4 @@
-//! `tot sync`: fetches the work of others, and pushes local work.
+//! `tot sync`: fetches the work of others and pushes local work.
 
 use clap::Args;
 use serde::Serialize;

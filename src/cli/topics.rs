@@ -74,7 +74,7 @@ pub(super) fn title(text: &str) -> &str {
 
 /// Formats the named topic for the terminal. In a pipe, the Markdown is unchanged.
 fn topic(words: &[String]) -> Option<String> {
-    /// Longer lines are hard to read.
+    /// The maximum line width, since longer lines are hard to read.
     const WIDEST: usize = 90;
     let [name] = words else { return None };
     let (_, text) = TOPICS.iter().find(|(known, _)| known == name)?;
@@ -88,7 +88,7 @@ fn listing() -> String {
     format!("Topics:\n{topics}\nCommands: tot help COMMAND explains one.\n\n{commands}")
 }
 
-/// Returns the `--help` of a command.
+/// Returns a command's `--help` text.
 fn help_of(words: &[String]) -> Option<String> {
     let words = ["tot"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
     let shown = command().try_get_matches_from(words).err()?;

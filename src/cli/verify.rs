@@ -1,4 +1,4 @@
-//! `tot verify`: verifies the sign-offs of an investigation.
+//! `tot verify`: verifies an investigation's sign-offs.
 
 use std::path::{Path, PathBuf};
 
@@ -89,7 +89,7 @@ fn lines(found: &SignOffs, screen: Screen) -> String {
     text
 }
 
-/// Formats a sign-off: its state, and the details beside it.
+/// Formats a sign-off: its state, with the details beside it.
 fn block(it: &SignOff, screen: Screen) -> String {
     /// The width of the state column.
     const STATE: usize = 11;

@@ -398,7 +398,7 @@ pub(super) fn list<'a>(reply: &'a Value, field: &str) -> impl Iterator<Item = &'
     reply[field].as_array().into_iter().flatten()
 }
 
-/// Formats the last lines of a writing command: changed parents, the commit, warnings, and the next step.
+/// Formats the last output lines of a writing command: changed parents, the commit, warnings, and the next step.
 pub(super) fn outcome(reply: &Value) -> String {
     let mut lines: Vec<String> = list(reply, "transitions")
         .map(|it| {
@@ -420,7 +420,7 @@ pub(super) fn outcome(reply: &Value) -> String {
     lines.iter().map(|line| one_line(line) + "\n").collect()
 }
 
-/// Adds the investigation's id to the commands in the line with the next step.
+/// Adds the investigation's id to the commands in the next-step line.
 pub(super) fn next_of(id: &str, lines: &str) -> String {
     let name = |line: String, command: &str| {
         line.replace(&format!("`tot {command}"), &format!("`tot {command} {id}"))

@@ -19,7 +19,7 @@ pub(super) struct DemoClient {
     number: u64,
 }
 
-/// Has this program store a run from the story, at the time in the clock file.
+/// Runs this program to store a run from the story, at the time in the clock file.
 pub(super) fn record(root: &Path, clock: &Path, session: &Value, call: &StoryCall) -> Result<(), DemoError> {
     let file = clock.with_extension("run");
     let io = |source| DemoError::Io { path: file.clone(), source };
@@ -90,7 +90,7 @@ impl DemoClient {
         Ok(client)
     }
 
-    /// Calls a tool and returns the JSON of its reply.
+    /// Calls a tool and returns its reply as JSON.
     pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Result<Value, DemoError> {
         let result = self.request("tools/call", &json!({"name": tool, "arguments": arguments}))?;
         let text = result["content"][0]["text"].as_str().unwrap_or_default();

@@ -25,7 +25,7 @@ const STORY: &str = include_str!("story.yaml");
 /// The result of a demo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Played {
-    /// The folder of the investigation.
+    /// The investigation's folder.
     pub repository: PathBuf,
     /// The number of committed nodes.
     pub nodes: u64,
@@ -61,7 +61,7 @@ pub enum DemoError {
     /// A file could not be written.
     #[error("cannot write {}", path.display())]
     Io {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The cause.
         #[source]
@@ -75,9 +75,9 @@ pub enum DemoError {
     Unexpected {
         /// The number of the call, starting at 1.
         number: usize,
-        /// The tool.
+        /// The name of the tool.
         tool: String,
-        /// The difference.
+        /// The difference between the reply and the story.
         reason: String,
     },
 }
@@ -94,7 +94,7 @@ struct Story {
 #[serde(deny_unknown_fields)]
 struct StoryCall {
     at: String,
-    /// The calling session. Defaults to the lead's.
+    /// The calling session, by default the lead session.
     #[serde(default = "lead")]
     session: String,
     tool: String,

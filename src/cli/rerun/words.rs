@@ -8,13 +8,13 @@ use crate::domain::run::{Output, Ran, RunVerdict};
 use crate::report::difference::difference;
 use crate::text::{counted, made_visible, one_line, shorten};
 
-/// The maximum number of lines shown of a difference.
+/// The maximum number of lines shown for a difference.
 const LINES_MAX: usize = 40;
-/// The maximum number of characters shown of a line.
+/// The maximum number of characters shown per line.
 const LINE_MAX: usize = 200;
 /// The maximum number of changed files named before a command runs.
 const FILES_MAX: usize = 20;
-/// The maximum number of characters shown of a command after it ran.
+/// The maximum number of characters shown for a command after it ran.
 const COMMAND_MAX: usize = 72;
 
 /// Describes a command before it runs: the full command, who captured it and when, and where it will run.
@@ -97,7 +97,7 @@ pub(super) fn reasons(first: &Ran, again: &Ran) -> Vec<String> {
     ended.into_iter().chain(again.expectations.iter().filter(|it| !it.held).map(missed)).collect()
 }
 
-/// Formats the changed lines of the output.
+/// Formats the changed lines in the output.
 fn changed(before: &Output, after: &Output) -> String {
     let whole = |output: &Output| match &output.end {
         None => output.text.clone(),

@@ -9,11 +9,11 @@ use crate::domain::{Comment, Node};
 use crate::text::{counted, one_line};
 use crate::view::{COMMANDS, HEADLINE, NodeView, OTHER_RESULTS};
 
-/// A node, as JSON.
+/// The JSON output of `tot show` for a node.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NodeDocument<'a> {
-    /// The id of the investigation.
+    /// The investigation's id.
     id: String,
     node: NodeView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! The tree of an investigation, folded to the nodes that matter.
+//! Formats an investigation's tree, folded to the nodes that matter.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -137,8 +137,8 @@ const FEW: usize = 20;
 /// The maximum number of nodes of each kind in a folded tree.
 const SHOWN: usize = 20;
 
-/// Returns the nodes in a folded tree: some answers, theories, nodes that await confirmation, and refuted, contested or proposed
-/// nodes. The nodes that confirm or refute these, and the paths to all of them, are included.
+/// Returns the nodes in a folded tree: the first answers, theories, proposals, and nodes that await confirmation, are refuted,
+/// are contested or have open objections. Includes the nodes that confirm or refute these, and the paths to all of them.
 fn what_matters(assessment: &Assessment<'_>) -> HashSet<NodeId> {
     let investigation = assessment.investigation;
     let pending: Vec<_> = investigation.pending().collect();
