@@ -1,4 +1,4 @@
-//! The addresses of resources (`tot://…`): parsing and formatting.
+//! Parses and formats resource addresses (`tot://…`).
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ const SCHEME: &str = "tot://";
 /// The address of the list of investigations.
 const LIST: &str = "investigations";
 
-/// The address of a resource. A session is an id, or a unique prefix or suffix of one.
+/// A resource address. The session is given by its id or by a unique prefix or suffix of its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResourceAddress {
     /// `tot://investigations`: the list of investigations.
@@ -19,16 +19,16 @@ pub enum ResourceAddress {
     Overview(String),
     /// `tot://{sessionId}/nodes/{nodeId}`: a whole node.
     Node(String, String),
-    /// `tot://{sessionId}/graph.dot`: the graph as DOT.
+    /// `tot://{sessionId}/graph.dot`: the graph in DOT format.
     GraphDot(String),
-    /// `tot://{sessionId}/graph.svg`: the graph as a picture.
+    /// `tot://{sessionId}/graph.svg`: the graph as an SVG image.
     GraphSvg(String),
     /// `tot://{sessionId}/history`: the git commits.
     History(String),
 }
 
 impl ResourceAddress {
-    /// Parses an address. Returns `None` for other text. Does not look up the ids.
+    /// Parses an address without looking up the ids. Returns `None` if the text is not an address.
     pub fn parse(text: &str) -> Option<ResourceAddress> {
         let path = text.strip_prefix(SCHEME)?;
         let mut parts = path.split('/');
@@ -50,7 +50,7 @@ impl ResourceAddress {
         }
     }
 
-    /// Returns whether the change may affect the content at the address.
+    /// Returns whether the change may affect the content at this address.
     pub fn is_touched_by(&self, change: &ServiceChange) -> bool {
         let id = change.session.to_string();
         let same = |session: &str| {

@@ -1,28 +1,28 @@
-//! Extras for clients with a screen: an icon, links to resources, and the tree of an investigation as an MCP App (the
-//! extension `io.modelcontextprotocol/ui`, 2026-01-26).
+//! Extras for clients with a screen: an icon, resource links, and the investigation tree as an MCP App (extension
+//! `io.modelcontextprotocol/ui`, 2026-01-26).
 //!
 //! A client that supports Apps shows the page at [`ADDRESS`] in a frame without network access, next to the replies
-//! of the tool that names it. The page asks the client for resources that any client can read. The replies stay
-//! complete.
+//! from the tool that names it. The page only requests resources that any client can read, and the replies remain
+//! complete without it.
 
 use rmcp::model::{ContentBlock, Icon, MetaObject, ProtocolVersion, Resource, ResourceContents, Tool};
 use serde_json::{Value, json};
 
 use super::address::ResourceAddress;
 
-/// The address of the page with the tree.
+/// The address of the tree page.
 pub const ADDRESS: &str = "ui://tree-of-thoughts/tree.html";
 
-/// The tool whose replies the page is shown with.
+/// The tool whose replies are shown with the page.
 const SHOWN_BESIDE: &str = "tot_status";
 
-/// The tools whose replies link to the investigation, because a person is likely to open it next. Other replies omit
-/// the link: it would make them a twelfth larger, and the agent already has the node's id.
+/// The tools whose replies link to the investigation, because a person is likely to open the investigation next.
+/// Other replies omit the link because it would make them a twelfth larger and the agent already has the node's id.
 const LINKED: [&str; 2] = ["tot_end", "tot_report"];
 
 const PAGE: &str = include_str!("app.html");
 
-/// Returns the icon of the site as a data URL, with the characters escaped that a URL cannot contain.
+/// Returns the site's icon as a data URL, escaping characters that are not allowed in URLs.
 pub(super) fn icon() -> Icon {
     let drawing = include_str!("../../site-template/assets/icon.svg").trim();
     let coded: String = drawing
@@ -38,7 +38,7 @@ pub(super) fn icon() -> Icon {
         .with_sizes(vec!["any".to_owned()])
 }
 
-/// Adds the page's address to the tool it is shown with.
+/// Adds the page's address to the tool whose replies are shown with the page.
 pub(super) fn with_page(tool: Tool) -> Tool {
     if tool.name != SHOWN_BESIDE {
         return tool;
@@ -53,7 +53,7 @@ pub(super) fn page() -> ResourceContents {
         .with_meta(meta(json!({"ui": {"prefersBorder": true}})))
 }
 
-/// Returns a link to the investigation of a successful call, if the protocol version has links.
+/// Returns a link to the investigation for a successful call, if the protocol version supports links.
 pub(super) fn link(tool: &str, arguments: &Value, version: Option<&ProtocolVersion>) -> Option<ContentBlock> {
     // Versions are ISO dates, which sort chronologically as text.
     let has_links = version?.as_str() >= ProtocolVersion::V_2025_06_18.as_str();

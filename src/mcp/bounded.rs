@@ -1,29 +1,29 @@
-//! The size of replies: advice is cut to a size that does not grow with the investigation, and omissions are counted.
+//! Limits the size of replies: cuts advice to a size that does not grow with the investigation, and counts omissions.
 //!
-//! 1. Lists inside entries of lists are cut to a few entries.
+//! 1. Lists nested in list entries are cut to a few entries.
 //! 2. Lists are cut, the longest first.
-//! 3. Texts that are still too long are truncated. Node ids stay whole, since calls need them.
+//! 3. Long texts are truncated. Node ids stay whole, since calls need them.
 //!
-//! The field [`OMITTED`] next to the lists has the number of entries that each has lost.
+//! The field [`OMITTED`] next to the lists contains the number of entries omitted from each.
 
 use crate::domain::NodeId;
 use crate::text::shorten;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// The field with the number of omitted entries for each list.
+/// The field with the number of entries omitted from each list.
 pub const OMITTED: &str = "omitted";
 
 /// The minimum number of entries to keep in a list.
 const KEPT: usize = 3;
 
-/// The number of entries to keep in a list inside an entry.
+/// The maximum number of entries in a list nested in an entry.
 const INNER: usize = 5;
 
-/// The lengths to which long texts are cut, in characters. Each is tried until everything fits.
+/// The lengths to truncate long texts to, in characters. They are tried in order until everything fits.
 const TEXTS: [usize; 3] = [300, 120, 40];
 
-/// Cuts the fields to `room` bytes, or as close as possible.
+/// Cuts the fields to `room` bytes or as close to that as possible.
 pub fn bounded(mut fields: Map<String, Value>, room: usize) -> Map<String, Value> {
     if sent(&fields) <= room {
         return fields;
@@ -38,13 +38,13 @@ pub fn bounded(mut fields: Map<String, Value>, room: usize) -> Map<String, Value
     fields
 }
 
-/// Returns the size of a value in bytes as sent: as JSON inside a JSON string, with its quotes escaped.
+/// Returns the size of a value as sent, in bytes: as JSON inside a JSON string, with its quotes escaped.
 pub fn sent(value: &impl Serialize) -> usize {
     let length = present(value).and_then(|value| serde_json::to_string(&value.to_string()));
     length.map_or(usize::MAX, |text| text.len() - 2)
 }
 
-/// Returns a value as JSON without `null` fields: replies leave absent fields out.
+/// Returns a value as JSON without `null` fields, since replies omit absent fields.
 pub fn present(value: &impl Serialize) -> serde_json::Result<Value> {
     let mut value = serde_json::to_value(value)?;
     remove_nulls(&mut value);
@@ -62,7 +62,7 @@ fn remove_nulls(value: &mut Value) {
     }
 }
 
-/// Cuts the lists inside entries of a list.
+/// Cuts the lists nested in list entries.
 fn cut_inner(value: &mut Value, in_entry: bool) {
     match value {
         Value::Array(entries) => entries.iter_mut().for_each(|entry| cut_inner(entry, true)),
@@ -88,8 +88,8 @@ fn cut_lists(fields: &mut Map<String, Value>, room: usize) {
     let names: Vec<String> =
         fields.iter().filter(|(_, value)| value.is_array()).map(|(name, _)| name.clone()).collect();
     for name in &names {
-        // First cuts the entries that would not fit even if the list were alone, since the loop below measures
-        // repeatedly.
+        // First, entries are cut that would not fit even if this were the only list, because the loop below measures
+        // all fields repeatedly.
         let mut left = room;
         let fits = |entry: &&Value| {
             let needs = sent(entry);
@@ -110,7 +110,7 @@ fn cut_lists(fields: &mut Map<String, Value>, room: usize) {
     }
 }
 
-/// Keeps `keep` entries of a list, but at least [`KEPT`], and counts the others.
+/// Keeps the first `keep` entries of a list, but at least [`KEPT`], and counts the omitted ones.
 fn cut(fields: &mut Map<String, Value>, name: &str, keep: usize) {
     let Some(entries) = fields.get_mut(name).and_then(Value::as_array_mut) else { return };
     let more = entries.len().saturating_sub(keep.max(KEPT));
@@ -119,7 +119,7 @@ fn cut(fields: &mut Map<String, Value>, name: &str, keep: usize) {
         return;
     }
     if let Value::Object(omitted) = fields.entry(OMITTED).or_insert_with(|| json!({})) {
-        // The tool itself may have omitted some.
+        // The tool itself may have omitted entries already.
         let before = omitted.get(name).and_then(Value::as_u64).unwrap_or(0);
         omitted.insert(name.to_owned(), json!(before + more as u64));
     }

@@ -1,4 +1,4 @@
-//! Completions of an argument, for clients that offer them while a person types.
+//! Argument completions, for clients that offer them while a person types.
 
 use crate::service::{Refusal, Service};
 use crate::store::{ListFilter, ListState};
@@ -6,12 +6,12 @@ use crate::store::{ListFilter, ListState};
 /// The protocol's limit on the number of values in one answer.
 pub const MAX_VALUES: usize = 100;
 
-/// Returns the first [`MAX_VALUES`] values of an argument that start with `value`, and the number of all. `session`
-/// is the value of `sessionId`, if known. An unknown argument has no values.
+/// Returns the first [`MAX_VALUES`] values of an argument that start with `value`, and the total number of such
+/// values. `session` is the value of `sessionId`, if known. Unknown arguments have no values.
 ///
 /// # Errors
 ///
-/// Returns the errors of the store.
+/// Returns an error if the store fails.
 pub fn complete(
     service: &Service,
     argument: &str,
@@ -22,7 +22,7 @@ pub fn complete(
     let mut values: Vec<String> = match (argument, session) {
         ("ruleset", _) => service.rulesets().names().map(str::to_owned).collect(),
         ("sessionId", _) => {
-            // Also matches words of the title.
+            // This also matches words in the title.
             let text = Some(prefix).filter(|prefix| !prefix.is_empty());
             let filter = ListFilter { state: ListState::All, text, after: None, limit: MAX_VALUES };
             let listing = service.store().list(&filter)?;

@@ -1,13 +1,13 @@
-//! The transport between rmcp and the two streams. It tracks the requests that need an answer, and reports the end of
-//! the input to rmcp only when all are answered. On its own, rmcp would have these problems:
+//! The transport between rmcp and the two streams. It tracks unanswered requests and reports the end of input to rmcp
+//! only when all of them have been answered. It solves these problems of using rmcp alone:
 //!
-//! - It gives calls in progress five seconds after the end of the input, or two after a cancellation. Then it drops
-//!   their answers, even if they have written.
+//! - After the end of input, rmcp waits five seconds for calls in progress (two seconds after a cancellation). Then
+//!   it drops their answers, even if the calls have written data.
 //! - A notification before the first request ends the session.
 //! - Invalid lines are answered without their id, or not at all.
 //!
 //! The transport also stops reading while too much is in progress or unread ([`AT_WORK`], [`UNREAD`]), since rmcp
-//! accepts requests without limit. The client's writes then block until it reads.
+//! accepts an unlimited number of requests. Meanwhile, the client's writes block.
 
 use std::collections::{HashMap, HashSet};
 use std::{io, sync::Arc, time::Duration};
@@ -33,7 +33,7 @@ use super::{
     stdio::{MAX_LINE, PATIENCE},
 };
 
-/// The two streams of a connection.
+/// A transport over the two streams of a connection.
 pub(super) struct Drain<R, W> {
     lines: BoundedLines<R>,
     output: Arc<Mutex<W>>,
@@ -44,31 +44,31 @@ pub(super) struct Drain<R, W> {
     is_open: bool,
 }
 
-/// The maximum number of requests in progress. Each ends by itself, so the requests behind them, such as a
-/// cancellation, wait no longer than the time limit of a call.
+/// The maximum number of requests in progress. Each request ends by itself, so later requests, such as a
+/// cancellation, wait no longer than the time limit for calls.
 pub(super) const AT_WORK: usize = 256;
 
-/// The maximum size of requests in progress and unwritten answers before reading stops, in bytes. It is enough for
+/// The total size of requests in progress and unwritten answers at which reading stops, in bytes. It leaves room for
 /// 2,000 long replies, since clients may send many requests before they read.
 const UNREAD: usize = 32 * 1024 * 1024;
 
-/// The memory of an answer in addition to its text.
+/// The memory that an answer takes in addition to its text, in bytes.
 const OVERHEAD: usize = 1024;
 
-/// How often to check whether cancelled calls have ended, while too many are in progress.
+/// How often to check whether cancelled calls have ended while too many calls are in progress.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The answers that are still to be written.
+/// The answers that have not been written yet.
 #[derive(Default)]
 struct PendingAnswers {
-    /// The requests without an answer. A set, since rmcp answers only one of two requests with the same id. Includes
-    /// subscriptions, which are answered when the connection ends.
+    /// The unanswered requests. This is a set because rmcp answers only one of two requests with the same id. It
+    /// includes subscriptions, which are answered when the connection ends.
     requests: HashSet<RequestId>,
-    /// The sizes of the requests in progress.
+    /// The sizes of the requests in progress, in bytes.
     working: HashMap<RequestId, usize>,
-    /// The number of error answers to lines that rmcp never receives.
+    /// The number of unwritten error answers to lines that rmcp never receives.
     errors: usize,
-    /// The size of requests in progress and unwritten answers, in bytes.
+    /// The total size of requests in progress and unwritten answers, in bytes.
     bytes: usize,
 }
 
@@ -94,7 +94,7 @@ impl PendingAnswers {
 /// An unwritten message. Dropping it counts it as written.
 struct UnwrittenMessage {
     pending: watch::Sender<PendingAnswers>,
-    /// The request that it answers.
+    /// The request that the message answers, if any.
     id: Option<RequestId>,
     bytes: usize,
 }
@@ -110,7 +110,7 @@ impl UnwrittenMessage {
     }
 }
 
-/// Also counts failed writes: a client that is gone needs no answer.
+/// Failed writes also count, since a disconnected client needs no answer.
 impl Drop for UnwrittenMessage {
     fn drop(&mut self) {
         self.pending.send_modify(|pending| {
@@ -137,7 +137,7 @@ where
         }
     }
 
-    /// Counts a message, and returns whether to pass it on to rmcp.
+    /// Counts a message and returns whether to pass it on to rmcp.
     fn admit(&mut self, message: &ClientJsonRpcMessage, length: usize) -> bool {
         match message {
             JsonRpcMessage::Request(request) => {
@@ -167,8 +167,7 @@ where
         }
     }
 
-    /// Answers a line that is not passed on to rmcp. Uses a separate task, because the read may be dropped at any
-    /// time.
+    /// Answers a line that is not passed on to rmcp, in a separate task because the read may be dropped at any time.
     fn refuse(&mut self, refusal: InvalidMessage) {
         let send = self.send(refusal.into_message());
         let (pending, log) = (self.pending.clone(), self.log.clone());
@@ -206,7 +205,7 @@ where
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        // Serialized at once, since the text is much smaller than the message.
+        // The message is serialized immediately, since the text is much smaller.
         let line = serde_json::to_vec(&message);
         let length = line.as_ref().map_or(0, Vec::len);
         let unwritten = UnwrittenMessage::new(self.pending.clone(), id.cloned(), length);
@@ -256,10 +255,10 @@ async fn read<R: AsyncRead + Unpin>(
     pending: &watch::Sender<PendingAnswers>,
     busy: &TaskTracker,
 ) -> io::Result<bool> {
-    // Lets earlier messages start their work, which makes them count.
+    // Lets earlier messages start their work, so that they are counted.
     tokio::task::yield_now().await;
     let mut pending = pending.subscribe();
-    // Cancelled calls may still be running, although they get no answer.
+    // Cancelled calls may still be running even though they get no answer.
     while pending.borrow_and_update().is_full() || busy.len() >= AT_WORK {
         let _ = tokio::time::timeout(LOOK, pending.changed()).await;
     }
@@ -273,7 +272,7 @@ async fn write_line<W: AsyncWrite + Unpin>(output: &Mutex<W>, mut line: Vec<u8>)
     output.flush().await
 }
 
-/// Returns whether a request starts a session in rmcp. Before that, rmcp treats a notification as an error.
+/// Returns whether a request starts a session in rmcp. Until a session starts, rmcp treats notifications as errors.
 fn opens_session(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,

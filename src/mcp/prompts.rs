@@ -1,5 +1,6 @@
-//! The prompts that people can choose in a client: start an investigation with the whole method, continue one,
-//! research a node, or check an answer. All instructions about the method come from the ruleset.
+//! The prompts that people can choose in a client: starting an investigation with the full method, continuing an
+//! investigation, researching a node, and checking an answer. All instructions about the method come from the
+//! ruleset.
 
 use rmcp::model::{Prompt, PromptArgument};
 
@@ -12,7 +13,7 @@ use crate::ruleset::{EffectiveRules, Role, builtin};
 use crate::service::{Refusal, Service, Standing};
 use crate::text::shorten;
 
-/// Returns all prompts, in the order of the list.
+/// Returns all prompts, in the order in which they are listed.
 pub fn prompts() -> [Prompt; 4] {
     let argument = |name: &str, description: &str, required| {
         PromptArgument::new(name).with_description(description).with_required(required)
@@ -63,7 +64,7 @@ const NAMED: usize = 10;
 ///
 /// # Errors
 ///
-/// Fails if the prompt is unknown, an argument is missing, or the investigation or node does not exist.
+/// Returns an error if the prompt is unknown, an argument is missing, or the investigation or node does not exist.
 pub fn prompt(
     service: &Service,
     name: &str,

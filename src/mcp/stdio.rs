@@ -1,26 +1,27 @@
 //! The server over stdin and stdout, with one JSON message per line.
 //!
-//! 1. [`serve_stdio`] creates the runtime, handles signals, and waits for running calls at the end.
-//! 2. [`serve`] runs rmcp over any two streams, through the `drain`, which tracks the answers still due.
-//! 3. The drain reads lines with `framing`.
+//! 1. [`serve_stdio`] creates the runtime, handles signals, and waits for running calls before it returns.
+//! 2. [`serve`] runs rmcp over any two streams through `drain`, which tracks unanswered requests.
+//! 3. `drain` uses `framing` to read lines.
 //!
 //! Guarantees:
 //!
 //! - Only messages go to stdout.
-//! - **An accepted call is answered**, however long it takes. When stdin ends or SIGTERM, SIGINT or SIGHUP (on other
-//!   systems, Ctrl-C) arrives, reading stops, running calls finish, and their answers are written. Then the process
-//!   can exit successfully.
-//! - The end of stdin is a success at any time, even before the first request.
-//! - An invalid line does not end the server. If its id can be found, it is answered with an error, even if the line
-//!   is broken JSON or longer than [`MAX_LINE`]. Otherwise it is dropped and logged.
+//! - **An accepted call is answered**, however long it takes. When stdin ends or a signal arrives (SIGTERM, SIGINT or
+//!   SIGHUP on Unix, Ctrl-C elsewhere), the server stops reading, lets running calls finish, and writes their
+//!   answers. The process can then exit successfully.
+//! - Closing stdin is never an error, even before the first request.
+//! - An invalid line does not stop the server. If a request id can be found in the line, the server answers with an
+//!   error, even if the line is malformed JSON or longer than [`MAX_LINE`]. Otherwise, the line is dropped and
+//!   logged.
 //! - A notification or response before the first request is ignored.
-//! - A long call does not delay others: calls run on threads of their own.
+//! - A long call does not delay others: each call runs on its own thread.
 //! - Memory is bounded. If a client has too many requests in progress, or too many unread answers, the server stops
 //!   reading from it.
 //!
-//! Limits: a second signal ends the wait, and with it the running calls. A request that is never answered although no
-//! call is running, for example because the client does not read, delays the end by [`PATIENCE`]. A cancelled request
-//! runs to completion without an answer, as the protocol requires.
+//! Limits: a second signal aborts the wait and any running calls. If a request stays unanswered although no call is
+//! running, for example because the client does not read, shutdown is delayed by [`PATIENCE`]. A cancelled request
+//! runs to completion but gets no answer, as the protocol requires.
 
 use std::{io, time::Duration};
 
@@ -39,7 +40,7 @@ use crate::service::background;
 
 /// Serves over stdin and stdout until stdin ends or a signal arrives. Blocks.
 pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
-    // A single thread for the protocol starts fastest.
+    // A runtime with a single protocol thread starts fastest.
     let runtime = start(Builder::new_current_thread().enable_all()).map_err(ServeError::Start)?;
     serve_until_signal(runtime, server, ServeError::Interrupted, |server, stop| {
         let (input, output) = rmcp::transport::stdio_pipes();
@@ -47,8 +48,8 @@ pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
     })
 }
 
-/// Serves until `serve` completes, which it does after the first signal, and finishes the background work. Returns
-/// the error `interrupted` after a second signal.
+/// Runs `serve`, which completes after the first signal, and then finishes the background work. Returns the error
+/// `interrupted` after a second signal.
 pub(super) fn serve_until_signal<E, F: Future<Output = Result<(), E>>>(
     runtime: Runtime,
     server: Server,
@@ -61,7 +62,7 @@ pub(super) fn serve_until_signal<E, F: Future<Output = Result<(), E>>>(
             Signals::listen(true, |name, fault| log.warn(format_args!("cannot listen for {name}: {fault}")));
         let serving = async {
             let outcome = serve(server.clone(), signals.clone()).await;
-            // If the thread panicked, the log has it.
+            // If the thread panicked, the panic has already been logged.
             let _ = tokio::task::spawn_blocking(move || server.finish(background::PATIENCE)).await;
             outcome
         };
@@ -76,8 +77,8 @@ pub(super) fn serve_until_signal<E, F: Future<Output = Result<(), E>>>(
     outcome
 }
 
-/// Starts a runtime that always has a thread for calls. If the system cannot create more threads, calls wait for that
-/// one. Without any, tokio would panic.
+/// Starts a runtime that always has at least one thread for calls. If the system cannot create more threads, calls
+/// wait for that one. With no such thread, tokio would panic.
 pub(super) fn start(builder: &mut Builder) -> io::Result<Runtime> {
     /// Longer than any server runs.
     const KEPT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -91,15 +92,15 @@ pub(super) fn start(builder: &mut Builder) -> io::Result<Runtime> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(begin)).unwrap_or_else(no_thread)
 }
 
-/// Runs a future to completion and shuts down the runtime. Dropping the runtime would wait for its threads: calls
-/// left running after a second signal, or a blocked read of stdin.
+/// Runs a future to completion and shuts down the runtime. Dropping the runtime instead would wait for its threads,
+/// which may still be running calls after a second signal or be blocked reading stdin.
 pub(super) fn run<T>(runtime: Runtime, future: impl Future<Output = T>) -> T {
     let outcome = runtime.block_on(future);
     runtime.shutdown_background();
     outcome
 }
 
-/// Serves over any two streams until `input` ends or `stop` completes, and then until all calls are answered.
+/// Serves over any two streams until `input` ends or `stop` completes, and then waits until all calls are answered.
 pub async fn serve<R, W>(
     server: Server,
     input: R,
@@ -130,12 +131,12 @@ where
             serving.await
         }
     };
-    // Cancelled calls get no answer, but must finish their writes.
+    // Cancelled calls get no answer but must finish their writes.
     whole.idle().await;
     outcome
 }
 
-/// An error that prevented or ended serving.
+/// An error that kept the server from starting or made it stop.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The runtime could not be created.
@@ -149,7 +150,7 @@ pub enum ServeError {
     Interrupted,
 }
 
-/// The maximum length of a line, in bytes. It is the same as in rmcp's own transports.
+/// The maximum length of a line in bytes, the same as in rmcp's own transports.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
 /// How long shutdown waits for an answer that no tool is working on.
@@ -217,7 +218,7 @@ mod tests {
         })
     }
 
-    /// Blocks calls of `tot_slow` until the test opens it.
+    /// Blocks calls to `tot_slow` until the test lets them continue.
     #[derive(Default)]
     struct SlowCalls {
         begun: AtomicUsize,
@@ -263,7 +264,7 @@ mod tests {
 
     impl RawClient {
         fn new(tools: Vec<Tool>) -> RawClient {
-            // Large enough for a long line while nobody reads.
+            // The buffer is large enough for a long line while nobody reads.
             let (here, there) = tokio::io::duplex(1 << 16);
             let (read, write) = tokio::io::split(here);
             let (input, output) = tokio::io::split(there);
@@ -315,7 +316,7 @@ mod tests {
             self.stop.take().unwrap().send(()).unwrap();
         }
 
-        /// Returns all remaining messages, once the server has ended successfully.
+        /// Returns all remaining messages after the server has ended successfully.
         async fn rest(mut self) -> Vec<Value> {
             let served = tokio::time::timeout(Duration::from_secs(20), &mut self.served).await;
             served.expect("an end in time").unwrap().expect("success");
@@ -337,7 +338,7 @@ mod tests {
             "params": {"name": name, "arguments": arguments}})
     }
 
-    /// Turns a request into one of the stateless protocol.
+    /// Converts a request to the stateless protocol.
     fn stateless(mut request: Value) -> Value {
         request["params"]["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -347,7 +348,7 @@ mod tests {
         request
     }
 
-    /// Returns the reply in an answer.
+    /// Returns the reply contained in an answer.
     fn reply(answer: &Value) -> Value {
         assert!(answer["result"].get("structuredContent").is_none(), "a model would read it twice: {answer}");
         let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
@@ -509,7 +510,7 @@ mod tests {
     #[tokio::test]
     async fn a_line_that_is_no_message_ends_nothing() {
         let mut client = RawClient::initialized(vec![echo()]).await;
-        // Nobody can be waiting for answers to these.
+        // Nobody can be waiting for answers to these lines.
         for line in ["nonsense", "", "  \r", "{\"jsonrpc\":", "\u{feff}", "\0"] {
             client.send_raw(format!("{line}\n").as_bytes()).await;
         }
@@ -523,7 +524,7 @@ mod tests {
     #[tokio::test]
     async fn a_broken_request_whose_id_can_be_read_is_answered() {
         let mut client = RawClient::initialized(vec![echo()]).await;
-        // Half a surrogate pair, as in a string that JavaScript has cut.
+        // Half a surrogate pair, as in a string that JavaScript has truncated.
         client
             .send_raw(b"{\"method\":\"tools/call\",\"params\":{\"id\":1,\"a\":\"\\ud83d\"},\"id\":\"x\"}\n")
             .await;
@@ -616,7 +617,7 @@ mod tests {
         (client, gate)
     }
 
-    /// Lets more time pass than rmcp waits by itself after a cancellation (2 s) and at the end of input (5 s).
+    /// Lets more time pass than rmcp itself waits after a cancellation (2 s) or the end of input (5 s).
     async fn let_time_pass(client: &RawClient) {
         tokio::time::pause();
         for _ in 0..30 {
@@ -714,7 +715,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (gate, stuck) = (Arc::<SlowCalls>::default(), Arc::<SlowCalls>::default());
         let outcome = run(runtime, async {
-            // Like a blocking read of stdin that is not a pipe.
+            // This is like a blocking read from stdin when stdin is not a pipe.
             let tool = stuck.tool();
             tokio::spawn(async move { tool.answer(json!({}), Caller::default()).await });
             stuck.begun(1).await;
