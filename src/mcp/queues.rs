@@ -1,16 +1,17 @@
 //! Queues of calls that wait asynchronously for one another, in order of arrival.
 //!
-//! Calls that write to the same investigation must run one after the other. A lock of the store ensures this, but a
-//! call that waits for the lock blocks a thread. With a queue, many calls to one investigation do not take threads
-//! from others, and a client's calls run in the order in which they were sent. Nothing relies on the queues: an
-//! investigation with two spellings of its id has two queues.
+//! Calls that write to the same investigation must run one at a time. The store's lock ensures this, but a call that
+//! waits for the lock blocks a thread. With queues, many calls to one investigation do not take threads away from
+//! other calls, and a client's calls run in the order in which they were sent. Correctness does not depend on the
+//! queues: if an investigation's id is spelled in two ways, there are two queues for it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
 
 use tokio::sync::Mutex;
 
-/// A set of queues by key. A queue exists while a call is in it, and has a value that the call at its head may use.
+/// A set of queues, by key. A queue exists while it contains a call and has a value that the call at its head may
+/// use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queues<T>(Arc<std::sync::Mutex<HashMap<String, Weak<Mutex<T>>>>>);
 
@@ -21,7 +22,7 @@ impl<T: Default> Queues<T> {
         if let Some(queue) = queues.get(key).and_then(Weak::upgrade) {
             return queue;
         }
-        // Removes unused queues. This happens rarely enough to scan all of them.
+        // Removes unused queues. This happens rarely enough to scan all queues.
         if queues.len() == queues.capacity() {
             queues.retain(|_, queue| queue.strong_count() > 0);
         }

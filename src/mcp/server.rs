@@ -1,19 +1,19 @@
-//! The MCP server: a table of tools, and the calls to them. The module `handler` connects it to rmcp.
+//! The MCP server, which holds a table of tools and runs calls to them. The module `handler` connects it to rmcp.
 //!
 //! 1. A [`Tool`] consists of an input type, an output type and a function. Its schema is derived from the input type.
 //! 2. [`Server::new`] takes the tools in the order in which clients list them.
 //! 3. The arguments of a call are coerced to the tool's schema ([`coercion`]). Then the tool runs and its reply is
 //!    sent.
 //!
-//! Guarantees: every call of a known tool is answered with a result, never with a protocol error, even if the
+//! Guarantees: every call to a known tool is answered with a result, never with a protocol error, even if the
 //! arguments don't fit (`INVALID_ARGUMENT`) or the tool panics (`INTERNAL_ERROR`). A call that has started runs to
 //! completion, even if the client cancels it or disconnects. Protocol errors are reserved for malformed requests: an
 //! unknown tool or method, or params that are not an object.
 //!
 //! Limits: calls run concurrently and in no particular order, except calls that write to the same investigation
-//! (`queues`). So a tool must be safe to run concurrently with itself. A call that takes longer than [`PATIENCE`] is
-//! answered with `TIMED_OUT` and continues. A call that is still queued after `TURN` is refused. The log reports only
-//! the location of a panic. A build with `panic = "abort"` would end the process instead.
+//! (`queues`). Therefore, a tool must be safe to run concurrently with itself. A call that takes longer than
+//! [`PATIENCE`] is answered with `TIMED_OUT` but continues. A call that is still queued after `TURN` is refused. Only
+//! the location of a panic is logged. In a build with `panic = "abort"`, a panic would end the process instead.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -53,29 +53,30 @@ pub struct Server {
     pub(super) log: Log,
     read_only: bool,
     session: ClientSession,
-    /// The time to wait for a person's answer before the end. `None` asks nobody.
+    /// How long to wait for a person's answer before an investigation ends. If `None`, nobody is asked.
     pub(super) ask_before_end: Option<Duration>,
-    /// The background work: syncing.
+    /// The background work, which is syncing.
     background: Option<Arc<Background>>,
 }
 
-/// How runs of clients are told apart.
+/// How client runs are told apart.
 #[derive(Clone, Debug, Default)]
 pub enum ClientSession {
-    /// Runs are not told apart.
+    /// Client runs are not told apart.
     #[default]
     Unknown,
-    /// This process serves a single run with this name.
+    /// This process serves a single client run with this name.
     Process(String),
-    /// Each connection may have a session, under protocols up to 2025-11-25. It is named when the connection starts.
+    /// Each connection may have a session in protocol versions up to 2025-11-25. The session is named when the
+    /// connection starts.
     Connections,
     /// The session of one connection.
     Connection(String),
 }
 
 impl Server {
-    /// Returns a server with these tools, listed in this order. Agents read the instructions first; clients truncate
-    /// them after [`MAX_INSTRUCTIONS`] characters.
+    /// Returns a server with the given tools, listed in the given order. Agents read the instructions first; clients
+    /// truncate them after [`MAX_INSTRUCTIONS`] characters.
     pub fn new(instructions: impl Into<String>, tools: Vec<Tool>) -> Server {
         Server {
             instructions: instructions.into().into(),
@@ -103,17 +104,17 @@ impl Server {
         Server { log, ..self }
     }
 
-    /// If `read_only`, hides the tools that write. Calling one returns `READ_ONLY`.
+    /// Hides the tools that write if `read_only` is true. Calling a hidden tool returns `READ_ONLY`.
     pub fn reading_only(self, read_only: bool) -> Server {
         Server { read_only, ..self }
     }
 
-    /// Sets how long to wait for a person's permission before an investigation ends. `None` asks nobody.
+    /// Sets how long to wait for a person's permission before an investigation ends. If `None`, nobody is asked.
     pub fn asking_before_end(self, patience: Option<Duration>) -> Server {
         Server { ask_before_end: patience, ..self }
     }
 
-    /// Sets the background work to finish when the server ends.
+    /// Sets the background work, which is finished when the server stops.
     pub fn with_background(self, background: Option<Background>) -> Server {
         Server { background: background.map(Arc::new), ..self }
     }
@@ -125,7 +126,8 @@ impl Server {
         }
     }
 
-    /// Returns a server for another connection. It shares everything but the notifications and the client session.
+    /// Returns a server for another connection. The new server shares everything except the notifications and the
+    /// client session.
     pub(super) fn connected(&self) -> Server {
         let session = match (&self.session, self.new_session()) {
             (ClientSession::Connections, Some(name)) => ClientSession::Connection(name),
@@ -134,12 +136,12 @@ impl Server {
         Server { notifier: Arc::default(), session, ..self.clone() }
     }
 
-    /// Sets how runs of clients are told apart.
+    /// Sets how client runs are told apart.
     pub fn with_session(self, session: ClientSession) -> Server {
         Server { session, ..self }
     }
 
-    /// Names the run of this process's only client, with a new name if none is given.
+    /// Names the run of this process's only client, creating a new name if none is given.
     pub fn of_one_client(self, name: Option<String>) -> Server {
         let session = name.or_else(|| self.new_session()).map(ClientSession::Process);
         self.with_session(session.unwrap_or_default())
@@ -150,7 +152,7 @@ impl Server {
         Some(world.session_id(world.now().ok()?).to_string())
     }
 
-    /// Returns the caller, if known. In the stateless protocol, requests of one connection are not related.
+    /// Returns the caller, if known. In the stateless protocol, requests on the same connection are not related.
     pub(super) fn caller(&self, client: Option<Implementation>, is_stateless: bool) -> Caller {
         /// The maximum length of a client name, in characters.
         const MOST: usize = 100;
@@ -233,7 +235,7 @@ impl Server {
         tool.about.read_only || tool.about.also_reads || !self.read_only
     }
 
-    /// Returns the available tools, as listed to clients.
+    /// Returns the available tools as clients see them.
     pub(super) fn listed(&self) -> impl Iterator<Item = rmcp::model::Tool> {
         self.offered().map(|tool| tool.listed(self.read_only))
     }
@@ -256,13 +258,13 @@ impl Server {
 
 /// The outcome of a call.
 pub(super) enum Called {
-    /// It was answered.
+    /// The call was answered.
     Done(CallToolResult),
-    /// A person must be asked this question, and the call repeated with the answer.
+    /// A person must be asked this question, and the call must be repeated with the answer.
     Asks(String),
 }
 
-/// Returns the session id from a call that writes to an existing investigation.
+/// Returns the session id if the call writes to an existing investigation.
 fn written_to(tool: &Tool, arguments: &Value) -> Option<String> {
     let id = arguments.get("sessionId")?.as_str()?.trim();
     // Longer ids are invalid, so they need no queue.
@@ -275,12 +277,12 @@ pub(super) enum Unanswered {
     TimedOut,
 }
 
-/// The time limit for a call. It is less than the one minute after which clients based on the official TypeScript SDK
-/// give up and learn nothing.
+/// The time limit for a call. It is shorter than the one minute after which clients based on the official TypeScript
+/// SDK give up without an answer.
 pub const PATIENCE: Duration = Duration::from_secs(50);
 
-/// The time limit for a call to wait for earlier writes to the same investigation. It is shorter than [`PATIENCE`],
-/// so the reply says that the call has not started instead of that it continues.
+/// How long a call may wait for earlier writes to the same investigation. It is shorter than [`PATIENCE`], so the
+/// reply can say that the call has not started rather than that it continues.
 const TURN: Duration = Duration::from_secs(45);
 
 /// The maximum length of the instructions, in characters. Clients cut off the rest.
@@ -339,7 +341,7 @@ mod tests {
         })
     }
 
-    /// Returns the text of a reply, and the time it took.
+    /// Returns the text of a reply and the time it took.
     async fn called(server: &Server, session: &str) -> (String, Duration) {
         let since = tokio::time::Instant::now();
         let arguments = json!({"sessionId": session});

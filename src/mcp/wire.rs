@@ -1,6 +1,6 @@
-//! The parts common to replies, and their conversion from domain values. Values that are sent whole (diagnostics,
-//! references, quality metrics) serialize themselves. A part that is shortened, joined or reduced has a type of its
-//! own here.
+//! The parts shared by replies, and their conversion from domain values. Values that are sent whole (diagnostics,
+//! references, quality metrics) serialize themselves. Parts that are shortened, joined or reduced have their own
+//! types here.
 
 use std::collections::HashSet;
 
@@ -34,7 +34,8 @@ pub enum CallStatus {
     Rejected,
 }
 
-/// The fields common to all replies. Those that are skipped may be cut, or follow the body.
+/// The fields common to all replies. Fields that serialization skips are added after the body and may be cut, or are
+/// not sent.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplyFields {
@@ -48,50 +49,51 @@ pub struct ReplyFields {
     /// The reasons for a rejection.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Diagnostic>,
-    /// Doubts about a call that succeeded. No later reply repeats them.
+    /// Warnings about a successful call. No later reply repeats them.
     #[serde(skip)]
     pub warnings: Vec<Diagnostic>,
     /// The git commit that was written, if any.
     pub commit: Option<String>,
     /// The highest round with a committed node.
     pub current_round: Option<u32>,
-    /// Whether tot_end would be accepted now. Absent if the call does not determine an investigation; false if that
-    /// does not exist.
+    /// Whether tot_end would be accepted now. Absent if the call does not identify an investigation; false if the
+    /// investigation does not exist.
     pub can_end: Option<bool>,
     /// All reasons why tot_end would be rejected now.
     #[serde(skip)]
     pub owed: Vec<BlockerEntry>,
-    /// The requested graph, or a small one. It is always sent whole and does not reduce the room for other parts.
+    /// The graph, if it was requested or is small. It is always sent whole and does not reduce the room for other
+    /// parts.
     #[serde(skip)]
     pub graph: Graph,
 }
 
-/// The reasons of one kind why tot_end would be rejected.
+/// Reasons of the same kind why tot_end would be rejected.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BlockerEntry {
-    /// The kind.
+    /// The code that all these reasons have in common.
     pub code: Code,
     /// The number of reasons, if more than one.
     pub count: Option<usize>,
-    /// The first nodes concerned, if several.
+    /// The first affected nodes, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub node_ids: Vec<String>,
     /// The message of the first reason.
     pub message: String,
 }
 
-/// A change of a node's state.
+/// A change in a node's state.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TransitionEntry {
     /// The node that changed.
     pub node_id: String,
-    /// Its previous state.
+    /// The node's previous state.
     pub from: String,
-    /// Its current state, under the same key as in other replies.
+    /// The node's current state, under the same key as in other replies.
     pub state: String,
-    /// The child that caused the change.
+    /// The child that caused the change, if any.
     pub by: Option<String>,
 }
 
@@ -111,7 +113,7 @@ pub enum GraphForm {
 }
 
 impl GraphForm {
-    /// Returns the default for tools that write.
+    /// Returns the default form for tools that write.
     pub fn none() -> Self {
         GraphForm::None
     }
@@ -123,13 +125,13 @@ impl GraphForm {
 pub struct Graph {
     /// The graph as DOT.
     pub dot: Option<String>,
-    /// The graph as DOT, in the reply of tot_end.
+    /// The graph as DOT, in the reply from tot_end.
     pub final_dot: Option<String>,
     /// The graph as Mermaid.
     pub mermaid: Option<String>,
     /// The graph as nodes with their parents.
     pub graph: Option<Vec<GraphNode>>,
-    /// The address of the resource with the graph, if it is too large for a reply.
+    /// The address of the graph resource, if the graph is too large for a reply.
     pub graph_resource: Option<String>,
 }
 
@@ -137,13 +139,13 @@ pub struct Graph {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GraphNode {
-    /// The node.
+    /// The node's id.
     pub node_id: String,
-    /// Its parent; absent for a root.
+    /// The parent's id; absent for a root.
     pub parent: Option<String>,
-    /// Its state; absent while it is only proposed.
+    /// The node's state; absent while the node is only proposed.
     pub state: Option<String>,
-    /// Its title.
+    /// The node's title.
     pub title: String,
 }
 
@@ -165,7 +167,7 @@ impl ReplyFields {
         }
     }
 
-    /// Returns the fields for a call that reads.
+    /// Returns the fields for a call that only reads.
     pub fn standing(standing: &Standing, outlook: &Outlook) -> ReplyFields {
         let investigation = standing.investigation();
         ReplyFields {
@@ -191,7 +193,7 @@ impl ReplyFields {
         shared.after_what_changed(&written.before, &written.standing)
     }
 
-    /// Prepends to the message what the call changed about answers other than the nodes it names.
+    /// Prepends to the message how the call affected answers that it did not name.
     pub fn after_what_changed(self, before: &Investigation, standing: &Standing) -> ReplyFields {
         let Weakened { refuted, unconfirmed } = weakened(before, standing.investigation(), &standing.rules());
         let mut message = String::new();
@@ -244,7 +246,7 @@ impl ReplyFields {
     }
 }
 
-/// Returns the blockers by kind.
+/// Groups the blockers by kind.
 fn blocker_entries(blockers: &[Diagnostic]) -> Vec<BlockerEntry> {
     let mut by_code: Vec<Vec<&Diagnostic>> = Vec::new();
     for blocker in blockers {
@@ -255,7 +257,7 @@ fn blocker_entries(blockers: &[Diagnostic]) -> Vec<BlockerEntry> {
     }
     let entry = |same: Vec<&Diagnostic>| {
         let count = Some(same.len()).filter(|count| *count > 1);
-        // The message already names a single node.
+        // If only one node is affected, the message already names it.
         let nodes = same.iter().filter(|_| count.is_some()).filter_map(|blocker| blocker.node.clone());
         BlockerEntry {
             code: same[0].code.clone(),
@@ -267,7 +269,7 @@ fn blocker_entries(blockers: &[Diagnostic]) -> Vec<BlockerEntry> {
     by_code.into_iter().map(entry).collect()
 }
 
-/// Merges errors that repeat the same mistake. The first one names the other places.
+/// Merges errors about the same mistake. The first error names the other places where it occurs.
 pub fn each_once(errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut each: Vec<(Diagnostic, String, Vec<String>, usize)> = Vec::new();
     for error in errors {
@@ -330,7 +332,7 @@ impl From<&Transition> for TransitionEntry {
     }
 }
 
-/// Returns the quality metrics, rounded to six digits, which avoids values like 0.30000000000000004.
+/// Returns the quality metrics, rounded to six digits to avoid values like 0.30000000000000004.
 pub fn figures(quality: &Quality) -> Value {
     let mut figures = serde_json::to_value(quality).unwrap_or_default();
     for (_, figure) in figures.as_object_mut().into_iter().flatten().filter(|(_, figure)| figure.is_f64()) {
@@ -344,7 +346,7 @@ pub fn pending(investigation: &Investigation) -> Vec<String> {
     investigation.pending().map(|node| node.id.to_string()).collect()
 }
 
-/// Returns the beginning of findings.
+/// Returns the beginning of the findings.
 pub fn summary(findings: &str) -> String {
     markdown::excerpt(findings, SUMMARY)
 }

@@ -1,12 +1,12 @@
-//! Request bodies, within a common memory budget.
+//! Receives request bodies within a shared memory budget.
 //!
-//! Bytes are counted as they arrive, whatever length a client declares, until the request is answered, because the
-//! body stays in memory that long. The first [`SMALL`] bytes of each body come from a separate share, so small
-//! requests succeed even when large ones have used up the rest. A body that does not fit is refused and its memory
-//! released at once. If bodies waited for memory instead, they could deadlock.
+//! Bytes are counted as they arrive, regardless of the declared length, and remain counted until the request is
+//! answered, since the body stays in memory until then. The first [`SMALL`] bytes of each body come from a separate
+//! share, so small requests succeed even when large ones have used up the rest. A body that does not fit is refused,
+//! and its memory is released immediately. If bodies waited for memory instead, they could deadlock.
 //!
-//! Complete bodies wait for their turn to be parsed, small and large ones separately. Parsed JSON is larger: a list
-//! of numbers takes more than a hundred times its length.
+//! Complete bodies wait for their turn to be parsed, with separate queues for small and large bodies, because parsed
+//! JSON is larger: a list of numbers takes more than a hundred times its length.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use axum::body::{Body, Bytes, HttpBody as _};
 use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
-/// The number of bytes of each body that count towards the share of small bodies.
+/// The number of bytes of each body that count towards the share for small bodies.
 const SMALL: usize = 32 * 1024;
 
-/// The share of small bodies, in bytes. It holds about 2,000 of them, more than the default number of connections
-/// from one network.
+/// The share for small bodies, in bytes. It holds about 2,000 small bodies, more than the default limit on
+/// connections from one network.
 pub const SMALL_BODIES: usize = 64 * 1024 * 1024;
 
-/// The share of larger bodies, in bytes. It equals the largest request size that an operator can allow.
+/// The share for larger bodies, in bytes. It equals the largest request size that an operator can allow.
 pub const LARGE_BODIES: usize = 64 * 1024 * 1024;
 
-/// The number of bytes of small bodies to process at once.
+/// The maximum total size of small bodies processed at once, in bytes.
 const SMALL_AT_WORK: usize = 2 * 1024 * 1024;
 
-/// The number of bytes of larger bodies to process at once. A body above this limit is processed alone.
+/// The maximum total size of larger bodies processed at once, in bytes. A body above this limit is processed alone.
 const LARGE_AT_WORK: usize = 4 * 1024 * 1024;
 
-/// The unused part of the budget.
+/// The unused part of the memory budget.
 pub(super) struct BodyBudget {
     small: Arc<Semaphore>,
     large: Arc<Semaphore>,
@@ -40,7 +40,7 @@ pub(super) struct BodyBudget {
     large_at_work: Arc<Semaphore>,
 }
 
-/// A body's share of the budget.
+/// A body's share of the memory budget.
 #[derive(Default)]
 pub(super) struct Share {
     small: Option<OwnedSemaphorePermit>,
@@ -72,15 +72,15 @@ impl BodyBudget {
         }
     }
 
-    /// Receives a whole body and waits for its turn. The time limit applies to the whole body, so slow senders cannot
-    /// extend it, and again to the wait.
+    /// Receives a whole body and waits for its turn to be parsed. The time limit covers the whole body, so slow
+    /// senders cannot extend it. The same limit then applies to the wait.
     pub(super) async fn receive(
         &self,
         body: Body,
         most: usize,
         time: Duration,
     ) -> Result<(Bytes, Share), BodyError> {
-        // Refuses a declared length above the limit at once.
+        // If the declared length is above the limit, the body is refused immediately.
         if body.size_hint().lower() > most as u64 {
             return Err(BodyError::TooLong(most));
         }
@@ -112,7 +112,7 @@ impl BodyBudget {
                     (text, share) = Default::default();
                 }
             }
-            // Reads the rest anyway: a client that cannot finish writing never reads the answer.
+            // The rest is read anyway, because a client that cannot finish writing never reads the answer.
             if fits {
                 text.extend_from_slice(&data);
             }

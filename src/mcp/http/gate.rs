@@ -1,8 +1,9 @@
-//! The checks on a request before rmcp handles it, and the requests in progress.
+//! Checks requests before rmcp handles them, and tracks the requests in progress.
 //!
-//! Requests enter through [`HttpGate::routes`] and pass these layers, outermost first: the request log ([`tell`]);
-//! the check of the origin ([`judge_origin`]); preflight requests of browsers (tower's CORS layer); the rate and the
-//! token ([`admit`]); and finally the body, the number of sessions and the id ([`answer`]).
+//! Requests enter through [`HttpGate::routes`] and pass through these layers, outermost first: the request log
+//! ([`tell`]); the origin check ([`judge_origin`]); browser preflight handling (tower's CORS layer); the rate and
+//! token checks ([`admit`]); and finally the checks of the body, the number of sessions and the request id
+//! ([`answer`]).
 
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
@@ -44,7 +45,7 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// The state of the server, and the limits for requests.
+/// The server state and the request limits.
 pub(super) struct HttpGate {
     service: RmcpService,
     sessions: Arc<LocalSessionManager>,
@@ -55,7 +56,7 @@ pub(super) struct HttpGate {
     new_session: tokio::sync::Mutex<()>,
     log: Log,
     in_progress: TaskTracker,
-    /// The requests in progress in sessions.
+    /// The session and the id of each request in progress in a session.
     ids: Arc<Mutex<HashSet<(String, RequestId)>>>,
     stopping: CancellationToken,
 }
@@ -81,7 +82,7 @@ impl HttpGate {
         }
     }
 
-    /// Returns the routes through the gate. They require the client's address as [`ConnectInfo`].
+    /// Returns the routes through the gate. The routes require the client's address as [`ConnectInfo`].
     pub(super) fn routes(self: Arc<Self>) -> Router {
         let origins = self.options.origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
         let cors = CorsLayer::new()
@@ -105,8 +106,8 @@ impl HttpGate {
             .with_state(self)
     }
 
-    /// Stops accepting requests, and waits until all accepted ones are answered completely. The wait is brief for
-    /// answers that no tool is working on, for example if a client reads slowly.
+    /// Stops accepting requests and waits until all accepted requests are fully answered. The wait is brief for
+    /// answers that no tool is working on, such as those to a client that reads slowly.
     pub(super) async fn stop(&self, tools: &TaskTracker) {
         self.stopping.cancel();
         self.in_progress.close();
@@ -149,8 +150,8 @@ impl HttpGate {
             .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge)))
     }
 
-    /// Refuses a request that would exceed the maximum number of sessions. While the guard exists, no other session
-    /// is created.
+    /// Refuses a request that would exceed the maximum number of sessions. No other session is created while the
+    /// returned guard exists.
     async fn count_sessions(&self) -> Result<tokio::sync::MutexGuard<'_, ()>, HttpRefusal> {
         let turn = self.new_session.lock().await;
         if self.sessions.sessions.read().await.len() >= self.options.sessions {
@@ -160,7 +161,7 @@ impl HttpGate {
         Ok(turn)
     }
 
-    /// Reserves the id of a request until it is answered. Of two concurrent requests with the same id, rmcp would
+    /// Reserves a request's id until the request is answered. If two concurrent requests had the same id, rmcp would
     /// answer one and never close the other.
     fn reserve_id(&self, headers: &HeaderMap, id: RequestId) -> Result<Option<ReservedId>, HttpRefusal> {
         let Some(session) = headers.get(SESSION).and_then(|id| id.to_str().ok()) else { return Ok(None) };
@@ -208,7 +209,7 @@ async fn health(State(gate): GateState) -> impl IntoResponse {
 }
 
 async fn judge_origin(State(gate): GateState, request: Request, next: Next) -> Result<Response, HttpRefusal> {
-    // Browsers write an origin in only one way.
+    // Browsers always write an origin the same way.
     if let Some(origin) = request.headers().get(ORIGIN)
         && !gate.options.origins.iter().any(|allowed| origin == allowed.as_str())
         && !is_same(origin, request.headers())
@@ -254,10 +255,10 @@ async fn answer(
     let asked = framing::RequestHeader::of(&body);
     let listens = parts.method == Method::GET || asked.as_ref().is_some_and(|request| request.listens);
     let mark = (!listens).then(|| gate.in_progress.token());
-    // The server may have started to stop since the first check.
+    // Shutdown may have started since the first check.
     gate.refuse_when_stopping()?;
     let (id, turn) = match asked {
-        // rmcp creates a session exactly for this method, whatever the headers are.
+        // rmcp creates a session for this method only, regardless of the headers.
         Some(request) if request.initializes => (None, Some(gate.count_sessions().await?)),
         Some(request) => (gate.reserve_id(&parts.headers, request.id)?, None),
         None => (None, None),
@@ -275,8 +276,8 @@ async fn answer(
     {
         return Ok(answer);
     }
-    // The request is in progress until its body is sent or dropped. Errors never occur: the mapping only carries the
-    // guards.
+    // The request is in progress until the body of its answer is sent or dropped. No errors occur here; the mapping
+    // only carries the guards.
     let held = (mark, id, protected, (!listens).then_some(share));
     Ok(answer.map(|body| {
         Body::new(body.map_err(move |never| {
@@ -293,7 +294,7 @@ struct HttpRefusal {
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// The reason for a refusal, for the log.
+/// The reason for a refusal, which is logged.
 #[derive(Clone)]
 struct RefusalReason(String);
 
@@ -307,7 +308,7 @@ impl HttpRefusal {
         self
     }
 
-    /// Adds the time to wait, in whole seconds.
+    /// Tells the client how long to wait, in whole seconds.
     fn after(self, wait: Duration) -> HttpRefusal {
         self.with(RETRY_AFTER, HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64))
     }
@@ -339,7 +340,7 @@ impl IntoResponse for HttpRefusal {
     }
 }
 
-/// Returns whether a page comes from this server itself. rmcp then checks the host name.
+/// Returns whether a page comes from this server itself. rmcp checks the host name later.
 fn is_same(origin: &HeaderValue, headers: &HeaderMap) -> bool {
     let host = headers.get(HOST).map(HeaderValue::as_bytes);
     host.is_some() && origin.as_bytes().strip_prefix(b"http://") == host
@@ -350,7 +351,7 @@ fn is_same(origin: &HeaderValue, headers: &HeaderMap) -> bool {
 fn invalid_message_answer(text: &[u8]) -> Option<Response> {
     match parse(text.trim_ascii()) {
         Ok(Some(_)) => None,
-        // The protocol ignores unknown notifications.
+        // The protocol ignores invalid notifications and responses.
         Ok(None) => Some(StatusCode::ACCEPTED.into_response()),
         Err(refusal) => {
             let error = serde_json::to_string(&refusal.into_message()).unwrap_or_default();

@@ -1,26 +1,28 @@
-//! The server over HTTP, for any number of clients: the protocol's Streamable HTTP at [`PATH`].
+//! The HTTP server for any number of clients, using the protocol's Streamable HTTP transport at [`PATH`].
 //!
 //! 1. [`serve_http`] listens until a signal arrives. [`connections`] accepts connections within its limits.
-//! 2. `gate` checks each request: path, origin, rate, token, size and number of sessions. `body` keeps the contents
-//!    of all requests within a budget.
-//! 3. rmcp handles the protocol. Under protocols up to 2025-11-25, a client has a session. It starts with
-//!    `initialize` and ends with `DELETE` or after [`HttpOptions::idle`]. Since 2026-07-28, each request is
+//! 2. `gate` checks each request: path, origin, rate, token, size and number of sessions. `body` keeps all request
+//!    bodies within a memory budget.
+//! 3. rmcp handles the protocol. In protocol versions up to 2025-11-25, a client has a session, which starts with
+//!    `initialize` and ends with `DELETE` or after [`HttpOptions::idle`]. Since version 2026-07-28, each request is
 //!    independent.
-//! 4. The tools are those of [`Server`]. They run on threads of their own.
+//! 4. The tools come from [`Server`] and run on their own threads.
 //!
 //! Guarantees:
 //!
-//! - Beyond loopback, nothing is served without a token ([`HttpError::Open`]). Web pages are served only if their
-//!   origin and host name are the server's own or allowed by the operator. This also stops DNS rebinding.
-//! - Memory is bounded. There are limits on connections, in total and per address; on sessions; on the size of
-//!   requests, each and together; and on the time to send a request or read its answer.
+//! - Nothing is served beyond loopback without a token ([`HttpError::Open`]). Requests from web pages are accepted
+//!   only if their origin and host name are the server's own or allowed by the operator. This also prevents DNS
+//!   rebinding.
+//! - Memory is bounded. There are limits on the number of connections (in total and per network), the number of
+//!   sessions, the size of requests (individually and in total), and the time to send a request or read its answer.
 //! - [`HEALTH`] is always answered: connections without a complete request make room for others, and some connections
 //!   are reserved.
-//! - **An accepted call is answered** when SIGTERM, SIGINT or SIGHUP arrives, as over stdio. Later requests are
-//!   refused with 503. If a client disconnects, its call still finishes its writes. Only the answer is lost.
+//! - **An accepted call is answered** even if SIGTERM, SIGINT or SIGHUP arrives, as over stdio. Later requests are
+//!   refused with 503. If a client disconnects, its call still finishes its writes and only the answer is lost.
 //!
-//! Limits: no TLS and no HTTP/2, which a proxy can add. There is one token for all clients. Rates are counted per
-//! session, or per network for clients without a session. Behind a proxy, that is the proxy's network.
+//! Limits: the server supports neither TLS nor HTTP/2, but a proxy can add them. All clients share one token. Rates
+//! are counted per session, or per network for clients without a session. Behind a proxy, this is the proxy's
+//! network.
 
 mod body;
 mod gate;
@@ -46,29 +48,29 @@ use crate::base::connections::{self, ConnectionEvent, Limits};
 use gate::HttpGate;
 pub use token::{BearerToken, TokenError};
 
-/// The path of the protocol.
+/// The path of the protocol endpoint.
 pub const PATH: &str = "/mcp";
 
-/// The path of the health check, open to everyone.
+/// The path of the health check, which is open to everyone.
 pub const HEALTH: &str = "/health";
 
-/// The address of the server, who may access it, and its limits.
+/// The server's address, access rules and limits.
 #[derive(Debug)]
 pub struct HttpOptions {
     /// The address to listen on. With port 0, the system chooses the port.
     pub address: SocketAddr,
     /// The token that clients must send, if any.
     pub token: Option<BearerToken>,
-    /// Additional host names for the server, with or without a port. The address itself and loopback names are always
-    /// allowed.
+    /// Additional host names for the server, with or without a port. The server's address and loopback names are
+    /// always allowed.
     pub hosts: Vec<String>,
-    /// Origins of web pages that may use the server, as browsers write them: `https://app.example`.
+    /// The origins of web pages that may use the server, as browsers write them, such as `https://app.example`.
     pub origins: Vec<String>,
     /// The maximum number of sessions.
     pub sessions: usize,
     /// The time after which a session without requests ends.
     pub idle: Duration,
-    /// The sustained requests per second allowed for each client.
+    /// The sustained number of requests per second allowed for each client, if limited.
     pub rate: Option<NonZeroU32>,
     /// The maximum size of a request, in bytes.
     pub body: usize,
@@ -76,12 +78,12 @@ pub struct HttpOptions {
     pub connections: usize,
     /// The maximum number of connections from one [`network`](connections::network).
     pub network_connections: usize,
-    /// The time limit for sending the body of a request, and for reading a piece of an answer. [`SLOW`], except in
+    /// The time limit for sending a request body and for reading a piece of an answer. It is [`SLOW`] except in
     /// tests.
     pub slow: Duration,
 }
 
-/// An error that prevented or ended serving over HTTP.
+/// An error that kept the HTTP server from starting or made it stop.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// There is no token, so anyone who can reach the address could read and write.
@@ -115,7 +117,7 @@ pub enum HttpError {
 /// The default time limit for sending a body and for reading a piece of an answer.
 pub const SLOW: Duration = Duration::from_secs(30);
 
-/// The time limit for the head of a request, and for an idle connection.
+/// The time limit for receiving a request head and for an idle connection.
 const HEAD: Duration = Duration::from_secs(10);
 
 /// How long shutdown waits for answers that no tool is working on, and then for connections.
@@ -125,7 +127,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 ///
-/// See [`HttpError`].
+/// Returns an [`HttpError`] if the server cannot start or is interrupted.
 pub fn serve_http(server: Server, options: HttpOptions) -> Result<(), HttpError> {
     if !is_loopback(options.address.ip()) && options.token.is_none() {
         return Err(HttpError::Open(options.address));
@@ -141,9 +143,9 @@ pub fn serve_http(server: Server, options: HttpOptions) -> Result<(), HttpError>
     })
 }
 
-/// Returns the number of calls to run at once. More than the processor and the disk can handle only slow each other
-/// down: with a thread for each of 50 investigations, the slowest of a hundred calls took almost twice as long and
-/// memory use multiplied. Small machines need some as well, since calls also wait for locks and the disk.
+/// Returns the number of calls to run at once. Calls beyond what the processor and the disk can handle only slow each
+/// other down: with a thread for each of 50 investigations, the slowest of a hundred calls took almost twice as long
+/// and memory use multiplied. Even small machines need several threads, since calls also wait for locks and the disk.
 fn calls_at_once() -> usize {
     std::thread::available_parallelism().map_or(0, |cores| cores.get() * 4).max(16)
 }
@@ -180,7 +182,7 @@ async fn serve_at(
     sessions.session_config = SessionConfig::default();
     sessions.session_config.keep_alive = Some(options.idle);
     sessions.session_config.sse_retry = None;
-    // Answers are plain JSON and cannot be resumed. The default cache of one minute took most of the memory of a busy
+    // Answers are plain JSON and cannot be resumed. The default one-minute cache took most of the memory on a busy
     // server.
     sessions.session_config.completed_cache_ttl = Duration::ZERO;
     let sessions = Arc::new(sessions);
@@ -208,7 +210,7 @@ async fn serve_at(
     // Subscriptions are requests that never end by themselves.
     whole.closing.cancel();
     gate.stop(&whole.busy).await;
-    // Calls of disconnected clients get no answer, but must finish their writes.
+    // Calls from disconnected clients get no answer but must finish their writes.
     whole.idle().await;
     // This comes last, since it ends the sessions and their notification streams.
     sessions_end.cancel();

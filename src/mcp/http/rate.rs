@@ -1,4 +1,4 @@
-//! Rate limits for clients: a token bucket for each, filled at a steady rate.
+//! Limits the request rate of each client with a token bucket that fills at a steady rate.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 /// The client that sends a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum RateClient {
-    /// A session that exists.
+    /// An existing session.
     Session(String),
     /// A network, for requests without a session.
     Network(IpAddr),
 }
 
-/// The buckets of all clients.
+/// The token buckets of all clients.
 #[derive(Debug)]
 pub(super) struct Rates {
     per_second: f64,
@@ -29,7 +29,7 @@ struct Bucket {
     at: Instant,
 }
 
-/// The number of seconds' worth of requests that a client may send at once.
+/// How many seconds' worth of requests a client may send at once.
 const BURST: f64 = 5.0;
 
 impl Rates {
@@ -45,7 +45,8 @@ impl Rates {
             (bucket.tokens + since * self.per_second).min(full)
         };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        // A full bucket equals a missing one. Removing them whenever the map would grow is often enough.
+        // A full bucket is equivalent to a missing one. It is enough to remove full buckets whenever the map would
+        // grow.
         if buckets.len() == buckets.capacity() {
             buckets.retain(|_, bucket| filled(bucket) < full);
         }

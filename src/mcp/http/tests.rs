@@ -1,4 +1,4 @@
-//! Clients that are slow or gone, and a server with short time limits.
+//! Tests slow and disconnected clients on a server with short time limits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use crate::base::world::World;
 use crate::mcp::tools;
 use crate::service::Service;
 
-/// The time that the servers here wait for a client.
+/// How long the servers in these tests wait for a client.
 const SHORT: Duration = Duration::from_millis(400);
 
-/// The idle time after which sessions here end. Long enough for two requests on a busy machine.
+/// The idle time after which sessions in these tests end. It is long enough for two requests on a busy machine.
 const IDLE: Duration = Duration::from_secs(2);
 
 /// The time limit for anything that must happen, even on a busy machine.
@@ -74,7 +74,7 @@ impl Fixture {
         rest(&mut stream).await
     }
 
-    /// Starts a session of the older protocol. Returns `None` if there is no room for it.
+    /// Starts a session in the older protocol. Returns `None` if there is no room for another session.
     async fn session(&self) -> Option<String> {
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
@@ -95,7 +95,7 @@ impl Fixture {
         assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
     }
 
-    /// Asserts that soon nobody listens any more.
+    /// Asserts that all listeners are soon gone.
     async fn assert_nobody_listens(&self) {
         soon("nobody listens any more", || self.service.listeners() == 0).await;
     }
@@ -128,7 +128,7 @@ async fn a_session_without_requests_ends_and_its_memory_goes() {
     assert_eq!(server.session().await, None, "there is room for one");
     let since = Instant::now();
     let second = loop {
-        // Each attempt is a request without a session, which keeps no session alive.
+        // Each attempt is a request without a session, so it keeps no session alive.
         if let Some(session) = server.session().await {
             break session;
         }
@@ -184,7 +184,7 @@ async fn a_client_that_never_reads_is_cut_off_and_holds_up_nobody() {
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
     let head = Fixture::head("POST", &session, &format!("Content-Length: {}\r\n", list.len()));
     let request = format!("{head}{list}");
-    // Answers of about 20 KB each, until no more fit into the buffers.
+    // Each answer takes about 20 KB, so eventually no more fit into the buffers.
     let begged = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
     let begged = tokio::time::timeout(LONG, begged);
     let others = async {
@@ -203,7 +203,7 @@ async fn a_client_that_listened_and_vanished_leaves_no_task_behind() {
     let server = Fixture::start(IDLE).await;
     server.session().await.unwrap();
     soon("the session hears of new investigations", || server.service.listeners() == 1).await;
-    // There were no changes that could have told the task that its client is gone.
+    // No changes occurred that could have told the task that its client is gone.
     server.assert_nobody_listens().await;
 
     // The same in the newest protocol, where the connection is the subscription.

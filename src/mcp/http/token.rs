@@ -21,26 +21,26 @@ pub enum TokenError {
         /// The cause.
         source: std::io::Error,
     },
-    /// The token is too weak, or cannot be sent in a header.
+    /// The token is too weak or cannot be sent in a header.
     #[error(
         "the token is {0}. Make one with `openssl rand -hex 32`: at least {LEAST} letters, digits or symbols, on one line"
     )]
     Unfit(&'static str),
 }
 
-/// The minimum length of a token, in characters. With hexadecimal digits this is 64 bits; tokens may use more kinds
-/// of characters.
+/// The minimum length of a token, in characters. This is 64 bits for hexadecimal digits, but tokens may also contain
+/// other characters.
 const LEAST: usize = 16;
 
-/// The maximum length of a token, in characters. It must fit into a header.
+/// The maximum length of a token, in characters. The token must fit into a header.
 const MOST: usize = 4096;
 
 impl BearerToken {
-    /// Reads a token from a file, without surrounding white space.
+    /// Reads a token from a file, ignoring surrounding white space.
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be read or does not contain a valid token.
+    /// Returns an error if the file cannot be read or does not contain a valid token.
     pub fn read(path: &Path) -> Result<BearerToken, TokenError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| TokenError::Unreadable { path: path.to_owned(), source })?;
@@ -51,7 +51,7 @@ impl BearerToken {
     ///
     /// # Errors
     ///
-    /// Fails if the token is too short, too long, or contains characters that are invalid in a header.
+    /// Returns an error if the token is too short, too long, or contains characters that are invalid in a header.
     pub fn new(text: &str) -> Result<BearerToken, TokenError> {
         let text = text.trim();
         if text.is_empty() {
@@ -67,7 +67,7 @@ impl BearerToken {
         }
     }
 
-    /// Returns whether the request sends this token. The comparison takes constant time.
+    /// Returns whether the request headers contain this token. The comparison takes constant time.
     pub(super) fn is_sent_in(&self, headers: &HeaderMap) -> bool {
         let mut shown = headers.get_all(AUTHORIZATION).iter();
         let (Some(one), None) = (shown.next(), shown.next()) else { return false };
