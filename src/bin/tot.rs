@@ -1,4 +1,4 @@
-//! The command line for people. Passes its arguments to the library.
+//! The command-line interface for people. Passes its arguments to the library.
 
 use std::process::ExitCode;
 

@@ -1,9 +1,10 @@
-//! Asks the person at the client before an investigation ends, through MCP's elicitation.
+//! Asks the person at the client before an investigation ends, using MCP elicitation.
 //!
-//! 1. `Asking::of` determines whether the client supports questions, and whether the request contains an answer.
-//! 2. Called with [`Asking::First`], a tool returns its question and does nothing else.
-//! 3. Under protocols up to 2025-11-25, the server asks while the call waits. Since 2026-07-28, the call is answered
-//!    with `required`, and the client repeats it with the answer. The server retains nothing of the first call.
+//! 1. `Asking::of` determines whether the client supports questions and whether the request contains an answer.
+//! 2. A tool called with [`Asking::First`] only returns its question.
+//! 3. In protocol versions up to 2025-11-25, the server asks while the call waits. Since version 2026-07-28, the call
+//!    is answered with `required`, and the client repeats the call with the answer. The server keeps no state from
+//!    the first call.
 //!
 //! The answer is the client's claim about what a person said. It proves nothing.
 
@@ -43,7 +44,7 @@ impl Asking {
     /// Returns the state for a request, which may contain an answer.
     pub(super) fn of(client: Option<&ClientCapabilities>, responses: Option<&InputResponses>) -> Asking {
         let form = client.and_then(|client| client.elicitation.as_ref());
-        // A client that names no mode of elicitation supports the original one.
+        // A client that names no elicitation mode supports the original mode.
         if !form.is_some_and(|offered| offered.form.is_some() || offered.url.is_none()) {
             return Asking::Done(Asked { answer: PersonsAnswer::NotOffered, said: None });
         }
@@ -67,18 +68,18 @@ pub(super) async fn ask(peer: &Peer<RoleServer>, question: &str, patience: Optio
     }
 }
 
-/// Returns the outcome of a question that nobody answered.
+/// Returns the outcome for a question that nobody answered.
 pub(super) fn unanswered() -> Asked {
     Asked { answer: PersonsAnswer::Unanswered, said: None }
 }
 
-/// Returns the answer that makes the client ask and repeat the call.
+/// Returns the answer that makes the client ask the question and repeat the call.
 pub(super) fn required(question: &str) -> InputRequiredResult {
     let request = InputRequest::Elicitation(ElicitRequest::new(form(question)));
     InputRequiredResult::from_input_requests([(QUESTION.to_owned(), request)].into())
 }
 
-/// Returns the form. Clients drop the fields of a declined form, so declining with a comment is a value of its own.
+/// Returns the form. Clients drop the fields of a declined form, so declining with a comment is a separate value.
 fn form(question: &str) -> ElicitRequestParams {
     let schema = ElicitationSchema::builder()
         .optional_bool_with("accept", |field| field.title("May it end?").with_default(true))

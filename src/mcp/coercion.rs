@@ -1,22 +1,20 @@
 //! Coerces an agent's arguments to a tool's schema.
 //!
-//! [`understand`] is the entry point. It is pure, and walks through schema and value together:
+//! [`understand`] is the entry point. It is pure and walks through the schema and the value together:
 //!
 //! 1. A value that fits is accepted unchanged.
-//! 2. A value that doesn't fit but has an obvious meaning is coerced. Accepted are: a number or boolean sent as a
-//!    string, and the reverse for a string field; an array, an object or the whole arguments sent as JSON text; a
-//!    single item in place of a list; text in place of an object that requires one text; `null` for an absent field;
-//!    an enum value or field name in another spelling (`session_id`) or under a synonym (`SAME`: `id` for `nodeId`);
-//!    `5.0` for 5.
-//! 3. Anything else is a [`Misfit`]. All misfits are found in one pass, so an agent can fix its call at once.
+//! 2. A value that doesn't fit but has an obvious meaning is coerced: a number or boolean sent as a string, and the
+//!    reverse for a string field; an array, an object or all the arguments sent as JSON text; a single item in place
+//!    of a list; text in place of an object that requires one text; `null` for an absent field; an enum value or
+//!    field name in another spelling (`session_id`) or under a synonym (`SAME`: `id` for `nodeId`); `5.0` for 5.
+//! 3. Anything else is a [`Misfit`]. All misfits are found in one pass, so an agent can fix all of them at once.
 //!
-//! Guarantees: the result fits the schema as far as the keywords below are concerned, so deserialization brings no
-//! surprises. Nothing is invented. The recursion is no deeper than the schema, and text is decoded as JSON once per
-//! level.
+//! Guarantees: the result satisfies the keywords below, so deserialization brings no surprises. No values are
+//! invented. The recursion is no deeper than the schema, and text is decoded as JSON only once per level.
 //!
-//! Limits: it supports the keywords that [`schema`](super::schema) generates: a single `type`, `properties`,
-//! `required`, `additionalProperties`, `items`, `enum`, and the bounds of numbers, lengths and lists. A schema
-//! without a `type` accepts everything. `pattern`, `anyOf` and others are not checked.
+//! Limits: only the keywords that [`schema`](super::schema) generates are supported: a single `type`, `properties`,
+//! `required`, `additionalProperties`, `items`, `enum`, and bounds on numbers, lengths and lists. A schema without a
+//! `type` accepts everything. `pattern`, `anyOf` and other keywords are not checked.
 
 use crate::text::shorten;
 use serde_json::{Map, Number, Value};
@@ -68,7 +66,7 @@ pub fn example(schema: &Value) -> Value {
     }
 }
 
-/// Returns an example value of a field. A placeholder contains the field's name.
+/// Returns an example value for a field. A placeholder contains the field's name.
 fn example_of(name: &str, property: &Value) -> Value {
     match example(property) {
         Value::String(blank) if blank == "…" => Value::from(format!("<{name}>")),
@@ -76,7 +74,8 @@ fn example_of(name: &str, property: &Value) -> Value {
     }
 }
 
-/// Returns the example with the agent's own values, if they fit and are short. Agents copy what they are shown.
+/// Returns the example with the agent's own values where they fit and are short, since agents copy what they are
+/// shown.
 pub fn example_like(schema: &Value, sent: &Value) -> Value {
     filled(schema, example(schema), sent)
 }
@@ -107,7 +106,7 @@ fn filled(schema: &Value, example: Value, sent: &Value) -> Value {
     }
 }
 
-/// Synonyms of field names and values. One replaces the other if the schema has only the other.
+/// Pairs of synonymous field names or values. If the schema contains only one of the pair, it replaces the other.
 const SAME: [[&str; 2]; 6] = [
     ["id", "nodeId"],
     ["id", "nodeIds"],
@@ -131,7 +130,7 @@ fn fit(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfit>) -> 
         Some("boolean") => boolean(value),
         _ => Some(value.clone()),
     };
-    // As a float, since the bounds are small. A number too large to be exact is far outside them.
+    // A float suffices because the bounds are small: a number too large to be exact is far outside the bounds.
     let size = understood.as_ref().and_then(Value::as_f64);
     match understood.filter(|_| size.is_none_or(|size| is_within(schema, "minimum", "maximum", size))) {
         Some(understood) => understood,
@@ -147,7 +146,7 @@ fn fit_object(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfi
     let properties = schema["properties"].as_object().unwrap_or(&none);
     let required = names(&schema["required"]);
     let decoded = decoded(value).or_else(|| match (value, required.as_slice()) {
-        // Text in place of an object that requires a single text.
+        // The value is text in place of an object that requires a single text.
         (Value::String(_), [only])
             if !path.is_empty() && kind(&schema["properties"][*only]) == Some("string") =>
         {
@@ -157,7 +156,8 @@ fn fit_object(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfi
     });
     let sent_fields = decoded.as_ref().unwrap_or(value).as_object()?;
     let mut understood = Map::new();
-    // Fields received, fitting or not. They are not missing, and are not accepted again in another spelling.
+    // The received fields, whether or not they fit. They do not count as missing and are not accepted again in
+    // another spelling.
     let mut seen: Vec<&str> =
         properties.keys().map(String::as_str).filter(|name| sent_fields.contains_key(*name)).collect();
     for (sent, value) in sent_fields {
@@ -205,7 +205,8 @@ fn fit_array(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfit
     let items = match (sent, kind(item)) {
         (Value::Array(items), _) => items.as_slice(),
         (Value::Null, _) | (_, Some("array")) => return None,
-        // A single item in place of a list. Where objects are expected, JSON text of an object counts as one.
+        // The value is a single item in place of a list. If objects are expected, an object's JSON text also counts
+        // as an item.
         (Value::Object(_), None | Some("object")) => std::slice::from_ref(sent),
         (_, Some("object")) => return None,
         _ if value.is_object() => return None,
@@ -258,13 +259,13 @@ fn boolean(value: &Value) -> Option<Value> {
     value.as_bool().or_else(|| text?.parse().ok()).map(Value::Bool)
 }
 
-/// Returns whether a number or a length is within the bounds of two keywords.
+/// Returns whether a number or a length is within the bounds that two keywords set.
 fn is_within(schema: &Value, least: &str, most: &str, size: f64) -> bool {
     let bound = |word: &str| schema[word].as_f64();
     bound(least).is_none_or(|least| size >= least) && bound(most).is_none_or(|most| size <= most)
 }
 
-/// Returns the field that `sent` means: itself, or the only one with an equivalent spelling.
+/// Returns the name of the field that `sent` means: `sent` itself or the only name with an equivalent spelling.
 fn known_name<'a>(properties: &'a Map<String, Value>, sent: &str) -> Option<&'a str> {
     if let Some((name, _)) = properties.get_key_value(sent) {
         return Some(name);
@@ -313,7 +314,7 @@ pub(super) fn nearest<'a>(known: impl Iterator<Item = &'a str>, sent: &str) -> O
         .map(|(_, n)| n)
 }
 
-/// Normalizes a name: `session_id` and `sessionId` become equal.
+/// Normalizes a name: `session_id` and `sessionId` become identical.
 fn plain(name: &str) -> String {
     let kept = name.trim().chars().filter(|c| !matches!(c, '_' | '-' | ' '));
     kept.flat_map(char::to_lowercase).collect()
@@ -323,7 +324,7 @@ fn whole(number: Number) -> Option<Number> {
     if number.is_i64() || number.is_u64() {
         return Some(number);
     }
-    // Above 2^53, a float does not determine an integer.
+    // Above 2^53, a float does not represent a unique integer.
     let size = number.as_f64().filter(|size| size.fract() == 0.0 && size.abs() < 9_007_199_254_740_992.0)?;
     Some(Number::from(size as i64))
 }
@@ -431,7 +432,7 @@ mod tests {
         })
     }
 
-    /// Coerces a call with these fields and a session.
+    /// Coerces a call with the given fields and a session.
     fn of(fields: Value) -> Result<Value, Vec<Misfit>> {
         let mut call = json!({"sessionId": "s"});
         if let (Value::Object(call), Value::Object(fields)) = (&mut call, fields) {
@@ -507,7 +508,7 @@ mod tests {
             Ok(json!({"nodes": [{"id": "R1.A", "parent": "B"}], "withdraw": ["R1.B"]}))
         );
         assert_eq!(of(json!({"withdraw": 7})), Ok(json!({"withdraw": ["7"]})));
-        // Broken JSON text is a single string where strings are expected, and an error where objects are.
+        // Malformed JSON text is a single string if strings are expected and an error if objects are expected.
         assert_eq!(of(json!({"withdraw": "[x"})), Ok(json!({"withdraw": ["[x"]})));
         assert_eq!(misfit_of(json!({"nodes": "[x"})).expected, "a list of objects of at least 1 items");
         assert_eq!(misfit_of(json!({"withdraw": {"a": 1}})).path, "withdraw");
@@ -549,7 +550,7 @@ mod tests {
         assert_eq!(suggestion("maxTaks").as_deref(), Some("Did you mean `maxTasks`?"));
         assert_eq!(suggestion("zzz"), None);
         assert!(misfit_of(json!({"zzz": 1})).expected.starts_with("one of the fields `sessionId`, `nodes`"));
-        // A long name neither fills the reply nor takes time.
+        // A long name does not fill the reply or take much time.
         assert!(misfit_of(json!({ "z".repeat(100_000): 1 })).path.len() < 100);
     }
 

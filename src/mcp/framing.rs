@@ -1,7 +1,7 @@
-//! Lines of bounded length, the messages in them, and the ids of invalid messages.
+//! Reads lines of bounded length, parses the messages in them, and finds the ids of invalid messages.
 //!
 //! [`parse`] parses a message; [`RequestHeader::of`] reads only what identifies a request. Guarantee: an invalid
-//! message is answered under its id if the id can be found. It is found before the position of a syntax error, and
+//! message is answered with its id if the id can be found. An id can be found if it comes before a syntax error or is
 //! near the beginning or end of an oversized line. Limit: in an oversized line, only the first
 //! [`BoundedLines::limit`] and the last [`TAIL`] bytes are searched.
 
@@ -14,7 +14,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// The number of bytes retained from the end of an oversized line. Official clients write the id within them.
+/// The number of bytes retained from the end of an oversized line. Official clients write the id within these bytes.
 const TAIL: usize = 1024;
 
 /// An error answer to an invalid message.
@@ -23,12 +23,12 @@ pub(super) struct InvalidMessage {
     pub(super) id: Option<RequestId>,
     code: ErrorCode,
     pub(super) message: String,
-    /// Whether not to send it, because nobody waits for it and the other side might echo it forever.
+    /// True if the answer is not sent because nobody waits for it and the other side might echo it forever.
     pub(super) silent: bool,
 }
 
 impl InvalidMessage {
-    /// Returns the error message.
+    /// Converts the answer to a protocol message.
     pub(super) fn into_message(self) -> ServerJsonRpcMessage {
         ServerJsonRpcMessage::error(ErrorData::new(self.code, self.message, None), self.id)
     }
@@ -55,9 +55,9 @@ pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Invalid
 #[derive(Debug, PartialEq)]
 pub(super) struct RequestHeader {
     pub(super) id: RequestId,
-    /// Whether it starts a session.
+    /// Whether the request starts a session.
     pub(super) initializes: bool,
-    /// Whether its answer comes only at the end of the connection.
+    /// Whether the request is answered only when the connection ends.
     pub(super) listens: bool,
 }
 
@@ -76,7 +76,7 @@ struct Envelope {
     id: Option<RequestId>,
     has_id: bool,
     method: bool,
-    /// Whether any method is `initialize`. An invalid message may have several.
+    /// Whether any method is `initialize`. An invalid message may have several methods.
     initializes: bool,
     /// Whether the last method is `subscriptions/listen`.
     listens: bool,
@@ -84,15 +84,15 @@ struct Envelope {
 }
 
 impl Envelope {
-    /// Reads the fields up to the end or to a syntax error.
+    /// Reads the fields up to the end of the text or the first syntax error.
     fn read(text: &[u8]) -> Envelope {
         let mut envelope = Envelope::default();
         let _ = serde_json::Deserializer::from_slice(text).deserialize_map(&mut envelope);
         envelope
     }
 
-    /// Reads the last fields of a text whose beginning is cut off. Each comma may separate two fields of the
-    /// outermost object. It does if the text behind it completes an object.
+    /// Reads the last fields of a text whose beginning is cut off. A comma separates two fields of the outermost
+    /// object if the text after the comma completes an object.
     fn read_end(text: &[u8]) -> Envelope {
         let commas = text.iter().enumerate().filter(|(_, byte)| **byte == b',').map(|(at, _)| at);
         let is_object = |text: &[u8]| serde_json::from_slice::<serde_json::Map<String, Value>>(text).is_ok();
@@ -114,7 +114,7 @@ impl Envelope {
     }
 }
 
-/// Fills the envelope field by field, so that the fields before an error are retained.
+/// Fills the envelope field by field, so the fields before an error are retained.
 impl<'de> Visitor<'de> for &mut Envelope {
     type Value = ();
 
@@ -147,7 +147,7 @@ impl<'de> Visitor<'de> for &mut Envelope {
 pub(super) struct BoundedLines<R> {
     input: BufReader<R>,
     line: Vec<u8>,
-    /// The last bytes of an oversized line. Between them and the beginning of the line, bytes are dropped.
+    /// The last bytes of an oversized line. The bytes between these and the beginning of the line are dropped.
     tail: Option<Vec<u8>>,
     limit: usize,
 }
@@ -157,12 +157,12 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
         BoundedLines { input: BufReader::new(input), line: Vec::new(), tail: None, limit }
     }
 
-    /// Reads until a line is complete. Returns false at the end. Cancel safe.
+    /// Reads until a line is complete. Returns false at the end of input. Cancel safe.
     pub(super) async fn read(&mut self) -> io::Result<bool> {
         loop {
             let bytes = self.input.fill_buf().await?;
             if bytes.is_empty() {
-                // A last line without a newline, as from a manual `printf`, also counts.
+                // A final line without a newline, such as one written by a manual `printf`, also counts.
                 return Ok(!self.line.is_empty());
             }
             let end = bytes.iter().position(|byte| *byte == b'\n');
@@ -186,7 +186,7 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
         self.line.len()
     }
 
-    /// Takes the message in the line. Returns `None` if the line is empty or needs no answer.
+    /// Takes the message from the line. Returns `None` if the line is empty or needs no answer.
     pub(super) fn take(&mut self) -> Result<Option<ClientJsonRpcMessage>, InvalidMessage> {
         let line = std::mem::take(&mut self.line);
         if let Some(tail) = self.tail.take() {
@@ -206,7 +206,7 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
 mod tests {
     use super::*;
 
-    /// Returns the result for each line of a text, with lines of at most 100 bytes.
+    /// Returns the result for each line of a text, with lines limited to 100 bytes.
     async fn answers(text: &str) -> Vec<Result<bool, (Option<RequestId>, i32, bool)>> {
         let mut lines = BoundedLines::new(text.as_bytes(), 100);
         let mut answers = Vec::new();

@@ -1,12 +1,12 @@
-//! The connection to rmcp: one function for each method of the protocol.
+//! Connects the server to rmcp, with one function for each protocol method.
 //!
-//! Both eras of the protocol are supported. rmcp negotiates `initialize`, answers `server/discover`, checks `_meta`,
-//! and adds or removes `resultType`. This module adds the order of the tools, cache hints, params that rmcp cannot
-//! parse, and change notifications. In the older era, every connection is notified of new investigations. In the
-//! newest, each `subscriptions/listen` receives the notifications it requests.
+//! Both the older protocol and the newest, stateless protocol are supported. rmcp negotiates `initialize`, answers
+//! `server/discover`, checks `_meta`, and adds or removes `resultType`. This module adds the tool order, cache hints,
+//! change notifications, and support for params that rmcp cannot parse. In the older protocol, every connection is
+//! notified of new investigations. In the newest protocol, each `subscriptions/listen` request receives the
+//! notifications it asks for.
 //!
-//! Everything that reads an investigation runs on a blocking thread, like the tools, and is answered even if it
-//! panics.
+//! Requests that read an investigation run on a blocking thread, as tools do, and are answered even if they panic.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -43,10 +43,11 @@ use crate::service::changes::{Missed, ServiceChange};
 const SUBSCRIPTIONS: usize = 1_000;
 
 /// How long clients may cache the lists that never change while the server runs (tools, prompts and templates), in
-/// milliseconds. Within an hour they notice an update of the binary.
+/// milliseconds. Clients notice an updated binary within an hour.
 const FRESH_MS: u64 = 3_600_000;
 
-/// The task that notifies a client of the older protocol of new investigations. It ends with the connection.
+/// The task that notifies a client using the older protocol about new investigations. The task ends with the
+/// connection.
 pub(super) type Notifier = OnceLock<AbortOnDropHandle<()>>;
 
 impl Server {
@@ -67,7 +68,7 @@ impl Server {
         })
     }
 
-    /// Answers a tool call, after a question to a person if the tool requires one.
+    /// Answers a tool call, asking a person first if the tool requires it.
     async fn answer(
         &self,
         name: &str,
@@ -77,7 +78,7 @@ impl Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let stateless = is_stateless(context);
         let caller = self.caller(context.client_info(), stateless);
-        // In the older protocol, an answer responds to a question. It never comes with a call.
+        // In the older protocol, an answer is the response to a question and never comes with a call.
         let responses = responses.filter(|_| stateless);
         let mut asking = match self.ask_before_end {
             None => Asking::Nobody,
@@ -97,7 +98,7 @@ impl Server {
         }
     }
 
-    /// Notifies a client of the older protocol of new investigations as long as it is connected.
+    /// Notifies a client using the older protocol about new investigations as long as the client is connected.
     fn follow(&self, peer: Peer<RoleServer>) {
         let Some(service) = &self.service else { return };
         self.notifier.get_or_init(|| {
@@ -115,8 +116,8 @@ impl Server {
     }
 }
 
-/// Returns the notifications of a change for a client subscribed to `addresses` and, if `lists`, to the list of
-/// investigations.
+/// Returns the notifications about a change for a client subscribed to `addresses` and, if `lists` is true, to the
+/// list of investigations.
 fn notices<'a>(
     change: &Result<ServiceChange, Missed>,
     addresses: impl Iterator<Item = &'a String>,
@@ -159,12 +160,13 @@ impl ServerHandler for Server {
         ServerConfig::new(capabilities).with_server_info(me).with_instructions(&*self.instructions)
     }
 
-    /// Returns the versions up to the newest that this server was tested with, even if rmcp supports later ones.
+    /// Returns the protocol versions up to the newest version that this server was tested with, even if rmcp supports
+    /// later versions.
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(ProtocolVersion::known_up_to(&ProtocolVersion::V_2026_07_28))
     }
 
-    /// Starts a connection of the older protocol, without subscriptions.
+    /// Starts a connection in the older protocol, without subscriptions.
     async fn initialize(
         &self,
         request: InitializeRequestParams,
@@ -283,12 +285,12 @@ impl ServerHandler for Server {
         Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![content])))
     }
 
-    /// Starts notifying a client of the older protocol of new investigations.
+    /// Starts notifying a client using the older protocol about new investigations.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         self.follow(context.peer);
     }
 
-    /// Accepts a subscription of the newest protocol, up to its maximum size.
+    /// Accepts a subscription in the newest protocol, up to the maximum size.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         self.service.as_ref()?;
         let mut accepted = SubscriptionFilter::default();
@@ -341,7 +343,7 @@ impl ServerHandler for Server {
         Ok(response)
     }
 
-    /// Answers requests of unknown methods and requests whose params rmcp cannot parse.
+    /// Answers requests for unknown methods and requests whose params rmcp cannot parse.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -353,7 +355,7 @@ impl ServerHandler for Server {
             && let Some(Value::String(name)) = params.remove("name")
             && let Some(arguments) = params.remove("arguments")
         {
-            // Arguments that are not an object, such as JSON text, are coerced by the tool's schema.
+            // Arguments that are not an object, such as JSON text, are coerced to the tool's schema.
             let responses = params.remove("inputResponses").map(serde_json::from_value).transpose();
             let responses = responses.map_err(|fault| ErrorData::invalid_params(fault.to_string(), None))?;
             let mut response = self.answer(&name, arguments, responses, &context).await?;
@@ -378,7 +380,8 @@ impl ServerHandler for Server {
     }
 }
 
-/// The methods that rmcp knows. If one arrives as a custom request, its params could not be parsed.
+/// The methods that rmcp knows. If a request for one of these methods arrives as a custom request, its params could
+/// not be parsed.
 const METHODS: [&str; 12] = [
     "completion/complete",
     "initialize",

@@ -1,13 +1,13 @@
-//! The log of the server: lines on stderr, one for each call.
+//! The server log: lines on stderr, one for each call.
 //!
 //! ```text
 //! 2026-11-21T09:15:02.114Z info  tot_commit 5e8b41c7 ok 3.1 ms commit 8d2f0a1b93
 //! 2026-11-21T09:15:04.870Z info  tot_propose 5e8b41c7 rejected PARENT_NOT_FOUND 0.4 ms
 //! ```
 //!
-//! Guarantees: the log never contains text of an investigation, arguments of a call, or a token. For each call it
-//! shows the tool, the end of the investigation's id, the outcome with its codes, the duration, and the commit. A
-//! slow reader of stderr delays nothing: a separate thread writes the lines, and lines that do not fit into its queue
+//! Guarantees: the log never contains investigation text, call arguments, or tokens. For each call, it shows the
+//! tool, the end of the investigation's id, the outcome with its codes, the duration, and the commit. A slow reader
+//! of stderr delays nothing: a separate thread writes the lines, and lines that do not fit into the thread's queue
 //! are dropped and counted.
 //!
 //! Limit: rmcp's own log is not shown, since it contains whole messages.
@@ -27,12 +27,12 @@ use crate::base::world::World;
 use crate::domain::Code;
 use crate::text::one_line;
 
-/// The levels of the log. Each includes the ones before it.
+/// The log levels. Each level includes all previous levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing.
     Off,
-    /// Errors of the server.
+    /// Server errors.
     Error,
     /// Problems with a client or a request.
     #[default]
@@ -62,17 +62,17 @@ pub struct Log {
 }
 
 impl Log {
-    /// Returns a log with a level and a format.
+    /// Returns a log with the given level and format.
     pub fn new(level: Level, format: LogFormat) -> Log {
         Log { level, format, ..Log::default() }
     }
 
-    /// Returns whether lines of a level are written.
+    /// Returns whether lines at a level are written.
     pub fn tells(&self, level: Level) -> bool {
         level <= self.level && level != Level::Off
     }
 
-    /// Logs an error of the server.
+    /// Logs a server error.
     pub fn error(&self, what: impl Display) {
         self.note(Level::Error, &what);
     }
@@ -92,13 +92,13 @@ impl Log {
         self.note(Level::Debug, &what);
     }
 
-    /// Logs the server's address when it is ready. Written at every level, since nothing else shows a port chosen by
-    /// the system.
+    /// Logs the server's address when the server is ready. The address is logged at every level, since nothing else
+    /// shows a port chosen by the system.
     pub fn listening(&self, url: &str) {
         self.line(Level::Info, &format!("listening on {url}"), json!({"message": "listening", "url": url}));
     }
 
-    /// Logs a call. `named` is the end of the id in its arguments, see [`short`].
+    /// Logs a call. `named` is the end of the id in its arguments (see [`short`]).
     pub(super) fn call(&self, tool: &str, named: Option<String>, reply: &ReplyFields, time: Duration) {
         let ReplyFields { session, commit, .. } = reply;
         let rejected = reply.is_rejected();
@@ -135,7 +135,7 @@ impl Log {
         self.line(level, &text, fields);
     }
 
-    /// Logs panics by location only, since the message may contain text of an investigation.
+    /// Logs only the location of panics, since their messages may contain investigation text.
     pub fn take_panics(&self) {
         let log = self.clone();
         std::panic::set_hook(Box::new(move |panic| {
@@ -198,7 +198,7 @@ pub(super) fn short(fields: &Value) -> Option<String> {
     (plain && (4..=36).contains(&id.len())).then(|| end_of(id))
 }
 
-/// Returns the last characters of an id. Ids begin with the time, so their ends differ more.
+/// Returns the last characters of an id. Ids begin with the time, so they differ more at the end.
 pub(crate) fn end_of(id: &str) -> String {
     id[id.len().saturating_sub(8)..].to_ascii_lowercase()
 }
@@ -208,7 +208,7 @@ enum LogMessage {
     Flush(SyncSender<()>),
 }
 
-/// The writing thread, started by the first line. If the system cannot create a thread, lines are written directly.
+/// The writer thread, which the first line starts. If the system cannot create a thread, lines are written directly.
 #[derive(Debug, Default)]
 struct LogWriter {
     lines: OnceLock<Option<SyncSender<LogMessage>>>,

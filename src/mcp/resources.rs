@@ -1,7 +1,7 @@
 //! Resources that clients can read: investigations and nodes as Markdown, the graph as DOT and SVG, and the history.
 //!
 //! Resources are for people and for clients that display them. Unlike a tool's reply, a resource is complete, except
-//! that very long lists are cut and state the number of entries left out.
+//! that very long lists are cut and end with the number of omitted entries.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError, Store
 use crate::text::{counted, one_line};
 use crate::view::{self, AmendedConclusionView, ChangeOrigin, NodeView, TextBody, asked_line, by_line};
 
-/// The number of resources on a page of the list.
+/// The number of resources on a page.
 const PAGE: usize = 50;
 
 /// The maximum number of lines in a list.
@@ -64,12 +64,12 @@ pub fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// Returns a page of the resources and the cursor of the next page. The first entry is the list of investigations;
-/// then come the investigations, newest first.
+/// Returns a page of resources and the cursor for the next page. The first entry is the list of investigations. The
+/// investigations follow, newest first.
 ///
 /// # Errors
 ///
-/// Fails if the cursor is invalid or the store fails.
+/// Returns an error if the cursor is invalid or the store fails.
 pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Resource>, Option<String>), ErrorData> {
     let first = cursor.is_none().then(|| {
         Resource::new(ResourceAddress::Investigations.to_string(), "investigations")
@@ -97,9 +97,9 @@ pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Resource>,
 ///
 /// # Errors
 ///
-/// Fails if the resource does not exist or cannot be read.
+/// Returns an error if the resource does not exist or cannot be read.
 pub fn read(service: &Service, address: &str) -> Result<ResourceContents, ErrorData> {
-    // rmcp turns this error into -32602 under the newest protocol.
+    // rmcp turns this error into -32602 in the newest protocol.
     let not_found = |why: String| ErrorData::resource_not_found(why, Some(json!({"uri": address})));
     let unknown = |why: &str| {
         let shown: String = address.chars().take(120).collect();
@@ -119,7 +119,7 @@ pub fn read(service: &Service, address: &str) -> Result<ResourceContents, ErrorD
     Ok(ResourceContents::text(text, address).with_mime_type(mime))
 }
 
-/// Returns the type and the text of a resource, or `None` if there is no such node.
+/// Returns the content type and text of a resource, or `None` if the node does not exist.
 fn content(service: &Service, address: &ResourceAddress) -> Result<Option<(&'static str, String)>, Refusal> {
     let content = match address {
         ResourceAddress::Investigations => (MARKDOWN, investigations(service)?),
@@ -194,13 +194,13 @@ fn entry_line(service: &Service, entry: &ListEntry) -> String {
 /// Where links between nodes point.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Links {
-    /// To the other node's resource.
+    /// Links point to the other node's resource.
     Addresses,
-    /// To the other node's position in the same document.
+    /// Links point to the other node's position in the same document.
     Document,
 }
 
-/// Returns an investigation as a single document, with every node, for readers without a server.
+/// Returns an investigation with all its nodes as a single document, for readers without a server.
 pub fn document(snapshot: &Snapshot) -> String {
     let ruleset = snapshot.ruleset.as_ref().ok();
     let standing =
@@ -261,7 +261,7 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> S
     text
 }
 
-/// Writes the conclusion, and how the investigation ended.
+/// Writes the conclusion and how the investigation ended.
 fn ended(text: &mut String, end: &Conclusion) {
     let ended_by = by(end.agent_id.as_deref(), Some(&end.caller));
     let _ = write!(text, "\n## Conclusion\n\nEnded {}{ended_by}.\n", end.ended_at);
@@ -295,13 +295,13 @@ fn ended(text: &mut String, end: &Conclusion) {
     }
 }
 
-/// Returns the author with a leading space. Empty if unknown.
+/// Returns the author with a leading space, or an empty string if the author is unknown.
 fn by(agent: Option<&str>, caller: Option<&Caller>) -> String {
     let line = one_line(&by_line(agent, caller));
     if line.is_empty() { line } else { format!(" {line}") }
 }
 
-/// Writes the judgments by the rules.
+/// Writes the judgments that the rules imply.
 fn write_judgments(text: &mut String, standing: &Standing, links: Links) {
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let assessment = standing.assessment();
@@ -475,11 +475,11 @@ fn node(assessment: &Assessment<'_>, node: &Node, links: Links) -> String {
     text
 }
 
-/// The maximum length of each text of a run, and the maximum number of its expectations and repetitions.
+/// The maximum length of each text in a run, and the maximum number of expectations and repetitions per run.
 const RUN_TEXT: usize = 300;
 const RUN_ENTRIES: usize = 3;
 
-/// Formats a run of a command as one line.
+/// Formats a command run as one line.
 fn ran(run: &RunEntry) -> String {
     let RunEntry { id, command, ended, by, note, output, expectations, standing, repetitions } = run;
     let expected = expectations.iter().map(|it| format!("expected {it}"));

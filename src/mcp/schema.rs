@@ -1,12 +1,12 @@
 //! Converts a Rust type to a JSON schema that every client accepts.
 //!
-//! Guarantees, for types without recursion: the schema contains no `$ref`, no `$schema`, no type names as titles, and
-//! no number formats unknown to JSON Schema. It rejects unknown fields, and optional fields are not nullable.
+//! Guarantees for non-recursive types: the schema contains no `$ref`, no `$schema`, no type names as titles, and no
+//! number formats unknown to JSON Schema. It rejects unknown fields, and optional fields are not nullable.
 //!
 //! Limits: recursive types, enums with data, enums with documented variants, and optional structs are not supported.
-//! Nothing here panics on them, but `tests/it/mcp/lint.rs` reports tools that use one.
+//! They do not cause panics, but `tests/it/mcp/lint.rs` reports tools that use them.
 //!
-//! Reasons: model APIs refuse a root `anyOf`; several clients do not resolve `$ref`; and a `[T, null]` type makes
+//! Reasons: model APIs reject a root `anyOf`; several clients do not resolve `$ref`; and a `[T, null]` type makes
 //! models send nulls.
 
 use schemars::generate::SchemaSettings;
@@ -14,9 +14,9 @@ use schemars::transform::{RecursiveTransform, RestrictFormats, Transform, transf
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-/// Marks an input field that another tool documents: `#[schemars(extend("x-elsewhere" = true))]`. In the list of
-/// tools, objects below the field have no properties, and nothing below it has a description. Clients do not see the
-/// mark.
+/// Marks an input field that another tool documents: `#[schemars(extend("x-elsewhere" = true))]`. In the tool list,
+/// objects nested in the field have no properties, and nothing nested in the field has a description. Clients do not
+/// see the mark.
 pub const ELSEWHERE: &str = "x-elsewhere";
 
 /// Returns the schema of a tool's arguments.
@@ -27,7 +27,7 @@ pub fn input<T: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// Descriptions that are omitted from the list of tools, since the field names suffice.
+/// Descriptions that are omitted from the tool list because the field names suffice.
 const PLAIN: [&str; 10] = [
     "From tot_start.",
     "A graph in the reply.",
@@ -41,8 +41,8 @@ const PLAIN: [&str; 10] = [
     "Its file name.",
 ];
 
-/// Returns the schema of a tool's arguments for the list of tools. It has no examples, which only serve errors, and
-/// no descriptions of objects, whose fields have their own. Fields marked [`ELSEWHERE`] are reduced to their types.
+/// Returns the schema of a tool's arguments for the tool list. It omits examples, which are used only in errors, and
+/// object descriptions, since the fields have their own. Fields marked [`ELSEWHERE`] are reduced to their types.
 pub fn for_list(schema: &Value) -> Value {
     let mut listed = schema.clone();
     if let Ok(schema) = (&mut listed).try_into() {
@@ -53,7 +53,7 @@ pub fn for_list(schema: &Value) -> Value {
 
 fn shorten(schema: &mut Schema) {
     schema.remove("examples");
-    // The fields of an object describe it.
+    // An object's fields describe it.
     let is_plain =
         schema.get("description").and_then(Value::as_str).is_some_and(|words| PLAIN.contains(&words));
     if is_plain || schema.get("properties").is_some() {
@@ -94,7 +94,7 @@ fn close(schema: &mut Schema) {
     }
 }
 
-/// Removes the fields of objects, and descriptions.
+/// Removes object fields and descriptions.
 fn outline(schema: &mut Schema) {
     for word in ["properties", "required", "additionalProperties", "description"] {
         schema.remove(word);
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(node["additionalProperties"], json!(false));
         assert_eq!(node["properties"]["parent"]["type"], "string");
         assert_eq!(node["required"], json!(["id"]));
-        // A property named like a keyword stays.
+        // A property named like a keyword is kept.
         assert_eq!(node["properties"]["title"]["type"], "string");
         assert!(schema.get("$schema").is_none());
         assert!(schema.get("title").is_none());

@@ -5,13 +5,13 @@
 //!
 //! # Why replies are text, without `structuredContent`
 //!
-//! Given both, some clients show a model only the text (Open WebUI, opencode, the Python Agents SDK) and some only
-//! the structured content (Codex, Copilot CLI; Claude Code, except for errors). Others show both. So each half would
-//! have to be complete, and a model might pay for it twice. Text alone reaches every model, once. It is compact JSON,
-//! so programs can parse it as well.
+//! If a reply contains both, some clients show the model only the text (Open WebUI, opencode, the Python Agents SDK)
+//! and some only the structured content (Codex, Copilot CLI; Claude Code, except for errors). Others show both. Each
+//! half would therefore have to be complete, and a model might pay for it twice. Text alone reaches every model
+//! exactly once. It is compact JSON, so programs can parse it as well.
 //!
-//! An `outputSchema` would require structured content. The official SDKs only validate against it, and it would take
-//! up two fifths of the list of tools, which every model reads.
+//! An `outputSchema` would require structured content. The official SDKs use it only for validation, and it would
+//! take up two fifths of the tool list, which every model reads.
 
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
@@ -62,8 +62,8 @@ impl Tool {
         Tool { queues: !about.read_only, ..tool }
     }
 
-    /// Returns a tool whose function waits asynchronously and never blocks. It does not write to investigations, so
-    /// it does not wait for calls that do.
+    /// Returns a tool whose function waits asynchronously and never blocks. The tool does not write to
+    /// investigations, so it does not wait for calls that do.
     pub fn waiting<I, B, A, F>(about: About, call: impl Fn(I) -> F + Send + Sync + 'static) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
@@ -97,7 +97,7 @@ impl Tool {
         Tool { about, input, queues: false, call: Arc::new(call) }
     }
 
-    /// Answers a call with the arguments that an agent sent. A panic of the tool propagates.
+    /// Answers a call with the arguments that an agent sent. Panics in the tool propagate.
     pub async fn answer(&self, arguments: Value, caller: Caller) -> ToolReply {
         self.answer_asking(arguments, caller, Asking::Nobody).await
     }
@@ -117,11 +117,12 @@ impl Tool {
         &self.input
     }
 
-    /// Returns the tool as listed to clients. On a server that `only_reads`, every tool is marked read-only.
+    /// Returns the tool as clients see it. If `only_reads` is true, every tool is marked as read-only.
     pub(super) fn listed(&self, only_reads: bool) -> rmcp::model::Tool {
         let About { name, title, read_only, idempotent, .. } = self.about;
         let read_only = read_only || only_reads;
-        // These hints are true by default, the others false. For a read-only tool, idempotence means nothing.
+        // `destructive` and `open_world` default to true, the other hints to false. Idempotence means nothing for a
+        // read-only tool.
         let hints = ToolAnnotations::new().read_only(read_only).destructive(false).open_world(false);
         let hints = if idempotent && !read_only { hints.idempotent(true) } else { hints };
         rmcp::model::Tool::new(name, self.about.described(), object(&schema::for_list(self.input_schema())))
@@ -131,7 +132,7 @@ impl Tool {
 }
 
 /// Coerces the arguments to the tool's schema and deserializes them. Deserialization may still fail if the type has
-/// checks of its own.
+/// its own checks.
 fn understand<I: DeserializeOwned>(
     about: &About,
     schema: &Value,
@@ -172,7 +173,8 @@ fn misfitting(misfits: &[Misfit]) -> Vec<Diagnostic> {
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(outcome) => outcome,
-        // Work is cancelled only if the runtime shuts down before it starts. Then nobody waits for the result.
+        // Work is cancelled only if the runtime shuts down before the work starts. In that case, nobody waits for the
+        // result.
         Err(fault) => match fault.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => std::future::pending().await,
@@ -187,21 +189,23 @@ pub struct About {
     pub name: &'static str,
     /// The display name.
     pub title: &'static str,
-    /// What the tool does, without commands to the reader. Lists no codes except `INCOMPLETE_<STATE>`.
+    /// What the tool does, without instructions to the reader. The text lists no codes except `INCOMPLETE_<STATE>`.
     pub description: &'static str,
-    /// The codes of its errors, in addition to [those of every tool](super::tools::CODES).
+    /// The error codes that the tool can return, in addition to [those of every tool](super::tools::CODES).
     pub codes: &'static [Code],
-    /// The codes of its warnings. The description omits them, since a warning's message explains itself.
+    /// The warning codes that the tool can return. The description omits them because warning messages explain
+    /// themselves.
     pub warnings: &'static [Code],
-    /// Other tools whose codes it can return.
+    /// Other tools whose codes this tool can return.
     pub also: &'static [&'static About],
     /// Whether the tool never writes.
     pub read_only: bool,
-    /// Whether a read-only server offers the tool anyway. A call that would write is refused there.
+    /// Whether a read-only server offers the tool even though the tool can write. Such a server refuses calls that
+    /// would write.
     pub also_reads: bool,
-    /// Whether repeating a call has no further effect. Always true of a read-only tool.
+    /// Whether repeating a call has no further effect. Always true for a read-only tool.
     pub idempotent: bool,
-    /// The reply size above which advice is cut, in bytes of the result as sent.
+    /// The reply size above which advice is cut, in bytes as sent.
     pub budget: usize,
 }
 
@@ -267,12 +271,12 @@ pub struct ToolReply {
     pub content: Value,
     /// The fields common to all replies, for the log. A rejection is sent with `isError`.
     pub shared: ReplyFields,
-    /// The question to a person. If present, there is no other content.
+    /// The question to ask a person. If present, the reply has no other content.
     pub question: Option<String>,
 }
 
 impl ToolReply {
-    /// Returns the reply, cut to a budget in bytes as sent.
+    /// Returns the reply for an answer, cut to a budget in bytes as sent.
     fn of<B: Serialize, A: Serialize>(answer: ToolAnswer<B, A>, budget: usize) -> ToolReply {
         let (shared, content) = match answer {
             ToolAnswer::Asks(question) => {
@@ -302,8 +306,8 @@ impl ToolReply {
     ) -> serde_json::Result<Map<String, Value>> {
         let mut content = fields(shared)?;
         content.extend(fields(body)?);
-        // Warnings first: no later reply repeats them. Other advice gets a quarter of the budget even if the body
-        // takes all of it.
+        // Warnings come first because no later reply repeats them. Other advice gets a quarter of the budget even if
+        // the body takes all of it.
         let left = budget.saturating_sub(sent(&content));
         let warnings = bounded(list("warnings", &shared.warnings)?, left);
         let mut others = list("owed", &shared.owed)?;
@@ -329,7 +333,7 @@ fn fields(part: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
     }
 }
 
-/// Returns the entries as a field; nothing if they are empty.
+/// Returns the entries as a field, or no field if there are no entries.
 fn list(name: &str, entries: &[impl Serialize]) -> serde_json::Result<Map<String, Value>> {
     let field = (!entries.is_empty()).then(|| Ok((name.to_owned(), present(&entries)?)));
     field.into_iter().collect()
@@ -338,16 +342,16 @@ fn list(name: &str, entries: &[impl Serialize]) -> serde_json::Result<Map<String
 /// The size of a result without its text, in bytes: the other fields, and a link if the investigation has ended.
 const ENVELOPE: usize = 240;
 
-/// Returns the rejection of a call that did not reach a tool's function.
+/// Returns a rejection for a call that did not reach a tool's function.
 pub fn rejection(message: &str, errors: Vec<Diagnostic>) -> ToolReply {
     let shared = ReplyFields { message: message.to_owned(), errors, ..ReplyFields::default() };
     ToolReply::of::<Nothing, Nothing>(ToolAnswer::Rejected { shared }, REJECTION)
 }
 
-/// The maximum size of such a rejection, in bytes.
+/// The maximum size of a rejection for a call that did not reach a tool's function, in bytes.
 const REJECTION: usize = 4_000;
 
-/// The maximum number of errors in one reply. An agent that makes twenty has misread the schema.
+/// The maximum number of errors in one reply. An agent that makes twenty errors has misread the schema.
 const MAX_ERRORS: usize = 20;
 
 /// The maximum size of an example in a message, in bytes.
