@@ -39,7 +39,7 @@ pub(super) struct AmendInput {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AmendBody {
-    /// The node; absent if the conclusion was amended.
+    /// The node's id; absent if the conclusion was amended.
     node_id: Option<String>,
     /// The names of the changed fields.
     amended: Vec<&'static str>,

@@ -39,7 +39,7 @@ pub(super) struct CommentInput {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CommentBody {
-    /// The comment's id; absent if the same comment existed already.
+    /// The comment's id; absent if the same comment already existed.
     comment_id: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `tot_commit`: stores results of research.
+//! `tot_commit`: stores research results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,13 +40,13 @@ pub(super) struct CommitInput {
     model: Option<String>,
 }
 
-/// The outcome of a batch of results.
+/// The outcome of storing a batch of results.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredResults {
     /// The stored nodes.
     committed: Vec<StoredNode>,
-    /// Parents whose state these results changed.
+    /// The parents whose state the results changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     transitions: Vec<TransitionEntry>,
 }
@@ -55,11 +55,11 @@ pub(super) struct StoredResults {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct StoredNode {
-    /// The node.
+    /// The node's id.
     node_id: String,
-    /// Its current state.
+    /// The node's current state.
     state: String,
-    /// The requested state, if another was stored.
+    /// The requested state, if a different state was stored.
     requested_state: Option<String>,
 }
 
@@ -92,7 +92,7 @@ fn committed(node: &Node) -> Option<StoredNode> {
     let classification = node.classification.as_ref()?;
     let newest = classification.newest();
     let state = classification.current_state();
-    // A result that is stored next to another agent's result also reports its own state.
+    // A result stored next to another agent's result also reports its own state.
     let requested = newest
         .requested_state
         .as_ref()

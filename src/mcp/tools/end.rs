@@ -32,7 +32,7 @@ pub(super) const ABOUT: About = About {
     ..About::PLAIN
 };
 
-/// The maximum length of a title and of a source's address in the reply, in characters.
+/// The maximum lengths of titles and source addresses in the reply, in characters.
 const TITLE: usize = 120;
 const TARGET: usize = 500;
 
@@ -52,11 +52,11 @@ struct EndInput {
     model: Option<String>,
 }
 
-/// The result of the end.
+/// The result of ending an investigation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct EndBody {
-    /// The git tag that marks the end.
+    /// The git tag that marks the end of the investigation.
     tag: Option<String>,
     /// `ended` or `stoppedEarly`.
     outcome: assess::Outcome,
@@ -67,15 +67,15 @@ struct EndBody {
     answers: Vec<BoundAnswer>,
     /// The number of nodes that were ruled out.
     dead_ends: usize,
-    /// The reply of the person at the client.
+    /// The reply from the person at the client.
     asked: Option<PersonsReply>,
 }
 
-/// A person's reply to the question whether the investigation may end.
+/// A person's reply when asked whether the investigation may end.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PersonsReply {
-    /// The choice.
+    /// The person's choice.
     answer: PersonsAnswer,
     /// The person's comment.
     said: Option<String>,
@@ -89,10 +89,10 @@ struct PersonsReply {
 struct EndAdvice {
     /// The answers that have not been refuted.
     solutions: Vec<EndAnswer>,
-    /// Answers that a child refuted.
+    /// The answers that a child refuted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refuted: Vec<EndAnswer>,
-    /// Answers that cannot be tested here.
+    /// The answers that cannot be tested here.
     theories: Vec<NodeSummary>,
     /// The sources in the findings, in order of first mention.
     references: Vec<Reference>,
@@ -106,23 +106,23 @@ struct EndAdvice {
 struct EndAnswer {
     #[serde(flatten)]
     node: NodeSummary,
-    /// The verdict on it, in words.
+    /// The verdict on the answer, in words.
     verdict: Cow<'static, str>,
-    /// Whether another node has confirmed it and no objection is open.
+    /// Whether another node has confirmed the answer and no objection is open.
     verified: bool,
-    /// The grade of its confirmation: `independent`, `second-agent`, `self` or `none`.
+    /// The confirmation grade: `independent`, `second-agent`, `self` or `none`.
     confirmation: Grade,
-    /// The nodes that confirm it, best first.
+    /// The nodes that confirm the answer, best first.
     verified_by: Vec<String>,
-    /// The distance between it and the best confirmation.
+    /// The distance between the answer and its best confirmation.
     distance: Option<String>,
-    /// The nodes that refute it.
+    /// The nodes that refute the answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refuted_by: Vec<String>,
-    /// The open objections to nodes that it rests on.
+    /// The open objections to nodes that the answer rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contested_by: Vec<String>,
-    /// The verdict on the recorded commands that it rests on.
+    /// The verdict on the recorded commands that the answer rests on.
     evidence: Option<String>,
 }
 
@@ -130,13 +130,13 @@ struct EndAnswer {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct NodeSummary {
-    /// The node.
+    /// The node's id.
     node_id: String,
-    /// Its title.
+    /// The node's title.
     title: String,
-    /// Its round.
+    /// The node's round.
     round: u32,
-    /// The beginning of its findings.
+    /// The beginning of the node's findings.
     summary: String,
 }
 
@@ -156,7 +156,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     })
 }
 
-/// Returns the question to a person before the end.
+/// Returns the question to ask a person before the investigation ends.
 fn question(standing: &Standing, request: &End) -> String {
     /// The maximum length of the conclusion, in characters.
     const CONCLUSION: usize = 3_000;

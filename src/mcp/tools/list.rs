@@ -59,7 +59,7 @@ pub(super) struct ListBody {
     investigations: Vec<InvestigationEntry>,
     /// The number of matches on all pages.
     total: usize,
-    /// The cursor of the next page; absent on the last page.
+    /// The cursor for the next page; absent on the last page.
     next_cursor: Option<String>,
 }
 
@@ -76,7 +76,7 @@ struct InvestigationEntry {
     started_at: Option<String>,
     /// The verdict on its conclusion, or on its best answer so far, such as `Conclusion, stopped early`.
     verdict: Option<String>,
-    /// The error, if it cannot be read.
+    /// The error, if the investigation cannot be read.
     fault: Option<String>,
 }
 
@@ -131,7 +131,7 @@ impl InvestigationEntry {
     }
 }
 
-/// Returns the verdict on the conclusion, or on the best answer so far.
+/// Returns the verdict on the conclusion or on the best answer so far.
 pub(in crate::mcp) fn verdict(service: &Service, entry: &ListEntry) -> Option<String> {
     let snapshot = entry.facts.as_ref().and_then(|_| service.store().load(&entry.path).ok())?;
     Some(Assessment::new(&snapshot.investigation, snapshot.rules()).top().to_string())

@@ -1,16 +1,17 @@
-//! The tools, one file each: the documented input, the reply and the handler.
+//! The tools. Each has its own file with the documented input, the reply and the handler.
 //!
 //! # Adding a tool
 //!
-//! 1. `src/mcp/tools/list.rs` is a small tool to start from. Copy it, then write the input, the reply, the texts for
-//!    agents and the handler. Logic that the command line could also use belongs in [`crate::service`].
+//! 1. `src/mcp/tools/list.rs` is a small tool to start from. Copy the file, then write the input, the reply, the
+//!    texts for agents and the handler. Logic that the command line could also use belongs in [`crate::service`].
 //! 2. `src/mcp/tools/mod.rs`: declare the module, add the tool to [`all`] and mention it in [`INSTRUCTIONS`].
-//! 3. `tests/it/mcp/tools.rs`: its position in the list, and whether it is read-only.
-//! 4. `tests/it/mcp/budget.rs`: the size limit of its reply.
-//! 5. `tests/it/fuzz.rs`: arbitrary input for it.
-//! 6. `tests/clients/investigation.py`: a call, since each official client calls every tool.
-//! 7. `src/cli/client_config.rs`: a sentence in the skill for clients, if agents need to know the tool from the start.
-//! 8. `README.md`: a row in the table of tools.
+//! 3. `tests/it/mcp/tools.rs`: add the tool's position in the list and whether the tool is read-only.
+//! 4. `tests/it/mcp/budget.rs`: add the size limit for the tool's reply.
+//! 5. `tests/it/fuzz.rs`: add arbitrary input for the tool.
+//! 6. `tests/clients/investigation.py`: add a call, since each official client calls every tool.
+//! 7. `src/cli/client_config.rs`: add a sentence to the skill for clients if agents need to know the tool from the
+//!    start.
+//! 8. `README.md`: add a row to the table of tools.
 
 mod amend;
 mod comment;
@@ -85,8 +86,8 @@ pub const CODES: &[Code] = &[
     Code::InternalError,
 ];
 
-/// Returns the instructions for clients: [`INSTRUCTIONS`], the codes of every tool, and the rulesets that this server
-/// offers.
+/// Returns the instructions for clients: [`INSTRUCTIONS`], the codes common to all tools, and the rulesets that this
+/// server offers.
 pub fn instructions(service: &Service) -> String {
     // Clients truncate long instructions. The error UNKNOWN_RULESET lists all names.
     const SHOWN: usize = 12;
@@ -100,7 +101,7 @@ pub fn instructions(service: &Service) -> String {
     )
 }
 
-/// The maximum size of a graph in a reply that did not ask for one, in bytes as sent.
+/// The maximum size of a graph that was not requested, in bytes as sent.
 const GRAPH: usize = 2_000;
 
 /// Returns all tools, in the order of the workflow.
@@ -126,7 +127,7 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
 ///
 /// # Errors
 ///
-/// Fails if there is no such tool, or if the system cannot create a thread.
+/// Returns an error if there is no such tool or if the system cannot create a thread.
 pub fn call(service: &Arc<Service>, name: &str, arguments: Value, caller: Caller) -> io::Result<ToolReply> {
     let tool = all(service).into_iter().find(|tool| tool.about().name == name);
     let tool = tool.ok_or_else(|| io::Error::other(format!("unknown tool {name}")))?;
@@ -162,8 +163,8 @@ where
 
 /// Turns the outcome of a call into an answer.
 fn answer<B, A>(service: &Service, outcome: ToolOutcome<B, A>) -> ToolAnswer<B, A> {
-    // Every reply about an investigation reports moved history. A rejection has no warnings, so it becomes an error
-    // there.
+    // Every reply about an investigation reports moved history. Rejections have no warnings, so they report it as an
+    // error.
     let moves =
         |shared: &ReplyFields| shared.session.map(|session| service.moves(session)).unwrap_or_default();
     match outcome {
@@ -181,14 +182,14 @@ fn answer<B, A>(service: &Service, outcome: ToolOutcome<B, A>) -> ToolAnswer<B, 
     }
 }
 
-/// Returns the refusal of an invalid cursor.
+/// Returns the refusal for an invalid cursor.
 fn invalid_cursor() -> Refusal {
     Diagnostic::new(Code::InvalidArgument, "cursor: not a cursor from a reply.")
         .suggest("Pass the previous reply's `nextCursor`, or omit it for the first page.")
         .into()
 }
 
-/// Returns the graph in the requested form, or the address of the resource that has it.
+/// Returns the graph in the requested form, or the address of the resource that contains it.
 fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
     let investigation = standing.investigation();
     let nodes = investigation.len();
@@ -196,7 +197,7 @@ fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
     let mut fields = Graph::default();
     match form {
         GraphForm::None => {}
-        // Too many nodes to fit: skip drawing.
+        // There are too many nodes to fit, so the graph is not drawn.
         GraphForm::Auto if nodes > GRAPH / 40 => fields.graph_resource = Some(address()),
         GraphForm::Auto | GraphForm::Dot => {
             let dot = graph::dot(&standing.assessment());

@@ -34,22 +34,23 @@ pub(super) const ABOUT: About = About {
 /// The maximum size of the tasks, in bytes as sent.
 const ROOM: usize = 2_700;
 
-/// The lengths of a task to try, in characters. The first at which all tasks fit is used, else the last.
+/// The task lengths to try, in characters. The first length at which all tasks fit is used, or the last length if
+/// none fits.
 const LENGTHS: [usize; 7] = [700, 500, 350, 260, 190, 120, 60];
 
-/// The maximum number of claims by others to list, and the maximum length of an agent's name.
+/// The maximum number of other agents' claims to list, and the maximum length of an agent's name.
 const CLAIMED: usize = 10;
 const AGENT: usize = 60;
 
-/// The maximum number of commands to offer, and the maximum length of each.
+/// The maximum number of commands to offer, and the maximum length of each command.
 const RUNS: usize = 3;
 const RUN: usize = 160;
 
 /// The maximum length of a message, in characters.
 const MESSAGE: usize = 400;
 
-/// The maximum number of nodes to name in a path: the root and the last nodes, or only the last if the task must be
-/// short.
+/// The maximum number of nodes to name in a path: the root and the last nodes, or only the last nodes if the task
+/// must be short.
 const STEPS: usize = 4;
 const FEW_STEPS: usize = 2;
 
@@ -126,15 +127,16 @@ pub(super) struct NextBody {
     next_call: Option<NextCallEntry>,
 }
 
-/// The advice with a plan.
+/// The advice that accompanies a plan.
 #[derive(Serialize)]
 pub(super) struct NextAdvice {
-    /// The coverage of the combinations of `dimensions`, including pending nodes.
+    /// How well the nodes, including pending nodes, cover the combinations of `dimensions`.
     coverage: Option<Coverage>,
     /// Pending nodes that other agents have claimed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claimed: Vec<ClaimedEntry>,
-    /// Commands of other agents that answers rest on, to rerun in your own shell. Rerunning them is optional.
+    /// Other agents' commands that answers rest on, for the agent to rerun in its own shell. Rerunning them is
+    /// optional.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     run_again: Vec<String>,
 }
@@ -163,20 +165,20 @@ pub(super) struct NextCallEntry {
 /// A node to research.
 #[derive(Serialize)]
 pub(super) struct TaskEntry {
-    /// Its id.
+    /// The node's id.
     id: String,
-    /// The ids and titles of the nodes from the root to it.
+    /// The ids and titles of the nodes from the root to this node.
     path: String,
     /// The task.
     ask: String,
-    /// The values of `dimensions` that it covers.
+    /// The values of `dimensions` that the node covers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     covers: Vec<String>,
     /// The states in which a result counts.
     counts: String,
-    /// The whole prompt for the agent that does the research.
+    /// The whole prompt for the researching agent.
     prompt: Option<String>,
-    /// Whether it is already proposed.
+    /// Whether the node is already proposed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pending: bool,
 }
@@ -225,7 +227,7 @@ pub(super) fn run(service: &Service, input: NextInput, caller: &Caller) -> ToolO
     Ok((shared, NextBody { tasks, next_call }, advice))
 }
 
-/// Returns the commands with which an agent other than the author can repeat runs.
+/// Returns the commands that an agent other than the author can use to repeat runs.
 fn run_again(assessment: &Assessment<'_>, agent: Option<&str>, caller: &Caller) -> Vec<String> {
     let session = assessment.investigation.meta().id;
     let runs = assessment.to_repeat(agent, caller).into_iter().take(RUNS);
@@ -240,7 +242,7 @@ fn run_again(assessment: &Assessment<'_>, agent: Option<&str>, caller: &Caller) 
     told.collect()
 }
 
-/// Returns the message for the two parties to an objection, if they have nothing else to do.
+/// Returns the message for the two parties to an open objection, or `otherwise` if there is none.
 fn for_others(standing: &Standing, otherwise: String) -> String {
     match objections::open(standing.investigation()).first() {
         Some(first) => format!(
@@ -251,7 +253,7 @@ fn for_others(standing: &Standing, otherwise: String) -> String {
     }
 }
 
-/// Returns the message for an agent if others have claimed all tasks.
+/// Returns the message for an agent when others have claimed all tasks.
 fn wait_for(node: &NodeId, claim: &Claim) -> String {
     let agent = shorten(&one_line(&claim.agent_id), AGENT);
     format!(
@@ -270,7 +272,7 @@ pub(super) fn next_call_first(shared: ReplyFields, call: Option<&NextCallEntry>)
 }
 
 impl PlanRequest {
-    /// Returns the request for the planner.
+    /// Converts the options to a request for the planner.
     pub(super) fn plan(&self, agent_id: Option<String>, caller: &Caller) -> Next {
         let dimension = |(name, values): (&String, &Vec<String>)| Dimension {
             name: name.clone(),
@@ -287,7 +289,7 @@ impl PlanRequest {
     }
 }
 
-/// Returns the entries of the tasks, pending nodes first, shortened to fit `room` if possible.
+/// Returns the task entries, pending nodes first, shortened to fit `room` if possible.
 pub(super) fn tasks(pending: &[Task], fresh: &[Task], room: usize, brief: Brief) -> Vec<TaskEntry> {
     let entries = |length| -> Vec<TaskEntry> {
         let entry = |pending| move |task| TaskEntry { pending, ..TaskEntry::of(task, length) };
@@ -314,14 +316,14 @@ pub(super) fn next_call(
     let NextCall { call, reason } = plan.next_call.as_ref()?;
     let session = investigation.meta().id;
     let (tool, arguments) = match call {
-        // The reply lists the tasks already. A step in this state proposes exactly them.
+        // The reply already lists the tasks. A step in this state proposes exactly these tasks.
         LegalCall::Propose => ("tot_step", json!(asked)),
         LegalCall::Withdraw(ids) => {
             let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
             ("tot_propose", json!({"withdraw": ids}))
         }
         LegalCall::Commit(steps) => {
-            // State and findings are missing, since the research is not done yet.
+            // The state and the findings are missing because the research is not done yet.
             let results: Vec<Value> =
                 steps.iter().map(|step| json!({"nodeId": step.node.as_str()})).collect();
             ("tot_commit", json!({"results": results}))
@@ -333,7 +335,7 @@ pub(super) fn next_call(
                 "reason": "<why>",
             });
             if let Some(least) = step.evidence {
-                // Too short to pass as evidence if sent unchanged.
+                // The placeholder is too short to pass as evidence if sent unchanged.
                 arguments["evidence"] = json!(format!("<{least} characters or more>"));
             }
             ("tot_reclassify", arguments)
@@ -360,7 +362,7 @@ pub(super) fn next_call(
 }
 
 impl TaskEntry {
-    /// Returns the entry of a task, shortened to about `length` characters.
+    /// Returns the entry for a task, shortened to about `length` characters.
     fn of(task: &Task, length: usize) -> TaskEntry {
         let ask = shorten(&one_line(&task.planned_action), length / 3);
         let counts = shorten(&task.counts, length / 4);

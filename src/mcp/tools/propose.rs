@@ -48,7 +48,7 @@ pub(super) struct ProposeBody {
     withdrawn: Vec<String>,
 }
 
-/// The advice after a proposal.
+/// The advice that accompanies a proposal.
 #[derive(Serialize)]
 pub(super) struct ProposeAdvice {
     /// All proposed nodes without a result.
@@ -73,12 +73,12 @@ pub(super) fn run(
     let advice = ProposeAdvice { pending: pending(written.standing.investigation()) };
     let graph = graph_of(&written.standing, input.graph);
     let mut shared = ReplyFields { graph, ..ReplyFields::written(&written) };
-    // `pending` lists them.
+    // `pending` already lists these nodes.
     shared.owed.retain(|debt| debt.code != Code::PendingProposals);
     Ok((shared, body, advice))
 }
 
-/// Removes parents that mean "no parent": agents write several values for it.
+/// Removes parents that mean "no parent", for which agents write various values.
 pub(super) fn without_null_parents(mut nodes: Vec<NewNode>) -> Vec<NewNode> {
     for node in &mut nodes {
         node.parent.take_if(|parent| matches!(parent.trim(), "" | "null" | "none" | "None"));

@@ -1,8 +1,8 @@
-//! `tot_read`: returns whole nodes. No other tool returns findings unchanged.
+//! `tot_read`: returns whole nodes. Only this tool returns findings unchanged.
 //!
 //! A reply contains as many of the requested nodes as fit, in the requested order. `rest` names the others. Findings
-//! that are too long come in pieces. Other texts of that length are cut and named in `cut`, and the node's resource
-//! has them whole.
+//! that are too long are returned in pieces. Other texts that are too long are cut and named in `cut`, and the node's
+//! resource contains them in full.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -35,16 +35,17 @@ pub(super) const ABOUT: About = About {
     ..About::PLAIN
 };
 
-/// The maximum size of the nodes, in bytes of JSON. Clients refuse a reply of 25,000 tokens.
+/// The maximum size of the nodes, in bytes of JSON. Clients refuse replies of 25,000 tokens.
 const ROOM: usize = 8_000;
 
 /// The minimum size of a piece of findings, in bytes.
 const PIECE: usize = 1_500;
 
-/// The minimum share of each node, in bytes. If there are too many nodes for that, they are read one after the other.
+/// The minimum share for each node, in bytes. If there are too many nodes for this share, they are read one after the
+/// other.
 const SHARE: usize = 2_500;
 
-/// The maximum number of nodes in a call. More never fit.
+/// The maximum number of nodes in a call. More nodes would never fit.
 const NODES: usize = 50;
 
 /// The nodes to read.
@@ -131,14 +132,14 @@ fn not_found(investigation: &Investigation, id: &str) -> Diagnostic {
 /// The nodes that fit into a reply, and the rest.
 struct NodesRead<'n> {
     nodes: Vec<Map<String, Value>>,
-    /// The nodes whose findings continue, with the next offset.
+    /// The nodes whose findings continue, with their next offsets.
     next: Vec<(&'n NodeId, usize)>,
     /// The nodes that did not fit.
     rest: Vec<&'n NodeId>,
 }
 
-/// Reads as many of the nodes as fit. A few nodes share the room, and unused shares go to the others. Of many nodes,
-/// each is read to its end or not at all.
+/// Reads as many of the nodes as fit. If there are few nodes, they share the room, and unused shares go to the
+/// others. If there are many, each node after the first is read completely or not at all.
 fn read<'n>(
     investigation: &'n Investigation,
     rules: Option<EffectiveRules<'_>>,
@@ -148,7 +149,7 @@ fn read<'n>(
     let mut room = ROOM;
     let mut read = NodesRead { nodes: Vec::new(), next: Vec::new(), rest: Vec::new() };
     let share = ROOM / nodes.len().max(1);
-    // A call that continues one node already has the beginnings of the others.
+    // If the call continues a node, the agent already has the beginnings of the others.
     let is_shared = offset == 0 && share >= SHARE;
     let assessment = Assessment::new(investigation, rules);
     let parts = nodes.iter().map(|node| {
@@ -167,7 +168,7 @@ fn read<'n>(
         let left = room.saturating_sub(needs + later.sum::<usize>());
         let from = if at == 0 { offset } else { 0 };
         let (piece, next) = piece(findings.as_deref().unwrap_or_default(), from, left.max(PIECE));
-        // The first node may be incomplete. Later ones must fit whole.
+        // The first node may be incomplete. Later nodes must fit completely unless the nodes share the room.
         if at > 0 && !is_shared && (needs > room || next.is_some() || bytes(&piece) > left) {
             read.rest = nodes[at..].iter().map(|node| &node.id).collect();
             return read;
@@ -188,8 +189,8 @@ fn read<'n>(
     read
 }
 
-/// Returns the judgment of an answer: its verdict, its confirmations with their distances and limits, and what
-/// contests or refutes it.
+/// Returns the judgment on an answer: its verdict, its confirmations with their distances and limits, and the nodes
+/// that contest or refute it.
 fn judgment(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<String, Value> {
     /// The maximum number of nodes to name.
     const NAMED: usize = 5;
@@ -215,7 +216,8 @@ fn judgment(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<Str
     }))
 }
 
-/// Returns a piece of a text from a character offset, at most `room` bytes in JSON, and the offset of the next piece.
+/// Returns a piece of a text that starts at a character offset and takes at most `room` bytes in JSON, and the offset
+/// of the next piece.
 fn piece(text: &str, offset: usize, room: usize) -> (String, Option<usize>) {
     let mut piece = String::new();
     let mut left = room;
@@ -238,10 +240,11 @@ fn bytes(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(usize::MAX, |text| text.len())
 }
 
-/// The limits to try for the texts of a node, mildest first: characters of a text and entries of a list.
+/// The limits to try for the texts of a node, mildest first: characters per text and entries per list.
 const CUTS: [(usize, usize); 3] = [(1_000, 8), (300, 4), (60, 2)];
 
-/// Returns the fields of a node without its findings, cut as far as necessary to leave room for a piece of them.
+/// Returns the fields of a node without its findings, cut as far as necessary to leave room for a piece of the
+/// findings.
 fn fields_without_findings(assessment: &Assessment<'_>, view: NodeView<'_>) -> Map<String, Value> {
     let mut tries = CUTS.into_iter().map(|cut| fields(assessment, view.clone(), cut));
     let last = tries.next_back();
@@ -256,7 +259,7 @@ fn fields(
     (characters, entries): (usize, usize),
 ) -> Map<String, Value> {
     let investigation = assessment.investigation;
-    // The caller inserts the piece.
+    // The caller inserts the piece of the findings.
     view.findings = view.findings.map(|_| Cow::default());
     let more_children = view.children.len().saturating_sub(entries);
     view.children.truncate(entries);
@@ -266,7 +269,7 @@ fn fields(
     let cut = view::shorten(&mut viewed, characters, entries);
     fields.extend(viewed.into_iter().filter(|(name, _)| name != "id"));
     let comments: Vec<_> = investigation.comments_on(view.id).collect();
-    // The newest comments, since most open ones are among them.
+    // The newest comments are kept because they include most of the open ones.
     let more_comments = comments.len().saturating_sub(entries);
     let comments = comments[more_comments..]
         .iter()
@@ -287,21 +290,21 @@ fn fields(
     fields
 }
 
-/// Returns the attachments of a node.
+/// Returns a node's attachments.
 fn attachments(investigation: &Investigation, node: &NodeId) -> Value {
     let files = investigation.attachments_of(node).iter();
     let file = |(name, bytes): (&AttachmentName, &u64)| json!({"name": name.as_str(), "bytes": bytes, "path": layout::attachment(node, name)});
     files.map(file).collect()
 }
 
-/// Returns the fields of an object without `null` and empty lists, at every depth.
+/// Returns the fields of an object, without `null` fields and empty lists at any depth.
 fn nonempty_fields(object: Value) -> Map<String, Value> {
     let Value::Object(mut fields) = object else { return Map::new() };
     without_absent(&mut fields);
     fields
 }
 
-/// Removes `null` fields and empty lists, at every depth.
+/// Removes `null` fields and empty lists at every depth.
 fn without_absent(fields: &mut Map<String, Value>) {
     fields.retain(|_, value| match value {
         Value::Null => false,

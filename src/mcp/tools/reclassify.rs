@@ -37,17 +37,17 @@ pub(super) struct ReclassifyInput {
     model: Option<String>,
 }
 
-/// The result of a change of state.
+/// The result of a state change.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ReclassifyBody {
-    /// The node.
+    /// The node's id.
     node_id: String,
-    /// Its previous state.
+    /// The node's previous state.
     previous_state: Option<String>,
-    /// Its current state.
+    /// The node's current state.
     new_state: Option<String>,
-    /// Parents whose state this changed.
+    /// The parents whose state also changed as a result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     transitions: Vec<TransitionEntry>,
 }

@@ -1,16 +1,16 @@
-//! `tot_report`: writes an investigation as a static site, into the server's folder for reports.
+//! `tot_report`: writes an investigation as a static site into the server's report folder.
 //!
 //! Guarantees:
 //!
 //! - Clients cannot choose the folder, and files that this program did not write are never replaced.
 //! - Each call leaves a complete site that contains everything committed before the call.
-//! - Reports of one investigation are written one after the other, even by several processes. Each reads the state
-//!   after the previous one is done, so the last site has the newest state. A lock file in the folder ensures this;
-//!   the system releases it if the process dies.
+//! - Reports on the same investigation are written one after the other, even by several processes. Each report reads
+//!   the state after the previous report is done, so the last site has the newest state. A lock file in the folder
+//!   ensures this; the system releases the lock if the process dies.
 //!
-//! A report delays no other call. It is rendered from a snapshot, and at most [`at_once`] are rendered at the same
-//! time. Calls that wait for another report of the same investigation share the next one. Waiting, even for another
-//! process, occupies no thread.
+//! Reports do not delay other calls. They are rendered from a snapshot, at most [`at_once`] at the same time. Calls
+//! that wait for another report on the same investigation share the next report. Waiting does not occupy a thread,
+//! even if another process holds the lock.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -40,11 +40,11 @@ pub(super) const ABOUT: About = About {
     ..About::PLAIN
 };
 
-/// The interval at which a lock of another process is retried.
+/// The interval between attempts to take a lock that another process holds.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// Returns the maximum number of reports to render at once. Other calls need a free core, and a report of 10,000
-/// nodes takes 600 MB.
+/// Returns the maximum number of reports to render at once. Other calls need a free core, and a report on 10,000
+/// nodes takes 600 MB of memory.
 fn at_once() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2).clamp(1, 4)
 }
@@ -61,13 +61,13 @@ struct ReportToolInput {
 #[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ReportBody {
-    /// The path of the first page.
+    /// The path to the first page.
     index: String,
     /// The number of nodes on the site.
     nodes: usize,
     /// The number of commits on the site.
     commits: usize,
-    /// The number of files.
+    /// The number of files on the site.
     files: usize,
 }
 
@@ -87,14 +87,14 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 /// The reports in progress.
 struct Reports {
     service: Arc<Service>,
-    /// A queue of calls for each investigation, with the last report that was written.
+    /// A queue of calls for each investigation, with the last report written.
     calls: Queues<Option<WrittenReport>>,
     places: Semaphore,
 }
 
 /// A finished report.
 struct WrittenReport {
-    /// The time before the state was read.
+    /// The time just before the state was read.
     began: Instant,
     reply: (ReplyFields, ReportBody),
 }
@@ -127,7 +127,7 @@ impl Reports {
         blocking(move || work(&service)).await
     }
 
-    /// Waits for the lock on the report, up to a maximum time.
+    /// Waits for the report lock, up to a maximum time.
     async fn lock(&self, id: SessionId, asked: Instant) -> Result<File, Refusal> {
         let file = self.blocking(move |service| open_lock(service, id)).await?;
         loop {
@@ -143,7 +143,7 @@ impl Reports {
     }
 }
 
-/// Writes the report of the current state.
+/// Writes a report on the current state.
 fn write(service: &Service, id: SessionId) -> Result<WrittenReport, Refusal> {
     let began = Instant::now();
     let (mut shared, snapshot) = match service.look(&id.to_string())? {
@@ -301,7 +301,7 @@ mod tests {
         let held = fixture.occupy();
         let first = fixture.begin();
         fixture.queued(1).await;
-        // As if the first call had read its state before the proposal and were still writing.
+        // This looks as if the first call had read its state before the proposal and were still writing.
         let queue = fixture.reports.calls.of(&fixture.id.to_string());
         drop(held);
         first.await.unwrap();

@@ -42,7 +42,7 @@ pub(super) struct StartBody {
     ruleset: String,
     /// The mode.
     mode: String,
-    /// The number of rounds required before the end.
+    /// The number of rounds required before the investigation can end.
     min_rounds: u32,
     /// Whether terminal states are accepted in early rounds.
     allow_early_terminal: bool,
@@ -50,7 +50,7 @@ pub(super) struct StartBody {
     min_roots: u32,
     /// The folder of the git repository.
     repository: String,
-    /// The instructions of the method, in Markdown.
+    /// The method's instructions, in Markdown.
     instructions: String,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn run(service: &Service, input: StartInput, caller: &Caller) -> Tool
         repository: repository.display().to_string(),
         instructions: instructions(&service.rules(&standing)),
     };
-    // The instructions already state the requirements for the end.
+    // The instructions already state the requirements for ending the investigation.
     let shared = ReplyFields::done(&standing, Some(standing.snapshot.head), &warnings);
     Ok((ReplyFields { owed: Vec::new(), ..shared }, body, Nothing {}))
 }

@@ -1,5 +1,5 @@
-//! `tot_status`: the state of an investigation. Its digest serves an agent that has lost its context: the question, a
-//! line for each relevant node, and the next step.
+//! `tot_status`: returns the state of an investigation. The digest helps an agent that has lost its context; it
+//! contains the question, a line for each relevant node, and the next step.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ use crate::text::{one_line, shorten};
 /// The maximum number of entries on a page.
 const PAGE: usize = 50;
 
-/// The maximum length of the question and of the conclusion, in characters.
+/// The maximum length of the question and the conclusion, in characters.
 const QUERY: usize = 300;
 
 /// The maximum length of the context, in characters.
@@ -40,13 +40,13 @@ const ADDRESS: usize = 100;
 /// The maximum length of an excerpt of findings, in characters.
 const GIST: usize = 80;
 
-/// The maximum length of a distance between an answer and its confirmation, in characters.
+/// The maximum length of the text for the distance between an answer and its confirmation, in characters.
 const DISTANCE: usize = 120;
 
-/// The maximum size of the list of nodes and the sync status together, in bytes as sent.
+/// The maximum total size of the node list and the sync status, in bytes as sent.
 const LISTED: usize = 900;
 
-/// The size that the other lists together may always have, in bytes as sent.
+/// The total size that the other lists may always take up, in bytes as sent.
 const ROOM: usize = 500;
 
 /// The size of the reply's shared fields, in bytes.
@@ -94,7 +94,7 @@ enum StatusDetail {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StatusBody {
-    /// The full id.
+    /// The full id of the investigation.
     session_id: String,
 }
 
@@ -104,7 +104,7 @@ pub(super) struct StatusBody {
 pub(super) struct StatusFacts {
     /// The question.
     query: Option<String>,
-    /// The context: what was known at the start.
+    /// The context: what was known when the investigation started.
     context: Option<String>,
     /// The title.
     title: String,
@@ -112,9 +112,9 @@ pub(super) struct StatusFacts {
     ruleset: String,
     /// The mode.
     mode: String,
-    /// The number of rounds required before the end.
+    /// The number of rounds required before the investigation can end.
     min_rounds: u32,
-    /// The time of the end; absent while the investigation is open.
+    /// The time when the investigation ended; absent while it is open.
     ended_at: Option<String>,
     /// `running`, `ended`, `stoppedEarly` or `continued`.
     outcome: Option<assess::Outcome>,
@@ -136,38 +136,38 @@ pub(super) struct StatusFacts {
     /// The answers, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     answers: Vec<String>,
-    /// Other nodes whose state was changed, one line each.
+    /// Nodes that are not answers and whose state was changed, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     overturned: Vec<String>,
     /// Proposed nodes without a result.
     pending: Vec<String>,
     /// Open nodes that lack children, one line each.
     incomplete: Option<Vec<String>>,
-    /// All nodes, with `detail: full`.
+    /// All nodes, if `detail` is `full`.
     listed: Option<Vec<ListedNode>>,
-    /// The cursor of the next page; absent on the last page.
+    /// The cursor for the next page; absent on the last page.
     next_cursor: Option<String>,
-    /// The status against its remote; absent without one.
+    /// The sync status with the remote; absent if there is no remote.
     sync: Option<RemoteStanding>,
     /// The quality metrics.
     quality: Option<Value>,
     /// Files that cannot be read, and nodes that violate the rules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     faults: Vec<String>,
-    /// The number of lines left out, by list.
+    /// The number of omitted lines in each list.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     omitted: BTreeMap<&'static str, usize>,
 }
 
-/// A node of the list.
+/// A node in the list.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListedNode {
-    /// The node.
+    /// The node's id.
     node_id: String,
-    /// Its state; absent while it is only proposed.
+    /// The node's state; absent while the node is only proposed.
     state: Option<String>,
-    /// Its title.
+    /// The node's title.
     title: String,
 }
 
@@ -226,14 +226,14 @@ fn with_rules(service: &Service, standing: &Standing, input: &StatusInput, start
         let lacks = children(requirement.missing(), requirement.of);
         line(node, &format!("needs {lacks}"), input.detail == StatusDetail::Digest)
     });
-    // With `detail: full`, the cursor refers to the list of nodes.
+    // The cursor refers to the node list if `detail` is `full`.
     let (page, next) = page(incomplete, if facts.listed.is_some() { 0 } else { start }, room);
     facts.next_cursor = if facts.listed.is_some() { facts.next_cursor } else { next };
     facts.incomplete = Some(page);
     facts
 }
 
-/// Returns a line for each answer with its verdict: the answers of the conclusion first, then theories, then refuted
+/// Returns a line for each answer with its verdict: the conclusion's answers first, then theories, then refuted
 /// answers.
 fn answers(assessment: &Assessment<'_>) -> impl Iterator<Item = String> {
     let first = assessment.first().map(|answer| &answer.node.id);
@@ -243,7 +243,7 @@ fn answers(assessment: &Assessment<'_>) -> impl Iterator<Item = String> {
             false => format!("{}; {}", answer.words(), assessment.evidence_words(answer)).into(),
         };
         let line = line(answer.node, &remark, true);
-        // For the other answers, tot_read shows the distance.
+        // tot_read shows the distance for the other answers.
         let best = answer.confirming.first().filter(|_| first == Some(&answer.node.id));
         match best.and_then(|best| Some((&best.node, assessment.distance(answer.node, best)?))) {
             Some((by, distance)) => format!("{line} [{by}: {}]", shorten(&distance.to_string(), DISTANCE)),
@@ -258,7 +258,7 @@ fn answers(assessment: &Assessment<'_>) -> impl Iterator<Item = String> {
     answers.chain(theories).chain(refuted)
 }
 
-/// Returns a line for each other node whose state was changed after it was committed.
+/// Returns a line for each node that is not an answer and whose state was changed after the node was committed.
 fn overturned(assessment: &Assessment<'_>) -> impl Iterator<Item = String> {
     let nodes = assessment.investigation.committed().map(|(node, _)| node);
     let told = nodes.filter(|node| assessment.answer(&node.id).is_none());
@@ -329,7 +329,7 @@ fn facts(service: &Service, snapshot: &Snapshot, input: &StatusInput, start: usi
     }
 }
 
-/// Returns a page of a list (the entries from `start` on that fit into `room` bytes) and the cursor of the next page.
+/// Returns a page of a list (the entries from `start` that fit into `room` bytes) and the cursor for the next page.
 fn page<T: Serialize>(
     entries: impl Iterator<Item = T>,
     start: usize,

@@ -1,5 +1,6 @@
-//! `tot_step`: a whole turn of the loop. It combines `tot_commit`, `tot_propose` and `tot_next`, in this order, and
-//! is the only tool that may write two commits. Both are decided before either is written: all or nothing.
+//! `tot_step`: performs a whole turn of the loop. It combines `tot_commit`, `tot_propose` and `tot_next`, in this
+//! order, and is the only tool that may write two commits. Both commits are decided before either is written, so a
+//! step is all or nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,7 +57,7 @@ pub(super) struct StepInput {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StepBody {
-    /// All git commits that were written, in order. `commit` is the last.
+    /// All git commits that were written, in order. The last commit is also in `commit`.
     commits: Vec<String>,
     #[serde(flatten)]
     stored: Option<StoredResults>,
@@ -91,7 +92,7 @@ pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> ToolO
     }
     let what_now = next(investigation, &rules, &plan, service.now()?)?;
     let to_research = match approved.is_empty() {
-        // No new nodes: research the pending ones.
+        // There are no new nodes, so the pending nodes are to be researched.
         true => what_now.pending.clone(),
         false => briefs(investigation, &rules, &approved),
     };
