@@ -36,7 +36,7 @@ pub enum Asking {
     Nobody,
     /// A person is asked before anything is written.
     First,
-    /// A person was asked, or could not be.
+    /// A person was asked or could not be asked.
     Done(Asked),
 }
 
@@ -58,7 +58,7 @@ impl Asking {
     }
 }
 
-/// Asks, and waits at most `patience` for the answer.
+/// Asks the person and waits at most `patience` for the answer.
 pub(super) async fn ask(peer: &Peer<RoleServer>, question: &str, patience: Option<Duration>) -> Asked {
     match peer.create_elicitation_with_timeout(form(question), patience).await {
         Ok(result) => answer(result),

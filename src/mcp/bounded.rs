@@ -1,7 +1,7 @@
 //! Limits the size of replies: cuts advice to a size that does not grow with the investigation, and counts omissions.
 //!
 //! 1. Lists nested in list entries are cut to a few entries.
-//! 2. Lists are cut, the longest first.
+//! 2. Lists are cut, longest first.
 //! 3. Long texts are truncated. Node ids stay whole, since calls need them.
 //!
 //! The field [`OMITTED`] next to the lists contains the number of entries omitted from each.
@@ -88,7 +88,7 @@ fn cut_lists(fields: &mut Map<String, Value>, room: usize) {
     let names: Vec<String> =
         fields.iter().filter(|(_, value)| value.is_array()).map(|(name, _)| name.clone()).collect();
     for name in &names {
-        // First, entries are cut that would not fit even if this were the only list, because the loop below measures
+        // Entries that would not fit even if this were the only list are cut first, because the loop below measures
         // all fields repeatedly.
         let mut left = room;
         let fits = |entry: &&Value| {

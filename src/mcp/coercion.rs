@@ -33,7 +33,7 @@ pub struct Misfit {
     pub path: String,
     /// What the schema expects.
     pub expected: String,
-    /// The value received, shortened.
+    /// The received value, shortened.
     pub got: String,
     /// How to fix it, if more helpful than `expected`.
     pub suggestion: Option<String>,

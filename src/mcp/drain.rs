@@ -1,5 +1,5 @@
 //! The transport between rmcp and the two streams. It tracks unanswered requests and reports the end of input to rmcp
-//! only when all of them have been answered. It solves these problems of using rmcp alone:
+//! only when all of them have been answered. Without it, rmcp has these problems:
 //!
 //! - After the end of input, rmcp waits five seconds for calls in progress (two seconds after a cancellation). Then
 //!   it drops their answers, even if the calls have written data.
@@ -205,7 +205,7 @@ where
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        // The message is serialized immediately, since the text is much smaller.
+        // The message is serialized immediately, since its text is much smaller.
         let line = serde_json::to_vec(&message);
         let length = line.as_ref().map_or(0, Vec::len);
         let unwritten = UnwrittenMessage::new(self.pending.clone(), id.cloned(), length);

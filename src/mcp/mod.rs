@@ -5,8 +5,8 @@
 //! 1. [`stdio`] reads a line (`framing`), or [`mod@http`] receives a request. `drain` tracks unanswered requests.
 //! 2. rmcp decodes the protocol and calls the `handler`. Tool calls go to [`server`], which looks up the [`tool`].
 //!    The other requests go to [`resources`], [`prompts`] and [`complete`].
-//! 3. [`coercion`] coerces the arguments to the tool's schema, which [`schema`] generates. If a person must be asked
-//!    first, [`ask`] does so.
+//! 3. [`coercion`] coerces the arguments to the tool's schema, which [`schema`] generates. [`ask`] asks a person
+//!    first if required.
 //! 4. The tool's function answers with types from [`wire`], and [`bounded`] cuts advice that is too long. The reply
 //!    is sent as text; [`tool`] explains why.
 //!

@@ -10,8 +10,8 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use tokio::sync::Mutex;
 
-/// A set of queues, by key. A queue exists while it contains a call and has a value that the call at its head may
-/// use.
+/// A set of queues, by key. Each queue exists as long as it contains a call and holds a value that the call at its
+/// head may use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queues<T>(Arc<std::sync::Mutex<HashMap<String, Weak<Mutex<T>>>>>);
 

@@ -301,7 +301,7 @@ fn by(agent: Option<&str>, caller: Option<&Caller>) -> String {
     if line.is_empty() { line } else { format!(" {line}") }
 }
 
-/// Writes the judgments that the rules imply.
+/// Writes the judgments based on the rules.
 fn write_judgments(text: &mut String, standing: &Standing, links: Links) {
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let assessment = standing.assessment();

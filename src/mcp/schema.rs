@@ -42,7 +42,8 @@ const PLAIN: [&str; 10] = [
 ];
 
 /// Returns the schema of a tool's arguments for the tool list. It omits examples, which are used only in errors, and
-/// object descriptions, since the fields have their own. Fields marked [`ELSEWHERE`] are reduced to their types.
+/// object descriptions, since the fields have their own descriptions. Fields marked [`ELSEWHERE`] are reduced to
+/// their types.
 pub fn for_list(schema: &Value) -> Value {
     let mut listed = schema.clone();
     if let Ok(schema) = (&mut listed).try_into() {

@@ -55,7 +55,7 @@ pub struct Server {
     session: ClientSession,
     /// How long to wait for a person's answer before an investigation ends. If `None`, nobody is asked.
     pub(super) ask_before_end: Option<Duration>,
-    /// The background work, which is syncing.
+    /// The background work (syncing).
     background: Option<Arc<Background>>,
 }
 
@@ -114,7 +114,7 @@ impl Server {
         Server { ask_before_end: patience, ..self }
     }
 
-    /// Sets the background work, which is finished when the server stops.
+    /// Sets the background work that the server finishes before it stops.
     pub fn with_background(self, background: Option<Background>) -> Server {
         Server { background: background.map(Arc::new), ..self }
     }

@@ -15,8 +15,8 @@
 //!   error, even if the line is malformed JSON or longer than [`MAX_LINE`]. Otherwise, the line is dropped and
 //!   logged.
 //! - A notification or response before the first request is ignored.
-//! - A long call does not delay others: each call runs on its own thread.
-//! - Memory is bounded. If a client has too many requests in progress, or too many unread answers, the server stops
+//! - A long call does not delay others: calls run on separate threads.
+//! - Memory is bounded. If a client has too many requests in progress or too many unread answers, the server stops
 //!   reading from it.
 //!
 //! Limits: a second signal aborts the wait and any running calls. If a request stays unanswered although no call is

@@ -107,7 +107,7 @@ impl Tool {
         (self.call)(arguments, caller, asking).await
     }
 
-    /// Returns the description of the tool.
+    /// Returns the tool's description.
     pub fn about(&self) -> &About {
         &self.about
     }
@@ -182,7 +182,7 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     }
 }
 
-/// The description of a tool. No tool is destructive or reaches beyond its own files.
+/// A tool's description. No tool is destructive or reaches beyond its own files.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
     /// The name: at most 64 letters, digits, `_` and `-`.
@@ -276,7 +276,7 @@ pub struct ToolReply {
 }
 
 impl ToolReply {
-    /// Returns the reply for an answer, cut to a budget in bytes as sent.
+    /// Returns the reply for an answer, cut to `budget` bytes as sent.
     fn of<B: Serialize, A: Serialize>(answer: ToolAnswer<B, A>, budget: usize) -> ToolReply {
         let (shared, content) = match answer {
             ToolAnswer::Asks(question) => {

@@ -34,12 +34,12 @@ pub enum CallStatus {
     Rejected,
 }
 
-/// The fields common to all replies. Fields that serialization skips are added after the body and may be cut, or are
-/// not sent.
+/// The fields common to all replies. Skipped fields are either added after the body, where they may be cut, or not
+/// sent.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplyFields {
-    /// The investigation, for the log.
+    /// The investigation, for logging.
     #[serde(skip)]
     pub session: Option<SessionId>,
     /// Whether the call succeeded.
@@ -68,18 +68,18 @@ pub struct ReplyFields {
     pub graph: Graph,
 }
 
-/// Reasons of the same kind why tot_end would be rejected.
+/// A group of similar reasons why tot_end would be rejected.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BlockerEntry {
-    /// The code that all these reasons have in common.
+    /// The code shared by all reasons in the group.
     pub code: Code,
     /// The number of reasons, if more than one.
     pub count: Option<usize>,
     /// The first affected nodes, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub node_ids: Vec<String>,
-    /// The message of the first reason.
+    /// The first reason's message.
     pub message: String,
 }
 
@@ -135,7 +135,7 @@ pub struct Graph {
     pub graph_resource: Option<String>,
 }
 
-/// A node of the graph.
+/// A node in the graph.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GraphNode {
@@ -193,7 +193,7 @@ impl ReplyFields {
         shared.after_what_changed(&written.before, &written.standing)
     }
 
-    /// Prepends to the message how the call affected answers that it did not name.
+    /// Prepends to the message a note on how the call affected answers that it did not name.
     pub fn after_what_changed(self, before: &Investigation, standing: &Standing) -> ReplyFields {
         let Weakened { refuted, unconfirmed } = weakened(before, standing.investigation(), &standing.rules());
         let mut message = String::new();

@@ -23,7 +23,7 @@ const SMALL: usize = 32 * 1024;
 /// connections from one network.
 pub const SMALL_BODIES: usize = 64 * 1024 * 1024;
 
-/// The share for larger bodies, in bytes. It equals the largest request size that an operator can allow.
+/// The share for larger bodies, in bytes. It is also the largest request size that an operator can allow.
 pub const LARGE_BODIES: usize = 64 * 1024 * 1024;
 
 /// The maximum total size of small bodies processed at once, in bytes.

@@ -6,7 +6,7 @@
 //! 3. rmcp handles the protocol. In protocol versions up to 2025-11-25, a client has a session, which starts with
 //!    `initialize` and ends with `DELETE` or after [`HttpOptions::idle`]. Since version 2026-07-28, each request is
 //!    independent.
-//! 4. The tools come from [`Server`] and run on their own threads.
+//! 4. The tools come from [`Server`] and run on separate threads.
 //!
 //! Guarantees:
 //!

@@ -206,7 +206,7 @@ async fn a_client_that_listened_and_vanished_leaves_no_task_behind() {
     // No changes occurred that could have told the task that its client is gone.
     server.assert_nobody_listens().await;
 
-    // The same in the newest protocol, where the connection is the subscription.
+    // The same applies in the newest protocol, where the connection is the subscription.
     let listen = json!({"jsonrpc": "2.0", "id": 3, "method": "subscriptions/listen", "params": {
         "notifications": {"resourcesListChanged": true},
         "_meta": {

@@ -1,4 +1,4 @@
-//! `tot_amend`: corrects the texts of a node, or the conclusion.
+//! `tot_amend`: corrects a node's texts or the conclusion.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -74,7 +74,7 @@ pub(super) fn run(service: &Service, input: CommitInput, caller: &Caller) -> Too
 }
 
 impl StoredResults {
-    /// Returns the outcome of a commit of results.
+    /// Returns the outcome of storing results.
     pub(super) fn of(decision: &Decision) -> Self {
         let (nodes, transitions) = match &decision.event {
             Some(Event::Committed { nodes, transitions, .. }) => (nodes.as_slice(), transitions.as_slice()),
@@ -92,7 +92,7 @@ fn committed(node: &Node) -> Option<StoredNode> {
     let classification = node.classification.as_ref()?;
     let newest = classification.newest();
     let state = classification.current_state();
-    // A result stored next to another agent's result also reports its own state.
+    // If another agent's result is also stored, the newest result's own state is reported too.
     let requested = newest
         .requested_state
         .as_ref()

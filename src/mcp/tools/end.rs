@@ -94,7 +94,7 @@ struct EndAdvice {
     refuted: Vec<EndAnswer>,
     /// The answers that cannot be tested here.
     theories: Vec<NodeSummary>,
-    /// The sources in the findings, in order of first mention.
+    /// The sources cited in the findings, in order of first mention.
     references: Vec<Reference>,
     /// The quality metrics.
     quality: Value,

@@ -104,7 +104,7 @@ pub fn instructions(service: &Service) -> String {
 /// The maximum size of a graph that was not requested, in bytes as sent.
 const GRAPH: usize = 2_000;
 
-/// Returns all tools, in the order of the workflow.
+/// Returns all tools, in workflow order.
 pub fn all(service: &Arc<Service>) -> Vec<Tool> {
     vec![
         tool(service, start::ABOUT, start::run),

@@ -155,7 +155,7 @@ struct ClaimedEntry {
 pub(super) struct NextCallEntry {
     /// The tool.
     pub(super) tool: &'static str,
-    /// The arguments, with placeholders in `<` and `>`.
+    /// The arguments, with placeholders enclosed in `<` and `>`.
     arguments: Map<String, Value>,
     /// The reply's message for this call.
     #[serde(skip)]
@@ -263,7 +263,7 @@ fn wait_for(node: &NodeId, claim: &Claim) -> String {
     )
 }
 
-/// Replaces the message and the required steps with the next call. tot_status lists the rest.
+/// Replaces the message and the required steps with the next call. tot_status lists the other required steps.
 pub(super) fn next_call_first(shared: ReplyFields, call: Option<&NextCallEntry>) -> ReplyFields {
     match call {
         Some(call) => ReplyFields { message: call.message.clone(), owed: Vec::new(), ..shared },

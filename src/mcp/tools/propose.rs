@@ -78,7 +78,7 @@ pub(super) fn run(
     Ok((shared, body, advice))
 }
 
-/// Removes parents that mean "no parent", for which agents write various values.
+/// Removes the various parent values that agents write to mean "no parent".
 pub(super) fn without_null_parents(mut nodes: Vec<NewNode>) -> Vec<NewNode> {
     for node in &mut nodes {
         node.parent.take_if(|parent| matches!(parent.trim(), "" | "null" | "none" | "None"));

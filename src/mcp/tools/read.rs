@@ -216,8 +216,8 @@ fn judgment(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<Str
     }))
 }
 
-/// Returns a piece of a text that starts at a character offset and takes at most `room` bytes in JSON, and the offset
-/// of the next piece.
+/// Returns the piece of a text that starts at a character offset and takes up at most `room` bytes in JSON, along
+/// with the offset of the next piece.
 fn piece(text: &str, offset: usize, room: usize) -> (String, Option<usize>) {
     let mut piece = String::new();
     let mut left = room;

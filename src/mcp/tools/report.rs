@@ -127,7 +127,7 @@ impl Reports {
         blocking(move || work(&service)).await
     }
 
-    /// Waits for the report lock, up to a maximum time.
+    /// Waits for the report lock, up to a time limit.
     async fn lock(&self, id: SessionId, asked: Instant) -> Result<File, Refusal> {
         let file = self.blocking(move |service| open_lock(service, id)).await?;
         loop {
@@ -301,7 +301,7 @@ mod tests {
         let held = fixture.occupy();
         let first = fixture.begin();
         fixture.queued(1).await;
-        // This looks as if the first call had read its state before the proposal and were still writing.
+        // Simulates a first call that read its state before the proposal and is still writing.
         let queue = fixture.reports.calls.of(&fixture.id.to_string());
         drop(held);
         first.await.unwrap();

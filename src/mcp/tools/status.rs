@@ -40,7 +40,7 @@ const ADDRESS: usize = 100;
 /// The maximum length of an excerpt of findings, in characters.
 const GIST: usize = 80;
 
-/// The maximum length of the text for the distance between an answer and its confirmation, in characters.
+/// The maximum length of a description of the distance between an answer and its confirmation, in characters.
 const DISTANCE: usize = 120;
 
 /// The maximum total size of the node list and the sync status, in bytes as sent.
@@ -125,13 +125,13 @@ pub(super) struct StatusFacts {
     /// The answers that the conclusion rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rests_on: Vec<String>,
-    /// The number of committed nodes in each state of the method.
+    /// The number of committed nodes in each of the method's states.
     active_by_state: BTreeMap<String, usize>,
     /// The number of committed nodes.
     total_nodes: usize,
     /// The number of committed nodes in a terminal state.
     terminal_nodes: Option<usize>,
-    /// The requirements of the lowest round that lacks nodes.
+    /// The requirements for the lowest round that lacks nodes.
     next_round_info: Option<NextRound>,
     /// The answers, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -285,7 +285,7 @@ fn without_rules(service: &Service, unjudged: &Unjudged, input: &StatusInput, st
     StatusFacts { faults: fault.into_iter().chain(facts.faults).collect(), ..facts }
 }
 
-/// Returns the parts of the status that need no rules.
+/// Returns the parts of the status that do not depend on rules.
 fn facts(service: &Service, snapshot: &Snapshot, input: &StatusInput, start: usize) -> StatusFacts {
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();

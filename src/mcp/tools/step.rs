@@ -92,7 +92,7 @@ pub(super) fn run(service: &Service, input: StepInput, caller: &Caller) -> ToolO
     }
     let what_now = next(investigation, &rules, &plan, service.now()?)?;
     let to_research = match approved.is_empty() {
-        // There are no new nodes, so the pending nodes are to be researched.
+        // If there are no new nodes, the pending nodes are researched.
         true => what_now.pending.clone(),
         false => briefs(investigation, &rules, &approved),
     };
